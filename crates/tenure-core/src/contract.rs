@@ -1,0 +1,129 @@
+//! The contract between a core and its driver.
+//!
+//! A **core** is a state machine for one protocol. A **driver** feeds it from the outside
+//! system and carries out what it answers. The driver's duties, in the order of the loop:
+//!
+//! 1. Hand in [`Input::Start`] first, once, with what the state directory held.
+//! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
+//! 3. *After* that, read the clock once: `now`. It never goes back from call to call. Reading it
+//!    before waiting would let a core act on a time that has passed.
+//! 4. Call [`handle`](Protocol::handle) with everything that came in that datagram, with the
+//!    same `now`.
+//! 5. Carry out the effects strictly in their order. If a [`Persist`](Effect::Persist) fails,
+//!    drop all effects after it that came out of the same call, hand in
+//!    [`Input::Failed`] and go on. [`Flush`](Effect::Flush) is durable later: hand in
+//!    [`Input::Flushed`] or [`Input::Failed`] when it is known.
+//! 6. Lower a claim's cell before carrying out whatever follows it.
+//!
+//! What a core promises in turn, checked for every core by one suite:
+//!
+//! - The same inputs give the same effects, byte for byte.
+//! - A [`Timeout`](Input::Timeout) that comes early does nothing; one that comes late does all
+//!   that was due.
+//! - A duplicate of a message changes no standing.
+//! - Memory is bounded by the configuration, whatever arrives.
+//! - No message that decodes can make it panic.
+
+use alloc::vec::Vec;
+use core::fmt::{Debug, Display};
+use core::hash::Hash;
+
+use crate::fence::Fence;
+use crate::name::ElectionName;
+use crate::standing::Standing;
+use crate::time::{Deadline, Time};
+
+/// A leader election protocol as a pure state machine.
+pub trait Protocol: Clone + Eq + Hash + Debug {
+    /// Everything a new process begins with: identity, what was on disk, a seed.
+    type Start: Clone + Eq + Hash + Debug;
+    /// Somebody messages come from and go to.
+    type Peer: Clone + Eq + Hash + Debug + Display;
+    /// What travels between participants, or to and from a store.
+    type Message: Clone + Eq + Hash + Debug + Display;
+    /// What must survive the process.
+    type Record: Clone + Eq + Hash + Debug + Display;
+    /// What an application asks for.
+    type Command: Clone + Eq + Hash + Debug + Display;
+    /// What an application or an operator is told.
+    type Event: Clone + Eq + Hash + Debug + Display;
+
+    /// The one door through which anything changes. It cannot fail: stale, duplicate, late and
+    /// hostile input is normal, and is answered by an event that the driver counts.
+    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Effects<Self>);
+
+    /// When [`Input::Timeout`] is due next. Ask again after every `handle`.
+    fn deadline(&self) -> Option<Deadline>;
+
+    /// Whether this process leads `election` at `now`. Right even after a long pause, because
+    /// it compares clocks at the moment of the question.
+    fn standing(&self, election: &ElectionName, now: Time) -> Standing;
+}
+
+/// What a driver hands to a core.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Input<P: Protocol> {
+    /// The process has started. Comes first and once.
+    Start(P::Start),
+    /// A message arrived.
+    Message {
+        /// Who sent it, as far as the transport knows.
+        from: P::Peer,
+        /// The message.
+        message: P::Message,
+    },
+    /// The deadline has passed, or not: coming early does no harm.
+    Timeout,
+    /// The application asks for something.
+    Command {
+        /// The election it is about.
+        election: ElectionName,
+        /// The request.
+        command: P::Command,
+    },
+    /// The record of this flush is durable.
+    Flushed(Ticket),
+    /// The record of this flush, or the last persist when there is no ticket, was not written.
+    Failed(Option<Ticket>),
+}
+
+/// What a core wants done.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Effect<P: Protocol> {
+    /// The claim to lead `election` holds until `until` from now on; at or before the time of
+    /// the call it means that there is no claim. Raised only after an instance completed,
+    /// lowered before anybody is told.
+    Claim {
+        /// The election.
+        election: ElectionName,
+        /// The first instant at which the claim does not hold.
+        until: Time,
+        /// The fence of the leadership.
+        fence: Option<Fence>,
+    },
+    /// Write this so that it survives the process; nothing after it may become visible before.
+    Persist(P::Record),
+    /// Write this so that it survives the machine, without holding up what follows.
+    Flush(Ticket, P::Record),
+    /// Send a message. It may be lost, delayed, repeated and reordered.
+    Send {
+        /// Who should get it.
+        to: P::Peer,
+        /// The message.
+        message: P::Message,
+    },
+    /// Tell the application, or count.
+    Emit {
+        /// The election it is about, when it is about one.
+        election: Option<ElectionName>,
+        /// What happened.
+        event: P::Event,
+    },
+}
+
+/// Names one [`Effect::Flush`] until it is answered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ticket(pub u64);
+
+/// The effects of one call, in the order in which they are to be carried out.
+pub type Effects<P> = Vec<Effect<P>>;

@@ -1,0 +1,191 @@
+//! The bound on clocks: the one place where `1 ± ρ` is applied and rounded.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::nanos;
+
+const BILLION: u32 = 1_000_000_000;
+
+/// The largest rate error ρ that any participating clock is assumed to have (Nerio, section 3,
+/// equation 15): over a real span `s`, a clock advances by at least `(1 − ρ)s` and at most
+/// `(1 + ρ)s`.
+///
+/// Kept in parts per billion so that all arithmetic is exact. Every rounding goes against the
+/// party that claims something.
+///
+/// ```
+/// use core::time::Duration;
+/// use tenure_core::Drift;
+///
+/// let rho: Drift = "0.001".parse().unwrap();
+/// assert_eq!(rho.shrink(Duration::from_secs(5)), Duration::from_millis(4_995));
+/// assert_eq!(rho.stretch(Duration::from_secs(5)), Duration::from_millis(5_005));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Drift(u32);
+
+impl Drift {
+    /// ρ = 10⁻³. Linux slews a clock by up to 5·10⁻⁴ under NTP, so the paper's 10⁻⁵ is too small.
+    pub const DEFAULT: Self = Self(1_000_000);
+    /// Perfect clocks. For examples on paper; no machine has them.
+    pub const ZERO: Self = Self(0);
+
+    /// ρ as parts per billion; below one, or [`DriftError`].
+    pub const fn from_parts_per_billion(parts: u32) -> Result<Self, DriftError> {
+        if parts < BILLION { Ok(Self(parts)) } else { Err(DriftError::NotBelowOne) }
+    }
+
+    /// ρ in parts per billion.
+    #[must_use]
+    pub const fn parts_per_billion(self) -> u32 {
+        self.0
+    }
+
+    /// `⌊(1 − ρ)·span⌋`: what a claimant may count on, measured on its own clock.
+    #[must_use]
+    pub fn shrink(self, span: Duration) -> Duration {
+        scale(span, BILLION - self.0, BILLION, Rounding::Down)
+    }
+
+    /// `⌈(1 + ρ)·span⌉`: what a grantor must hold, measured on its own clock.
+    #[must_use]
+    pub fn stretch(self, span: Duration) -> Duration {
+        scale(span, BILLION + self.0, BILLION, Rounding::Up)
+    }
+
+    /// `⌊span / (1 + ρ)⌋`: the least real time that `span` on a clock can stand for.
+    #[must_use]
+    pub fn real_at_least(self, span: Duration) -> Duration {
+        scale(span, BILLION, BILLION + self.0, Rounding::Down)
+    }
+
+    /// `⌈span / (1 − ρ)⌉`: the most real time that `span` on a clock can stand for.
+    #[must_use]
+    pub fn real_at_most(self, span: Duration) -> Duration {
+        scale(span, BILLION, BILLION - self.0, Rounding::Up)
+    }
+}
+
+impl Default for Drift {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Rounding {
+    Up,
+    Down,
+}
+
+fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration {
+    let product = u128::from(nanos(span)) * u128::from(times);
+    let over = u128::from(over);
+    let quotient = match rounding {
+        Rounding::Down => product / over,
+        Rounding::Up => product.div_ceil(over),
+    };
+    Duration::from_nanos(u64::try_from(quotient).unwrap_or(u64::MAX))
+}
+
+/// Why a ρ was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DriftError {
+    /// ρ ≥ 1 would let a clock stand still or run backwards.
+    #[error("the drift bound must be below 1: a clock off by its own rate cannot time a lease")]
+    NotBelowOne,
+    /// Not a decimal fraction such as `0.001`, with at most nine digits after the point.
+    #[error(
+        "the drift bound is a decimal fraction such as 0.001, at most nine digits after the point"
+    )]
+    NotAFraction,
+}
+
+impl FromStr for Drift {
+    type Err = DriftError;
+
+    fn from_str(text: &str) -> Result<Self, DriftError> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || fraction.len() > 9 {
+            return Err(DriftError::NotAFraction);
+        }
+        if whole.bytes().any(|b| b != b'0') {
+            return Err(DriftError::NotBelowOne);
+        }
+        let parts: u32 = fraction.parse().map_err(|_| DriftError::NotAFraction)?;
+        let missing = 9 - u32::try_from(fraction.len()).unwrap_or(9);
+        Self::from_parts_per_billion(parts * 10_u32.pow(missing))
+    }
+}
+
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0");
+        }
+        let mut parts = self.0;
+        let mut width = 9;
+        while parts.is_multiple_of(10) {
+            parts /= 10;
+            width -= 1;
+        }
+        write!(f, "0.{parts:0width$}")
+    }
+}
+
+impl fmt::Debug for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Drift({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rounding_goes_against_the_claimant(span in 0_u64..1 << 50, parts in 0_u32..BILLION) {
+            let rho = Drift::from_parts_per_billion(parts).unwrap();
+            let d = Duration::from_nanos(span);
+            let (down, up) = (rho.shrink(d), rho.stretch(d));
+            let exact = u128::from(span) * u128::from(parts);
+            let billion = u128::from(BILLION);
+            prop_assert!((u128::from(span) * billion - exact) >= down.as_nanos() * billion);
+            prop_assert!((u128::from(span) * billion + exact) <= up.as_nanos() * billion);
+            prop_assert!(rho.stretch(rho.real_at_least(d)) <= d);
+            prop_assert!(rho.shrink(rho.real_at_most(d)) >= d);
+        }
+
+        #[test]
+        fn prints_what_it_parses(parts in 0_u32..BILLION) {
+            let rho = Drift::from_parts_per_billion(parts).unwrap();
+            prop_assert_eq!(rho.to_string().parse::<Drift>(), Ok(rho));
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_fraction_below_one() {
+        for text in ["1", "1.0", "2.5", "10"] {
+            assert_eq!(text.parse::<Drift>(), Err(DriftError::NotBelowOne), "{text}");
+        }
+        for text in ["", ".", "0.", ".5", "-0.1", "0.0000000001", "1e-3", "0.1x", " 0.1"] {
+            assert_eq!(text.parse::<Drift>(), Err(DriftError::NotAFraction), "{text}");
+        }
+        assert_eq!(Drift::from_parts_per_billion(BILLION), Err(DriftError::NotBelowOne));
+    }
+
+    #[test]
+    fn saturates_instead_of_wrapping() {
+        assert_eq!(Drift::DEFAULT.stretch(Duration::MAX), Duration::from_nanos(u64::MAX));
+    }
+}

@@ -1,0 +1,29 @@
+//! Leader election protocols as pure state machines.
+//!
+//! Nothing here does I/O, reads a clock or draws a random number: a core is fed with inputs
+//! and the time at which they were seen, and answers with effects that somebody else carries
+//! out. The crate never links `std`; a build for a bare-metal target proves it.
+//!
+//! - [`contract`]: what every core promises and what its driver owes it. Start here.
+//! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
+//! - The vocabulary all protocols share: [`Time`], [`Drift`], [`Fence`], [`Standing`], names.
+#![no_std]
+
+extern crate alloc;
+
+pub mod contract;
+mod draw;
+mod drift;
+mod fence;
+mod name;
+pub mod nerio;
+mod standing;
+mod time;
+
+pub use contract::{Effect, Effects, Input, Protocol, Ticket};
+pub use draw::Draw;
+pub use drift::{Drift, DriftError};
+pub use fence::Fence;
+pub use name::{ClusterName, ElectionName, NameError, NodeName, Value};
+pub use standing::Standing;
+pub use time::{Deadline, Time};

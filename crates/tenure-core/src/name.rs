@@ -1,0 +1,203 @@
+//! Names and values: short texts with a rule each, checked once where they enter.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Why a name was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NameError {
+    /// Nothing was given.
+    #[error("{what} is empty")]
+    Empty {
+        /// What kind of name it is.
+        what: &'static str,
+    },
+    /// More bytes than a message has room for.
+    #[error("{what} has {bytes} bytes; at most {max} are allowed")]
+    TooLong {
+        /// What kind of name it is.
+        what: &'static str,
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        max: usize,
+    },
+    /// A character outside the rule for this kind of name.
+    #[error("{what} may hold {rule}; {found:?} is not one of them")]
+    Character {
+        /// What kind of name it is.
+        what: &'static str,
+        /// The first offending character.
+        found: char,
+        /// What is allowed, in words.
+        rule: &'static str,
+    },
+}
+
+fn check(
+    text: &str,
+    what: &'static str,
+    bytes: core::ops::RangeInclusive<usize>,
+    allowed: fn(char) -> bool,
+    rule: &'static str,
+) -> Result<(), NameError> {
+    if text.len() > *bytes.end() {
+        return Err(NameError::TooLong { what, bytes: text.len(), max: *bytes.end() });
+    }
+    if text.len() < *bytes.start() {
+        return Err(NameError::Empty { what });
+    }
+    match text.chars().find(|c| !allowed(*c)) {
+        Some(found) => Err(NameError::Character { what, found, rule }),
+        None => Ok(()),
+    }
+}
+
+fn is_label(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+fn is_path(c: char) -> bool {
+    is_label(c) || matches!(c, '/' | ':' | '@')
+}
+
+fn is_printable(c: char) -> bool {
+    !c.is_control()
+}
+
+macro_rules! text {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $bytes:expr, $allowed:ident, $rule:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The most bytes it may have.
+            pub const MAX_BYTES: usize = *$bytes.end();
+
+            /// Checks `text` against the rule for this kind of name.
+            pub fn new(text: &str) -> Result<Self, NameError> {
+                check(text, $what, $bytes, $allowed, $rule)?;
+                Ok(Self(text.into()))
+            }
+
+            /// The text itself.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = NameError;
+
+            fn try_from(text: &str) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::new(&text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <&str>::deserialize(deserializer)?;
+                Self::new(text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+text! {
+    /// The name of an election: what the candidates contend for.
+    ///
+    /// 1 to 64 bytes: letters, digits and `. _ - / : @`.
+    ElectionName, "an election's name", 1..=64, is_path, "letters, digits and . _ - / : @"
+}
+
+text! {
+    /// The name of a participant, unique in its cluster.
+    ///
+    /// 1 to 32 bytes: letters, digits and `. _ -`.
+    NodeName, "a node's name", 1..=32, is_label, "letters, digits and . _ -"
+}
+
+text! {
+    /// The name of a cluster: keeps two clusters that meet by accident apart.
+    ///
+    /// 1 to 32 bytes: letters, digits and `. _ -`.
+    ClusterName, "a cluster's name", 1..=32, is_label, "letters, digits and . _ -"
+}
+
+text! {
+    /// What a candidate wants others to know of it when it leads, such as its address.
+    ///
+    /// At most 128 bytes without control characters; may be empty.
+    Value, "a candidate's value", 0..=128, is_printable, "no control characters"
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn a_name_keeps_its_rule() {
+        assert_eq!(ElectionName::new("db/primary:eu@1").unwrap().as_str(), "db/primary:eu@1");
+        assert!(Value::new("").is_ok());
+        assert_eq!(NodeName::new("").unwrap_err().to_string(), "a node's name is empty");
+        assert_eq!(
+            NodeName::new("a b").unwrap_err().to_string(),
+            "a node's name may hold letters, digits and . _ -; ' ' is not one of them"
+        );
+        assert_eq!(
+            ElectionName::new(&"x".repeat(65)).unwrap_err().to_string(),
+            "an election's name has 65 bytes; at most 64 are allowed"
+        );
+        assert!(Value::new("a\nb").is_err());
+    }
+
+    #[test]
+    fn a_name_from_outside_is_checked_too() {
+        let good = postcard::to_allocvec("billing").unwrap();
+        assert_eq!(postcard::from_bytes::<ElectionName>(&good).unwrap().as_str(), "billing");
+        let bad = postcard::to_allocvec("bill\u{7}ing").unwrap();
+        assert!(postcard::from_bytes::<ElectionName>(&bad).is_err());
+    }
+}

@@ -1,0 +1,26 @@
+//! Whether one leads, asked at the moment of acting.
+
+use crate::fence::Fence;
+use crate::time::Time;
+
+/// The answer to "do I lead this election at `now`?".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Standing {
+    /// This process leads until `until` on its own clock, unless it renews before.
+    Leading {
+        /// The first instant at which the claim no longer holds.
+        until: Time,
+        /// The fence of this leadership, where the protocol can order leaders.
+        fence: Option<Fence>,
+    },
+    /// This process does not lead.
+    NotLeading,
+}
+
+impl Standing {
+    /// Whether this process leads.
+    #[must_use]
+    pub const fn is_leading(self) -> bool {
+        matches!(self, Self::Leading { .. })
+    }
+}

@@ -1,0 +1,97 @@
+//! Instants and deadlines of one process.
+
+use core::fmt;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds of this process's `CLOCK_BOOTTIME`.
+///
+/// A `Time` has a meaning only on the clock it was read from. Where one travels, as the
+/// `Start` of a request does, its receiver may compare it with others of the same sender and
+/// may send it back, and nothing else (Nerio, section 3).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Time(u64);
+
+impl Time {
+    /// The origin of the clock.
+    pub const ZERO: Self = Self(0);
+    /// Later than any instant a clock shows.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The instant `nanos` nanoseconds after the origin of the clock.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the origin of the clock.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// This instant moved later by `span`, at most to [`Time::MAX`].
+    #[must_use]
+    pub fn after(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(span)))
+    }
+
+    /// This instant moved earlier by `span`, at most to [`Time::ZERO`].
+    #[must_use]
+    pub fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(span)))
+    }
+
+    /// How long after `earlier` this instant is; zero when it is not after it.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// `span` in nanoseconds, at most `u64::MAX` (584 years).
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = self.0 / 1_000;
+        write!(f, "{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+    }
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ns", self.0)
+    }
+}
+
+/// When a core wants to be called again with [`Input::Timeout`](crate::Input::Timeout), and why.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Deadline {
+    /// The earliest instant at which there is something to do.
+    pub at: Time,
+    /// What is due then, for traces and for people who ask why a process woke up.
+    pub why: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        assert_eq!(Time::MAX.after(Duration::from_secs(1)), Time::MAX);
+        assert_eq!(Time::ZERO.before(Duration::from_secs(1)), Time::ZERO);
+        assert_eq!(Time::from_nanos(5).since(Time::from_nanos(9)), Duration::ZERO);
+        assert_eq!(Time::ZERO.after(Duration::MAX), Time::MAX);
+    }
+
+    #[test]
+    fn prints_seconds_and_microseconds() {
+        use alloc::string::ToString;
+        assert_eq!(Time::from_nanos(1_002_003_999).to_string(), "1.002003");
+    }
+}
