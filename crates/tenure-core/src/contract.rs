@@ -25,7 +25,7 @@
 //! - No message that decodes can make it panic.
 
 use alloc::vec::Vec;
-use core::fmt::{Debug, Display};
+use core::fmt::{self, Debug, Display};
 use core::hash::Hash;
 
 use crate::fence::Fence;
@@ -37,8 +37,10 @@ use crate::time::{Deadline, Time};
 pub trait Protocol: Clone + Eq + Hash + Debug {
     /// Everything a new process begins with: identity, what was on disk, a seed.
     type Start: Clone + Eq + Hash + Debug;
-    /// Somebody messages come from and go to.
-    type Peer: Clone + Eq + Hash + Debug + Display;
+    /// Whom a message came from, as far as the transport and the message itself tell.
+    type Sender: Clone + Eq + Hash + Debug + Display;
+    /// Where a message goes.
+    type Address: Clone + Eq + Hash + Debug + Display;
     /// What travels between participants, or to and from a store.
     type Message: Clone + Eq + Hash + Debug + Display;
     /// What must survive the process.
@@ -67,8 +69,8 @@ pub enum Input<P: Protocol> {
     Start(P::Start),
     /// A message arrived.
     Message {
-        /// Who sent it, as far as the transport knows.
-        from: P::Peer,
+        /// Who sent it.
+        from: P::Sender,
         /// The message.
         message: P::Message,
     },
@@ -108,7 +110,7 @@ pub enum Effect<P: Protocol> {
     /// Send a message. It may be lost, delayed, repeated and reordered.
     Send {
         /// Who should get it.
-        to: P::Peer,
+        to: P::Address,
         /// The message.
         message: P::Message,
     },
@@ -127,3 +129,35 @@ pub struct Ticket(pub u64);
 
 /// The effects of one call, in the order in which they are to be carried out.
 pub type Effects<P> = Vec<Effect<P>>;
+
+impl<P: Protocol> Display for Input<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(start) => write!(f, "start {start:?}"),
+            Self::Message { from, message } => write!(f, "from {from}: {message}"),
+            Self::Timeout => f.write_str("timeout"),
+            Self::Command { election, command } => write!(f, "{election}: {command}"),
+            Self::Flushed(Ticket(ticket)) => write!(f, "flushed {ticket}"),
+            Self::Failed(Some(Ticket(ticket))) => write!(f, "not flushed {ticket}"),
+            Self::Failed(None) => f.write_str("not written"),
+        }
+    }
+}
+
+impl<P: Protocol> Display for Effect<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Claim { election, until, fence: Some(fence) } => {
+                write!(f, "claim {election} until {until} fence {fence}")
+            }
+            Self::Claim { election, until, fence: None } => {
+                write!(f, "claim {election} until {until}")
+            }
+            Self::Persist(record) => write!(f, "persist {record}"),
+            Self::Flush(Ticket(ticket), record) => write!(f, "flush {ticket} {record}"),
+            Self::Send { to, message } => write!(f, "to {to}: {message}"),
+            Self::Emit { election: Some(election), event } => write!(f, "{election}: {event}"),
+            Self::Emit { election: None, event } => write!(f, "{event}"),
+        }
+    }
+}

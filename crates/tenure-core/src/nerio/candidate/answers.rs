@@ -1,0 +1,155 @@
+//! What grantors answer to requests, and when to yield.
+
+use super::super::grantor::holder_rank;
+use super::super::message::{Granted, Refusal, Refused, Release};
+use super::instance::Answer;
+use super::*;
+
+impl Candidate {
+    /// An ok. It counts if it answers something that was sent and not aborted since.
+    pub(in super::super) fn on_granted(
+        &mut self,
+        now: Time,
+        member: usize,
+        granted: &Granted,
+        shared: &mut Shared<'_>,
+        out: &mut Out,
+    ) {
+        self.hear_fence(granted.seen);
+        self.work(now, shared, out);
+        let Some(campaign) = &mut self.campaign else {
+            return self.emit(Event::Ignored(Ignored::Unasked), out);
+        };
+        if let Some(name) = &granted.waiting {
+            campaign.waiting = Some((name.clone(), now));
+        }
+        if let Some(transfer) = &mut campaign.transfer
+            && granted.start >= transfer.since
+            && granted.next_waits
+        {
+            transfer.waits = transfer.waits.with(member);
+            if shared.config.quorums.is_quorum(transfer.waits) {
+                let to = transfer.to.clone();
+                return self.end(now, End::Transferred, Some(to), shared, out);
+            }
+        }
+        let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
+        let fresh = granted.start > campaign.floors[member] || !ruling(Rule::Floor);
+        let Some(sent) = sent.filter(|_| fresh) else {
+            return self.emit(Event::Ignored(Ignored::Unasked), out);
+        };
+        if !granted.waited {
+            shared.trips.observe(now.since(sent.start));
+        }
+        let known = campaign.oks.get(&member);
+        if known.is_some_and(|known| known.start >= granted.start) {
+            return self.emit(Event::Ignored(Ignored::Duplicate), out);
+        }
+        let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
+        let good_until = from.after(if ruling(Rule::ClaimShrinks) {
+            shared.config.drift.shrink(sent.delta)
+        } else {
+            sent.delta
+        });
+        let stamp = match known {
+            Some(known) if !ruling(Rule::OneOk) => known.stamp,
+            Some(_) | None => granted.stamp,
+        };
+        let (instance, accepted) = (granted.instance, granted.accepted.then_some(sent.fence));
+        let start = sent.start;
+        campaign.oks.insert(member, Answer { start, instance, stamp, accepted, good_until });
+        self.try_complete(now, shared, out);
+        self.yield_if_hopeless(now, shared, out);
+    }
+
+    /// A refusal. It tells who is in the way and for how long.
+    pub(in super::super) fn on_refused(
+        &mut self,
+        now: Time,
+        member: usize,
+        refused: Refused,
+        shared: &mut Shared<'_>,
+        out: &mut Out,
+    ) {
+        self.hear_fence(refused.seen);
+        self.work(now, shared, out);
+        let Some(campaign) = &mut self.campaign else {
+            return self.emit(Event::Ignored(Ignored::Unasked), out);
+        };
+        if refused.start > self.last_start || Some(refused.start) < campaign.first {
+            return self.emit(Event::Ignored(Ignored::Unasked), out);
+        }
+        if campaign.sent.iter().any(|sent| sent.start == refused.start) {
+            shared.trips.observe(now.since(refused.start));
+        }
+        let grantor = shared.config.members[member].name.clone();
+        match refused.refusal {
+            Refusal::Held { holder, .. } => {
+                let older = |known: &Rival| known.start > refused.start;
+                if !campaign.refusals.get(&member).is_some_and(older) {
+                    let rank = holder_rank(&self.election, &holder);
+                    let until = now.after(shared.config.drift.stretch(holder.remaining));
+                    let name = holder.who.name;
+                    let rival = Rival { start: refused.start, name, rank, until };
+                    campaign.refusals.insert(member, rival);
+                }
+                let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
+                if settled && !holder.leading {
+                    // Somebody who cannot win holds a grantor that should come back to us: wait
+                    // there, so that its release reaches us and not the next one.
+                    campaign.next_at =
+                        campaign.next_at.min(now.after(shared.config.refresh));
+                }
+            }
+            Refusal::Quarantine { .. } | Refusal::Recovering => {}
+            refusal @ (Refusal::TooLong { .. }
+            | Refusal::FenceTooFar
+            | Refusal::OtherAddress { .. }
+            | Refusal::Full
+            | Refusal::Disk) => {
+                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
+            }
+        }
+        if refused.name_shared {
+            self.emit(Event::NameShared { grantor }, out);
+        }
+        self.yield_if_hopeless(now, shared, out);
+    }
+
+    /// A split vote is undone by those who cannot win any more and rank below somebody in their
+    /// way. Never by counting votes: views differ, and both would yield. Only the grants at hand
+    /// are given up; what waits elsewhere goes on waiting.
+    fn yield_if_hopeless(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        if campaign.lease.is_some() {
+            return;
+        }
+        campaign.refusals.retain(|_, rival| now < rival.until);
+        let oks = &campaign.oks;
+        let blocks =
+            |(member, rival): &(&usize, &Rival)| oks.get(member).is_none_or(|ok| ok.start < rival.start);
+        let blocked: MemberSet =
+            campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
+        let held: MemberSet = oks.keys().copied().filter(|m| !blocked.contains(*m)).collect();
+        if held.is_empty() || shared.config.quorums.is_possible(blocked) {
+            return;
+        }
+        let own = Rank::of(&self.election, shared.who, campaign.priority, false, false);
+        let best = campaign.refusals.values().max_by_key(|rival| rival.rank);
+        let Some(best) = best.filter(|rival| rival.rank > own).cloned() else { return };
+        let base = if best.rank.leading { shared.config.refresh } else { best.until.since(now) };
+        let until = now.after(base + self.draw(shared.config.refresh, "yield", shared));
+        let Some(campaign) = &mut self.campaign else { return };
+        for member in held.iter() {
+            campaign.oks.remove(&member);
+            campaign.floors[member] = self.last_start;
+            campaign.held_off.insert(member, until);
+        }
+        for member in held.iter() {
+            let (election, start) = (self.election.clone(), self.last_start);
+            let release = Release { election, start, next: Some(best.name.clone()) };
+            let to = shared.config.members[member].address;
+            out.push(Effect::Send { to, message: Message::Release(release) });
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! One instance of OQwBD: requests out, oks in, and the completion.
+
+use super::super::identity::{Instance, Stamp};
+use super::super::message::Request;
+use super::*;
+
+/// How many unanswered requests a candidate remembers.
+const SENT_MAX: usize = 64;
+
+/// A request that was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Sent {
+    pub(super) start: Time,
+    pub(super) delta: Duration,
+    pub(super) fence: Fence,
+}
+
+/// The ok of one grantor that counts: the one with the highest Start, everything from that one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Answer {
+    pub(super) start: Time,
+    pub(super) instance: Instance,
+    pub(super) stamp: Stamp,
+    /// The fence that it accepted for this leadership.
+    pub(super) accepted: Option<Fence>,
+    /// `Start + (1 − ρ)δ`: what this grantor's word is good for.
+    pub(super) good_until: Time,
+}
+
+impl Candidate {
+    /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
+    pub(super) fn request(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        if now <= self.last_start {
+            campaign.next_at = Time::from_nanos(self.last_start.as_nanos() + 1);
+            return;
+        }
+        let failed = self.last_start;
+        self.last_start = now;
+        let leading = campaign.lease.is_some();
+        let delta = if leading { shared.config.lease } else { shared.config.lease_first() };
+        campaign.first.get_or_insert(now);
+        if !leading && self.best >= campaign.fence {
+            // While it waits others lead: propose what the next leader needs.
+            campaign.fence = self.best.next().unwrap_or(self.best);
+        }
+        let unanswered = !campaign.sent.is_empty();
+        if campaign.sent.len() == SENT_MAX {
+            campaign.sent.remove(0);
+        }
+        campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
+        campaign.held_off.retain(|_, until| now < *until);
+        let heard = shared.config.refresh * 2;
+        let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
+        let waiting = campaign.waiting.as_ref().filter(|(_, at)| now.since(*at) < heard);
+        let request = Request {
+            election: self.election.clone(),
+            start: now,
+            delta,
+            first: campaign.first.unwrap_or(now),
+            fence: campaign.fence,
+            priority: campaign.priority,
+            leading,
+            next: transfer.or_else(|| waiting.map(|(name, _)| name.clone())),
+            value: campaign.value.clone(),
+        };
+        for (member, to) in shared.config.members.iter().enumerate() {
+            if campaign.held_off.contains_key(&member) {
+                continue;
+            }
+            let message = Message::Request(request.clone());
+            out.push(Effect::Send { to: to.address, message });
+        }
+        campaign.next_at = match (leading, &campaign.transfer) {
+            (false, _) => now.after(shared.config.refresh),
+            (true, Some(_)) => now.after(shared.retry().min(shared.config.refresh)),
+            (true, None) => now.after(shared.retry()),
+        };
+        if leading && unanswered && !ruling(Rule::KeepWhileInUse) {
+            self.release_to(MemberSet::first(shared.config.members.len()), failed, shared, out);
+        }
+    }
+
+    /// Steps 7 and 8: completes if oks of a quorum are at hand and still good.
+    pub(super) fn try_complete(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
+        let with_fence = if announced { None } else { campaign.best_quorum(now, true, shared) };
+        let completed = match with_fence {
+            Some(found) => Some((found, true)),
+            None => campaign.best_quorum(now, false, shared).map(|found| (found, announced)),
+        };
+        let Some(((members, until), has_fence)) = completed else { return };
+        let stamps = members.iter().filter_map(|member| {
+            let ok = campaign.oks.get(&member)?;
+            Some((ok.instance, ok.stamp))
+        });
+        let timestamp = QuorumTimestamp::new(stamps);
+        campaign.abort(self.last_start);
+        let renewed = campaign.lease.is_some();
+        let lease =
+            campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
+        lease.until = lease.until.max(until);
+        let settles = renewed && !lease.settled;
+        lease.settled |= renewed;
+        let mut has_fence = has_fence;
+        if !has_fence && !ruling(Rule::FenceByAll) {
+            campaign.fence = self.best.next().unwrap_or(self.best);
+            has_fence = true;
+        }
+        if has_fence {
+            self.claim(announced, timestamp, out);
+        }
+        if settles && has_fence {
+            self.emit(Event::Settled, out);
+        }
+        self.after_completion(now, has_fence, shared, out);
+    }
+
+    /// Raises the claim; the first time it also says what was won.
+    fn claim(&mut self, announced: bool, timestamp: QuorumTimestamp, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let Some(lease) = &mut campaign.lease else { return };
+        let fence = match &lease.office {
+            Some((fence, _)) => *fence,
+            None => campaign.fence,
+        };
+        lease.office.get_or_insert_with(|| (fence, timestamp.clone()));
+        let (election, until) = (self.election.clone(), lease.until);
+        self.best = self.best.max(fence);
+        out.push(Effect::Claim { election, until, fence: Some(fence) });
+        if !announced {
+            self.emit(Event::Elected { fence, timestamp }, out);
+        }
+    }
+
+    /// What comes next: the fence, the first lease of full length, or the next renewal.
+    fn after_completion(
+        &mut self,
+        now: Time,
+        has_fence: bool,
+        shared: &mut Shared<'_>,
+        out: &mut Out,
+    ) {
+        let period = self.renewal_period(shared);
+        let Some(campaign) = &mut self.campaign else { return };
+        let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
+        if !has_fence {
+            campaign.fence = self.best.next().unwrap_or(self.best);
+            let pause = if campaign.fence_rounds == 0 { Duration::ZERO } else { shared.round_trip() };
+            campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
+            campaign.next_at = now.after(pause);
+        } else if settled {
+            campaign.next_at = align(now.after(period), shared.config.renew_after() / 32);
+        } else {
+            campaign.next_at = now;
+        }
+        if campaign.transfer.is_some() {
+            campaign.next_at = now.after(shared.retry().min(shared.config.refresh));
+        } else if now >= campaign.next_at {
+            self.request(now, shared, out);
+        }
+    }
+
+    /// Between three quarters of a third of the lease and all of it, always the same for one
+    /// election: elections that began together drift apart instead of renewing in one burst.
+    fn renewal_period(&self, shared: &Shared<'_>) -> Duration {
+        let longest = shared.config.renew_after();
+        longest - shared.draw.span(longest / 4, &self.election, "renewal", 0)
+    }
+}
+
+impl Campaign {
+    /// The members whose oks complete the instance, and the E that they give: the latest instant
+    /// before which all oks of some quorum are good.
+    fn best_quorum(
+        &self,
+        now: Time,
+        accepted: bool,
+        shared: &Shared<'_>,
+    ) -> Option<(MemberSet, Time)> {
+        let same = |ok: &Answer| match ok.accepted {
+            Some(fence) => fence == self.fence || !ruling(Rule::OneFence),
+            None => false,
+        };
+        let good = |ok: &&Answer| now < ok.good_until && (!accepted || same(ok));
+        let mut oks: Vec<(Time, usize)> = self
+            .oks
+            .iter()
+            .filter(|(_, ok)| good(ok))
+            .map(|(member, ok)| (ok.good_until, *member))
+            .collect();
+        oks.sort_unstable_by(|a, b| b.cmp(a));
+        let mut members = MemberSet::EMPTY;
+        for (good_until, member) in &oks {
+            members = members.with(*member);
+            if shared.config.quorums.is_quorum(members) {
+                let latest = oks.first().map_or(*good_until, |(latest, _)| *latest);
+                let until = if ruling(Rule::ClaimByMinimum) { *good_until } else { latest };
+                return Some((members, until));
+            }
+        }
+        None
+    }
+}
+
+/// Rounds `at` down to a grid, so that elections that are due at about the same time share their
+/// datagrams.
+fn align(at: Time, grid: Duration) -> Time {
+    let grid = u64::try_from(grid.as_nanos()).unwrap_or(u64::MAX).max(1);
+    Time::from_nanos(at.as_nanos() - at.as_nanos() % grid)
+}

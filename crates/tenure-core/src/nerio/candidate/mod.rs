@@ -1,0 +1,349 @@
+//! The candidate: steps 1 to 3 and 7 to 9 of OQwBD, with state `Start`, `E`, `QT`.
+//!
+//! One for each election of a node. It contends, leads, renews, yields, hands over and gives
+//! up; the grantors decide.
+
+mod answers;
+mod instance;
+mod release;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use self::instance::{Answer, Sent};
+use self::release::Giving;
+use super::config::Checked;
+use super::event::{End, Event, Ignored, TransferFailure};
+use super::identity::Who;
+use super::message::{Message, Remainder, Sender, Verify};
+use super::node::{Effect, Out};
+use super::quorum::MemberSet;
+use super::rank::Rank;
+use super::rule::{Rule, ruling};
+use super::timestamp::QuorumTimestamp;
+use super::trips::RoundTrips;
+use crate::draw::Draw;
+use crate::fence::Fence;
+use crate::name::{ElectionName, NodeName, Value};
+use crate::standing::Standing;
+use crate::time::Time;
+
+/// What all candidates of a node share.
+pub(super) struct Shared<'a> {
+    pub(super) config: &'a Checked,
+    pub(super) who: &'a Who,
+    pub(super) draw: Draw,
+    pub(super) trips: &'a mut RoundTrips,
+}
+
+impl Shared<'_> {
+    fn round_trip(&self) -> Duration {
+        self.trips.high(self.config.round_trip)
+    }
+
+    fn retry(&self) -> Duration {
+        self.config.retry_after(self.round_trip())
+    }
+}
+
+/// One election, seen by one who wants it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Candidate {
+    election: ElectionName,
+    campaign: Option<Campaign>,
+    giving: Option<Giving>,
+    /// The highest fence heard of, so that the next proposal is accepted at once.
+    best: Fence,
+    /// Every Start is above the one before: (p, Start) names an instance.
+    last_start: Time,
+    /// The latest instant until which a verification answer said that this node leads.
+    promise: Time,
+    draws: u64,
+}
+
+/// From the wish to lead to the end of leading.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Campaign {
+    value: Value,
+    priority: u8,
+    /// The first Start of this attempt: names the leadership it may become.
+    first: Option<Time>,
+    /// The fence proposed for it.
+    fence: Fence,
+    /// Rounds since the lease was obtained without the fence being accepted by all.
+    fence_rounds: u32,
+    /// Requests since the last completion, the oldest first.
+    sent: Vec<Sent>,
+    /// Of each member: answers to Starts up to this are dropped for ever.
+    floors: Vec<Time>,
+    oks: BTreeMap<usize, Answer>,
+    refusals: BTreeMap<usize, Rival>,
+    /// Members that are not asked before then, because their grant was yielded.
+    held_off: BTreeMap<usize, Time>,
+    lease: Option<Lease>,
+    transfer: Option<Transfer>,
+    /// The first of those who wait, and when a grantor last named it.
+    waiting: Option<(NodeName, Time)>,
+    /// When to send the next request.
+    next_at: Time,
+}
+
+/// `E`, and what was won with it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Lease {
+    until: Time,
+    /// Set once the fence was accepted by all of a completing quorum; only then is it announced.
+    office: Option<(Fence, QuorumTimestamp)>,
+    /// Whether a lease of full length was obtained.
+    settled: bool,
+}
+
+/// Somebody who holds a grant that we want.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Rival {
+    start: Time,
+    name: NodeName,
+    rank: Rank,
+    until: Time,
+}
+
+/// A hand-over that waits for a quorum to say that the successor waits.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Transfer {
+    to: NodeName,
+    since: Time,
+    until: Time,
+    waits: MemberSet,
+}
+
+impl Candidate {
+    pub(super) fn new(election: ElectionName) -> Self {
+        Self {
+            election,
+            campaign: None,
+            giving: None,
+            best: Fence::NONE,
+            last_start: Time::ZERO,
+            promise: Time::ZERO,
+            draws: 0,
+        }
+    }
+
+    /// Whether nothing of it matters any more but the fence it has heard of.
+    pub(super) fn is_idle(&self) -> bool {
+        self.campaign.is_none() && self.giving.is_none()
+    }
+
+    /// Somebody told how high the fences are.
+    pub(super) fn hear_fence(&mut self, seen: Fence) {
+        self.best = self.best.max(seen);
+    }
+
+    /// The claim at `now`, computed at the question.
+    pub(super) fn standing(&self, now: Time) -> Standing {
+        let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
+        match lease {
+            Some(Lease { until, office: Some((fence, _)), .. }) if now < *until => {
+                Standing::Leading { until: *until, fence: Some(*fence) }
+            }
+            Some(_) | None => Standing::NotLeading,
+        }
+    }
+
+    /// Begins to contend.
+    pub(super) fn contend(
+        &mut self,
+        now: Time,
+        (value, priority): (Value, u8),
+        shared: &mut Shared<'_>,
+        out: &mut Out,
+    ) {
+        if self.campaign.is_some() {
+            return self.emit(Event::Ignored(Ignored::Command), out);
+        }
+        // No new attempt between `E := C` and the release that a promise still holds up.
+        let begin = self.giving.as_ref().map_or(now, |giving| giving.not_before().max(now));
+        self.campaign = Some(Campaign {
+            value,
+            priority,
+            first: None,
+            fence: Fence::NONE,
+            fence_rounds: 0,
+            sent: Vec::new(),
+            floors: alloc::vec![self.last_start; shared.config.members.len()],
+            oks: BTreeMap::new(),
+            refusals: BTreeMap::new(),
+            held_off: BTreeMap::new(),
+            lease: None,
+            transfer: None,
+            waiting: None,
+            next_at: begin,
+        });
+        self.work(now, shared, out);
+    }
+
+    /// Does whatever is due at `now`. Called with every input, so that nothing that comes late
+    /// is ever mistaken for being in time.
+    pub(super) fn work(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+        self.end_lapsed(now, shared, out);
+        self.end_transfer(now, out);
+        self.give_up_due(now, shared, out);
+        if self.campaign.as_ref().is_some_and(|campaign| now >= campaign.next_at) {
+            self.request(now, shared, out);
+        }
+    }
+
+    /// When there is something to do, and what.
+    pub(super) fn due(&self) -> Option<Time> {
+        let giving = self.giving.as_ref().map(Giving::due);
+        let Some(campaign) = &self.campaign else { return giving };
+        let lease = campaign.lease.as_ref().map(|lease| lease.until);
+        let transfer = campaign.transfer.as_ref().map(|transfer| transfer.until);
+        [giving, lease, transfer, Some(campaign.next_at)].into_iter().flatten().min()
+    }
+
+    /// A lease that ran out is over for ever: a renewal that completes later belongs to another
+    /// leadership with another fence, even if nobody led in between.
+    fn end_lapsed(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let Some(lease) = &campaign.lease else { return };
+        if now < lease.until || (lease.office.is_some() && !ruling(Rule::FenceEndsAtLapse)) {
+            return;
+        }
+        if lease.office.is_some() {
+            self.end(now, End::Expired, None, shared, out);
+        } else {
+            campaign.begin_anew(self.last_start, now);
+        }
+    }
+
+    /// Stops contending or leading.
+    pub(super) fn resign(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &self.campaign else {
+            return self.emit(Event::Ignored(Ignored::Command), out);
+        };
+        let led = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
+        let end = if led { End::Resigned } else { End::Withdrawn };
+        let heard = shared.config.refresh * 2;
+        let next = campaign.waiting.clone().filter(|(_, at)| now.since(*at) < heard);
+        self.end(now, end, next.map(|(name, _)| name), shared, out);
+    }
+
+    /// Section 6: first the claim is lowered, then the release is sent, never the other way.
+    fn end(
+        &mut self,
+        now: Time,
+        end: End,
+        next: Option<NodeName>,
+        shared: &mut Shared<'_>,
+        out: &mut Out,
+    ) {
+        let Some(campaign) = self.campaign.take() else { return };
+        let led = campaign.lease.filter(|lease| lease.office.is_some());
+        let lower = led.is_some().then(|| Effect::Claim {
+            election: self.election.clone(),
+            until: now,
+            fence: None,
+        });
+        if let Some(lower) = lower.clone().filter(|_| ruling(Rule::LowerBeforeRelease)) {
+            out.push(lower);
+        }
+        if campaign.first.is_some() {
+            let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
+            let old = led.map_or(Time::ZERO, |lease| lease.until);
+            self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
+            self.give_up_due(now, shared, out);
+        }
+        if let Some(lower) = lower.filter(|_| !ruling(Rule::LowerBeforeRelease)) {
+            out.push(lower);
+        }
+        self.emit(Event::Ended(end), out);
+    }
+
+    /// Hands over to `to`, once a quorum of grantors says that it waits.
+    pub(super) fn transfer(
+        &mut self,
+        now: Time,
+        to: NodeName,
+        shared: &mut Shared<'_>,
+        out: &mut Out,
+    ) {
+        let leads = self.standing(now).is_leading();
+        let Some(campaign) = self.campaign.as_mut().filter(|_| leads) else {
+            let why = TransferFailure::NotLeading;
+            return self.emit(Event::TransferFailed { to, why }, out);
+        };
+        let patience = shared.config.refresh * 2 + shared.round_trip() * 2;
+        let until = now.after(patience);
+        campaign.transfer = Some(Transfer { to, since: now, until, waits: MemberSet::EMPTY });
+        campaign.next_at = now;
+        self.work(now, shared, out);
+    }
+
+    fn end_transfer(&mut self, now: Time, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        if let Some(transfer) = campaign.transfer.take_if(|transfer| now >= transfer.until) {
+            let why = TransferFailure::NotWaiting;
+            self.emit(Event::TransferFailed { to: transfer.to, why }, out);
+        }
+    }
+
+    /// Section 10.5, steps 3 and 4, made sound: the promise is remembered before the answer
+    /// leaves, and is never more than what is left.
+    pub(super) fn on_verify(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        verify: &Verify,
+        shared: &Shared<'_>,
+        out: &mut Out,
+    ) {
+        let (left, fence) = match self.standing(now) {
+            Standing::Leading { until, fence } => (until.since(now), fence),
+            Standing::NotLeading => match &self.giving {
+                Some(giving) if !ruling(Rule::VerifyEnds) => (giving.old_until().since(now), None),
+                Some(_) | None => (Duration::ZERO, None),
+            },
+        };
+        let left = left.min(shared.config.verify_max);
+        self.promise = self.promise.max(now.after(left));
+        let remainder = Remainder {
+            election: self.election.clone(),
+            start: verify.start,
+            asker: from.who.inc,
+            remaining: shared.config.drift.real_at_least(left),
+            fence,
+        };
+        out.push(Effect::Send { to: from.address, message: Message::Remainder(remainder) });
+    }
+
+    fn draw(&mut self, bound: Duration, purpose: &'static str, shared: &Shared<'_>) -> Duration {
+        self.draws += 1;
+        shared.draw.span(bound, &self.election, purpose, self.draws)
+    }
+
+    fn emit(&self, event: Event, out: &mut Out) {
+        out.push(Effect::Emit { election: Some(self.election.clone()), event });
+    }
+}
+
+impl Campaign {
+    /// Another attempt, which would be another leadership: nothing of the last one counts.
+    fn begin_anew(&mut self, last_start: Time, at: Time) {
+        self.first = None;
+        self.fence_rounds = 0;
+        self.lease = None;
+        self.abort(last_start);
+        self.next_at = at;
+    }
+
+    /// Answers to anything sent so far are dropped for ever.
+    fn abort(&mut self, last_start: Time) {
+        self.sent.clear();
+        if ruling(Rule::Floor) {
+            self.oks.clear();
+            self.floors.fill(last_start);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Giving grants up: after every promise, and again until it arrived or no longer matters.
+
+use super::super::message::{Release, Released};
+use super::*;
+
+/// A release that is on its way.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Giving {
+    /// Everything up to this Start is given up.
+    start: Time,
+    next: Option<NodeName>,
+    /// Not to be sent before: what a verification answer promised.
+    hold: Time,
+    /// When the lease would have ended at every grantor, and the release no longer matters.
+    until: Time,
+    /// E before it was lowered.
+    old_until: Time,
+    again: Time,
+    pause: Duration,
+    arrived: MemberSet,
+    told: bool,
+}
+
+impl Giving {
+    pub(super) fn new(
+        now: Time,
+        hold: Time,
+        old_until: Time,
+        start: Time,
+        next: Option<NodeName>,
+        shared: &Shared<'_>,
+    ) -> Self {
+        let longest = shared.config.lease.max(shared.config.lease_first());
+        Self {
+            start,
+            next,
+            hold,
+            until: now.after(shared.config.drift.stretch(shared.config.drift.stretch(longest))),
+            old_until,
+            again: now.max(hold),
+            pause: shared.retry(),
+            arrived: MemberSet::EMPTY,
+            told: false,
+        }
+    }
+
+    pub(super) fn due(&self) -> Time {
+        self.again.min(self.until)
+    }
+
+    /// No new attempt begins before: the release must have been sent.
+    pub(super) fn not_before(&self) -> Time {
+        Time::from_nanos(self.hold.as_nanos().saturating_add(1))
+    }
+
+    pub(super) fn old_until(&self) -> Time {
+        self.old_until
+    }
+}
+
+impl Candidate {
+    /// Sends the release if it is due, to those who have not confirmed it.
+    pub(super) fn give_up_due(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+        let everybody = MemberSet::first(shared.config.members.len());
+        let Some(giving) = &mut self.giving else { return };
+        if now >= giving.until {
+            let told = giving.told;
+            self.giving = None;
+            if !told {
+                self.emit(Event::Released, out);
+            }
+            return;
+        }
+        if now < giving.again {
+            return;
+        }
+        giving.again = now.after(giving.pause);
+        giving.pause *= 2;
+        let (missing, start) = (everybody.minus(giving.arrived), giving.start);
+        self.release_to(missing, start, shared, out);
+    }
+
+    pub(super) fn release_to(
+        &self,
+        members: MemberSet,
+        start: Time,
+        shared: &Shared<'_>,
+        out: &mut Out,
+    ) {
+        let next = self.giving.as_ref().and_then(|giving| giving.next.clone());
+        for member in members.iter() {
+            let release = Release { election: self.election.clone(), start, next: next.clone() };
+            let to = shared.config.members[member].address;
+            out.push(Effect::Send { to, message: Message::Release(release) });
+        }
+    }
+
+    /// A grantor has the release.
+    pub(in super::super) fn on_released(
+        &mut self,
+        now: Time,
+        member: usize,
+        released: &Released,
+        shared: &mut Shared<'_>,
+        out: &mut Out,
+    ) {
+        self.work(now, shared, out);
+        let Some(giving) = self.giving.as_mut().filter(|giving| giving.start == released.start)
+        else {
+            return self.emit(Event::Ignored(Ignored::Unasked), out);
+        };
+        giving.arrived = giving.arrived.with(member);
+        let (arrived, told) = (giving.arrived, giving.told);
+        giving.told |= shared.config.quorums.is_quorum(arrived);
+        let tell = giving.told && !told;
+        if arrived.len() == shared.config.members.len() {
+            self.giving = None;
+        }
+        if tell {
+            self.emit(Event::Released, out);
+        }
+    }
+}

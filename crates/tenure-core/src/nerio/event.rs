@@ -1,0 +1,264 @@
+//! What an application or an operator is told.
+
+use core::fmt;
+use core::net::SocketAddr;
+
+use super::identity::Who;
+use super::message::Refusal;
+use super::timestamp::QuorumTimestamp;
+use crate::fence::Fence;
+use crate::name::{NodeName, Value};
+use crate::time::Time;
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Event {
+    /// This node leads the election. The claim was raised just before.
+    Elected {
+        /// The fence of the leadership.
+        fence: Fence,
+        /// Its quorum timestamp, for edicts.
+        timestamp: QuorumTimestamp,
+    },
+    /// The leadership holds a lease of full length: long work may begin.
+    Settled,
+    /// The leadership or the campaign is over.
+    Ended(End),
+    /// The release of the last leadership has reached a quorum of grantors.
+    Released,
+    /// A transfer did not take place; the leadership goes on.
+    TransferFailed {
+        /// To whom.
+        to: NodeName,
+        /// Why.
+        why: TransferFailure,
+    },
+    /// A grantor refused this candidate for a reason that time alone does not mend.
+    Obstacle {
+        /// The grantor.
+        grantor: NodeName,
+        /// Its reason.
+        refusal: Refusal,
+    },
+    /// Another life uses this candidate's name at the same time.
+    NameShared {
+        /// The grantor that noticed.
+        grantor: NodeName,
+    },
+    /// Who leads, as far as the grantors tell.
+    View(View),
+    /// The answer to a verification.
+    Verified {
+        /// Who leads.
+        leader: Who,
+        /// It leads until then at least, on this node's clock.
+        until: Time,
+        /// The fence of its leadership.
+        fence: Option<Fence>,
+    },
+    /// The one who was asked does not lead.
+    NotVerified {
+        /// Who answered.
+        by: Who,
+    },
+    /// This grantor's grant went to somebody else.
+    Granted {
+        /// To whom.
+        to: Who,
+    },
+    /// This grantor's grant was given up.
+    Freed {
+        /// By whom.
+        by: Who,
+    },
+    /// This grantor grants from now on.
+    Serving,
+    /// This grantor waits until every lease that it may have given has ended.
+    Quarantined {
+        /// Until then, on its clock.
+        until: Time,
+    },
+    /// This grantor lost its memory and reads the fences of the others.
+    Recovering,
+    /// The state directory could not be written; nothing is granted until it can.
+    DiskFailed,
+    /// Two lives use one name at the same time.
+    NameContested {
+        /// The name.
+        name: NodeName,
+    },
+    /// One life of a participant speaks from two addresses; the first is kept.
+    AddressContested {
+        /// Who.
+        who: Who,
+        /// The address that holds the grant.
+        holder: SocketAddr,
+        /// The other.
+        other: SocketAddr,
+    },
+    /// A message had no effect.
+    Ignored(Ignored),
+}
+
+/// Why a leadership or a campaign is over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum End {
+    /// The lease ran out before a renewal completed: no quorum answered in time.
+    Expired,
+    /// It was resigned.
+    Resigned,
+    /// It was handed over to a named candidate.
+    Transferred,
+    /// The campaign was withdrawn before it won.
+    Withdrawn,
+}
+
+/// Why a transfer did not take place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TransferFailure {
+    /// No quorum of grantors knows the candidate as waiting.
+    NotWaiting,
+    /// This node does not lead.
+    NotLeading,
+}
+
+/// Why a message had no effect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Ignored {
+    /// Its Start is not above one that this candidate has released.
+    Released,
+    /// Its Start is below the one granted, or was granted and has lapsed.
+    Stale,
+    /// The same answer arrived before.
+    Duplicate,
+    /// It answers something that was not asked, or no longer matters.
+    Unasked,
+    /// It claims to come from a grantor but does not come from its address.
+    NotAMember,
+    /// It is for a grantor, and this node is none.
+    NotAGrantor,
+    /// The release is not by the holder, or its Start is below the one granted.
+    NotTheHolder,
+    /// It asks for a lease of no length.
+    Empty,
+    /// There is no room to remember it.
+    Full,
+    /// A verification meant for another life of this node.
+    OtherLife,
+    /// The command does not fit the state: a second campaign, or a command that needs one.
+    Command,
+}
+
+/// Who leads, as an observer knows it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum View {
+    /// A quorum of grantors names the same holder.
+    Leader(LeaderView),
+    /// A quorum of grantors says that nobody holds the election.
+    Vacant,
+    /// No quorum answered, or its answers do not agree.
+    Unknown {
+        /// Since when, on this node's clock.
+        since: Time,
+    },
+}
+
+/// A leader as an observer knows it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LeaderView {
+    /// Who leads.
+    pub who: Who,
+    /// Where it is reached by this protocol.
+    pub address: SocketAddr,
+    /// What it wants others to know.
+    pub value: Value,
+    /// The fence of its leadership, when the quorum agrees on it.
+    pub fence: Option<Fence>,
+    /// Its grants last until then at least unless it gives them up, on this node's clock,
+    /// counted from the send of the question.
+    pub until: Time,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "its lease ran out before a quorum renewed it",
+            Self::Resigned => "it was resigned",
+            Self::Transferred => "it was handed over",
+            Self::Withdrawn => "the campaign was withdrawn",
+        })
+    }
+}
+
+impl fmt::Display for TransferFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotWaiting => "no quorum of grantors knows that candidate as waiting",
+            Self::NotLeading => "this node does not lead",
+        })
+    }
+}
+
+impl Ignored {
+    /// The reason as a label for a counter.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Released => "released",
+            Self::Stale => "stale",
+            Self::Duplicate => "duplicate",
+            Self::Unasked => "unasked",
+            Self::NotAMember => "not_a_member",
+            Self::NotAGrantor => "not_a_grantor",
+            Self::NotTheHolder => "not_the_holder",
+            Self::Empty => "empty",
+            Self::Full => "full",
+            Self::OtherLife => "other_life",
+            Self::Command => "command",
+        }
+    }
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Leader(leader) => {
+                write!(f, "leader {} until {}", leader.who, leader.until)?;
+                match leader.fence {
+                    Some(fence) => write!(f, " fence {fence}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Vacant => f.write_str("vacant"),
+            Self::Unknown { since } => write!(f, "unknown since {since}"),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elected { fence, timestamp } => write!(f, "elected fence {fence} {timestamp}"),
+            Self::Settled => f.write_str("settled"),
+            Self::Ended(end) => write!(f, "ended: {end}"),
+            Self::Released => f.write_str("released"),
+            Self::TransferFailed { to, why } => write!(f, "no transfer to {to}: {why}"),
+            Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
+            Self::NameShared { grantor } => write!(f, "name shared, says {grantor}"),
+            Self::View(view) => view.fmt(f),
+            Self::Verified { leader, until, .. } => write!(f, "verified {leader} until {until}"),
+            Self::NotVerified { by } => write!(f, "{by} does not lead"),
+            Self::Granted { to } => write!(f, "granted to {to}"),
+            Self::Freed { by } => write!(f, "freed by {by}"),
+            Self::Serving => f.write_str("serving"),
+            Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
+            Self::Recovering => f.write_str("recovering"),
+            Self::DiskFailed => f.write_str("cannot write, granting nothing"),
+            Self::NameContested { name } => write!(f, "name {name} contested"),
+            Self::AddressContested { who, holder, other } => {
+                write!(f, "{who} speaks from {holder} and {other}")
+            }
+            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+        }
+    }
+}

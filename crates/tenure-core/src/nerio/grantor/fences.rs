@@ -1,0 +1,88 @@
+//! Fences at a grantor: what was seen, and what the disk has promised never to repeat.
+
+use super::super::record::{Record, Tenancy};
+use super::super::rule::{Rule, ruling};
+use super::office::Office;
+use crate::fence::Fence;
+
+/// How many fences are reserved ahead with one flush.
+const BLOCK: u64 = 1 << 10;
+/// A proposal further above what was seen is refused: one message must not exhaust the numbers.
+const REACH: u64 = 1 << 40;
+
+/// The durable bound `H` on the fences of all elections, and the floor under those that are not
+/// remembered one by one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Fences {
+    /// At least every fence ever seen in an election that has no office here.
+    floor: Fence,
+    /// `H`: no fence above it is accepted before a higher one is durable.
+    high: Fence,
+    /// A higher `H` on its way to the disk.
+    pending: Option<Fence>,
+}
+
+impl Fences {
+    /// After a start: `H` from the disk, where a restart begins.
+    pub(super) fn new(high: Fence) -> Self {
+        let floor = if ruling(Rule::RestartAtReserve) { high } else { Fence::NONE };
+        Self { floor, high, pending: None }
+    }
+
+    /// The highest fence seen in an election; the floor when it has no office here.
+    pub(super) fn seen(&self, office: Option<&Office>) -> Fence {
+        office.map_or(self.floor, |office| office.fence_seen)
+    }
+
+    /// At least every fence ever seen in any election.
+    pub(super) fn raise_floor(&mut self, seen: Fence) {
+        self.floor = self.floor.max(seen);
+    }
+
+    pub(super) fn floor(&self) -> Fence {
+        self.floor
+    }
+
+    /// Whether a proposal is so far ahead that it must be refused.
+    pub(super) fn is_too_far(&self, office: Option<&Office>, proposed: Fence) -> bool {
+        proposed.number() > self.seen(office).number().saturating_add(REACH)
+    }
+
+    /// Takes a proposal for a leadership, with the grant that carries it; says whether it was
+    /// accepted (the scalar fence, rule 1).
+    pub(super) fn propose(&self, office: &mut Office, fence: Fence, by: &Tenancy) -> bool {
+        let seen = office.fence_seen;
+        let within = fence <= self.high || !ruling(Rule::WithinReserve);
+        if fence > seen && within {
+            office.fence_seen = fence;
+            office.fence_owner = Some(by.clone());
+            return true;
+        }
+        if !ruling(Rule::FenceAbove) && fence >= seen && within {
+            return true;
+        }
+        let same = |owner: &Tenancy| {
+            owner == by || (!ruling(Rule::FenceOwner) && owner.who.name == by.who.name)
+        };
+        fence == seen && office.fence_owner.as_ref().is_some_and(same)
+    }
+
+    /// The next reserve to make durable, once half of the last one is used up.
+    pub(super) fn wanted(&mut self, highest: Fence) -> Option<Record> {
+        let needed = highest.number().saturating_add(BLOCK / 2);
+        let enough = |high: Fence| high.number() >= needed;
+        if enough(self.high) || self.pending.is_some_and(enough) {
+            return None;
+        }
+        let high = Fence::new(highest.number().saturating_add(BLOCK));
+        self.pending = Some(high);
+        Some(Record::Reserve { high })
+    }
+
+    /// The reserve is durable, or could not be written.
+    pub(super) fn settled(&mut self, written: bool) {
+        if let Some(high) = self.pending.take().filter(|_| written) {
+            self.high = self.high.max(high);
+        }
+    }
+}

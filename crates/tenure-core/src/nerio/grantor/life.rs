@@ -1,0 +1,87 @@
+//! What a grantor must do before it may grant: be known to its disk, wait out what it may have
+//! forgotten, and learn which fences it may have forgotten.
+
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+
+use super::super::identity::{Boot, Instance};
+use super::super::message::Service;
+use super::super::record::GrantRecord;
+use crate::contract::Ticket;
+use crate::fence::Fence;
+use crate::time::Time;
+
+/// What a grantor remembers when it starts.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Memory {
+    /// Which memory it is.
+    pub instance: Instance,
+    /// The last boot that was written down; zero if none was.
+    pub boot: Boot,
+    /// The largest lease length that was ever allowed.
+    pub delta_max: Duration,
+    /// `H`: the durable bound on all fences ever accepted.
+    pub reserve: Fence,
+    /// How much of it can be trusted.
+    pub kept: Kept,
+}
+
+/// How much a grantor remembers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Kept {
+    /// There is nothing to remember: the very first start of the cluster.
+    New,
+    /// Everything: the process ended, the machine did not.
+    Grants(alloc::vec::Vec<GrantRecord>),
+    /// Its fences but not its grants: the machine was restarted, or the table was torn.
+    Reserve,
+    /// Nothing, though it may have granted before: the directory was lost, or there is none.
+    Nothing,
+}
+
+/// Where a grantor is in its life.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Life {
+    /// This node is no grantor yet: `Start` has not come.
+    Unborn,
+    /// Its boot is being written down.
+    Opening { ticket: Ticket, quarantine: Option<Time>, must_read: bool },
+    /// It could not write its boot down, and tries again at `at`.
+    Unwritten { at: Time, quarantine: Option<Time>, must_read: bool },
+    /// It waits until every lease that it may have given has ended.
+    Quarantine { until: Time, must_read: bool },
+    /// It asks the others for their fences.
+    Reading { since: Time, again: Time, answers: BTreeMap<usize, Fence> },
+    /// What it read is being written down.
+    Storing { ticket: Ticket },
+    /// It grants.
+    Serving,
+}
+
+impl Life {
+    pub(super) fn service(&self, now: Time) -> Service {
+        match self {
+            Self::Serving => Service::Serving,
+            Self::Quarantine { until, .. }
+            | Self::Opening { quarantine: Some(until), .. }
+            | Self::Unwritten { quarantine: Some(until), .. } => {
+                Service::Quarantine { remaining: until.since(now) }
+            }
+            Self::Unborn
+            | Self::Opening { .. }
+            | Self::Unwritten { .. }
+            | Self::Reading { .. }
+            | Self::Storing { .. } => Service::Recovering,
+        }
+    }
+
+    /// When it has something to do by itself.
+    pub(super) fn due(&self) -> Option<(Time, &'static str)> {
+        match self {
+            Self::Quarantine { until, .. } => Some((*until, "the quarantine ends")),
+            Self::Reading { again, .. } => Some((*again, "asking for fences again")),
+            Self::Unwritten { at, .. } => Some((*at, "writing the boot again")),
+            Self::Unborn | Self::Opening { .. } | Self::Storing { .. } | Self::Serving => None,
+        }
+    }
+}

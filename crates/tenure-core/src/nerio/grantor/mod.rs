@@ -1,0 +1,503 @@
+//! The grantor: steps 4 to 6 of OQwBD, with state `A` and `F`. It alone carries the safety
+//! argument.
+
+mod fences;
+mod life;
+mod office;
+mod recovery;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use self::fences::Fences;
+use self::life::Life;
+pub use self::life::{Kept, Memory};
+pub(super) use self::office::holder_rank;
+use self::office::{Grant, Office, Parked};
+use super::agenda::Agenda;
+use super::config::Checked;
+use super::event::{Event, Ignored};
+use super::identity::{Boot, Inc, Instance, Stamp};
+use super::message::{
+    FenceSeen, Granted, List, Listed, Message, Query, Refusal, Refused, Release, Released, Request,
+    Sender, Service, State,
+};
+use super::node::Out;
+use super::record::{GrantRecord, Record, Tenancy};
+use super::rule::{Rule, ruling};
+use crate::contract::Ticket;
+use crate::fence::Fence;
+use crate::name::{ElectionName, NodeName};
+use crate::time::{Deadline, Time};
+
+/// How long nothing is granted after the state directory could not be written.
+const DISK_RETRY: core::time::Duration = core::time::Duration::from_secs(1);
+/// How many bytes of names a page of [`Listed`] holds.
+const PAGE_BYTES: usize = 900;
+
+/// The grantor of a node, for all elections.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Grantor {
+    config: Checked,
+    name: NodeName,
+    instance: Instance,
+    boot: Boot,
+    /// The largest lease length ever allowed here.
+    delta_max: core::time::Duration,
+    life: Life,
+    fences: Fences,
+    offices: BTreeMap<ElectionName, Office>,
+    agenda: Agenda,
+    /// The two last lives that used each name.
+    lives: BTreeMap<NodeName, (Inc, Option<Inc>)>,
+    last_stamp: Stamp,
+    last_ticket: Ticket,
+    /// Nothing is granted before, because the disk failed.
+    disk_failed_until: Time,
+    /// The sample of the call before, for the rule that it must not be used.
+    previous_now: Time,
+}
+
+impl Grantor {
+    /// A grantor that has not started yet.
+    pub(super) fn new(config: Checked, name: NodeName) -> Self {
+        Self {
+            delta_max: config.delta_max,
+            config,
+            name,
+            instance: Instance(0),
+            boot: Boot(0),
+            life: Life::Unborn,
+            fences: Fences::new(Fence::NONE),
+            offices: BTreeMap::new(),
+            agenda: Agenda::default(),
+            lives: BTreeMap::new(),
+            last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
+            last_ticket: Ticket(0),
+            disk_failed_until: Time::ZERO,
+            previous_now: Time::ZERO,
+        }
+    }
+
+    /// Handles a message that is meant for a grantor.
+    pub(super) fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+        match message {
+            Message::Request(request) => self.on_request(now, from, request, out),
+            Message::Release(release) => self.on_release(now, from, &release, out),
+            Message::Query(query) => self.on_query(now, from, &query, out),
+            Message::List(list) => self.on_list(now, from, &list, out),
+            Message::FenceRead(read) => self.on_fence_read(from, read.start, out),
+            Message::FenceSeen(seen) => self.on_fence_seen(now, from, &seen, out),
+            Message::Granted(_)
+            | Message::Refused(_)
+            | Message::Released(_)
+            | Message::Verify(_)
+            | Message::Remainder(_)
+            | Message::State(_)
+            | Message::Listed(_) => unreachable!("the node hands a grantor its own messages"),
+        }
+        self.previous_now = now;
+    }
+
+    /// Does what is due at `now`.
+    pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
+        self.on_life_due(now, out);
+        while let Some(election) = self.agenda.pop_due(now) {
+            self.handle_waiting(now, &election, out);
+            self.forget_if_over(now, &election, out);
+            self.schedule(&election);
+        }
+        self.previous_now = now;
+    }
+
+    /// When it wants to be called again.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let office = self.agenda.first().map(|at| (at, "a grant or a waiting request ends"));
+        let due = [self.life.due(), office].into_iter().flatten().min_by_key(|(at, _)| *at);
+        due.map(|(at, why)| Deadline { at, why })
+    }
+
+    /// The last persist failed: nothing is granted for a while.
+    pub(super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
+        self.disk_failed_until = now.after(DISK_RETRY);
+        emit(out, None, Event::DiskFailed);
+    }
+
+    /// Step 4: a sample that is strictly greater than every one before it.
+    fn sample(&mut self, now: Time) -> Stamp {
+        let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
+        let stamp = Stamp { boot: self.boot, clock: now, counter: 0 };
+        let stamp = match self.last_stamp {
+            last if last.boot < self.boot || last.clock < now => stamp,
+            last if ruling(Rule::StrictSamples) => Stamp { counter: last.counter + 1, ..last },
+            last => last,
+        };
+        self.last_stamp = stamp;
+        stamp
+    }
+
+    fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
+        let shared = self.meet(from, out);
+        let election = request.election.clone();
+        if request.delta.is_zero() {
+            return emit(out, Some(election), Event::Ignored(Ignored::Empty));
+        }
+        if self.office(&election).is_some_and(|o| o.is_released(&from.who, request.start)) {
+            return emit(out, Some(election), Event::Ignored(Ignored::Released));
+        }
+        if let Some(refusal) = self.inadmissible(now, &request) {
+            return self.refuse(from, &request, refusal, shared, out);
+        }
+        let stamp = self.sample(now);
+        let at = stamp.clock;
+        let office = self.office(&election);
+        match office.and_then(|office| office.grant.as_ref()) {
+            Some(grant) if grant.record.holder == from.who => {
+                let record = &grant.record;
+                if grant.is_live(at) && record.address != from.address {
+                    let holder = record.address;
+                    let (who, other) = (from.who.clone(), from.address);
+                    let event = Event::AddressContested { who, holder, other };
+                    emit(out, Some(election), event);
+                    let refusal = Refusal::OtherAddress { holder };
+                    return self.refuse(from, &request, refusal, shared, out);
+                }
+                if request.start < record.start && ruling(Rule::GrantedStartGrows) {
+                    return emit(out, Some(election), Event::Ignored(Ignored::Stale));
+                }
+                if request.start == record.start {
+                    return self.repeat(at, &election, out);
+                }
+            }
+            Some(grant) if grant.is_live(at) && ruling(Rule::OneHolder) => {
+                let holder = grant.describe(at);
+                return self.park(at, from, request, holder, shared, out);
+            }
+            Some(_) | None => {}
+        }
+        let (who, address) = (from.who.clone(), from.address);
+        let asked = Parked { who, address, request, arrival: at };
+        self.grant(stamp, stamp, asked, None, out);
+        self.schedule(&election);
+    }
+
+    /// Checks that hold for a request whenever it is handled, on arrival or after waiting.
+    fn inadmissible(&self, now: Time, request: &Request) -> Option<Refusal> {
+        match self.life.service(now) {
+            Service::Serving => {}
+            Service::Quarantine { remaining } => {
+                let leader_let_in = request.leading && !ruling(Rule::QuarantineForAll);
+                if !leader_let_in {
+                    return Some(Refusal::Quarantine { remaining });
+                }
+            }
+            Service::Recovering => return Some(Refusal::Recovering),
+        }
+        let office = self.office(&request.election);
+        if request.delta > self.config.delta_max {
+            let delta_max = self.config.delta_max;
+            return Some(Refusal::TooLong { delta_max });
+        }
+        if self.fences.is_too_far(office, request.fence) {
+            return Some(Refusal::FenceTooFar);
+        }
+        if now < self.disk_failed_until {
+            return Some(Refusal::Disk);
+        }
+        if office.is_none() && self.offices.len() >= self.config.limits.elections {
+            return Some(Refusal::Full);
+        }
+        None
+    }
+
+    /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
+    /// timestamp; the lease counts from the arrival of the request, which bounds its Start.
+    fn grant(
+        &mut self,
+        taken: Stamp,
+        arrival: Stamp,
+        asked: Parked,
+        waited: Option<bool>,
+        out: &mut Out,
+    ) {
+        let Parked { who, address, request, .. } = asked;
+        let drift = self.config.drift;
+        let held = if ruling(Rule::GrantStretches) {
+            drift.stretch(request.delta)
+        } else {
+            request.delta
+        };
+        let floor = self.fences.floor();
+        let office =
+            self.offices.entry(request.election.clone()).or_insert_with(|| Office::vacant(floor));
+        let before = office.grant.take();
+        let same = before.as_ref().filter(|grant| grant.record.holder == who);
+        let mut finish = arrival.clock.after(held);
+        if let Some(before) = &before
+            && (before.record.finish > finish)
+            && ruling(Rule::FinishGrows)
+        {
+            finish = before.record.finish;
+        }
+        let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
+        let changed = same.is_none();
+        if let Some(before) = before.filter(|_| changed) {
+            let (other, start) = (before.record.holder, before.record.start);
+            office.raise_watermark(&other, start, self.config.limits.watermarks);
+        }
+        let seen_before = office.fence_seen;
+        let tenancy = Tenancy { who: who.clone(), first: request.first };
+        let accepted = self.fences.propose(office, request.fence, &tenancy);
+        let reserve = self.fences.wanted(office.fence_seen.max(request.fence));
+        office.unpark(&who);
+        let record = GrantRecord {
+            election: request.election.clone(),
+            holder: who.clone(),
+            address,
+            value: request.value,
+            start: request.start,
+            finish,
+            stamp: taken,
+            priority: request.priority,
+            leading: request.leading,
+            accepted,
+            fence_seen: office.fence_seen,
+            fence_owner: office.fence_owner.clone(),
+        };
+        let (waited, next) = (waited.is_some(), request.next);
+        office.grant = Some(Grant { record, seen_before, waited, next, was_next });
+        if changed {
+            let event = Event::Granted { to: who };
+            emit(out, Some(request.election.clone()), event);
+        }
+        self.answer(taken.clock, &request.election, out);
+        if let Some(reserve) = reserve {
+            self.flush(reserve, out);
+        }
+    }
+
+    /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
+    /// that none leaves whose grant could be forgotten.
+    fn answer(&self, at: Time, election: &ElectionName, out: &mut Out) {
+        let Some(office) = self.office(election) else { return };
+        let Some(grant) = &office.grant else { return };
+        let record = &grant.record;
+        let persist = super::node::Effect::Persist(Record::Grant(record.clone()));
+        let next_waits =
+            grant.next.as_ref().is_some_and(|next| office.waits(next, at, &self.config));
+        let granted = Granted {
+            election: election.clone(),
+            start: record.start,
+            instance: self.instance,
+            stamp: record.stamp,
+            accepted: record.accepted,
+            seen: grant.seen_before,
+            waited: grant.waited,
+            next_waits,
+            waiting: office.first_waiting(at, &self.config).cloned(),
+        };
+        let message = Message::Granted(granted);
+        let send = super::node::Effect::Send { to: record.address, message };
+        if ruling(Rule::WrittenBeforeOk) {
+            out.extend([persist, send]);
+        } else {
+            out.extend([send, persist]);
+        }
+    }
+
+    /// A request that was granted before: the same ok again, and F is not extended.
+    fn repeat(&self, at: Time, election: &ElectionName, out: &mut Out) {
+        if self.office(election).is_some_and(|office| office.live(at).is_some()) {
+            self.answer(at, election, out);
+        } else {
+            emit(out, Some(election.clone()), Event::Ignored(Ignored::Stale));
+        }
+    }
+
+    fn park(
+        &mut self,
+        at: Time,
+        from: &Sender,
+        request: Request,
+        holder: super::message::Holder,
+        shared: bool,
+        out: &mut Out,
+    ) {
+        let election = request.election.clone();
+        let (who, address) = (from.who.clone(), from.address);
+        let parked = Parked { who, address, request: request.clone(), arrival: at };
+        let Some(office) = self.offices.get_mut(&election) else { return };
+        office.drop_expired(at, &self.config);
+        let parked = office.park(parked, &self.config);
+        self.schedule(&election);
+        self.refuse(from, &request, Refusal::Held { holder, parked }, shared, out);
+    }
+
+    fn refuse(
+        &self,
+        from: &Sender,
+        request: &Request,
+        refusal: Refusal,
+        name_shared: bool,
+        out: &mut Out,
+    ) {
+        let seen = self.fences.seen(self.office(&request.election));
+        let (election, start) = (request.election.clone(), request.start);
+        let refused = Refused { election, start, refusal, seen, name_shared };
+        send(out, from.address, Message::Refused(refused));
+    }
+
+    /// Section 6, with erratum 4: a release ends what it names and nothing else.
+    fn on_release(&mut self, now: Time, from: &Sender, release: &Release, out: &mut Out) {
+        let election = release.election.clone();
+        let serving = self.life == Life::Serving;
+        let free_to_open = self.offices.len() < self.config.limits.elections;
+        if self.office(&election).is_none() && !free_to_open {
+            return emit(out, Some(election), Event::Ignored(Ignored::Full));
+        }
+        let at = self.sample(now).clock;
+        let floor = self.fences.floor();
+        let office =
+            self.offices.entry(election.clone()).or_insert_with(|| Office::vacant(floor));
+        let holds = office.live(at).filter(|grant| {
+            let holder = &grant.record.holder;
+            *holder == from.who || (!ruling(Rule::ReleaseByLife) && holder.name == from.who.name)
+        });
+        if let Some(grant) = holds
+            && grant.record.address != from.address
+        {
+            let (who, holder) = (from.who.clone(), grant.record.address);
+            let event = Event::AddressContested { who, holder, other: from.address };
+            return emit(out, Some(election), event);
+        }
+        let ends = holds.is_some_and(|grant| {
+            release.start >= grant.record.start || !ruling(Rule::ReleaseNamesStart)
+        });
+        office.raise_watermark(&from.who, release.start, self.config.limits.watermarks);
+        if !serving && !ruling(Rule::ReleaseInQuarantine) {
+            self.life = Life::Serving;
+        }
+        if ends && serving {
+            if let Some(grant) = &mut office.grant {
+                grant.record.finish = at;
+                grant.next = release.next.clone().or(grant.next.take());
+            }
+            emit(out, Some(election.clone()), Event::Freed { by: from.who.clone() });
+            self.handle_waiting(now, &election, out);
+        } else {
+            emit(out, Some(election.clone()), Event::Ignored(Ignored::NotTheHolder));
+        }
+        let released = Released { election: election.clone(), start: release.start };
+        send(out, from.address, Message::Released(released));
+        self.schedule(&election);
+    }
+
+    /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
+    fn handle_waiting(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
+        let taken = self.sample(now);
+        let Some(office) = self.offices.get_mut(election) else { return };
+        office.drop_expired(taken.clock, &self.config);
+        while let Some(office) = self.offices.get_mut(election)
+            && office.live(taken.clock).is_none()
+            && let Some((parked, was_next)) = office.take_first()
+        {
+            if office.is_released(&parked.who, parked.request.start)
+                || self.inadmissible(now, &parked.request).is_some()
+            {
+                continue;
+            }
+            let arrival = Stamp { clock: parked.arrival, ..taken };
+            let stamp = if ruling(Rule::StampOfGrant) { taken } else { arrival };
+            return self.grant(stamp, arrival, parked, Some(was_next), out);
+        }
+    }
+
+    /// Drops an election of which nothing matters any more; the floor keeps its fences.
+    fn forget_if_over(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
+        let Some(office) = self.offices.get(election) else { return };
+        if office.is_forgettable(now, &self.config) {
+            self.fences.raise_floor(office.fence_seen);
+            self.offices.remove(election);
+            out.push(super::node::Effect::Persist(Record::Forget(election.clone())));
+        }
+    }
+
+    fn schedule(&mut self, election: &ElectionName) {
+        let due = self.offices.get(election).map(|office| office.due(&self.config));
+        self.agenda.set(election, due);
+    }
+
+    fn office(&self, election: &ElectionName) -> Option<&Office> {
+        self.offices.get(election)
+    }
+
+    /// Remembers which lives use a name; says whether two do so at the same time.
+    fn meet(&mut self, from: &Sender, out: &mut Out) -> bool {
+        let (name, inc) = (&from.who.name, from.who.inc);
+        let full = self.lives.len() >= self.config.limits.names;
+        match self.lives.get_mut(name) {
+            Some((current, _)) if *current == inc => false,
+            Some((current, previous)) => {
+                let back = *previous == Some(inc);
+                (*current, *previous) = (inc, Some(*current));
+                if back {
+                    emit(out, None, Event::NameContested { name: name.clone() });
+                }
+                back
+            }
+            None => {
+                if full {
+                    self.lives.pop_first();
+                }
+                self.lives.insert(name.clone(), (inc, None));
+                false
+            }
+        }
+    }
+
+    /// Section 10.4: what this grantor knows of the leader.
+    fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
+        let office = self.office(&query.election);
+        let state = State {
+            election: query.election.clone(),
+            start: query.start,
+            service: self.life.service(now),
+            holder: office.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),
+            waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
+            seen: self.fences.seen(office),
+        };
+        send(out, from.address, Message::State(state));
+    }
+
+    fn on_list(&self, now: Time, from: &Sender, list: &List, out: &mut Out) {
+        use core::ops::Bound::{Excluded, Unbounded};
+        let after = list.after.as_ref().map_or(Unbounded, Excluded);
+        let range = self.offices.range::<ElectionName, _>((after, Unbounded));
+        let mut live = range.filter(|(_, office)| office.live(now).is_some()).peekable();
+        let mut names = Vec::new();
+        let mut bytes = 0;
+        while let Some((name, _)) =
+            live.next_if(|(name, _)| bytes + name.as_str().len() < PAGE_BYTES)
+        {
+            bytes += name.as_str().len() + 2;
+            names.push(name.clone());
+        }
+        let more = live.peek().is_some();
+        let service = self.life.service(now);
+        send(out, from.address, Message::Listed(Listed { start: list.start, service, names, more }));
+    }
+
+    fn flush(&mut self, record: Record, out: &mut Out) -> Ticket {
+        self.last_ticket = Ticket(self.last_ticket.0 + 1);
+        out.push(super::node::Effect::Flush(self.last_ticket, record));
+        self.last_ticket
+    }
+}
+
+fn send(out: &mut Out, to: core::net::SocketAddr, message: Message) {
+    out.push(super::node::Effect::Send { to, message });
+}
+
+fn emit(out: &mut Out, election: Option<ElectionName>, event: Event) {
+    out.push(super::node::Effect::Emit { election, event });
+}

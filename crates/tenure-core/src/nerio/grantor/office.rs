@@ -1,0 +1,230 @@
+//! One election at one grantor: who holds the grant, who waits, who gave up.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::super::config::Checked;
+use super::super::identity::Who;
+use super::super::message::{Holder, Request};
+use super::super::rank::Rank;
+use super::super::record::{GrantRecord, Tenancy};
+use super::super::rule::{Rule, ruling};
+use crate::fence::Fence;
+use crate::name::{ElectionName, NodeName};
+use crate::time::Time;
+
+/// `A` and `F` of the paper, and what our extensions keep beside them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Grant {
+    /// What is written down before an ok leaves.
+    pub(super) record: GrantRecord,
+    /// The highest fence seen before the grant, for a repeated ok.
+    pub(super) seen_before: Fence,
+    /// Whether the request had waited.
+    pub(super) waited: bool,
+    /// Whom the holder named to be handled first.
+    pub(super) next: Option<NodeName>,
+    /// Whether the holder was itself named so.
+    pub(super) was_next: bool,
+}
+
+impl Grant {
+    /// γ: whether the lease is granted at `at` (section 2).
+    pub(super) fn is_live(&self, at: Time) -> bool {
+        at < self.record.finish
+    }
+
+    pub(super) fn describe(&self, at: Time) -> Holder {
+        let record = &self.record;
+        Holder {
+            who: record.holder.clone(),
+            address: record.address,
+            value: record.value.clone(),
+            remaining: record.finish.since(at),
+            start: record.start,
+            priority: record.priority,
+            leading: record.leading,
+            next: self.was_next,
+            fence: self.fence(),
+        }
+    }
+
+    fn fence(&self) -> Option<Fence> {
+        let owner = self.record.fence_owner.as_ref()?;
+        (owner.who == self.record.holder).then_some(self.record.fence_seen)
+    }
+}
+
+/// A request that waits for the grant to end. To safety it is a request on a slow network.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Parked {
+    pub(super) who: Who,
+    pub(super) address: SocketAddr,
+    pub(super) request: Request,
+    pub(super) arrival: Time,
+}
+
+impl Parked {
+    /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
+    pub(super) fn expires_at(&self, config: &Checked) -> Time {
+        let lease_over = self.arrival.after(config.drift.stretch(self.request.delta));
+        if !ruling(Rule::ParkedExpires) {
+            return lease_over;
+        }
+        lease_over.min(self.arrival.after(config.parked_for()))
+    }
+
+    fn rank(&self, next: Option<&NodeName>) -> Rank {
+        let named = next == Some(&self.who.name);
+        let Request { election, priority, leading, .. } = &self.request;
+        Rank::of(election, &self.who, *priority, *leading, named)
+    }
+}
+
+/// Everything a grantor keeps of one election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Office {
+    pub(super) grant: Option<Grant>,
+    pub(super) fence_seen: Fence,
+    pub(super) fence_owner: Option<Tenancy>,
+    parked: Vec<Parked>,
+    /// The highest Start that each life has released or let lapse; the oldest entry first.
+    watermarks: Vec<(Who, Time)>,
+}
+
+impl Office {
+    /// An election that this grantor knows nothing of: its fences may be anywhere up to `floor`.
+    pub(super) fn vacant(floor: Fence) -> Self {
+        Self { fence_seen: floor, ..Self::default() }
+    }
+
+    /// The office as it was written down on this boot of the machine.
+    pub(super) fn restore(record: GrantRecord) -> Self {
+        let grant = Grant {
+            seen_before: record.fence_seen,
+            waited: true,
+            next: None,
+            was_next: false,
+            record,
+        };
+        Self {
+            fence_seen: grant.record.fence_seen,
+            fence_owner: grant.record.fence_owner.clone(),
+            grant: Some(grant),
+            ..Self::default()
+        }
+    }
+
+    /// The grant, if it is live at `at`.
+    pub(super) fn live(&self, at: Time) -> Option<&Grant> {
+        self.grant.as_ref().filter(|grant| grant.is_live(at))
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// Whether `name` waits with a request that is still fresh.
+    pub(super) fn waits(&self, name: &NodeName, at: Time, config: &Checked) -> bool {
+        self.parked.iter().any(|p| p.who.name == *name && at < p.expires_at(config))
+    }
+
+    /// The first of those who wait, if it was heard of within two refresh intervals.
+    pub(super) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
+        let heard = |p: &&Parked| at.since(p.arrival) < config.refresh * 2;
+        let best = self.parked.iter().filter(heard).max_by_key(|p| p.rank(None))?;
+        Some(&best.who.name)
+    }
+
+    /// Keeps a request until the grant ends. One for each life, and a higher Start replaces a
+    /// lower one; over the bound the lowest in the common order is evicted.
+    pub(super) fn park(&mut self, parked: Parked, config: &Checked) -> bool {
+        let next = self.grant.as_ref().and_then(|grant| grant.next.clone());
+        match self.parked.iter_mut().find(|other| other.who == parked.who) {
+            Some(other) => {
+                let newer = other.request.start < parked.request.start;
+                if newer || !ruling(Rule::ParkedGrows) {
+                    *other = parked;
+                }
+                true
+            }
+            None => {
+                let who = parked.who.clone();
+                self.parked.push(parked);
+                if self.parked.len() <= config.limits.parked {
+                    return true;
+                }
+                let ranked = self.parked.iter().enumerate();
+                let lowest = ranked.min_by_key(|(_, p)| p.rank(next.as_ref())).map(|(at, _)| at);
+                lowest.is_none_or(|lowest| self.parked.swap_remove(lowest).who != who)
+            }
+        }
+    }
+
+    /// Forgets the waiting request of `who`.
+    pub(super) fn unpark(&mut self, who: &Who) {
+        self.parked.retain(|p| p.who != *who);
+    }
+
+    /// Forgets what can no longer be granted.
+    pub(super) fn drop_expired(&mut self, at: Time, config: &Checked) {
+        self.parked.retain(|p| at < p.expires_at(config));
+    }
+
+    /// Takes the first in the common order out of the queue. `next` is used up.
+    pub(super) fn take_first(&mut self) -> Option<(Parked, bool)> {
+        let next = self.grant.as_mut().and_then(|grant| grant.next.take());
+        let ranked = self.parked.iter().enumerate();
+        let (at, rank) =
+            ranked.map(|(at, p)| (at, p.rank(next.as_ref()))).max_by_key(|(_, rank)| *rank)?;
+        Some((self.parked.swap_remove(at), rank.next))
+    }
+
+    /// Notes that `who` gave up every Start up to `start`.
+    pub(super) fn raise_watermark(&mut self, who: &Who, start: Time, bound: usize) {
+        match self.watermarks.iter_mut().find(|(other, _)| other == who) {
+            Some((_, highest)) => *highest = (*highest).max(start),
+            None => {
+                if self.watermarks.len() >= bound {
+                    self.watermarks.remove(0);
+                }
+                self.watermarks.push((who.clone(), start));
+            }
+        }
+        if ruling(Rule::ReleaseUnparks) {
+            self.parked.retain(|p| p.who != *who || p.request.start > start);
+        }
+    }
+
+    /// Whether `who` gave `start` up.
+    pub(super) fn is_released(&self, who: &Who, start: Time) -> bool {
+        ruling(Rule::Watermark)
+            && self.watermarks.iter().any(|(other, highest)| other == who && start <= *highest)
+    }
+
+    /// When somebody must look at this office next: when the grant ends and somebody waits, when
+    /// a waiting request dies, or when nothing of it matters any more.
+    pub(super) fn due(&self, config: &Checked) -> Time {
+        let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
+        match self.parked.iter().map(|p| p.expires_at(config)).min() {
+            Some(expiry) => finish.min(expiry),
+            None => self.forgettable_at(config),
+        }
+    }
+
+    /// From then on every message that could still matter to this office has lapsed.
+    pub(super) fn forgettable_at(&self, config: &Checked) -> Time {
+        let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
+        finish.after(config.quarantine())
+    }
+
+    /// Whether the grant or a waiting request still matters.
+    pub(super) fn is_forgettable(&self, at: Time, config: &Checked) -> bool {
+        self.parked.is_empty() && at >= self.forgettable_at(config)
+    }
+}
+
+/// How a refusal's holder ranks, as its candidate computes it too.
+pub(in super::super) fn holder_rank(election: &ElectionName, holder: &Holder) -> Rank {
+    Rank::of(election, &holder.who, holder.priority, holder.leading, holder.next)
+}

@@ -1,0 +1,183 @@
+//! From the start of a grantor to its first grant.
+
+use alloc::collections::BTreeMap;
+
+use super::super::identity::Boot;
+use super::super::message::FenceRead;
+use super::super::quorum::MemberSet;
+use super::*;
+
+/// How long a grantor that could not write its boot down waits before it tries again.
+const REWRITE: core::time::Duration = core::time::Duration::from_secs(1);
+
+impl Grantor {
+    /// Begins a life with what is remembered of the ones before. `now` was sampled after the
+    /// lock on the state directory was held: the quarantine counts from it.
+    pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
+        self.instance = memory.instance;
+        self.boot = Boot(memory.boot.0 + 1);
+        let ever =
+            if ruling(Rule::DeltaMaxEver) { memory.delta_max } else { self.config.delta_max };
+        self.delta_max = self.config.delta_max.max(ever);
+        self.fences = Fences::new(memory.reserve);
+        let wait = if ruling(Rule::QuarantineStretches) {
+            self.config.drift.stretch(self.delta_max)
+        } else {
+            self.delta_max
+        };
+        let quarantine = (ruling(Rule::Quarantine)
+            && matches!(memory.kept, Kept::Reserve | Kept::Nothing))
+        .then(|| now.after(wait));
+        let must_read = memory.kept == Kept::Nothing && ruling(Rule::FenceRead);
+        if let Kept::Grants(grants) = memory.kept {
+            for record in grants {
+                let election = record.election.clone();
+                self.offices.insert(election.clone(), Office::restore(record));
+                self.schedule(&election);
+            }
+        }
+        if let Some(until) = quarantine {
+            emit(out, None, Event::Quarantined { until });
+        }
+        self.write_boot(quarantine, must_read, out);
+    }
+
+    fn write_boot(&mut self, quarantine: Option<Time>, must_read: bool, out: &mut Out) {
+        let ticket = self.flush(self.identity(must_read), out);
+        self.life = Life::Opening { ticket, quarantine, must_read };
+    }
+
+    fn identity(&self, recovering: bool) -> Record {
+        Record::Identity {
+            instance: self.instance,
+            boot: self.boot,
+            delta_max: self.delta_max,
+            recovering,
+        }
+    }
+
+    /// A flush has ended, well or not.
+    pub(in super::super) fn on_flushed(
+        &mut self,
+        now: Time,
+        flushed: Ticket,
+        written: bool,
+        out: &mut Out,
+    ) {
+        if !written {
+            emit(out, None, Event::DiskFailed);
+        }
+        match self.life {
+            Life::Opening { ticket, quarantine, must_read } if ticket == flushed => {
+                if written {
+                    let until = quarantine.unwrap_or(now);
+                    self.life = Life::Quarantine { until, must_read };
+                    self.on_life_due(now, out);
+                } else {
+                    self.life = Life::Unwritten { at: now.after(REWRITE), quarantine, must_read };
+                }
+            }
+            Life::Storing { ticket } if ticket == flushed => {
+                if written {
+                    self.serve(out);
+                } else {
+                    self.life = Life::Unwritten {
+                        at: now.after(REWRITE),
+                        quarantine: None,
+                        must_read: true,
+                    };
+                }
+            }
+            _ => self.fences.settled(written),
+        }
+    }
+
+    /// Whatever stage of the start is due at `now`.
+    pub(super) fn on_life_due(&mut self, now: Time, out: &mut Out) {
+        match self.life {
+            Life::Quarantine { until, must_read } if now >= until => {
+                if must_read {
+                    emit(out, None, Event::Recovering);
+                    self.read_fences(now, out);
+                } else {
+                    self.serve(out);
+                }
+            }
+            Life::Quarantine { must_read: true, .. } if !ruling(Rule::ReadAfterQuarantine) => {
+                self.read_fences(now, out);
+            }
+            Life::Reading { again, .. } if now >= again => self.read_fences(now, out),
+            Life::Unwritten { at, quarantine, must_read } if now >= at => {
+                self.write_boot(quarantine, must_read, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn serve(&mut self, out: &mut Out) {
+        self.life = Life::Serving;
+        emit(out, None, Event::Serving);
+        if let Some(reserve) = self.fences.wanted(self.fences.floor()) {
+            self.flush(reserve, out);
+        }
+    }
+
+    /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
+    /// repetitions: whatever was answered after the quarantine ended is good.
+    fn read_fences(&mut self, now: Time, out: &mut Out) {
+        let (since, answers) = match &mut self.life {
+            Life::Reading { since, answers, .. } => (*since, core::mem::take(answers)),
+            _ => (now, BTreeMap::new()),
+        };
+        for member in self.config.members.iter().filter(|member| member.name != self.name) {
+            send(out, member.address, Message::FenceRead(FenceRead { start: since }));
+        }
+        let again = now.after(self.config.refresh);
+        self.life = Life::Reading { since, again, answers };
+    }
+
+    /// Only a grantor whose own memory is whole may answer.
+    pub(super) fn on_fence_read(&self, from: &Sender, start: Time, out: &mut Out) {
+        let whole = match &self.life {
+            Life::Serving | Life::Quarantine { must_read: false, .. } => true,
+            Life::Unborn
+            | Life::Opening { .. }
+            | Life::Unwritten { .. }
+            | Life::Quarantine { .. }
+            | Life::Reading { .. }
+            | Life::Storing { .. } => !ruling(Rule::RecoveringSilent),
+        };
+        if whole {
+            let offices = self.offices.values().map(|office| office.fence_seen);
+            let seen = offices.max().map_or(self.fences.floor(), |f| f.max(self.fences.floor()));
+            send(out, from.address, Message::FenceSeen(FenceSeen { start, seen }));
+        }
+    }
+
+    pub(super) fn on_fence_seen(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        seen: &FenceSeen,
+        out: &mut Out,
+    ) {
+        let member = self.config.members.iter().position(|m| m.name == from.who.name);
+        let own = from.who.name == self.name;
+        let Life::Reading { since, answers, .. } = &mut self.life else {
+            return emit(out, None, Event::Ignored(Ignored::Unasked));
+        };
+        let Some(member) = member.filter(|_| !own && *since == seen.start) else {
+            return emit(out, None, Event::Ignored(Ignored::Unasked));
+        };
+        answers.insert(member, seen.seen);
+        let answered: MemberSet = answers.keys().copied().collect();
+        if !self.config.quorums.is_quorum(answered) {
+            return;
+        }
+        let highest = answers.values().copied().max().unwrap_or(Fence::NONE);
+        self.fences.raise_floor(highest);
+        let ticket = self.flush(self.identity(false), out);
+        self.life = Life::Storing { ticket };
+        let _ = now;
+    }
+}

@@ -1,0 +1,391 @@
+//! What travels between candidates, grantors and observers.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::{Inc, Instance, Stamp, Who};
+use crate::fence::Fence;
+use crate::name::{ElectionName, NodeName, Value};
+use crate::time::Time;
+
+/// Who sent a message, and from where it came.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sender {
+    /// The life of the participant that the datagram names.
+    pub who: Who,
+    /// The address the transport saw.
+    pub address: SocketAddr,
+}
+
+/// One message. Many share a datagram; each stands alone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Message {
+    /// Candidate to grantor: grant me the lease (section 3, step 3).
+    Request(Request),
+    /// Grantor to candidate: granted (section 3, step 6.2, with section 7's `T_q`).
+    Granted(Granted),
+    /// Grantor to candidate: not granted, and why (section 10.2).
+    Refused(Refused),
+    /// Candidate to grantor: I give the grant up (section 6).
+    Release(Release),
+    /// Grantor to candidate: the release arrived; no need to repeat it.
+    Released(Released),
+    /// Anybody to a leader: do you lead (section 10.5)?
+    Verify(Verify),
+    /// Leader to asker: for at least this much longer (section 10.5).
+    Remainder(Remainder),
+    /// Anybody to a grantor: who holds this election (section 10.4)?
+    Query(Query),
+    /// Grantor to asker: what this grantor knows of an election.
+    State(State),
+    /// Anybody to a grantor: which elections are there?
+    List(List),
+    /// Grantor to asker: elections, a page of them.
+    Listed(Listed),
+    /// Grantor without memory to grantor: how high are the fences?
+    FenceRead(FenceRead),
+    /// Grantor to grantor: no fence that I saw is above this.
+    FenceSeen(FenceSeen),
+}
+
+/// `grantRequest` (section 3).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// The election.
+    pub election: ElectionName,
+    /// `Start` on the candidate's clock: names the instance, and is not interpreted.
+    pub start: Time,
+    /// δ, the length of the lease in real time.
+    pub delta: Duration,
+    /// The first Start of this attempt to lead: names the leadership it may become.
+    pub first: Time,
+    /// The fence that the candidate proposes for it.
+    pub fence: Fence,
+    /// Its place among those who wait: the higher goes first.
+    pub priority: u8,
+    /// Whether it holds a lease already, and renews it.
+    pub leading: bool,
+    /// Who should be handled first when the grant ends.
+    pub next: Option<NodeName>,
+    /// What others should know of the candidate when it leads.
+    pub value: Value,
+}
+
+/// `ok` (sections 3 and 7).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Granted {
+    /// The election.
+    pub election: ElectionName,
+    /// The Start of the request.
+    pub start: Time,
+    /// Which memory granted it.
+    pub instance: Instance,
+    /// `T_q`: the sample with which it was granted.
+    pub stamp: Stamp,
+    /// Whether the fence was accepted for this leadership.
+    pub accepted: bool,
+    /// The highest fence seen before this grant.
+    pub seen: Fence,
+    /// Whether the request had waited: such an answer measures no round trip.
+    pub waited: bool,
+    /// Whether the candidate named as `next` waits here.
+    pub next_waits: bool,
+    /// The first of those who wait.
+    pub waiting: Option<NodeName>,
+}
+
+/// Why a request was not granted.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Refusal {
+    /// Somebody else holds the grant; the request waits here unless it says otherwise.
+    Held {
+        /// Who and for how long.
+        holder: Holder,
+        /// Whether the request was parked.
+        parked: bool,
+    },
+    /// This grantor lost its memory and waits until every lease it may have given has ended.
+    Quarantine {
+        /// How much longer, on its clock.
+        remaining: Duration,
+    },
+    /// This grantor lost its memory and reads the fences of the others.
+    Recovering,
+    /// The lease asked for is longer than this grantor gives.
+    TooLong {
+        /// The longest it gives.
+        delta_max: Duration,
+    },
+    /// The fence proposed is more than 2⁴⁰ above the highest one seen.
+    FenceTooFar,
+    /// The same life of this candidate asks from another address.
+    OtherAddress {
+        /// The address that holds the grant.
+        holder: SocketAddr,
+    },
+    /// This grantor keeps as many elections as it may.
+    Full,
+    /// The state directory of this grantor cannot be written.
+    Disk,
+}
+
+/// `refused` (section 10.2).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Refused {
+    /// The election.
+    pub election: ElectionName,
+    /// The Start of the request.
+    pub start: Time,
+    /// Why.
+    pub refusal: Refusal,
+    /// The highest fence seen.
+    pub seen: Fence,
+    /// Whether another life uses the candidate's name at the same time.
+    pub name_shared: bool,
+}
+
+/// A grant as a grantor describes it to others.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Holder {
+    /// Who holds it.
+    pub who: Who,
+    /// Where its requests come from.
+    pub address: SocketAddr,
+    /// What it wants others to know.
+    pub value: Value,
+    /// How much longer, on the grantor's clock.
+    pub remaining: Duration,
+    /// The highest Start granted to it.
+    pub start: Time,
+    /// Its priority.
+    pub priority: u8,
+    /// Whether it held a lease when it asked.
+    pub leading: bool,
+    /// Whether the last leader named it.
+    pub next: bool,
+    /// The fence of its leadership, where this grantor accepted one.
+    pub fence: Option<Fence>,
+}
+
+/// `release` (section 6), naming the Start it ends (erratum 4).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Release {
+    /// The election.
+    pub election: ElectionName,
+    /// Every instance up to this Start is given up.
+    pub start: Time,
+    /// Who should be handled first.
+    pub next: Option<NodeName>,
+}
+
+/// The answer to a release.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Released {
+    /// The election.
+    pub election: ElectionName,
+    /// The Start of the release.
+    pub start: Time,
+}
+
+/// `verifyLeadership` (section 10.5).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Verify {
+    /// The election.
+    pub election: ElectionName,
+    /// `Start` on the asker's clock.
+    pub start: Time,
+}
+
+/// `remainder` (section 10.5), bound to the asker's life and question.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Remainder {
+    /// The election.
+    pub election: ElectionName,
+    /// The Start of the question.
+    pub start: Time,
+    /// The life of the asker.
+    pub asker: Inc,
+    /// The least real time for which the leadership goes on; zero when there is none.
+    pub remaining: Duration,
+    /// Its fence.
+    pub fence: Option<Fence>,
+}
+
+/// A question about an election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Query {
+    /// The election.
+    pub election: ElectionName,
+    /// When it was asked, on the asker's clock.
+    pub start: Time,
+}
+
+/// Whether a grantor's word counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Service {
+    /// It grants.
+    Serving,
+    /// It lost its memory and waits.
+    Quarantine {
+        /// How much longer, on its clock.
+        remaining: Duration,
+    },
+    /// It lost its memory and reads the fences of the others.
+    Recovering,
+}
+
+/// What one grantor knows of an election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct State {
+    /// The election.
+    pub election: ElectionName,
+    /// When it was asked, on the asker's clock.
+    pub start: Time,
+    /// Whether its word counts.
+    pub service: Service,
+    /// Who holds its grant.
+    pub holder: Option<Holder>,
+    /// How many wait.
+    pub waiting: u16,
+    /// The highest fence seen.
+    pub seen: Fence,
+}
+
+/// A question for the names of elections.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct List {
+    /// Names the question in the answer.
+    pub start: Time,
+    /// Only names after this one.
+    pub after: Option<ElectionName>,
+}
+
+/// A page of names in ascending order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Listed {
+    /// The Start of the question.
+    pub start: Time,
+    /// Whether its word counts.
+    pub service: Service,
+    /// Elections with a live grant.
+    pub names: Vec<ElectionName>,
+    /// Whether there are more after the last.
+    pub more: bool,
+}
+
+/// A question for the fences (the scalar fence, rule 4).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct FenceRead {
+    /// When it was asked, on the asker's clock.
+    pub start: Time,
+}
+
+/// An upper bound on every fence that this grantor has seen.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct FenceSeen {
+    /// The Start of the question.
+    pub start: Time,
+    /// The bound.
+    pub seen: Fence,
+}
+
+impl fmt::Display for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.who, self.address)
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for {:?} start {}", self.who, self.remaining, self.start)?;
+        match self.fence {
+            Some(fence) => write!(f, " fence {fence}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held { holder, parked } => {
+                write!(f, "held by {holder}{}", if *parked { ", parked" } else { "" })
+            }
+            Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
+            Self::Recovering => f.write_str("recovering"),
+            Self::TooLong { delta_max } => write!(f, "longer than {delta_max:?}"),
+            Self::FenceTooFar => f.write_str("fence too far"),
+            Self::OtherAddress { holder } => write!(f, "held from {holder}"),
+            Self::Full => f.write_str("full"),
+            Self::Disk => f.write_str("cannot write"),
+        }
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serving => f.write_str("serving"),
+            Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
+            Self::Recovering => f.write_str("recovering"),
+        }
+    }
+}
+
+struct Named<'a>(&'a str, Option<&'a NodeName>);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Some(name) => write!(f, " {} {name}", self.0),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(m) => {
+                let leading = if m.leading { " leading" } else { "" };
+                let next = Named("next", m.next.as_ref());
+                let (election, start, delta, fence) = (&m.election, m.start, m.delta, m.fence);
+                write!(f, "request {election} start {start} for {delta:?} fence {fence} ")?;
+                write!(f, "first {} priority {}{leading}{next}", m.first, m.priority)
+            }
+            Self::Granted(m) => {
+                let accepted = if m.accepted { "accepted" } else { "not accepted" };
+                let waited = if m.waited { " waited" } else { "" };
+                let waiting = Named("waiting", m.waiting.as_ref());
+                write!(f, "granted {} start {} stamp {} ", m.election, m.start, m.stamp)?;
+                write!(f, "fence {accepted} seen {}{waited}{waiting}", m.seen)
+            }
+            Self::Refused(m) => {
+                write!(f, "refused {} start {} {} ", m.election, m.start, m.refusal)?;
+                write!(f, "seen {}{}", m.seen, if m.name_shared { " name shared" } else { "" })
+            }
+            Self::Release(m) => {
+                let next = Named("next", m.next.as_ref());
+                write!(f, "release {} start {}{next}", m.election, m.start)
+            }
+            Self::Released(m) => write!(f, "released {} start {}", m.election, m.start),
+            Self::Verify(m) => write!(f, "verify {} start {}", m.election, m.start),
+            Self::Remainder(m) => {
+                write!(f, "remainder {} start {} {:?}", m.election, m.start, m.remaining)
+            }
+            Self::Query(m) => write!(f, "query {} start {}", m.election, m.start),
+            Self::State(m) => match &m.holder {
+                Some(holder) => write!(f, "state {} {} held by {holder}", m.election, m.service),
+                None => write!(f, "state {} {} free", m.election, m.service),
+            },
+            Self::List(m) => write!(f, "list start {}", m.start),
+            Self::Listed(m) => write!(f, "listed {} {} names", m.service, m.names.len()),
+            Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
+            Self::FenceSeen(m) => write!(f, "fence seen {} start {}", m.seen, m.start),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! One node: a grantor, or none, and any number of candidates and observers.
+
+use alloc::collections::BTreeMap;
+use core::net::SocketAddr;
+
+use super::agenda::Agenda;
+use super::candidate::{Candidate, Shared};
+use super::command::Command;
+use super::config::Checked;
+use super::event::{Event, Ignored};
+use super::grantor::{Grantor, Memory};
+use super::identity::{Inc, Who};
+use super::message::{Message, Remainder, Sender, Verify};
+use super::observer::Observer;
+use super::record::Record;
+use super::rule::{Rule, ruling};
+use super::trips::RoundTrips;
+use crate::contract::{Input, Protocol};
+use crate::draw::Draw;
+use crate::name::{ElectionName, NodeName};
+use crate::standing::Standing;
+use crate::time::{Deadline, Time};
+
+/// What a driver is asked to do.
+pub type Effect = crate::contract::Effect<Nerio>;
+/// Effects in the order in which they are to be carried out.
+pub(super) type Out = crate::contract::Effects<Nerio>;
+
+/// How many unanswered verifications a node remembers.
+const ASKED_MAX: usize = 64;
+
+/// With what a node begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Start {
+    /// This life of the process: random, drawn after any fork.
+    pub inc: Inc,
+    /// For draws: random for each life.
+    pub seed: u64,
+    /// What the grantor of this node remembers; `None` when the node is no grantor.
+    pub memory: Option<Memory>,
+}
+
+/// A node of a Nerio cluster: the machine that the module document describes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Nerio {
+    config: Checked,
+    who: Who,
+    draw: Draw,
+    trips: RoundTrips,
+    grantor: Option<Grantor>,
+    candidates: BTreeMap<ElectionName, Candidate>,
+    observers: BTreeMap<ElectionName, Observer>,
+    candidates_due: Agenda,
+    observers_due: Agenda,
+    /// Verifications that were sent: what was asked of whom, and when.
+    asked: BTreeMap<ElectionName, (SocketAddr, Time)>,
+    now: Time,
+}
+
+impl Nerio {
+    /// A node that has not started yet.
+    #[must_use]
+    pub fn new(config: Checked, name: NodeName) -> Self {
+        Self {
+            config,
+            who: Who { name, inc: Inc(0) },
+            draw: Draw::new(0),
+            trips: RoundTrips::default(),
+            grantor: None,
+            candidates: BTreeMap::new(),
+            observers: BTreeMap::new(),
+            candidates_due: Agenda::default(),
+            observers_due: Agenda::default(),
+            asked: BTreeMap::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// This life of this node.
+    #[must_use]
+    pub fn who(&self) -> &Who {
+        &self.who
+    }
+
+    fn start(&mut self, now: Time, start: Start, out: &mut Out) {
+        self.who.inc = start.inc;
+        self.draw = Draw::new(start.seed);
+        if let Some(memory) = start.memory {
+            let mut grantor = Grantor::new(self.config.clone(), self.who.name.clone());
+            grantor.on_start(now, memory, out);
+            self.grantor = Some(grantor);
+        }
+    }
+
+    fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+        match message {
+            Message::Request(_)
+            | Message::Release(_)
+            | Message::Query(_)
+            | Message::List(_)
+            | Message::FenceRead(_) => self.to_grantor(now, from, message, out),
+            Message::FenceSeen(_) => match self.member(from) {
+                Some(_) => self.to_grantor(now, from, message, out),
+                None => ignore(out, None, Ignored::NotAMember),
+            },
+            Message::Granted(_)
+            | Message::Refused(_)
+            | Message::Released(_)
+            | Message::State(_) => match self.member(from) {
+                Some(member) => self.from_grantor(now, member, message, out),
+                None => ignore(out, None, Ignored::NotAMember),
+            },
+            Message::Verify(verify) => self.on_verify(now, from, &verify, out),
+            Message::Remainder(remainder) => self.on_remainder(now, from, &remainder, out),
+            Message::Listed(_) => ignore(out, None, Ignored::Unasked),
+        }
+    }
+
+    /// The member that a message comes from, by name and by address: whoever only has the name
+    /// could win elections with forged oks.
+    fn member(&self, from: &Sender) -> Option<usize> {
+        let name = &from.who.name;
+        let is_it = |m: &super::config::Member| m.name == *name && m.address == from.address;
+        self.config.members.iter().position(is_it)
+    }
+
+    fn to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+        match &mut self.grantor {
+            Some(grantor) => grantor.on_message(now, from, message, out),
+            None => ignore(out, None, Ignored::NotAGrantor),
+        }
+    }
+
+    fn from_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
+        match message {
+            Message::Granted(m) => {
+                let election = m.election.clone();
+                self.with_candidate(&election, out, |candidate, shared, out| {
+                    candidate.on_granted(now, member, &m, shared, out);
+                });
+            }
+            Message::Refused(m) => {
+                let election = m.election.clone();
+                self.with_candidate(&election, out, |candidate, shared, out| {
+                    candidate.on_refused(now, member, m, shared, out);
+                });
+            }
+            Message::Released(m) => {
+                self.with_candidate(&m.election, out, |candidate, shared, out| {
+                    candidate.on_released(now, member, &m, shared, out);
+                });
+            }
+            Message::State(m) => {
+                if let Some(candidate) = self.candidates.get_mut(&m.election) {
+                    candidate.hear_fence(m.seen);
+                }
+                let election = m.election.clone();
+                match self.observers.get_mut(&election) {
+                    Some(observer) => {
+                        observer.on_state(now, member, m, &self.config, out);
+                        self.observers_due.set(&election, Some(observer.due()));
+                    }
+                    None => ignore(out, Some(election), Ignored::Unasked),
+                }
+            }
+            _ => ignore(out, None, Ignored::Unasked),
+        }
+    }
+
+    fn with_candidate(
+        &mut self,
+        election: &ElectionName,
+        out: &mut Out,
+        act: impl FnOnce(&mut Candidate, &mut Shared<'_>, &mut Out),
+    ) {
+        let Some(candidate) = self.candidates.get_mut(election) else {
+            return ignore(out, Some(election.clone()), Ignored::Unasked);
+        };
+        let (config, who, draw) = (&self.config, &self.who, self.draw);
+        let mut shared = Shared { config, who, draw, trips: &mut self.trips };
+        act(candidate, &mut shared, out);
+        self.candidates_due.set(election, candidate.due());
+    }
+
+    fn on_command(&mut self, now: Time, election: ElectionName, command: Command, out: &mut Out) {
+        match command {
+            Command::Campaign { value, priority } => {
+                self.candidates
+                    .entry(election.clone())
+                    .or_insert_with(|| Candidate::new(election.clone()));
+                self.with_candidate(&election, out, |candidate, shared, out| {
+                    candidate.contend(now, (value, priority), shared, out);
+                });
+            }
+            Command::Resign => self.with_candidate(&election, out, |candidate, shared, out| {
+                candidate.resign(now, shared, out);
+            }),
+            Command::Transfer { to } => {
+                self.with_candidate(&election, out, |candidate, shared, out| {
+                    candidate.transfer(now, to, shared, out);
+                });
+            }
+            Command::Observe { every } => {
+                let mut observer = Observer::new(election.clone(), every, now);
+                observer.work(now, &self.config, out);
+                self.observers_due.set(&election, Some(observer.due()));
+                self.observers.insert(election, observer);
+            }
+            Command::Unobserve => {
+                self.observers.remove(&election);
+                self.observers_due.set(&election, None);
+                if self.candidates.get(&election).is_some_and(Candidate::is_idle) {
+                    self.candidates.remove(&election);
+                }
+            }
+            Command::Verify { leader } => self.verify(now, election, leader, out),
+        }
+    }
+
+    /// Section 10.5, steps 1 and 2.
+    fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
+        if self.asked.len() >= ASKED_MAX && !self.asked.contains_key(&election) {
+            return ignore(out, Some(election), Ignored::Full);
+        }
+        self.asked.insert(election.clone(), (leader, now));
+        let message = Message::Verify(Verify { election, start: now });
+        out.push(Effect::Send { to: leader, message });
+    }
+
+    fn on_verify(&mut self, now: Time, from: &Sender, verify: &Verify, out: &mut Out) {
+        if self.candidates.contains_key(&verify.election) {
+            self.with_candidate(&verify.election, out, |candidate, shared, out| {
+                candidate.work(now, shared, out);
+                candidate.on_verify(now, from, verify, shared, out);
+            });
+            return;
+        }
+        let (election, start, asker) = (verify.election.clone(), verify.start, from.who.inc);
+        let remaining = core::time::Duration::ZERO;
+        let remainder = Remainder { election, start, asker, remaining, fence: None };
+        out.push(Effect::Send { to: from.address, message: Message::Remainder(remainder) });
+    }
+
+    /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.
+    fn on_remainder(&mut self, now: Time, from: &Sender, answer: &Remainder, out: &mut Out) {
+        let election = answer.election.clone();
+        if answer.asker != self.who.inc && ruling(Rule::VerifyBound) {
+            return ignore(out, Some(election), Ignored::OtherLife);
+        }
+        let asked = self.asked.get(&election);
+        if asked != Some(&(from.address, answer.start)) && ruling(Rule::VerifyBound) {
+            return ignore(out, Some(election), Ignored::Unasked);
+        }
+        self.asked.remove(&election);
+        let from_send = ruling(Rule::VerifyFromSend);
+        let until = if from_send {
+            answer.start.after(self.config.drift.shrink(answer.remaining))
+        } else {
+            answer.start.after(self.config.drift.stretch(answer.remaining))
+        };
+        let event = if now < until {
+            Event::Verified { leader: from.who.clone(), until, fence: answer.fence }
+        } else {
+            Event::NotVerified { by: from.who.clone() }
+        };
+        out.push(Effect::Emit { election: Some(election), event });
+    }
+
+    fn on_timeout(&mut self, now: Time, out: &mut Out) {
+        if let Some(grantor) = &mut self.grantor {
+            grantor.on_timeout(now, out);
+        }
+        while let Some(election) = self.candidates_due.pop_due(now) {
+            self.with_candidate(&election, out, |candidate, shared, out| {
+                candidate.work(now, shared, out);
+            });
+        }
+        while let Some(election) = self.observers_due.pop_due(now) {
+            let Some(observer) = self.observers.get_mut(&election) else { continue };
+            observer.work(now, &self.config, out);
+            self.observers_due.set(&election, Some(observer.due()));
+        }
+    }
+}
+
+impl Protocol for Nerio {
+    type Start = Start;
+    type Sender = Sender;
+    type Address = SocketAddr;
+    type Message = Message;
+    type Record = Record;
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
+        self.now = self.now.max(now);
+        let now = self.now;
+        match input {
+            Input::Start(start) => self.start(now, start, out),
+            Input::Message { from, message } => self.on_message(now, &from, message, out),
+            Input::Timeout => self.on_timeout(now, out),
+            Input::Command { election, command } => self.on_command(now, election, command, out),
+            Input::Flushed(ticket) => {
+                if let Some(grantor) = &mut self.grantor {
+                    grantor.on_flushed(now, ticket, true, out);
+                }
+            }
+            Input::Failed(Some(ticket)) => {
+                if let Some(grantor) = &mut self.grantor {
+                    grantor.on_flushed(now, ticket, false, out);
+                }
+            }
+            Input::Failed(None) => {
+                if let Some(grantor) = &mut self.grantor {
+                    grantor.on_disk_failed(now, out);
+                }
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let grantor = self.grantor.as_ref().and_then(Grantor::deadline);
+        let candidate =
+            self.candidates_due.first().map(|at| Deadline { at, why: "a candidate has work" });
+        let observer =
+            self.observers_due.first().map(|at| Deadline { at, why: "an observer asks again" });
+        [grantor, candidate, observer].into_iter().flatten().min_by_key(|deadline| deadline.at)
+    }
+
+    fn standing(&self, election: &ElectionName, now: Time) -> Standing {
+        match self.candidates.get(election) {
+            Some(candidate) => candidate.standing(now),
+            None => Standing::NotLeading,
+        }
+    }
+}
+
+fn ignore(out: &mut Out, election: Option<ElectionName>, reason: Ignored) {
+    out.push(Effect::Emit { election, event: Event::Ignored(reason) });
+}

@@ -1,0 +1,150 @@
+//! Finding the leader by asking the grantors (section 10.4).
+
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+
+use super::config::Checked;
+use super::event::{Event, LeaderView, View};
+use super::identity::Who;
+use super::message::{Holder, Message, Query, Service, State};
+use super::node::{Effect, Out};
+use super::quorum::MemberSet;
+use crate::name::ElectionName;
+use crate::time::Time;
+
+/// Follows one election from outside.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Observer {
+    election: ElectionName,
+    every: Duration,
+    next_at: Time,
+    last_start: Time,
+    answers: BTreeMap<usize, Heard>,
+    view: Option<View>,
+    began: Time,
+}
+
+/// The latest word of one grantor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Heard {
+    start: Time,
+    serving: bool,
+    holder: Option<Holder>,
+}
+
+impl Observer {
+    pub(super) fn new(election: ElectionName, every: Duration, now: Time) -> Self {
+        Self {
+            election,
+            every: every.max(Duration::from_millis(1)),
+            next_at: now,
+            last_start: Time::ZERO,
+            answers: BTreeMap::new(),
+            view: None,
+            began: now,
+        }
+    }
+
+    /// Asks the grantors if it is time, and tells if what is known has changed with time alone.
+    pub(super) fn work(&mut self, now: Time, config: &Checked, out: &mut Out) {
+        if now >= self.next_at && now > self.last_start {
+            self.last_start = now;
+            for member in &config.members {
+                let query = Query { election: self.election.clone(), start: now };
+                out.push(Effect::Send { to: member.address, message: Message::Query(query) });
+            }
+            self.next_at = now.after(self.every);
+        }
+        self.tell(now, config, out);
+    }
+
+    /// A grantor answered.
+    pub(super) fn on_state(
+        &mut self,
+        now: Time,
+        member: usize,
+        state: State,
+        config: &Checked,
+        out: &mut Out,
+    ) {
+        let newer = |known: &Heard| known.start < state.start;
+        if state.start <= self.last_start && self.answers.get(&member).is_none_or(newer) {
+            let serving = state.service == Service::Serving;
+            let heard = Heard { start: state.start, serving, holder: state.holder };
+            self.answers.insert(member, heard);
+        }
+        self.work(now, config, out);
+    }
+
+    /// When to ask again, or when what is known runs out.
+    pub(super) fn due(&self) -> Time {
+        let ask = self.next_at.max(Time::from_nanos(self.last_start.as_nanos() + 1));
+        match &self.view {
+            Some(View::Leader(leader)) => ask.min(leader.until),
+            Some(View::Vacant | View::Unknown { .. }) | None => ask,
+        }
+    }
+
+    fn tell(&mut self, now: Time, config: &Checked, out: &mut Out) {
+        let view = match (self.look(now, config), &self.view) {
+            (Some(view), _) => view,
+            (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
+            // Before the first answers could have come there is nothing to tell.
+            (None, None) if now < self.began.after(self.patience(config)) => return,
+            (None, _) => View::Unknown { since: now },
+        };
+        if self.view.as_ref() != Some(&view) {
+            self.view = Some(view.clone());
+            let (election, event) = (Some(self.election.clone()), Event::View(view));
+            out.push(Effect::Emit { election, event });
+        }
+    }
+
+    /// How old a grantor's word may be before it no longer counts.
+    fn patience(&self, config: &Checked) -> Duration {
+        self.every * 3 + config.round_trip * 4
+    }
+
+    /// What a quorum of grantors agrees on, if there is such a thing.
+    fn look(&self, now: Time, config: &Checked) -> Option<View> {
+        let patience = self.patience(config);
+        let fresh = || self.answers.iter().filter(move |(_, h)| now.since(h.start) < patience);
+        let free: MemberSet = fresh()
+            .filter(|(_, heard)| heard.serving && heard.holder.is_none())
+            .map(|(member, _)| *member)
+            .collect();
+        if config.quorums.is_quorum(free) {
+            return Some(View::Vacant);
+        }
+        let mut named: BTreeMap<&Who, Vec<(Time, &Holder)>> = BTreeMap::new();
+        let mut sets: BTreeMap<&Who, MemberSet> = BTreeMap::new();
+        for (member, heard) in fresh() {
+            let Some(holder) = &heard.holder else { continue };
+            let real = config.drift.real_at_least(holder.remaining);
+            let until = heard.start.after(config.drift.shrink(real));
+            if now >= until {
+                continue;
+            }
+            named.entry(&holder.who).or_default().push((until, holder));
+            let set = sets.entry(&holder.who).or_default();
+            *set = set.with(*member);
+        }
+        let (who, _) = sets.iter().find(|(_, set)| config.quorums.is_quorum(**set))?;
+        let grants = named.get(who)?;
+        let until = grants.iter().map(|(until, _)| *until).min()?;
+        let (_, latest) = grants.iter().max_by_key(|(_, holder)| holder.start)?;
+        let fence = latest.fence.filter(|fence| {
+            grants.iter().filter(|(_, holder)| holder.fence == Some(*fence)).count()
+                == grants.len()
+        });
+        Some(View::Leader(LeaderView {
+            who: (*who).clone(),
+            address: latest.address,
+            value: latest.value.clone(),
+            fence,
+            until,
+        }))
+    }
+}
+
+use alloc::vec::Vec;

@@ -1,0 +1,239 @@
+//! Datagrams: an envelope that says whether to read on, and messages that stand alone.
+//!
+//! ```text
+//! magic "TNRE" | version 1 | digest u64 LE | epoch, inc, name (postcard) | message*
+//! message = kind u8 | length u16 LE | body (postcard)
+//! ```
+//!
+//! The digest covers what all participants must agree on; a datagram of another configuration
+//! is not read further. The epoch is the membership's (section 10.6), zero until it changes. A
+//! message of an unknown kind is skipped and counted, so that kinds can be added: 13 (gone),
+//! 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9.
+
+use alloc::vec::Vec;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::identity::{Inc, Who};
+use super::message::Message;
+use crate::name::NodeName;
+
+const MAGIC: [u8; 4] = *b"TNRE";
+const VERSION: u8 = 1;
+const FIXED: usize = MAGIC.len() + 1 + 8;
+const FRAME: usize = 3;
+
+/// The most bytes in a datagram.
+pub const DATAGRAM_MAX: usize = 1_200;
+
+/// The part of an envelope that says who speaks, and in which membership.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Envelope {
+    /// The epoch of the membership.
+    pub epoch: u64,
+    /// Who sent it.
+    pub who: Who,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    epoch: u64,
+    inc: [u8; 16],
+    name: NodeName,
+}
+
+/// Why a datagram, or a message in it, was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Dropped {
+    /// Shorter than an envelope, or longer than [`DATAGRAM_MAX`].
+    Size,
+    /// Not ours at all.
+    Magic,
+    /// Ours, of another version.
+    Version(u8),
+    /// Sent by somebody with another configuration: another cluster, members list, quorum
+    /// system, drift bound or longest lease.
+    Digest(u64),
+    /// Of another membership.
+    Epoch(u64),
+    /// An envelope or a message that does not decode.
+    Malformed,
+    /// A message of a kind that this version does not know.
+    Kind(u8),
+}
+
+impl Dropped {
+    /// The reason as a label for a counter.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Magic => "magic",
+            Self::Version(_) => "version",
+            Self::Digest(_) => "digest",
+            Self::Epoch(_) => "epoch",
+            Self::Malformed => "malformed",
+            Self::Kind(_) => "kind",
+        }
+    }
+}
+
+/// Builds datagrams of one sender.
+#[derive(Clone, Debug)]
+pub struct Packer {
+    head: Vec<u8>,
+}
+
+impl Packer {
+    /// Datagrams from `envelope.who` under the configuration with this digest.
+    #[must_use]
+    pub fn new(digest: u64, envelope: &Envelope) -> Self {
+        let mut head = Vec::with_capacity(128);
+        head.extend_from_slice(&MAGIC);
+        head.push(VERSION);
+        head.extend_from_slice(&digest.to_le_bytes());
+        let Envelope { epoch, who } = envelope;
+        let part = Head { epoch: *epoch, inc: who.inc.0.to_le_bytes(), name: who.name.clone() };
+        push(&mut head, &part);
+        Self { head }
+    }
+
+    /// A datagram without messages: tells a peer which configuration this one has.
+    #[must_use]
+    pub fn start(&self) -> Vec<u8> {
+        let mut datagram = Vec::with_capacity(DATAGRAM_MAX);
+        datagram.extend_from_slice(&self.head);
+        datagram
+    }
+
+    /// Appends `message` if it fits, and says whether it did. One always fits into a datagram
+    /// that was just started.
+    pub fn push(&self, datagram: &mut Vec<u8>, message: &Message) -> bool {
+        let before = datagram.len();
+        datagram.extend_from_slice(&[kind(message), 0, 0]);
+        push_body(datagram, message);
+        let length = datagram.len() - before - FRAME;
+        let (true, Ok(length)) = (datagram.len() <= DATAGRAM_MAX, u16::try_from(length)) else {
+            datagram.truncate(before);
+            return false;
+        };
+        datagram[before + 1..before + FRAME].copy_from_slice(&length.to_le_bytes());
+        true
+    }
+}
+
+/// Reads the envelope of a datagram, and gives its messages to read on.
+pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
+    if datagram.len() < FIXED || datagram.len() > DATAGRAM_MAX {
+        return Err(Dropped::Size);
+    }
+    let (fixed, rest) = datagram.split_at(FIXED);
+    let (magic, fixed) = fixed.split_at(MAGIC.len());
+    if magic != MAGIC {
+        return Err(Dropped::Magic);
+    }
+    if fixed[0] != VERSION {
+        return Err(Dropped::Version(fixed[0]));
+    }
+    let mut theirs = [0; 8];
+    theirs.copy_from_slice(&fixed[1..]);
+    let theirs = u64::from_le_bytes(theirs);
+    if theirs != digest {
+        return Err(Dropped::Digest(theirs));
+    }
+    let (head, rest) = postcard::take_from_bytes::<Head>(rest).map_err(|_| Dropped::Malformed)?;
+    if head.epoch != epoch {
+        return Err(Dropped::Epoch(head.epoch));
+    }
+    let who = Who { name: head.name, inc: Inc(u128::from_le_bytes(head.inc)) };
+    Ok((Envelope { epoch, who }, Messages { rest }))
+}
+
+/// The messages of a datagram, one after the other. A bad one ends or is skipped by its frame,
+/// and is reported.
+#[derive(Clone, Debug)]
+pub struct Messages<'a> {
+    rest: &'a [u8],
+}
+
+impl Messages<'_> {
+    /// Whether the datagram carries no message: an answer that only tells a configuration.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Message, Dropped>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let Some((frame, rest)) = self.rest.split_at_checked(FRAME) else {
+            self.rest = &[];
+            return Some(Err(Dropped::Malformed));
+        };
+        let length = usize::from(u16::from_le_bytes([frame[1], frame[2]]));
+        let Some((body, rest)) = rest.split_at_checked(length) else {
+            self.rest = &[];
+            return Some(Err(Dropped::Malformed));
+        };
+        self.rest = rest;
+        Some(decode(frame[0], body))
+    }
+}
+
+fn push<T: Serialize>(into: &mut Vec<u8>, part: &T) {
+    // Cannot fail: the output grows, and every type here serializes.
+    let taken = core::mem::take(into);
+    *into = postcard::to_extend(part, taken).unwrap_or_default();
+}
+
+fn pull<T: DeserializeOwned>(body: &[u8], wrap: fn(T) -> Message) -> Result<Message, Dropped> {
+    match postcard::take_from_bytes::<T>(body) {
+        Ok((part, [])) => Ok(wrap(part)),
+        _ => Err(Dropped::Malformed),
+    }
+}
+
+macro_rules! kinds {
+    ($($number:literal => $variant:ident,)+) => {
+        const fn kind(message: &Message) -> u8 {
+            match message {
+                $(Message::$variant(_) => $number,)+
+            }
+        }
+
+        fn push_body(into: &mut Vec<u8>, message: &Message) {
+            match message {
+                $(Message::$variant(part) => push(into, part),)+
+            }
+        }
+
+        fn decode(kind: u8, body: &[u8]) -> Result<Message, Dropped> {
+            match kind {
+                $($number => pull(body, Message::$variant),)+
+                unknown => Err(Dropped::Kind(unknown)),
+            }
+        }
+    };
+}
+
+kinds! {
+    0 => Request,
+    1 => Granted,
+    2 => Refused,
+    3 => Release,
+    4 => Released,
+    5 => Verify,
+    6 => Remainder,
+    7 => Query,
+    8 => State,
+    9 => List,
+    10 => Listed,
+    11 => FenceRead,
+    12 => FenceSeen,
+}
