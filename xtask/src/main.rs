@@ -1,2 +1,89 @@
-//! Checks and chores.
-fn main() {}
+//! Every check and chore of this repository behind one command: `cargo xtask`.
+//!
+//! `test` and `tidy` only read. `fix` is the twin that writes.
+#![expect(clippy::print_stdout, reason = "a command line tool talks on standard output")]
+
+mod command;
+mod error;
+mod steps;
+mod tidy;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::command::Cmd;
+use crate::error::Error;
+use crate::steps::Step;
+use crate::workspace::Workspace;
+
+/// Checks and chores of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every check, stopping at the first that fails. Writes nothing but build output.
+    #[command(visible_alias = "ci")]
+    Test(Selection),
+    /// Check what compilers do not: sizes, leftovers, links, decisions.
+    Tidy,
+    /// Write what can be corrected by machine: lints with a known correction, then formatting.
+    Fix,
+}
+
+#[derive(Args)]
+struct Selection {
+    /// Also run what takes minutes or needs root: sets TENURE_LONG=1 and adds the step `long`.
+    #[arg(long)]
+    long: bool,
+    /// Run these steps only.
+    #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
+    #[arg(conflicts_with = "without")]
+    only: Vec<Step>,
+    /// Leave these steps out.
+    #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
+    without: Vec<Step>,
+    /// Print the steps and what each runs, and stop.
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let workspace = Workspace::find();
+    let done = match cli.task {
+        Task::Test(selection) => test(&workspace, &selection),
+        Task::Tidy => tidy::run(&workspace),
+        Task::Fix => fix(&workspace),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn test(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
+    let chosen = Step::choose(&selection.only, &selection.without, selection.long);
+    if selection.list {
+        return steps::list(workspace, &chosen);
+    }
+    steps::run(workspace, &chosen, selection.long)
+}
+
+fn fix(workspace: &Workspace) -> Result<(), Error> {
+    tools::component(workspace, "clippy")?;
+    tools::component(workspace, "rustfmt")?;
+    let fix = "clippy --workspace --all-targets --fix --allow-dirty --allow-staged";
+    Cmd::cargo(fix).run(workspace)?;
+    Cmd::cargo("fmt --all").run(workspace)
+}

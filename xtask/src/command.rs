@@ -1,0 +1,103 @@
+//! A command that can be run, and printed so that it can be pasted into a shell.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::process::{Command, Stdio};
+
+use crate::error::Error;
+use crate::workspace::Workspace;
+
+/// One command with its variables, run in the root of the workspace.
+#[derive(Clone, Debug)]
+pub(crate) struct Cmd {
+    variables: Vec<(&'static str, String)>,
+    program: String,
+    arguments: Vec<String>,
+}
+
+impl Cmd {
+    /// `cargo` with `arguments`, which are separated by spaces.
+    pub(crate) fn cargo(arguments: &str) -> Self {
+        Self::new("cargo", arguments)
+    }
+
+    /// `program` with `arguments`, which are separated by spaces.
+    pub(crate) fn new(program: impl Into<String>, arguments: &str) -> Self {
+        let arguments = arguments.split_whitespace().map(str::to_owned).collect();
+        Self { variables: Vec::new(), program: program.into(), arguments }
+    }
+
+    /// One more argument, which may hold spaces.
+    pub(crate) fn arg(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Sets a variable for this command.
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// Runs it with its output passed through.
+    pub(crate) fn run(&self, workspace: &Workspace) -> Result<(), Error> {
+        let status = self
+            .command(workspace)
+            .status()
+            .map_err(|source| Error::Spawn { command: self.to_string(), source })?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Error::Failed { command: self.to_string(), status })
+    }
+
+    /// Runs it in silence: its standard output, or nothing if it did not succeed or does not
+    /// exist.
+    pub(crate) fn ask(&self, workspace: &Workspace) -> Option<String> {
+        let output = self.command(workspace).stderr(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    fn command(&self, workspace: &Workspace) -> Command {
+        let mut command = Command::new(self.executable());
+        command.args(&self.arguments).current_dir(&workspace.root);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Cargo says in a variable which cargo it is: the same one is used for everything.
+    fn executable(&self) -> OsString {
+        let same = (self.program == "cargo").then(|| env::var_os("CARGO")).flatten();
+        same.unwrap_or_else(|| OsString::from(&self.program))
+    }
+}
+
+impl fmt::Display for Cmd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.variables {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        write!(f, "{}", quoted(&self.program))?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {}", quoted(argument)))
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_prints_as_a_shell_reads_it() {
+        let command = Cmd::cargo("test --release").env("RUSTFLAGS", "--cfg x").arg("it's");
+        assert_eq!(command.to_string(), r"RUSTFLAGS='--cfg x' cargo test --release 'it'\''s'");
+    }
+}

@@ -1,0 +1,213 @@
+//! The steps of `cargo xtask test`, in the order in which they run.
+
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use crate::command::Cmd;
+use crate::error::Error;
+use crate::tidy;
+use crate::tools::{self, BARE_METAL};
+use crate::workspace::Workspace;
+
+/// The variable that tells a test to run in its long form.
+const LONG: &str = "TENURE_LONG";
+
+/// The loom model of the claim's cell. It has a configuration name of its own, because tokio
+/// leaves out its sockets under `--cfg loom`.
+const LOOM_TEST: &str = "crates/tenure/tests/loom.rs";
+const LOOM_FLAGS: &str = "--cfg tenure_loom";
+
+/// One check. The order of the variants is the order of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Step {
+    Fmt,
+    Clippy,
+    BareMetal,
+    Deny,
+    Tidy,
+    Readme,
+    Test,
+    Long,
+    Loom,
+    Doctest,
+    Doc,
+}
+
+impl Step {
+    /// All steps, or `only` some, or all `without` some. `long` is there when it is asked for.
+    pub(crate) fn choose(only: &[Self], without: &[Self], long: bool) -> Vec<Self> {
+        let wanted = |step: &Self| match only {
+            [] => (long || *step != Self::Long) && !without.contains(step),
+            _ => only.contains(step),
+        };
+        Self::value_variants().iter().copied().filter(wanted).collect()
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    fn purpose(self) -> &'static str {
+        match self {
+            Self::Fmt => "the formatting is rustfmt's",
+            Self::Clippy => "no lint complains about any target",
+            Self::BareMetal => "the core builds where there is no std",
+            Self::Deny => "licences, bans and sources of what we depend on (deny.toml)",
+            Self::Tidy => "sizes, leftovers, links, decisions",
+            Self::Readme => "the README's code is compiled and run, and it names this command",
+            Self::Test => "unit, process and property tests",
+            Self::Long => "tests in crates/*/tests/*_long.rs: minutes, or root",
+            Self::Loom => "every interleaving of the claim's cell",
+            Self::Doctest => "every example in the documentation runs",
+            Self::Doc => "the documentation builds, private items too, without a warning",
+        }
+    }
+
+    /// The commands of this step. Those for `tidy` and `readme` run in this process instead.
+    fn commands(self, workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
+        Ok(match self {
+            Self::Fmt => vec![Cmd::cargo("fmt --all --check")],
+            Self::Clippy => clippy(workspace)?,
+            Self::BareMetal => {
+                vec![Cmd::cargo(&format!("build --package tenure-core --target {BARE_METAL}"))]
+            }
+            Self::Deny => vec![Cmd::new("cargo-deny", DENY)],
+            Self::Tidy => vec![Cmd::cargo(tidy::COMMAND)],
+            Self::Readme => vec![Cmd::cargo(tidy::README_COMMAND)],
+            Self::Test => vec![Cmd::cargo("test --workspace --lib --bins --tests --examples")],
+            Self::Long => long(workspace)?,
+            Self::Loom => vec![
+                Cmd::cargo("test --package tenure --test loom --release --target-dir")
+                    .arg(workspace.target.join("loom").display().to_string())
+                    .env("RUSTFLAGS", LOOM_FLAGS),
+            ],
+            Self::Doctest => vec![Cmd::cargo("test --workspace --doc")],
+            Self::Doc => doc(),
+        })
+    }
+
+    /// Runs the step; `long` goes to the tests.
+    fn run(self, workspace: &Workspace, long: bool) -> Result<(), Error> {
+        match self {
+            Self::Tidy => return tidy::run(workspace),
+            Self::Readme => return tidy::run_readme(workspace),
+            Self::Fmt => tools::component(workspace, "rustfmt")?,
+            Self::Clippy => tools::component(workspace, "clippy")?,
+            Self::BareMetal => tools::bare_metal(workspace)?,
+            Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
+            Self::Loom => loom_exists(workspace)?,
+            Self::Test | Self::Long | Self::Doctest | Self::Doc => {}
+        }
+        for command in self.commands(workspace)? {
+            let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };
+            command.run(workspace)?;
+        }
+        Ok(())
+    }
+}
+
+/// Advisories are left out: deny.toml says why.
+const DENY: &str = "--workspace --all-features check --hide-inclusion-graph bans licenses sources";
+
+/// `--all-targets` leaves out the targets that `cargo test` leaves out, so the long tests are
+/// named one by one.
+fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
+    let mut commands = vec![Cmd::cargo("clippy --workspace --all-targets -- -D warnings")];
+    for (package, test) in workspace.long_tests()? {
+        let arguments = format!("clippy --package {package} --test {test} -- -D warnings");
+        commands.push(Cmd::cargo(&arguments));
+    }
+    Ok(commands)
+}
+
+fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
+    let tests = workspace.long_tests()?;
+    let command = |(package, test): &(String, String)| {
+        Cmd::cargo(&format!("test --package {package} --test {test}")).env(LONG, "1")
+    };
+    Ok(tests.iter().map(command).collect())
+}
+
+/// The library and the command are both called `tenure`, so one's pages overwrite the other's:
+/// the command first, to leave the library's.
+fn doc() -> Vec<Cmd> {
+    let rest = "--no-deps --document-private-items";
+    ["--package tenure-cli", "--workspace --exclude tenure-cli"]
+        .map(|which| Cmd::cargo(&format!("doc {which} {rest}")).env("RUSTDOCFLAGS", "-D warnings"))
+        .to_vec()
+}
+
+fn loom_exists(workspace: &Workspace) -> Result<(), Error> {
+    if workspace.root.join(LOOM_TEST).is_file() {
+        return Ok(());
+    }
+    Err(Error::Missing {
+        what: format!("{LOOM_TEST} is missing, and with it the proof of the claim's cell"),
+        remedy: format!("Put it back; it begins with `#![cfg(tenure_loom)]` ({LOOM_FLAGS})."),
+    })
+}
+
+/// Prints `steps` and the commands of each.
+pub(crate) fn list(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
+    for step in steps {
+        println!("{:12}{}", step.name(), step.purpose());
+        for command in step.commands(workspace)? {
+            println!("{:12}  {command}", "");
+        }
+    }
+    Ok(())
+}
+
+/// Runs `steps` in order and stops at the first that fails.
+#[expect(clippy::disallowed_methods, reason = "how long a step took is for people to read")]
+pub(crate) fn run(workspace: &Workspace, steps: &[Step], long: bool) -> Result<(), Error> {
+    if steps.is_empty() {
+        return Err(Error::Missing {
+            what: "no step is left to run".into(),
+            remedy: "`cargo xtask test --list` names them.".into(),
+        });
+    }
+    let began = Instant::now();
+    let mut times = Vec::new();
+    for step in steps {
+        println!("\n== {}: {}", step.name(), step.purpose());
+        let start = Instant::now();
+        let done = step.run(workspace, long);
+        let took = start.elapsed();
+        if let Err(error) = done {
+            println!("\n== {} failed after {}", step.name(), seconds(took));
+            return Err(error);
+        }
+        println!("== {} passed in {}", step.name(), seconds(took));
+        times.push((step, took));
+    }
+    println!("\nAll {} steps passed in {}:", times.len(), seconds(began.elapsed()));
+    for (step, took) in times {
+        println!("{:>10}  {}", seconds(took), step.name());
+    }
+    Ok(())
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_runs_only_when_asked_for() {
+        assert!(!Step::choose(&[], &[], false).contains(&Step::Long));
+        assert!(Step::choose(&[], &[], true).contains(&Step::Long));
+        assert_eq!(Step::choose(&[Step::Long], &[], false), [Step::Long]);
+    }
+
+    #[test]
+    fn steps_run_in_their_own_order_whatever_the_order_of_the_names() {
+        assert_eq!(Step::choose(&[Step::Tidy, Step::Fmt], &[], false), [Step::Fmt, Step::Tidy]);
+        let rest = Step::choose(&[], &[Step::Fmt, Step::Doc], false);
+        assert_eq!((rest.first(), rest.last()), (Some(&Step::Clippy), Some(&Step::Doctest)));
+    }
+}
