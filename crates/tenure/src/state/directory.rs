@@ -51,9 +51,10 @@ impl Directory {
 
     /// Writes down which process has the directory.
     pub(super) fn sign(&self) -> Result<(), StateError> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-        self.file(LOCK, flags)
-            .and_then(|mut file| writeln!(file, "{}", std::process::id()))
+        // Always as long, so that nobody finds it half written or with an older one's tail.
+        let pid = format!("{:<10}\n", std::process::id());
+        self.file(LOCK, OFlags::WRONLY | OFlags::CREATE)
+            .and_then(|mut file| file.write_all(pid.as_bytes()))
             .map_err(|source| StateError::io("write", &self.at(LOCK), source))
     }
 

@@ -247,7 +247,7 @@ pub enum Found {
 pub enum Tear {
     /// Its head is damaged.
     Head(Damage),
-    /// It does not end with a pair of slots, or has more of them than are ever made.
+    /// It does not have the length of a table.
     Length {
         /// Its bytes.
         bytes: u64,

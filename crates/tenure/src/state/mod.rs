@@ -3,11 +3,11 @@
 //! A grantor that forgot a grant could grant the same office twice; one that forgot a fence could
 //! hand it out twice. So each grantor has a directory of its own:
 //!
-//! | file | what | must survive | how |
+//! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | cluster, node, instance, boots, largest δ_max, reserve of fences | the machine | replaced whole, flushed |
-//! | `grants` | the grant of each election | the process | two slots each, not flushed |
-//! | `lock` | the pid of the process that has the directory | nothing | for people; the lock itself is the kernel's |
+//! | `identity` | whose, instance, boots, δ_max, reserve | the machine | whole, flushed |
+//! | `grants` | the grant of each election | the process | one slot, not flushed |
+//! | `lock` | the pid of its process, for people | nothing | at the start |
 //!
 //! # What a start finds
 //!
@@ -39,6 +39,8 @@ mod error;
 mod identity;
 mod slot;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::path::Path;

@@ -95,7 +95,8 @@ impl Table {
         }
         let pairs = (bytes - HEAD as u64) / PAIR as u64;
         let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
-        if pairs > PAIRS_MAX || start(pairs) != bytes {
+        // No pairs: the process ended before its first grant, and waiting again harms nobody.
+        if pairs == 0 || pairs > PAIRS_MAX || pairs % CHUNK != 0 || start(pairs) != bytes {
             return Ok(Grants::Torn(Tear::Length { bytes }));
         }
         match self.scan(&file, pairs).map_err(failed)? {
@@ -218,7 +219,7 @@ fn grow(file: &File, pairs: u32) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(to),
         Err(errno) => {
-            // A part of it may have been made. Any number of whole pairs can be read back.
+            // A part of it may have been made, and a table of another length is not believed.
             let _ = file.set_len(from);
             Err(errno.into())
         }
@@ -227,4 +228,15 @@ fn grow(file: &File, pairs: u32) -> io::Result<()> {
 
 fn short(bytes: u64) -> Damage {
     Damage::Length { bytes, expected: HEAD as u64 }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::state) fn newer() -> Vec<u8> {
+        let mut head = envelope::tests::newer(MAGIC, b"whatever comes");
+        head.resize(HEAD, 0);
+        head
+    }
 }
