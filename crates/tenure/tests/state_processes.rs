@@ -343,10 +343,14 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
         assert_eq!(grants, Grants::SameBoot(vec![grant("billing", 1)]), "cut {cut}");
         state = restarted;
     }
+    // The next one goes there again, and not over the one that counts, which would be cut here.
     limit(Some(4096 + 30));
     refused(&mut state, &billing(2), "grants");
-    limit(None);
+    limit(Some(4096 + 512 + 30));
     state.write(&billing(3)).unwrap();
+    limit(None);
+    let (state, _, grants) = restart(state);
+    assert_eq!(grants, Grants::SameBoot(vec![grant("billing", 3)]));
     println!("> cut");
     state
 }

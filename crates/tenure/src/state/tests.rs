@@ -384,7 +384,9 @@ fn a_directory_that_was_replaced_is_not_written_to() {
             identity.display()
         )
     );
-    assert!(!identity.exists());
+    let files = fs::read_dir(world.path()).unwrap();
+    let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(names, [LOCK]);
     drop((state, other));
 }
 
