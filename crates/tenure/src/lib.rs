@@ -1,1 +1,3 @@
 //! Leader election.
+
+pub mod state;

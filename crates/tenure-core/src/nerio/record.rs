@@ -28,12 +28,19 @@ pub enum Record {
     },
     /// Must survive the machine: no fence above `high` leaves this grantor before it is durable,
     /// and a restart begins at it.
+    ///
+    /// Where the memory was lost, the first one says that the fences have been read from the
+    /// others, and must not be written before: until it is durable every start finds the memory
+    /// lost again.
     Reserve {
         /// The highest fence that may be accepted.
         high: Fence,
     },
     /// Must survive the process only: without a flush, because another boot of the machine
     /// waits out all leases anyway.
+    ///
+    /// Where all leases had to be waited out, the first one says that they have been, and must
+    /// not be written before: until then every start has to wait again.
     Grant(GrantRecord),
     /// The office is forgotten: its slot may be used by another election.
     Forget(ElectionName),

@@ -1,0 +1,50 @@
+//! Which boot of which machine, and which clock: where a `Time` on disk still has its meaning.
+
+use std::path::Path;
+
+use super::error::StateError;
+
+/// Differs whenever `CLOCK_BOOTTIME` may have another origin.
+///
+/// The boot id differs from boot to boot. Within one boot, a process in another time namespace
+/// sees the clock with another offset; numbers of namespaces are used again, hence the offset
+/// beside it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct BootKey(String);
+
+impl BootKey {
+    pub(super) fn current() -> Result<Self, StateError> {
+        let path = Path::new("/proc/sys/kernel/random/boot_id");
+        let boot = std::fs::read_to_string(path)
+            .map_err(|source| StateError::Boot { path: path.to_owned(), source })?;
+        // Kernels without time namespaces have neither file, and one clock for all.
+        let namespace = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+        let offset = offsets.lines().find(|line| line.starts_with("boottime")).unwrap_or_default();
+        let parts = [boot.trim(), &namespace.to_string_lossy()];
+        let parts = parts.into_iter().chain(offset.split_whitespace());
+        Ok(Self(parts.collect::<Vec<_>>().join(" ")))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    #[cfg(test)]
+    pub(super) fn made_up(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_holds_the_boot_id_and_stays_the_same_within_a_boot() {
+        let key = BootKey::current().unwrap();
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        assert!(key.as_str().starts_with(boot.trim()), "{key:?}");
+        assert_eq!(key, BootKey::current().unwrap());
+    }
+}

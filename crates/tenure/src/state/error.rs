@@ -1,0 +1,327 @@
+//! What can be wrong with a state directory, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tenure_core::nerio::{Boot, Instance};
+use tenure_core::{ClusterName, NodeName};
+
+/// Why a state directory was not opened. Nothing in it was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// Another process, or another handle of this one, holds it.
+    #[error(
+        "state directory {path} is in use by {}; stop that one, or give this node a directory \
+         of its own",
+        user(*.owner)
+    )]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// The process that holds it; `None` when it cannot be told, as from another pid
+        /// namespace.
+        owner: Option<u32>,
+    },
+    /// It is missing, and so is the directory it would be created in.
+    #[error(
+        "state directory {path} does not exist and cannot be created: {parent} does not exist; \
+         create that first (it is not done here, so that a missing mount is noticed)"
+    )]
+    NoParent {
+        /// The directory.
+        path: PathBuf,
+        /// Where it would be created.
+        parent: PathBuf,
+    },
+    /// A symbolic link that leads nowhere.
+    #[error(
+        "state directory {path} is a symbolic link to {target}, which does not exist; create \
+         that directory, or correct the link"
+    )]
+    DanglingLink {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// Something else is in its place.
+    #[error("state directory {path}: {found} is not a directory; name another path")]
+    NotADirectory {
+        /// The directory.
+        path: PathBuf,
+        /// The part of it that is something else.
+        found: PathBuf,
+    },
+    /// It belongs to something else.
+    #[error(
+        "{path} is not a state directory: it holds {found:?}; name one that is empty or missing"
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// The first of the names found there.
+        found: String,
+    },
+    /// Said to be new, but it has a memory already.
+    #[error(
+        "state directory {path} is not new: it holds the memory {instance} of node {node} in \
+         cluster {cluster}, started {starts} times; start without --new"
+    )]
+    NotNew {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: NodeName,
+        /// Where that one belongs.
+        cluster: ClusterName,
+        /// Which memory.
+        instance: Instance,
+        /// How often it was started.
+        starts: Boot,
+    },
+    /// Said to be new, but it has lost a part of its memory.
+    #[error(
+        "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
+         is lost; start without --new, so that the fences are read from the other grantors"
+    )]
+    Remains {
+        /// The directory.
+        path: PathBuf,
+        /// The file that remained.
+        found: String,
+    },
+    /// Another node's.
+    #[error(
+        "state directory {path} belongs to node {found}, this is node {expected}; each node \
+         needs its own directory"
+    )]
+    OtherNode {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        found: NodeName,
+        /// Who asked.
+        expected: NodeName,
+    },
+    /// Another cluster's.
+    #[error(
+        "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
+         {expected}; each cluster needs its own directory"
+    )]
+    OtherCluster {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: NodeName,
+        /// Where that one belongs.
+        found: ClusterName,
+        /// Which cluster asked.
+        expected: ClusterName,
+    },
+    /// A file of ours that is not what we wrote.
+    #[error(
+        "{path} is damaged: {damage}; it was left as it is. What it promised is lost: check the \
+         disk, move the whole directory away and start without --new, so that the fences are \
+         read from the other grantors"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: Damage,
+    },
+    /// A file in the place of ours.
+    #[error(
+        "{path} was not written by Tenure: it {found}; it was left as it is. Move it away, or \
+         name another directory"
+    )]
+    ForeignFile {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: Found,
+    },
+    /// Written by another release.
+    #[error(
+        "{path} has the format {found}, this release reads {known}; start the release that \
+         wrote it"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// The machine does not say which boot this is.
+    #[error(
+        "cannot read {path}: {source}; without it nobody can tell whether the grants on disk \
+         are from this boot of the machine: mount /proc"
+    )]
+    Boot {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The machine gives no random numbers.
+    #[error("no random numbers for a new memory: {0}")]
+    Random(getrandom::Error),
+    /// The system refused.
+    #[error("cannot {action} {path}: {source}{}", hint(.source))]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The directory or file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl StateError {
+    pub(super) fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Io { action, path: path.to_owned(), source: source.into() }
+    }
+}
+
+/// A record was not written. What was on disk before still holds and can be read; a later write
+/// may succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The system refused.
+    #[error("cannot write {path}: {source}{}", hint(.source))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// More elections than a table has room for.
+    #[error("{path} has no room for another election: it holds {held}; let some end first")]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// How many it holds.
+        held: usize,
+    },
+    /// A grant was handed to the [`Flusher`](super::Flusher). The fault is the caller's.
+    #[error("a grant is written, not flushed: hand it to StateDir::write")]
+    NotFlushed,
+}
+
+/// How a file of ours differs from what we wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Damage {
+    /// It has another length.
+    Length {
+        /// Its bytes.
+        bytes: u64,
+        /// What it says it has.
+        expected: u64,
+    },
+    /// Its bytes changed.
+    Checksum {
+        /// The checksum stored with them.
+        stored: u32,
+        /// The one they have.
+        computed: u32,
+    },
+    /// The checksum holds, the content makes no sense.
+    Content,
+}
+
+/// What was found in the place of a file of ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// A file that begins otherwise than ours.
+    Begins(String),
+    /// A directory, a symbolic link, a pipe or a device.
+    NotAFile,
+}
+
+/// Why a grant table of this boot is not believed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tear {
+    /// Its head is damaged.
+    Head(Damage),
+    /// It does not have the length of a table.
+    Length {
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// One pair of slots holds what no interrupted write leaves behind.
+    Pair {
+        /// Which one, from 0.
+        pair: u32,
+    },
+    /// A process dies in one write, so that one slot may be torn; more were.
+    Slots {
+        /// How many.
+        torn: u32,
+    },
+    /// An election has two entries.
+    Twice {
+        /// The second one, from 0.
+        pair: u32,
+    },
+}
+
+fn user(owner: Option<u32>) -> String {
+    match owner {
+        Some(pid) if pid == std::process::id() => format!("this process ({pid}) already"),
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    }
+}
+
+/// What to do about the commonest refusals of the system.
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; it must belong to the user of this process",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space on its file system"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "; mount it for writing, or name another directory",
+        io::ErrorKind::FileTooLarge => "; raise the limit on the size of files (ulimit -f)",
+        io::ErrorKind::NotFound => "; it was removed while in use: restart this node",
+        _ => "",
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { bytes, expected } => write!(f, "it has {bytes} bytes of {expected}"),
+            Self::Checksum { stored, computed } => {
+                write!(f, "its checksum is {computed:08x}, {stored:08x} was stored")
+            }
+            Self::Content => f.write_str("its checksum holds, but its content makes no sense"),
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begins(text) => write!(f, "begins with \"{text}\""),
+            Self::NotAFile => f.write_str("is not a regular file"),
+        }
+    }
+}
+
+impl fmt::Display for Tear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Head(damage) => write!(f, "the head of the grant table is damaged: {damage}"),
+            Self::Length { bytes } => write!(f, "the grant table has a length of {bytes} bytes"),
+            Self::Pair { pair } => write!(f, "pair {pair} of the grant table is damaged"),
+            Self::Slots { torn } => write!(f, "{torn} slots of the grant table are torn"),
+            Self::Twice { pair } => {
+                write!(f, "pair {pair} of the grant table repeats an election")
+            }
+        }
+    }
+}

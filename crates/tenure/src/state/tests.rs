@@ -1,0 +1,401 @@
+//! Starts and restarts, in made-up boots of the machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::slot::tests::grant;
+use super::slot::{PAIR, SLOT};
+use super::*;
+
+const HEAD: usize = 4096;
+
+struct World {
+    parent: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        Self { parent: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.parent.path().join("a")
+    }
+
+    fn grants(&self) -> PathBuf {
+        self.path().join(GRANTS)
+    }
+
+    fn open(&self, boot: &str, opening: Opening) -> Result<(StateDir, Recovered), StateError> {
+        StateDir::open_at(&self.path(), opening, &grantor("a"), &BootKey::made_up(boot))
+    }
+
+    /// A start with what a grantor writes first.
+    fn start(&self, boot: &str, opening: Opening) -> (StateDir, Recovered) {
+        let (mut state, recovered) = self.open(boot, opening).unwrap();
+        state.write(&identity(&recovered, 10)).unwrap();
+        (state, recovered)
+    }
+
+    fn first(&self) -> StateDir {
+        self.start("boot 1", Opening::New).0
+    }
+
+    /// What the next start in `boot` knows of the grants.
+    fn known(&self, boot: &str) -> Grants {
+        match self.open(boot, Opening::Existing).unwrap().1.memory {
+            Memory::Kept { grants, .. } => grants,
+            other => panic!("{other}"),
+        }
+    }
+}
+
+fn grantor(node: &str) -> Grantor {
+    Grantor { cluster: ClusterName::new("c").unwrap(), node: NodeName::new(node).unwrap() }
+}
+
+fn identity(recovered: &Recovered, seconds: u64) -> Record {
+    let (instance, boot) = (recovered.instance, Boot(recovered.boots.0 + 1));
+    Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds) }
+}
+
+fn reserve(number: u64) -> Record {
+    Record::Reserve { high: Fence::new(number) }
+}
+
+fn grant_record(election: &str, number: u64) -> Record {
+    Record::Grant(grant(election, number))
+}
+
+#[test]
+fn a_restart_in_the_same_boot_finds_everything() {
+    let world = World::new();
+    let (mut state, first) = world.start("boot 1", Opening::New);
+    assert_eq!(first.memory, Memory::Fresh);
+    assert_eq!((first.boots, first.delta_max), (Boot(0), None));
+    state.flusher().flush(&reserve(1000)).unwrap();
+    for number in 1..=5 {
+        state.write(&grant_record("billing", number)).unwrap();
+    }
+    state.write(&grant_record("audit", 9)).unwrap();
+    drop(state);
+
+    let (_state, second) = world.open("boot 1", Opening::Existing).unwrap();
+    assert_eq!(second.instance, first.instance);
+    assert_eq!((second.boots, second.delta_max), (Boot(1), Some(Duration::from_secs(10))));
+    let grants = Grants::SameBoot(vec![grant("audit", 9), grant("billing", 5)]);
+    assert_eq!(second.memory, Memory::Kept { reserve: Fence::new(1000), grants });
+}
+
+#[test]
+fn the_largest_delta_max_is_kept() {
+    let world = World::new();
+    let (mut state, recovered) = world.start("boot 1", Opening::New);
+    state.write(&identity(&recovered, 30)).unwrap();
+    state.write(&identity(&recovered, 5)).unwrap();
+    drop(state);
+    let (_state, recovered) = world.open("boot 1", Opening::Existing).unwrap();
+    assert_eq!(recovered.delta_max, Some(Duration::from_secs(30)));
+}
+
+#[test]
+fn a_reboot_keeps_the_reserve_and_not_the_grants() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&reserve(77)).unwrap();
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+    let (_state, recovered) = world.open("boot 2", Opening::Existing).unwrap();
+    let memory = Memory::Kept { reserve: Fence::new(77), grants: Grants::OtherBoot };
+    assert_eq!(recovered.memory, memory);
+}
+
+/// Restart, rule 1: nobody is granted until all leases are waited out, however often the process
+/// ends in the meantime. A table begun by the start instead of the first grant would say at the
+/// second start that nothing was granted.
+#[test]
+fn a_process_that_ends_in_the_wait_waits_again() {
+    let world = World::new();
+    drop(world.first());
+    assert_eq!(world.known("boot 1"), Grants::Missing);
+    let (mut state, _) = world.start("boot 1", Opening::Existing);
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+
+    for _ in 0..3 {
+        let (mut state, recovered) = world.start("boot 2", Opening::Existing);
+        let memory = Memory::Kept { reserve: Fence::NONE, grants: Grants::OtherBoot };
+        assert_eq!(recovered.memory, memory);
+        state.write(&Record::Forget("billing".parse().unwrap())).unwrap();
+    }
+    let (mut state, _) = world.start("boot 2", Opening::Existing);
+    state.write(&grant_record("audit", 2)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 2"), Grants::SameBoot(vec![grant("audit", 2)]));
+    assert_eq!(world.known("boot 1"), Grants::OtherBoot);
+}
+
+/// The scalar fence, rule 4: a start that ends before the fences were read must not make the
+/// memory look kept.
+#[test]
+fn a_lost_memory_stays_lost_until_the_first_reserve() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+    fs::remove_file(world.path().join(IDENTITY)).unwrap();
+
+    let (state, first) = world.start("boot 1", Opening::Existing);
+    assert_eq!(first.memory, Memory::Lost);
+    drop(state);
+    let (mut state, second) = world.start("boot 1", Opening::Existing);
+    assert_eq!(second.memory, Memory::Lost);
+    assert_eq!((second.instance, second.boots), (first.instance, Boot(1)));
+    state.write(&reserve(40)).unwrap();
+    drop(state);
+
+    // The table on disk is of the instance that was lost.
+    let (mut state, third) = world.start("boot 1", Opening::Existing);
+    let memory = Memory::Kept { reserve: Fence::new(40), grants: Grants::OtherBoot };
+    assert_eq!((third.instance, third.memory), (first.instance, memory));
+    state.write(&grant_record("audit", 41)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("audit", 41)]));
+}
+
+#[test]
+fn every_lost_memory_is_another_instance() {
+    let world = World::new();
+    let (_, first) = world.open("boot 1", Opening::Existing).unwrap();
+    let (_, second) = world.open("boot 1", Opening::Existing).unwrap();
+    assert_eq!((&first.memory, &second.memory), (&Memory::Lost, &Memory::Lost));
+    assert_ne!(first.instance, second.instance);
+    // Until something was written, the first start may be tried again.
+    assert_eq!(world.open("boot 1", Opening::New).unwrap().1.memory, Memory::Fresh);
+}
+
+#[test]
+fn a_first_start_that_ended_before_it_was_done_may_be_repeated() {
+    let world = World::new();
+    drop(world.open("boot 1", Opening::New).unwrap());
+    fs::write(world.path().join(temporary(IDENTITY)), b"\x89TEN").unwrap();
+    fs::create_dir(world.path().join("lost+found")).unwrap();
+    assert_eq!(world.start("boot 1", Opening::New).1.memory, Memory::Fresh);
+}
+
+/// Random grants, forgets and restarts against a map.
+#[test]
+fn the_table_says_what_was_written_last() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("e0", 0)).unwrap();
+    let mut model = BTreeMap::from([("e0".to_owned(), 0)]);
+    let mut draw = 7_u64;
+    let mut most = 0;
+    for number in 0..4000 {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let election = format!("e{}", (draw >> 33) % 300);
+        match (draw >> 53) % 64 {
+            0 => {
+                drop(state);
+                let (opened, recovered) = world.open("boot 1", Opening::Existing).unwrap();
+                state = opened;
+                let expected = model.iter().map(|(name, number)| grant(name, *number)).collect();
+                let grants = Grants::SameBoot(expected);
+                let reserve = Fence::NONE;
+                assert_eq!(recovered.memory, Memory::Kept { reserve, grants });
+            }
+            1..30 => {
+                state.write(&Record::Forget(election.parse().unwrap())).unwrap();
+                model.remove(&election);
+            }
+            _ => {
+                state.write(&grant_record(&election, number)).unwrap();
+                model.insert(election, number);
+            }
+        }
+        most = most.max(model.len());
+    }
+    assert!(most > 100, "{most}");
+    let bytes = fs::metadata(world.grants()).unwrap().len() as usize;
+    let chunks = most.div_ceil(64) * 64;
+    assert_eq!(bytes, HEAD + chunks * PAIR, "slots of forgotten elections are used again");
+}
+
+/// Puts other bytes in the place of a file. (Truncating it instead makes some file systems wait
+/// for the disk.)
+fn replace(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// A table of one election, granted 1 and then 2: the bytes of its file.
+fn small_table(world: &World) -> Vec<u8> {
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    state.write(&grant_record("billing", 2)).unwrap();
+    fs::read(world.grants()).unwrap()
+}
+
+#[test]
+fn a_table_cut_anywhere_is_not_believed_and_left_as_it_is() {
+    let world = World::new();
+    let table = small_table(&world);
+    let file = fs::File::options().write(true).open(world.grants()).unwrap();
+    for length in [table.len() - 1, table.len() - PAIR].into_iter().chain((0..HEAD + SLOT).rev()) {
+        file.set_len(length as u64).unwrap();
+        let known = world.known("boot 1");
+        assert!(matches!(known, Grants::Torn(_)), "length {length}: {known}");
+        if length % 512 == 0 {
+            assert_eq!(fs::read(world.grants()).unwrap(), table[..length]);
+        }
+    }
+}
+
+#[test]
+fn a_head_changed_anywhere_is_not_believed() {
+    let world = World::new();
+    let table = small_table(&world);
+    for byte in 0..200 {
+        let mut bad = table.clone();
+        bad[byte] ^= 0x10;
+        replace(&world.grants(), &bad);
+        match world.open("boot 1", Opening::Existing) {
+            Err(StateError::ForeignFile { .. }) => assert!(byte < 8, "byte {byte}"),
+            Ok((_, Recovered { memory: Memory::Kept { grants, .. }, .. })) => {
+                let waits = matches!(grants, Grants::Torn(Tear::Head(_)) | Grants::OtherBoot);
+                assert!(byte >= 8 && waits, "byte {byte}: {grants}");
+            }
+            other => panic!("byte {byte}: {other:?}"),
+        }
+        assert_eq!(fs::read(world.grants()).unwrap(), bad);
+    }
+}
+
+#[test]
+fn one_interrupted_write_is_believed_and_more_are_not() {
+    let world = World::new();
+    let mut state = world.first();
+    for number in 1..=2 {
+        state.write(&grant_record("audit", number)).unwrap();
+        state.write(&grant_record("billing", number)).unwrap();
+    }
+    drop(state);
+    let table = fs::read(world.grants()).unwrap();
+    // Sequence 2 of each is in its even slot.
+    let mut torn = table.clone();
+    torn[HEAD + 100] ^= 1;
+    torn[HEAD + 20] ^= 1;
+    fs::write(world.grants(), &torn).unwrap();
+    let known = vec![grant("audit", 1), grant("billing", 2)];
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(known));
+
+    torn[HEAD + PAIR + 20] ^= 1;
+    fs::write(world.grants(), &torn).unwrap();
+    assert_eq!(world.known("boot 1"), Grants::Torn(Tear::Slots { torn: 2 }));
+
+    let mut both = table.clone();
+    both[HEAD + 20] ^= 1;
+    both[HEAD + SLOT + 20] ^= 1;
+    fs::write(world.grants(), &both).unwrap();
+    assert_eq!(world.known("boot 1"), Grants::Torn(Tear::Pair { pair: 0 }));
+
+    let mut twice = table.clone();
+    twice.copy_within(HEAD..HEAD + PAIR, HEAD + PAIR);
+    fs::write(world.grants(), &twice).unwrap();
+    assert_eq!(world.known("boot 1"), Grants::Torn(Tear::Twice { pair: 1 }));
+}
+
+#[test]
+fn a_torn_table_makes_way_at_the_first_grant() {
+    let world = World::new();
+    let mut table = small_table(&world);
+    table.truncate(HEAD + 1);
+    fs::write(world.grants(), &table).unwrap();
+    let tear = Grants::Torn(Tear::Length { bytes: HEAD as u64 + 1 });
+    assert_eq!(world.known("boot 1"), tear);
+    let (mut state, _) = world.start("boot 1", Opening::Existing);
+    state.write(&grant_record("audit", 3)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("audit", 3)]));
+}
+
+#[test]
+fn an_identity_changed_anywhere_is_refused_and_left_as_it_is() {
+    let world = World::new();
+    drop(world.first());
+    let path = world.path().join(IDENTITY);
+    let good = fs::read(&path).unwrap();
+    let cut = (0..good.len()).map(|length| good[..length].to_vec());
+    let flipped = (0..good.len() * 8).map(|bit| {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        bytes
+    });
+    for bad in cut.chain(flipped) {
+        replace(&path, &bad);
+        for opening in [Opening::Existing, Opening::New] {
+            let refused = world.open("boot 1", opening).unwrap_err();
+            assert!(
+                matches!(refused, StateError::Damaged { .. } | StateError::ForeignFile { .. }),
+                "{refused}"
+            );
+        }
+        assert_eq!(fs::read(&path).unwrap(), bad);
+    }
+    fs::write(&path, &good).unwrap();
+    assert!(world.open("boot 1", Opening::Existing).is_ok());
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_as_it_is() {
+    let world = World::new();
+    drop(world.first());
+    for (name, bytes) in [(GRANTS, table::tests::newer()), (IDENTITY, identity::tests::newer())] {
+        let path = world.path().join(name);
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(
+            world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+            format!(
+                "{} has the format 2, this release reads 1; start the release that wrote it",
+                path.display()
+            )
+        );
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_directory_that_was_replaced_is_not_written_to() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    fs::remove_dir_all(world.path()).unwrap();
+    let (other, _) = world.open("boot 1", Opening::New).unwrap();
+    let identity = world.path().join(IDENTITY);
+    assert_eq!(
+        state.write(&reserve(5)).unwrap_err().to_string(),
+        format!(
+            "cannot write {}: No such file or directory (os error 2); it was removed while in \
+             use: restart this node",
+            identity.display()
+        )
+    );
+    let files = fs::read_dir(world.path()).unwrap();
+    let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(names, [LOCK]);
+    drop((state, other));
+}
+
+#[test]
+fn a_grant_is_not_flushed() {
+    let world = World::new();
+    let state = world.first();
+    assert_eq!(
+        state.flusher().flush(&grant_record("billing", 1)).unwrap_err().to_string(),
+        "a grant is written, not flushed: hand it to StateDir::write"
+    );
+}
