@@ -185,7 +185,7 @@ impl Config {
     pub fn new(cluster: ClusterName, members: Vec<Member>) -> Self {
         let lease = Duration::from_secs(5);
         Self {
-            quorums: Quorums::Majority { members: members.len() },
+            quorums: Quorums::majority_of(members.len()),
             cluster,
             members,
             drift: Drift::DEFAULT,

@@ -7,5 +7,5 @@ pub mod record;
 
 pub use config::{Config, ConfigError, Limits, Member};
 pub use identity::{Boot, Inc, Instance, Stamp, Who};
-pub use quorum::{MemberSet, Quorums};
+pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
 pub use record::{GrantRecord, Record};

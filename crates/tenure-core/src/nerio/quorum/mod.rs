@@ -1,97 +1,204 @@
 //! Quorum systems: which sets of grantors suffice, with the proof that any two of them meet.
+//!
+//! Leader Uniqueness rests on one sentence of section 2 (equation 7): every two quorums have a
+//! member in common. A [`Quorums`] can only be made by a constructor that has proved it, so that
+//! whoever holds one need not ask again.
+//!
+//! | system | a quorum is | why every two meet |
+//! |---|---|---|
+//! | majority | more than half of the members | together they would be more than all |
+//! | weighted | a set whose weights reach the threshold | decided exactly when it is made |
+//! | grid | one full row and one member of every other row | a full row meets all that have one of each |
+//! | explicit | any listed set | every pair is compared when it is made |
+//!
+//! The grid rule admits everything that the older "one full row and one full column" does, with
+//! quorums of the same size, `rows + columns - 1`, and survives more failures.
 
-use core::fmt;
+mod canonical;
+mod error;
+mod set;
+mod text;
+mod weighted;
 
-/// A set of members, by their position in [`Config::members`](super::Config::members).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct MemberSet(u32);
+#[cfg(test)]
+mod tests;
 
-impl MemberSet {
-    /// Nobody.
-    pub const EMPTY: Self = Self(0);
+use alloc::vec::Vec;
 
-    /// The first `count` members.
-    #[must_use]
-    pub const fn first(count: usize) -> Self {
-        if count >= 32 { Self(u32::MAX) } else { Self((1 << count) - 1) }
-    }
-
-    /// This set and `member`.
-    #[must_use]
-    pub const fn with(self, member: usize) -> Self {
-        Self(self.0 | 1 << member)
-    }
-
-    /// Whether `member` is in it.
-    #[must_use]
-    pub const fn contains(self, member: usize) -> bool {
-        self.0 >> member & 1 == 1
-    }
-
-    /// How many members it has.
-    #[must_use]
-    pub const fn len(self) -> usize {
-        self.0.count_ones() as usize
-    }
-
-    /// Whether nobody is in it.
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Everybody who is in both.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// Everybody who is in either.
-    #[must_use]
-    pub const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Everybody who is in this one and not in the other.
-    #[must_use]
-    pub const fn minus(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Its members in ascending order.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..32).filter(move |member| self.contains(*member))
-    }
-}
-
-impl FromIterator<usize> for MemberSet {
-    fn from_iter<I: IntoIterator<Item = usize>>(members: I) -> Self {
-        members.into_iter().fold(Self::EMPTY, Self::with)
-    }
-}
-
-impl fmt::Debug for MemberSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
-    }
-}
+pub use error::QuorumError;
+pub use set::MemberSet;
+pub use text::QuorumTextError;
+use weighted::Weighted;
 
 /// A quorum system over the members of a cluster whose quorums pairwise intersect.
+///
+/// ```
+/// use tenure_core::nerio::{MemberSet, QuorumError, Quorums};
+///
+/// let quorums = Quorums::weighted(&[3, 1, 1], None)?;
+/// assert!(quorums.is_quorum(MemberSet::from_iter([0])));
+/// assert!(!quorums.is_quorum(MemberSet::from_iter([1, 2])));
+///
+/// let refused = Quorums::weighted(&[2, 1, 1], Some(2));
+/// let (first, second) = (MemberSet::from_iter([1, 2]), MemberSet::from_iter([0]));
+/// assert_eq!(refused, Err(QuorumError::Disjoint { first, second }));
+/// # Ok::<(), QuorumError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Quorums {
-    /// More than half of the members.
-    Majority {
-        /// How many members there are.
-        members: usize,
+pub struct Quorums {
+    members: usize,
+    system: System,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum System {
+    Majority,
+    Weighted(Weighted),
+    Grid {
+        columns: usize,
     },
+    /// Minimal, sorted, without repetition.
+    Explicit(Vec<MemberSet>),
 }
 
 impl Quorums {
-    /// Whether `set` contains a quorum.
+    /// The largest weight of a member, so that the proof stays cheap.
+    pub const WEIGHT_MAX: u32 = 1_000;
+    /// The most sets an explicit system may list.
+    pub const SETS_MAX: usize = 1_024;
+
+    /// Every set of more than half of `members` members.
+    pub fn majority(members: usize) -> Result<Self, QuorumError> {
+        check_count(members)?;
+        Ok(Self::majority_of(members))
+    }
+
+    /// As [`Quorums::majority`] for a list that is not checked yet. Majorities meet however many
+    /// members there are; that there is one at all is for
+    /// [`Config::check`](super::Config::check) to see.
+    pub(in crate::nerio) const fn majority_of(members: usize) -> Self {
+        Self { members, system: System::Majority }
+    }
+
+    /// Every set whose weights add up to `threshold`; `None` means more than half of the sum.
+    ///
+    /// `weights` has one entry for each member, in their order, at most
+    /// [`WEIGHT_MAX`](Self::WEIGHT_MAX) each. A member of weight 0 takes part and never counts.
+    pub fn weighted(weights: &[u32], threshold: Option<u32>) -> Result<Self, QuorumError> {
+        check_count(weights.len())?;
+        let weighted = Weighted::new(weights, threshold)?;
+        Ok(Self { members: weights.len(), system: System::Weighted(weighted) })
+    }
+
+    /// The members in `rows` rows of `columns`, in row-major order: the first `columns` members
+    /// are the first row. A quorum has all of one row and one member of every other row.
+    pub fn grid(rows: usize, columns: usize) -> Result<Self, QuorumError> {
+        if rows == 0 || columns == 0 {
+            return Err(QuorumError::EmptyGrid { rows, columns });
+        }
+        let members = rows.saturating_mul(columns);
+        check_count(members)?;
+        Ok(Self { members, system: System::Grid { columns } })
+    }
+
+    /// Every set that contains one of `sets`; at most [`SETS_MAX`](Self::SETS_MAX) of them.
+    ///
+    /// Sets that contain another listed set add nothing and are dropped.
+    pub fn explicit(members: usize, sets: &[MemberSet]) -> Result<Self, QuorumError> {
+        check_count(members)?;
+        if sets.is_empty() {
+            return Err(QuorumError::NoSets);
+        }
+        if sets.len() > Self::SETS_MAX {
+            return Err(QuorumError::TooManySets { count: sets.len(), max: Self::SETS_MAX });
+        }
+        let everyone = MemberSet::first(members);
+        for (index, set) in sets.iter().enumerate() {
+            if set.is_empty() {
+                return Err(QuorumError::EmptySet { index });
+            }
+            if let Some(member) = set.minus(everyone).iter().next() {
+                return Err(QuorumError::NoSuchMember { index, member, members });
+            }
+        }
+        for (index, first) in sets.iter().enumerate() {
+            if let Some(second) = sets[index..].iter().find(|other| first.and(**other).is_empty()) {
+                return Err(QuorumError::Disjoint { first: *first, second: *second });
+            }
+        }
+        Ok(Self { members, system: System::Explicit(minimal(sets)) })
+    }
+
+    /// Whether `set` contains a quorum. Positions that are no member's do not count.
+    ///
+    /// Without allocation, in at most a few dozen steps for all but explicit systems, which are
+    /// searched: called for every message.
     #[must_use]
     pub fn is_quorum(&self, set: MemberSet) -> bool {
-        match self {
-            Self::Majority { members } => set.len() > members / 2,
+        let set = set.and(self.everyone());
+        match &self.system {
+            System::Majority => set.len() > self.members / 2,
+            System::Weighted(weighted) => weighted.is_reached_by(set),
+            System::Grid { columns } => self.is_grid_quorum(*columns, set),
+            System::Explicit(sets) => sets.iter().any(|quorum| set.contains_all(*quorum)),
         }
     }
+
+    /// Whether a quorum is left when nobody of `excluded` can be won.
+    #[must_use]
+    pub fn is_possible(&self, excluded: MemberSet) -> bool {
+        self.is_quorum(self.everyone().minus(excluded))
+    }
+
+    /// How many members it is over.
+    #[must_use]
+    pub const fn members(&self) -> usize {
+        self.members
+    }
+
+    /// All members.
+    #[must_use]
+    pub const fn everyone(&self) -> MemberSet {
+        MemberSet::first(self.members)
+    }
+
+    fn is_grid_quorum(&self, columns: usize, set: MemberSet) -> bool {
+        let mut has_full_row = false;
+        for row in self.rows(columns) {
+            let won = set.and(row);
+            if won.is_empty() {
+                return false;
+            }
+            has_full_row |= won == row;
+        }
+        has_full_row
+    }
+
+    fn rows(&self, columns: usize) -> impl Iterator<Item = MemberSet> {
+        (0..self.members)
+            .step_by(columns)
+            .map(move |start| MemberSet::first(start + columns).minus(MemberSet::first(start)))
+    }
+}
+
+const fn check_count(members: usize) -> Result<(), QuorumError> {
+    let max = MemberSet::MEMBERS_MAX;
+    match members {
+        0 => Err(QuorumError::NoMembers),
+        count if count > max => Err(QuorumError::TooManyMembers { count, max }),
+        _ => Ok(()),
+    }
+}
+
+/// The sets that contain no other of them, each once, in order.
+fn minimal(sets: &[MemberSet]) -> Vec<MemberSet> {
+    let mut kept: Vec<MemberSet> = Vec::new();
+    for set in sets {
+        if kept.iter().all(|other| !set.contains_all(*other)) {
+            kept.retain(|other| !other.contains_all(*set));
+            kept.push(*set);
+        }
+    }
+    kept.sort_unstable();
+    kept
 }

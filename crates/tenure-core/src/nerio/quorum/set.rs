@@ -1,0 +1,131 @@
+//! A set of members as a bit for each.
+
+use core::fmt;
+
+use crate::name::NodeName;
+
+/// A set of members, by their position in [`Config::members`](crate::nerio::Config::members).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct MemberSet(u32);
+
+impl MemberSet {
+    /// Nobody.
+    pub const EMPTY: Self = Self(0);
+    /// The most members a quorum system is made for.
+    pub const MEMBERS_MAX: usize = 31;
+
+    /// The first `count` members.
+    #[must_use]
+    pub const fn first(count: usize) -> Self {
+        if count >= 32 { Self(u32::MAX) } else { Self((1 << count) - 1) }
+    }
+
+    /// This set and `member`. A position of 32 or more is nobody and adds nothing.
+    #[must_use]
+    pub const fn with(self, member: usize) -> Self {
+        if member < 32 { Self(self.0 | 1 << member) } else { self }
+    }
+
+    /// Whether `member` is in it.
+    #[must_use]
+    pub const fn contains(self, member: usize) -> bool {
+        member < 32 && self.0 >> member & 1 == 1
+    }
+
+    /// Whether everybody in `other` is in this one.
+    #[must_use]
+    pub const fn contains_all(self, other: Self) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    /// How many members it has.
+    #[must_use]
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Whether nobody is in it.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Everybody who is in both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Everybody who is in either.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Everybody who is in this one and not in the other.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Its members in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..32).filter(move |member| self.contains(*member))
+    }
+
+    /// Prints the members as `a+c` by their names, and a position without a name as `#4`.
+    pub fn named(self, names: &[NodeName]) -> impl fmt::Display {
+        fmt::from_fn(move |f| {
+            for (nth, member) in self.iter().enumerate() {
+                f.write_str(if nth > 0 { "+" } else { "" })?;
+                match names.get(member) {
+                    Some(name) => write!(f, "{name}")?,
+                    None => write!(f, "#{member}")?,
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl FromIterator<usize> for MemberSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(members: I) -> Self {
+        members.into_iter().fold(Self::EMPTY, Self::with)
+    }
+}
+
+/// By position: `#0+#2`.
+impl fmt::Display for MemberSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.named(&[]), f)
+    }
+}
+
+impl fmt::Debug for MemberSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn a_position_beyond_the_last_is_nobody() {
+        assert_eq!(MemberSet::EMPTY.with(32), MemberSet::EMPTY);
+        assert_eq!(MemberSet::EMPTY.with(usize::MAX), MemberSet::EMPTY);
+        assert!(!MemberSet::first(32).contains(32));
+        assert!(MemberSet::first(31).contains(30) && !MemberSet::first(31).contains(31));
+    }
+
+    #[test]
+    fn prints_names_and_positions() {
+        let names = ["a", "b"].map(|name| NodeName::new(name).unwrap());
+        let set = MemberSet::from_iter([0, 1, 4]);
+        assert_eq!(set.named(&names).to_string(), "a+b+#4");
+        assert_eq!(set.to_string(), "#0+#1+#4");
+    }
+}
