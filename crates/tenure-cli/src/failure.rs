@@ -75,10 +75,20 @@ fn write(block: &str, color: &str) {
     let _ = stderr().write_all(text.as_bytes());
 }
 
+const SHOWN: usize = 72;
+
+/// `text`, which holds no control characters, shortened when it is long.
+#[must_use]
+pub fn clipped(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// `text` in quotes on one line, whatever is in it, shortened when it is long.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    const SHOWN: usize = 72;
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}… ({} bytes)", &text[..end], text.len()),
         None => format!("{text:?}"),

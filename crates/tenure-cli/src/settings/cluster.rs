@@ -1,19 +1,18 @@
 //! What every command that talks to the cluster must know, checked as a whole.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Config, ConfigError, Member, Quorums};
+use tenure_core::nerio::{Checked, Config, Member};
 
-use super::{Layers, Ledger, table};
+use super::{Layers, Ledger, combination, table};
 use crate::failure::Failure;
 
 /// A cluster, and the address from which this process talks to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cluster {
     /// The settings that the core takes, checked.
-    pub config: Config,
+    pub config: Checked,
     /// The address to bind; port 0 is any free one. Loopback, unless the user permitted
     /// otherwise.
     pub listen: SocketAddr,
@@ -41,7 +40,7 @@ impl Cluster {
     }
 }
 
-fn config(layers: &mut Layers<'_>) -> Result<Config, Failure> {
+fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     let members = layers.required(&table::MEMBERS)?;
     let mut config = Config::new(layers.required(&table::CLUSTER)?, members);
     let quorums = layers.required(&table::QUORUMS)?;
@@ -54,7 +53,7 @@ fn config(layers: &mut Layers<'_>) -> Result<Config, Failure> {
     config.round_trip = layers.required(&table::ROUND_TRIP)?;
     config.refresh = layers.required(&table::REFRESH)?;
     config.verify_max = layers.or_follows(&table::VERIFY_MAX, || Ok(lease))?;
-    Ok(config)
+    combination::check(config, &quorums, &layers.ledger)
 }
 
 fn address_of(name: &NodeName, members: &[Member], ledger: &Ledger) -> Result<SocketAddr, Failure> {
@@ -66,7 +65,7 @@ fn address_of(name: &NodeName, members: &[Member], ledger: &Ledger) -> Result<So
         format!("node {name} is not in the members list, which has {}", names.join(", ")),
         format!("give the name of a member, or add {name}=ADDRESS to the list on every node"),
     );
-    Err(from(failure, ledger, &["name", "members"]))
+    Err(ledger.explain(failure, &["name", "members"]))
 }
 
 /// A free port from which every member can be reached.
@@ -98,7 +97,7 @@ fn check_families(members: &[Member], listen: SocketAddr, ledger: &Ledger) -> Re
         ),
         "give all members and --listen addresses of one family",
     );
-    Err(from(failure, ledger, &["listen", "members"]))
+    Err(ledger.explain(failure, &["listen", "members"]))
 }
 
 fn is_loopback(address: SocketAddr) -> bool {
@@ -114,18 +113,12 @@ fn check_loopback(members: &[Member], listen: SocketAddr, ledger: &Ledger) -> Re
             "member {} is at {}, which is not a loopback address, and nothing is authenticated",
             member.name, member.address
         );
-        return Err(from(Failure::usage(what, fix), ledger, &["members"]));
+        return Err(ledger.explain(Failure::usage(what, fix), &["members"]));
     }
     if !is_loopback(listen) {
         let what =
             format!("listen {listen} is not a loopback address, and nothing is authenticated");
-        return Err(from(Failure::usage(what, fix), ledger, &["listen"]));
+        return Err(ledger.explain(Failure::usage(what, fix), &["listen"]));
     }
     Ok(())
-}
-
-/// `failure`, and where each setting that contributed came from.
-fn from(mut failure: Failure, ledger: &Ledger, names: &[&str]) -> Failure {
-    failure.origins.extend(names.iter().filter_map(|name| ledger.contribution(name)));
-    failure
 }

@@ -33,7 +33,7 @@ pub static LEASE: Setting<Duration> = Setting {
         reach: ONE_CALL,
         default: Default::Text("2s"),
         group: DEMO,
-        help: "How long a leadership lasts without renewal: 500ms to 1m",
+        help: "How long a leadership lasts without renewal: 1s to 1m",
     },
     parse: lease,
     show: span,
@@ -57,11 +57,11 @@ pub static KEEP: Setting<bool> = Setting {
 /// A lease short enough to watch, and long enough for a busy machine.
 fn lease(text: &str) -> Result<Duration, parse::Refusal> {
     let lease = parse::duration(text)?;
-    if (Duration::from_millis(500)..=Duration::from_secs(60)).contains(&lease) {
+    if (Duration::from_secs(1)..=Duration::from_secs(60)).contains(&lease) {
         return Ok(lease);
     }
     Err(parse::Refusal {
-        what: "the demo's lease is from 500ms to 1m".into(),
+        what: "the demo's lease is from 1s to 1m".into(),
         fix: "write a duration in that range, such as 2s".into(),
     })
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::{Origin, Setting};
+use crate::failure::{Failure, clipped};
 
 /// Every setting that an invocation looked at, in the order of the help.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,11 +26,14 @@ impl Ledger {
         self.entry(setting.spec.name).map(|entry| &entry.origin)
     }
 
-    /// `name value (origin)` for the origin lines of an error about several settings.
+    /// `failure`, with where each of these settings got its value.
     #[must_use]
-    pub fn contribution(&self, name: &str) -> Option<String> {
-        let Entry { value, origin, .. } = self.entry(name)?;
-        Some(format!("{name} {} ({origin})", value.as_deref().unwrap_or("not set")))
+    pub fn explain(&self, failure: Failure, names: &[&str]) -> Failure {
+        let entries = names.iter().filter_map(|name| self.entry(name));
+        entries.fold(failure, |failure, Entry { name, value, origin }| {
+            let value = value.as_deref().map_or("not set".into(), clipped);
+            failure.origin(format!("{name} {value}, {origin}"))
+        })
     }
 
     pub(super) fn note(&mut self, name: &'static str, value: Option<String>, origin: Origin) {

@@ -7,6 +7,7 @@
 
 pub mod ask;
 pub mod cluster;
+mod combination;
 pub mod demo;
 pub mod file;
 pub mod layers;

@@ -71,10 +71,7 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
     let new = layers.required(&table::NEW)?;
     let memory = layers.required(&table::MEMORY)?;
     let exclude = |what: &str, fix: &str, names: [&str; 2]| {
-        let mut failure = Failure::usage(what, fix);
-        failure.origins =
-            names.iter().filter_map(|name| layers.ledger.contribution(name)).collect();
-        Err(failure)
+        Err(layers.ledger.explain(Failure::usage(what, fix), &names))
     };
     match (state, memory) {
         (Some(_), true) => exclude(
