@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | majority | more than half of the members | together they would be more than all |
 //! | weighted | a set whose weights reach the threshold | decided exactly when it is made |
-//! | grid | one full row and one member of every other row | a full row meets all that have one of each |
+//! | grid | one full row and one of every other row | every quorum has one of that full row |
 //! | explicit | any listed set | every pair is compared when it is made |
 //!
 //! The grid rule admits everything that the older "one full row and one full column" does, with
@@ -40,7 +40,7 @@ use weighted::Weighted;
 /// assert!(!quorums.is_quorum(MemberSet::from_iter([1, 2])));
 ///
 /// let refused = Quorums::weighted(&[2, 1, 1], Some(2));
-/// let (first, second) = (MemberSet::from_iter([1, 2]), MemberSet::from_iter([0]));
+/// let (first, second) = (MemberSet::from_iter([0]), MemberSet::from_iter([1, 2]));
 /// assert_eq!(refused, Err(QuorumError::Disjoint { first, second }));
 /// # Ok::<(), QuorumError>(())
 /// ```

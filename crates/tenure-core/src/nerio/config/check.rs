@@ -1,0 +1,198 @@
+//! The rules that settings must keep together.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::ops::Deref;
+use core::time::Duration;
+
+use super::{Config, ConfigError, Limits};
+use crate::time::nanos;
+
+/// A [`Config`] that [`Config::check`] has let pass: what a machine is built from. Cheap to
+/// clone. It reads like the `Config` and cannot be changed any more.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Checked(Arc<Inner>);
+
+#[derive(PartialEq, Eq, Hash, Debug)]
+struct Inner {
+    config: Config,
+    digest: u64,
+}
+
+impl Checked {
+    /// What must be the same on every node, as 64 bits: cluster, members with their addresses,
+    /// quorum system, ρ and `delta_max`. It does not depend on the order of the members list,
+    /// nor on the version of Rust or the machine. It finds mistakes, not forgers.
+    ///
+    /// The module document says why each part is in it and the others are not.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.0.digest
+    }
+}
+
+impl Deref for Checked {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.0.config
+    }
+}
+
+impl Config {
+    /// Lets settings pass that work together, or says which do not, with the numbers and what
+    /// to do. The first rule that is broken is reported.
+    pub fn check(self) -> Result<Checked, ConfigError> {
+        self.check_members()?;
+        self.check_leases()?;
+        self.check_timers()?;
+        self.check_limits()?;
+        let digest = self.digest();
+        Ok(Checked(Arc::new(Inner { config: self, digest })))
+    }
+
+    fn check_members(&self) -> Result<(), ConfigError> {
+        let (count, max) = (self.members.len(), Self::MEMBERS_MAX);
+        if count == 0 {
+            return Err(ConfigError::NoMembers);
+        }
+        if count > max {
+            return Err(ConfigError::TooManyMembers { count, max });
+        }
+        for (nth, member) in self.members.iter().enumerate() {
+            if !is_one_process(member.address) {
+                let (name, address) = (member.name.clone(), member.address);
+                return Err(ConfigError::Unreachable { name, address });
+            }
+            for earlier in &self.members[..nth] {
+                if earlier.name == member.name {
+                    return Err(ConfigError::DuplicateName {
+                        name: member.name.clone(),
+                        first: earlier.address,
+                        second: member.address,
+                    });
+                }
+                if place(earlier.address) == place(member.address) {
+                    return Err(ConfigError::DuplicateAddress {
+                        first: earlier.name.clone(),
+                        second: member.name.clone(),
+                        address: member.address,
+                    });
+                }
+            }
+        }
+        let expected = self.quorums.members();
+        if expected != count {
+            return Err(ConfigError::QuorumMembers { expected, found: count });
+        }
+        Ok(())
+    }
+
+    fn check_leases(&self) -> Result<(), ConfigError> {
+        let delta_max = self.delta_max;
+        if self.drift > Self::DRIFT_MAX {
+            return Err(ConfigError::DriftTooLarge { drift: self.drift, max: Self::DRIFT_MAX });
+        }
+        demand(delta_max <= Self::DELTA_MAX_MAX, "delta_max", delta_max, || {
+            format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
+        })?;
+        demand(self.lease >= Self::LEASE_MIN, "lease", self.lease, || {
+            format!("at least {:?}", Self::LEASE_MIN)
+        })?;
+        demand(self.lease <= delta_max, "lease", self.lease, || {
+            format!("at most delta_max, {delta_max:?}")
+        })?;
+        demand(self.verify_max <= delta_max, "verify_max", self.verify_max, || {
+            format!("at most delta_max, {delta_max:?}")
+        })?;
+        demand(self.kill_margin <= self.grace, "kill_margin", self.kill_margin, || {
+            format!("at most grace, {:?}: work is asked to stop before it is killed", self.grace)
+        })?;
+        self.check_usable()
+    }
+
+    fn check_usable(&self) -> Result<(), ConfigError> {
+        let stop = self.grace.saturating_add(self.kill_margin);
+        let needed = stop.saturating_add(self.round_trip.saturating_mul(4));
+        if self.usable() > needed {
+            return Ok(());
+        }
+        Err(ConfigError::LeaseTooShort {
+            lease: self.lease,
+            usable: self.usable(),
+            drift: self.drift,
+            grace: self.grace,
+            kill_margin: self.kill_margin,
+            round_trip: self.round_trip,
+            needed,
+            enough: self.lease_with_usable_above(needed),
+        })
+    }
+
+    /// A lease in whole milliseconds of which more than `needed` is usable: `(⅔ − ρ)·lease`
+    /// solved for the lease, and a millisecond that makes up for all roundings.
+    fn lease_with_usable_above(&self, needed: Duration) -> Duration {
+        const BILLION: u128 = 1_000_000_000;
+        let left_in_three = 2 * BILLION - 3 * u128::from(self.drift.parts_per_billion());
+        let lease = (u128::from(nanos(needed)) * 3 * BILLION).div_ceil(left_in_three);
+        let millis = lease.div_ceil(1_000_000) + 1;
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+
+    fn check_timers(&self) -> Result<(), ConfigError> {
+        let (refresh, lease) = (self.refresh, self.lease);
+        demand(!refresh.is_zero(), "refresh", refresh, || "above 0".into())?;
+        let answered = self.round_trip.saturating_mul(2);
+        demand(refresh >= answered, "refresh", refresh, || {
+            format!("at least two round trips, {answered:?}: an answer comes before a repetition")
+        })?;
+        let first = self.first_needed();
+        demand(first <= lease, "refresh", refresh, || {
+            format!(
+                "so short that three of it and two round trips, {first:?}, are at most the lease, \
+                 {lease:?}: the first lease must outlast a dead candidate"
+            )
+        })
+    }
+
+    fn check_limits(&self) -> Result<(), ConfigError> {
+        let Limits { elections, parked, watermarks, names } = self.limits;
+        let all = [
+            ("elections", elections),
+            ("parked", parked),
+            ("watermarks", watermarks),
+            ("names", names),
+        ];
+        match all.into_iter().find(|(_, value)| *value == 0) {
+            Some((limit, _)) => Err(ConfigError::LimitZero { limit }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn demand(
+    holds: bool,
+    setting: &'static str,
+    value: Duration,
+    rule: impl FnOnce() -> String,
+) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError::OutOfRange { setting, value, rule: rule() }) }
+}
+
+/// Whether what is sent to `address` reaches one process and no others.
+fn is_one_process(address: SocketAddr) -> bool {
+    let ip = address.ip().to_canonical();
+    let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
+    address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !is_broadcast
+}
+
+/// What two spellings of one address have in common.
+fn place(address: SocketAddr) -> (IpAddr, u16, u32) {
+    let scope = match address {
+        SocketAddr::V4(_) => 0,
+        SocketAddr::V6(address) => address.scope_id(),
+    };
+    (address.ip().to_canonical(), address.port(), scope)
+}

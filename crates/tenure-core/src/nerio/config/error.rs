@@ -1,0 +1,123 @@
+//! Why settings were refused.
+
+use alloc::string::String;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+#[cfg(doc)]
+use super::{Config, Limits};
+use crate::drift::Drift;
+use crate::name::NodeName;
+
+/// A combination of settings that cannot work, with the numbers.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Nobody to ask.
+    #[error("the members list is empty: name at least one grantor, better three")]
+    NoMembers,
+    /// More grantors than a quorum can be proved for.
+    #[error("{count} members; at most {max} are allowed, and more than 7 only cost time")]
+    TooManyMembers {
+        /// How many were given.
+        count: usize,
+        /// How many are allowed.
+        max: usize,
+    },
+    /// A grantor must have one vote.
+    #[error(
+        "member {name} is listed twice, at {first} and at {second}; every name may appear once"
+    )]
+    DuplicateName {
+        /// The name.
+        name: NodeName,
+        /// One address.
+        first: SocketAddr,
+        /// The other.
+        second: SocketAddr,
+    },
+    /// Two names for one grantor would give it two votes.
+    #[error(
+        "members {first} and {second} share the address {address}; every grantor needs its own"
+    )]
+    DuplicateAddress {
+        /// One name.
+        first: NodeName,
+        /// The other.
+        second: NodeName,
+        /// What they share.
+        address: SocketAddr,
+    },
+    /// An address that is not that of one process: unspecified, multicast, broadcast or port 0.
+    #[error(
+        "member {name} has the address {address}, at which no single process can be reached; give \
+         it the IP of its host and a port above 0"
+    )]
+    Unreachable {
+        /// The member.
+        name: NodeName,
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The quorum system speaks of other members than the list.
+    #[error(
+        "the quorum system is over {expected} members, the list has {found}; make both from the \
+         same list"
+    )]
+    QuorumMembers {
+        /// Over how many it is.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A setting outside its range.
+    #[error("{setting} is {value:?}; it must be {rule}")]
+    OutOfRange {
+        /// Which one.
+        setting: &'static str,
+        /// What it was set to.
+        value: Duration,
+        /// What it must be.
+        rule: String,
+    },
+    /// ρ so large that the clocks are of no use.
+    #[error(
+        "the drift bound is {drift}; it must be at most {max}: repair a clock that is further off"
+    )]
+    DriftTooLarge {
+        /// ρ.
+        drift: Drift,
+        /// The largest allowed.
+        max: Drift,
+    },
+    /// Too little time between the first renewal and the moment at which the work is stopped.
+    #[error(
+        "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \
+         are left (drift {drift}); that must exceed grace {grace:?} + kill margin {kill_margin:?} \
+         + 4 round trips of {round_trip:?} = {needed:?}; set the lease to {enough:?} or more, or \
+         shorten the grace"
+    )]
+    LeaseTooShort {
+        /// The lease.
+        lease: Duration,
+        /// What is left of it when its first renewal is due, [`Config::usable`].
+        usable: Duration,
+        /// ρ.
+        drift: Drift,
+        /// The grace.
+        grace: Duration,
+        /// The kill margin.
+        kill_margin: Duration,
+        /// d.
+        round_trip: Duration,
+        /// What `usable` must exceed.
+        needed: Duration,
+        /// A lease that would do.
+        enough: Duration,
+    },
+    /// A node that keeps nothing can do nothing.
+    #[error("the limit on {limit} is 0; it must be at least 1")]
+    LimitZero {
+        /// Which of [`Limits`].
+        limit: &'static str,
+    },
+}

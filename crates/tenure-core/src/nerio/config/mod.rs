@@ -1,0 +1,276 @@
+//! What a cluster agrees on, checked before anything starts.
+//!
+//! | must be the same everywhere (the [digest](Checked::digest)) | because |
+//! |---|---|
+//! | cluster, members, addresses, quorums | quorums of different lists need not meet |
+//! | ρ (`drift`) | the candidate shortens by it what the grantor lengthens by it |
+//! | `delta_max` | a grantor that lost its memory waits this long for what others were granted |
+//!
+//! | may differ from node to node | because |
+//! |---|---|
+//! | `lease` | every request carries its own δ, and a grantor refuses one above `delta_max` |
+//! | `round_trip`, `refresh` | they say when to ask again: a grantor with a shorter `refresh` |
+//! | | than a candidate's forgets it early, which costs time and never safety |
+//! | `verify_max`, `grace`, `kill_margin` | a leader keeps them for itself |
+//! | `limits` | they bound this node's memory |
+
+mod check;
+mod digest;
+mod error;
+
+#[cfg(test)]
+mod tests;
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+pub use check::Checked;
+pub use error::ConfigError;
+
+use super::quorum::{MemberSet, Quorums};
+use crate::drift::Drift;
+use crate::name::{ClusterName, NodeName};
+
+/// A grantor, and where it is reached.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Member {
+    /// Its name.
+    pub name: NodeName,
+    /// Its address: one process, so no unspecified, multicast or broadcast IP, and no port 0.
+    pub address: SocketAddr,
+}
+
+/// The settings of a Nerio cluster. Build one with [`Config::new`], change what you must, and
+/// hand it to [`Config::check`]. Parts of it must be the same on every node of a cluster: the
+/// [digest](Checked::digest) of them travels in every datagram.
+///
+/// ```
+/// use core::time::Duration;
+/// use tenure_core::nerio::{Config, Member};
+///
+/// let members = [("a", "10.0.0.1:7101"), ("b", "10.0.0.2:7101"), ("c", "10.0.0.3:7101")];
+/// let member = |(name, address): (&str, &str)| Member {
+///     name: name.parse().unwrap(),
+///     address: address.parse().unwrap(),
+/// };
+/// let config = Config::new("prod".parse().unwrap(), members.map(member).to_vec());
+/// let config = config.with_lease(Duration::from_secs(10)).check()?;
+/// assert_eq!(config.quarantine(), Duration::from_millis(20_020));
+/// # Ok::<(), tenure_core::nerio::ConfigError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Config {
+    /// Keeps clusters that share a network apart: a node ignores datagrams of another one.
+    pub cluster: ClusterName,
+    /// The grantors, each name and address once, 1 to 31 of them. Three survive the loss of one,
+    /// five of two; more than seven only cost time. The order means nothing, except for the
+    /// places of a grid. One that differs from node to node is a digest mismatch, not two
+    /// leaders.
+    pub members: Vec<Member>,
+    /// Which sets of grantors suffice (section 2), over as many members as the list has. Any two
+    /// meet; that is proved when it is made. Majority unless grantors differ in how reliable
+    /// they are or in where they stand. Default: majority.
+    pub quorums: Quorums,
+    /// ρ, the bound on every clock's rate error (section 3), at most [`Config::DRIFT_MAX`]. Too
+    /// small, and two leaders are possible; larger costs ρ of every lease. Default 10⁻³, twice
+    /// the rate at which Linux slews a clock.
+    pub drift: Drift,
+    /// δ, the length of a lease, in real time: at least [`Config::LEASE_MIN`], at most
+    /// `delta_max`. Short: fast take-over after a crash. Long: the leader survives longer
+    /// interruptions. After the first renewal is due there must be room for `grace`,
+    /// `kill_margin` and 4 round trips, see [`Config::usable`]; that also implies section 10.1,
+    /// see [`Config::lease_needed`]. Default 5 s.
+    pub lease: Duration,
+    /// The longest lease a grantor gives, in real time, and so how long a grantor that lost its
+    /// memory waits before it grants again ([`Config::quarantine`]). From `lease` to
+    /// [`Config::DELTA_MAX_MAX`]. Leave room to lengthen the lease later. Never lower it on a
+    /// running cluster: a grantor keeps the largest it ever had. Default 2 × lease. (Our
+    /// extension: restart.)
+    pub delta_max: Duration,
+    /// d, a high percentile of round trips before any was measured (section 8). Too small costs
+    /// needless retries, never safety; too large asks for a longer lease than needed. Default
+    /// 10 ms.
+    pub round_trip: Duration,
+    /// R, how often a waiting candidate refreshes its parked requests. Above 0 and at least 2 d,
+    /// so that an answer is there before the question is repeated; 3 R + 2 d at most the lease
+    /// (and so `delta_max`), because the first lease must bridge a forgotten candidate
+    /// ([`Config::lease_first`]). Short: a dead candidate is forgotten sooner. Long: less
+    /// traffic from those who wait. Default 250 ms. (Our extension: parked requests. Oks of
+    /// several Starts may be combined, so R ≥ 2 d saves messages here; only the strict form, in
+    /// which a new Start aborts the old, would need it.)
+    pub refresh: Duration,
+    /// The longest promise a verification answer makes (section 10.5), and so the longest that a
+    /// resignation is held up by one. At most `delta_max`, beyond which there is nothing to
+    /// promise; at 0 every answer has run out when it comes. Default: the lease.
+    pub verify_max: Duration,
+    /// How long before the end of its lease a leader's work is asked to stop (SIGTERM, or
+    /// `expiring`). As long as the work needs to end in order: too short, and it is killed; too
+    /// long, and a few lost renewals stop it for nothing. Default 1 s.
+    pub grace: Duration,
+    /// How long before the end of its lease a leader's work is ended by force. At most `grace`;
+    /// as long as that, work is killed without being asked first. It must cover what the
+    /// machine needs to carry out a kill: too short, and work outlives the lease on a busy
+    /// machine. Default 100 ms.
+    pub kill_margin: Duration,
+    /// What bounds the memory of a node.
+    pub limits: Limits,
+}
+
+/// Bounds on what a node keeps, whatever arrives. Each is at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Limits {
+    /// Elections a grantor keeps at once. Further ones are refused until one of the kept ones
+    /// has ended. Default 65,536.
+    pub elections: usize,
+    /// Waiting candidates a grantor keeps for each election; the lowest in the common order is
+    /// evicted and asks again. Too few: a take-over may have to wait for that. Default 64.
+    pub parked: usize,
+    /// Released candidacies a grantor remembers for each election. Too few: a delayed request of
+    /// a forgotten one is granted to nobody's use for one lease. Default 64.
+    pub watermarks: usize,
+    /// Names of participants a grantor remembers to see a name used twice. Too few: two
+    /// processes with one name go unnoticed. Default 4,096.
+    pub names: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { elections: 65_536, parked: 64, watermarks: 64, names: 4_096 }
+    }
+}
+
+impl Config {
+    /// The most members a cluster may have.
+    pub const MEMBERS_MAX: usize = MemberSet::MEMBERS_MAX;
+    /// The shortest lease: below it, timers and schedulers decide who leads.
+    pub const LEASE_MIN: Duration = Duration::from_millis(10);
+    /// The largest `delta_max`: nobody waits longer than a day for a restarted grantor.
+    pub const DELTA_MAX_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+    /// The largest ρ, a quarter: a clock that is further off is broken, and above two thirds no
+    /// lease would outlive its first renewal.
+    pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(250_000_000) {
+        Ok(drift) => drift,
+        Err(_) => panic!("a quarter is below one"),
+    };
+
+    /// The shortest first lease when the lease allows it: gives a new leader's work time to
+    /// begin before the first renewal.
+    const FIRST_MIN: Duration = Duration::from_secs(1);
+    /// The shortest wait before a lost renewal is repeated, when the lease allows it.
+    const RETRY_MIN: Duration = Duration::from_millis(50);
+
+    /// The defaults for these members, with majority quorums.
+    #[must_use]
+    pub fn new(cluster: ClusterName, members: Vec<Member>) -> Self {
+        let lease = Duration::from_secs(5);
+        Self {
+            quorums: Quorums::majority_of(members.len()),
+            cluster,
+            members,
+            drift: Drift::DEFAULT,
+            lease,
+            delta_max: lease * 2,
+            round_trip: Duration::from_millis(10),
+            refresh: Duration::from_millis(250),
+            verify_max: lease,
+            grace: Duration::from_secs(1),
+            kill_margin: Duration::from_millis(100),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Sets the lease, and with it the two settings whose default follows it: `delta_max`
+    /// (2 × lease) and `verify_max` (the lease).
+    #[must_use]
+    pub fn with_lease(self, lease: Duration) -> Self {
+        Self { lease, delta_max: lease.saturating_mul(2), verify_max: lease, ..self }
+    }
+
+    /// δ_first: `max(3R + 2d, 1 s)`, at most the lease. The first lease of a leadership is this
+    /// short and is renewed at once when it is won, so that a successor that died unnoticed
+    /// costs `(1 + ρ)·δ_first` once. 3R + 2d is how long a dead candidate stays parked and
+    /// eligible. (Our extension: who is next.)
+    #[must_use]
+    pub fn lease_first(&self) -> Duration {
+        self.first_needed().max(Self::FIRST_MIN).min(self.lease)
+    }
+
+    /// `3R + 2d`, the least that [`Config::lease_first`] may be.
+    pub(crate) const fn first_needed(&self) -> Duration {
+        self.parked_for().saturating_add(self.round_trip.saturating_mul(2))
+    }
+
+    /// `⌊lease / 3⌋` after the Start of the last one that was granted: when a leader renews. The
+    /// paper's `E − (1+ρ)d` (section 8) is the latest moment, not the one to begin at: it would
+    /// follow the request to stop.
+    #[must_use]
+    pub fn renew_after(&self) -> Duration {
+        self.lease / 3
+    }
+
+    /// `⌊(1 − ρ)·lease⌋ − ⌊lease / 3⌋`, about two thirds: how much of its lease a leader has
+    /// left on its own clock when its first renewal is due. It must exceed `grace`, `kill_margin`
+    /// and four round trips together, so that a renewal, a lost one and its repetition fit before
+    /// the work is asked to stop.
+    #[must_use]
+    pub fn usable(&self) -> Duration {
+        self.drift.shrink(self.lease).saturating_sub(self.renew_after())
+    }
+
+    /// `d + max(i, (1 + ρ)·remaining)`: the least δ of section 10.1 for a leader that renews
+    /// with `remaining` (E − C) left, when round trips take `round_trip` (d) and renewals are
+    /// spaced by `interval` (i).
+    ///
+    /// A checked lease is at least this for its own settings, whenever a renewal is due. With a
+    /// measured d it says whether the lease has become too short for the network.
+    #[must_use]
+    pub fn lease_needed(
+        &self,
+        round_trip: Duration,
+        interval: Duration,
+        remaining: Duration,
+    ) -> Duration {
+        round_trip.saturating_add(interval.max(self.drift.stretch(remaining)))
+    }
+
+    /// `max(2d, 50 ms)`, at most a sixth of the lease: how long after an unanswered renewal it
+    /// is repeated, when round trips take `round_trip` (d). A sixth leaves room for three
+    /// repetitions between the first renewal and the end, however slow the network was.
+    #[must_use]
+    pub fn retry_after(&self, round_trip: Duration) -> Duration {
+        round_trip.saturating_mul(2).max(Self::RETRY_MIN).min(self.lease / 6)
+    }
+
+    /// `⌈(1 + ρ)·delta_max⌉` on its own clock: how long a grantor that lost its memory grants
+    /// nothing to anybody.
+    #[must_use]
+    pub fn quarantine(&self) -> Duration {
+        self.drift.stretch(self.delta_max)
+    }
+
+    /// `3R`: how long a grantor keeps a parked request that is not refreshed.
+    #[must_use]
+    pub const fn parked_for(&self) -> Duration {
+        self.refresh.saturating_mul(3)
+    }
+
+    /// `2R`: how recently a leader must have heard of a candidate to name it as the next.
+    #[must_use]
+    pub const fn heard_within(&self) -> Duration {
+        self.refresh.saturating_mul(2)
+    }
+
+    /// The position of the member with this name, as in a [`MemberSet`].
+    #[must_use]
+    pub fn position(&self, name: &NodeName) -> Option<usize> {
+        self.members.iter().position(|member| member.name == *name)
+    }
+
+    /// The members' names in the order of the list, for printing a [`MemberSet`] or a
+    /// [`Quorums`].
+    #[must_use]
+    pub fn names(&self) -> Vec<NodeName> {
+        self.members.iter().map(|member| member.name.clone()).collect()
+    }
+}
