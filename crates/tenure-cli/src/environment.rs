@@ -71,7 +71,7 @@ impl Environment {
                         format!("the variable {} is no setting of tenure", quoted(&name)),
                         format!("did you mean TENURE_{near}? Otherwise unset it"),
                     )
-                    .origin(format!("variable {}", name.escape_debug())));
+                    .origin(format!("variable {name}")));
                 }
                 None => warnings.push(format!(
                     "the variable {} is no setting of tenure and is ignored",

@@ -41,11 +41,11 @@ impl Failure {
 impl fmt::Display for Failure {
     /// The block of lines that goes to standard error, without the last line end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.what)?;
+        write!(f, "error: {}", one_line(&self.what))?;
         for origin in &self.origins {
-            write!(f, "\norigin: {origin}")?;
+            write!(f, "\norigin: {}", one_line(origin))?;
         }
-        write!(f, "\nfix: {}", self.fix)
+        write!(f, "\nfix: {}", one_line(&self.fix))
     }
 }
 
@@ -58,7 +58,7 @@ pub fn report(failure: &Failure) {
 
 /// Writes a warning of one line to standard error.
 pub fn warn(warning: &str) {
-    write(&format!("warning: {warning}"), "33");
+    write(&format!("warning: {}", one_line(warning)), "33");
 }
 
 /// The label of each line is coloured on a terminal, unless `NO_COLOR` is set.
@@ -75,9 +75,21 @@ fn write(block: &str, color: &str) {
     let _ = stderr().write_all(text.as_bytes());
 }
 
+/// `text` without what could move a terminal's cursor: paths and keys may hold anything.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    text.chars().fold(String::new(), |mut line, c| {
+        match c.is_control() {
+            true => line.extend(c.escape_debug()),
+            false => line.push(c),
+        }
+        line
+    })
+}
+
 const SHOWN: usize = 72;
 
-/// `text`, which holds no control characters, shortened when it is long.
+/// `text`, shortened when it is long.
 #[must_use]
 pub fn clipped(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
@@ -113,6 +125,8 @@ mod tests {
 
     #[test]
     fn a_hostile_value_stays_on_one_short_line() {
+        let failure = Failure::usage("a\nb", "c\rd").origin("file \u{1b}[31m");
+        assert_eq!(failure.to_string(), "error: a\\nb\norigin: file \\u{1b}[31m\nfix: c\\rd");
         assert_eq!(quoted("a\nb\u{1b}[31m"), r#""a\nb\u{1b}[31m""#);
         assert_eq!(quoted(&"é".repeat(100)), format!("\"{}\"… (200 bytes)", "é".repeat(72)));
     }

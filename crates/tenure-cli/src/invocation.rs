@@ -33,8 +33,6 @@ pub struct Invocation {
     pub command: Command,
     /// What to log.
     pub log: LevelFilter,
-    /// What people should know before it begins, one line each.
-    pub warnings: Vec<String>,
 }
 
 /// A command with its checked settings.
@@ -65,30 +63,31 @@ pub enum Command {
 }
 
 /// Reads the arguments, of which the first is the name of the program, and everything that they
-/// refer to.
-pub fn read(arguments: Vec<OsString>, environment: &Environment) -> Result<Reading, Failure> {
+/// refer to. `warn` is given what people should know whatever comes of it, one line at a time.
+pub fn read(
+    arguments: &[OsString],
+    environment: &Environment,
+    mut warn: impl FnMut(&str),
+) -> Result<Reading, Failure> {
     let mut tree = args::command();
-    let matches = match tree.try_get_matches_from_mut(&arguments) {
+    let matches = match tree.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
         Err(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
             return Ok(Reading::Text(error.to_string()));
         }
-        Err(error) => return Err(usage::failure(&error, &tree, &arguments)),
+        Err(error) => return Err(usage::failure(&error, &tree, arguments)),
     };
     let Some((name, flags)) = matches.subcommand() else {
         return Err(Failure::usage("no command is given", "see tenure --help"));
     };
     if name == "completions" {
-        let invocation = Invocation {
-            command: Command::Completions(shell(flags)?),
-            log: LevelFilter::OFF,
-            warnings: Vec::new(),
-        };
+        let command = Command::Completions(shell(flags)?);
+        let invocation = Invocation { command, log: LevelFilter::OFF };
         return Ok(Reading::Invocation(Box::new(invocation)));
     }
-    let mut warnings = environment.check()?;
+    environment.check()?.iter().for_each(|warning| warn(warning));
     let (words, flags) = innermost(name, flags);
     let mut layers = Layers::new(flags, environment)?;
     let log = level(&mut layers)?;
@@ -97,9 +96,9 @@ pub fn read(arguments: Vec<OsString>, environment: &Environment) -> Result<Readi
         return Ok(Reading::Text(shown(command.ledger(), flags)));
     }
     if let Command::Node(settings) = &command {
-        warnings.extend(settings.storage.warning().map(str::to_owned));
+        settings.storage.warning().iter().for_each(|warning| warn(warning));
     }
-    Ok(Reading::Invocation(Box::new(Invocation { command, log, warnings })))
+    Ok(Reading::Invocation(Box::new(Invocation { command, log })))
 }
 
 /// All words of the command, and the flags that stand after the last.

@@ -6,13 +6,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 use crate::failure::{Failure, quoted};
+use crate::near::nearest;
 
 /// What clap found wrong with `arguments`, as a failure like any other.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
     let (path, command) = deepest(tree, arguments);
     let of = |kind| text(error, kind).unwrap_or_default();
     let (what, fix) = match error.kind() {
-        ErrorKind::UnknownArgument => unknown_argument(error, &path),
+        ErrorKind::UnknownArgument => unknown_argument(error, &path, command, tree),
         ErrorKind::InvalidSubcommand => {
             let name = of(ContextKind::InvalidSubcommand);
             (format!("there is no command {}", quoted(&name)), suggestion(error, command))
@@ -47,11 +48,15 @@ pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> 
     Failure::usage(what, fix).origin(format!("command line of {path}"))
 }
 
-fn unknown_argument(error: &Error, path: &str) -> (String, String) {
+fn unknown_argument(
+    error: &Error,
+    path: &str,
+    command: &Command,
+    tree: &Command,
+) -> (String, String) {
     let argument = text(error, ContextKind::InvalidArg).unwrap_or_default();
-    let near = text(error, ContextKind::SuggestedArg);
     let shown = quoted(&argument);
-    if !argument.starts_with('-') {
+    let Some(flag) = argument.strip_prefix('-') else {
         let fix = match path {
             "tenure run" => {
                 format!("put -- before CMD: tenure run … -- {}", argument.escape_debug())
@@ -59,29 +64,48 @@ fn unknown_argument(error: &Error, path: &str) -> (String, String) {
             _ => format!("leave it out; {path} --help lists what there is"),
         };
         return (format!("the argument {shown} is not expected here"), fix);
-    }
-    let fix = match near {
-        Some(near) => format!("did you mean {near}?"),
-        None if argument[1..].starts_with(|c: char| c.is_ascii_digit()) => {
-            "join a value that begins with - to its flag by =, as in --lease=-5s".into()
-        }
-        None => format!("{path} --help lists the flags"),
+    };
+    let name = flag.trim_start_matches('-');
+    let owners: Vec<_> = owners(tree, name, "").into_iter().take(3).collect();
+    let fix = if let Some(near) = nearest(name, longs(command)) {
+        format!("did you mean --{near}?")
+    } else if !owners.is_empty() {
+        format!("put it after a command that has it, such as {}", owners.join(" or "))
+    } else if name.starts_with(|c: char| c.is_ascii_digit()) {
+        "join a value that begins with - to its flag by =, as in --lease=-5s".into()
+    } else {
+        format!("{path} --help lists the flags")
     };
     (format!("there is no flag {shown}"), fix)
 }
 
+fn longs(command: &Command) -> impl Iterator<Item = &str> {
+    command.get_arguments().filter_map(|arg| arg.get_long())
+}
+
+/// The commands that have the flag `--name`.
+fn owners(command: &Command, name: &str, above: &str) -> Vec<String> {
+    let path = format!("{above}{}", command.get_name());
+    let own = longs(command).any(|long| long == name).then(|| path.clone());
+    let below =
+        command.get_subcommands().flat_map(|below| owners(below, name, &format!("{path} ")));
+    own.into_iter().chain(below).collect()
+}
+
 fn conflict(error: &Error) -> (String, String) {
-    let one = text(error, ContextKind::InvalidArg).unwrap_or_default();
-    let other = text(error, ContextKind::PriorArg).unwrap_or_default();
-    let name = |flag: &str| flag.split(' ').next().unwrap_or_default().to_owned();
-    let (one, other) = (name(&one), name(&other));
+    let name = |kind| {
+        let flag = text(error, kind).unwrap_or_default();
+        flag.split(' ').next().unwrap_or_default().trim_end_matches("...").to_owned()
+    };
+    let (one, other) = (name(ContextKind::InvalidArg), name(ContextKind::PriorArg));
+    if one.is_empty() {
+        let what = format!("{other} stands before the last word of the command");
+        return (what, format!("put {other} after it"));
+    }
     if one == other {
         return (format!("{one} is given more than once"), format!("give {one} once"));
     }
-    match other.as_str() {
-        "" => (format!("{one} cannot stand there"), "put flags after the last command".into()),
-        _ => (format!("{one} and {other} exclude each other"), format!("leave out {other}")),
-    }
+    (format!("{one} and {other} exclude each other"), format!("leave out {other}"))
 }
 
 fn suggestion(error: &Error, command: &Command) -> String {
@@ -96,6 +120,7 @@ fn commands(command: &Command) -> String {
         .get_subcommands()
         .filter(|below| !below.is_hide_set())
         .map(Command::get_name)
+        .filter(|name| *name != "help")
         .collect();
     names.join(", ")
 }

@@ -1,7 +1,5 @@
 //! Settings that are right one by one and cannot stand together.
 
-use std::time::Duration;
-
 use tenure_core::nerio::{Checked, Config, ConfigError, QuorumTextError, Quorums};
 
 use super::Ledger;
@@ -19,9 +17,11 @@ pub(super) fn check(config: Config, quorums: &str, ledger: &Ledger) -> Result<Ch
 fn refused_quorums(text: &str, error: &QuorumTextError, ledger: &Ledger) -> Failure {
     const FORMS: &str = "majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
     let (what, fix, names): (_, _, &[&str]) = match error {
-        QuorumTextError::UnknownForm { .. } => {
-            (format!("quorums {}: it is no quorum system", quoted(text)), format!("write {FORMS}"), &["quorums"])
-        }
+        QuorumTextError::UnknownForm { .. } => (
+            format!("quorums {}: it is no quorum system", quoted(text)),
+            format!("write {FORMS}"),
+            &["quorums"],
+        ),
         QuorumTextError::System { .. } => (
             format!("quorums {}: {error}", quoted(text)),
             "change --quorums, or leave it out for majority".into(),
@@ -96,8 +96,10 @@ fn in_words_of_flags(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::{ClusterName, Drift, NodeName};
+    use std::time::Duration;
+
     use tenure_core::nerio::Member;
+    use tenure_core::{ClusterName, Drift, NodeName};
 
     use super::*;
 

@@ -57,10 +57,13 @@ impl SettingsFile {
     fn parse(path: String, text: &str) -> Result<Self, Failure> {
         let place = Place { path, text };
         let document = DeTable::parse(text).map_err(|error| {
-            let mut lines = error.message().lines().map(str::trim);
-            let what = lines.by_ref().collect::<Vec<_>>().join(", ");
-            Failure::usage(format!("the settings file is not TOML: {what}"), "correct it there")
-                .origin(place.position(error.span().unwrap_or_default()))
+            let span = error.span().unwrap_or_default();
+            let lines: Vec<_> = error.message().lines().map(str::trim).collect();
+            let mut what = format!("the settings file is not TOML: {}", lines.join(", "));
+            if let Some(found) = text.get(span.clone()).filter(|found| !found.is_empty()) {
+                what += &format!("; found {}", quoted(found));
+            }
+            Failure::usage(what, "correct it there").origin(place.position(span))
         })?;
         let mut values = BTreeMap::new();
         for (key, value) in document.get_ref() {
@@ -222,7 +225,9 @@ mod tests {
 
     #[test]
     fn texts_numbers_and_members_keep_what_is_written() {
-        let file = of("lease = \"5s\"\ndrift = 0.001\nmemory = true\n[members]\nb = \"127.0.0.1:2\"\na = \"127.0.0.1:1\"\n").unwrap();
+        let file = of("lease = \"5s\"\ndrift = 0.001\nmemory = true\n\
+                       [members]\nb = \"127.0.0.1:2\"\na = \"127.0.0.1:1\"\n")
+        .unwrap();
         assert_eq!(file.value(&table::LEASE.spec).unwrap().0, "5s");
         assert_eq!(file.value(&table::MEMORY.spec).unwrap().0, "true");
         let (drift, origin) = file.value(&table::DRIFT.spec).unwrap();
@@ -233,6 +238,24 @@ mod tests {
         let (members, _) = file.value(&table::MEMBERS.spec).unwrap();
         assert_eq!(members, "b=127.0.0.1:2,a=127.0.0.1:1");
         assert!(file.value(&table::GRACE.spec).is_none());
+    }
+
+    /// Keys, values and brackets in any order.
+    const TEXTS: &str = "([a-z]{0,5}(=|\\[|\\]|\"|,|\\.|\n|\\{|\\}|[0-9]|\\PC)?){0,30}";
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in TEXTS) {
+            if let Err(failure) = of(&text) {
+                let shown = failure.to_string();
+                proptest::prop_assert!(shown.lines().all(|line| line.contains(": ")), "{shown}");
+            }
+        }
+
+        #[test]
+        fn no_value_makes_it_panic(value in "\\PC{0,20}", index in 0..table::ALL.len()) {
+            let _ = of(&format!("{} = {value}", table::ALL[index].name));
+        }
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl<'a> Layers<'a> {
                 None => looked.push("no settings file".into()),
             }
         }
-        Failure::usage(format!("{} is not set", spec.name), ways.join(", or "))
+        Failure::usage(format!("--{} is required and not set", spec.name), ways.join(", or "))
             .origin(looked.join(", "))
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::{Origin, Setting};
-use crate::failure::{Failure, clipped};
+use crate::failure::{Failure, clipped, one_line};
 
 /// Every setting that an invocation looked at, in the order of the help.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -31,7 +31,7 @@ impl Ledger {
     pub fn explain(&self, failure: Failure, names: &[&str]) -> Failure {
         let entries = names.iter().filter_map(|name| self.entry(name));
         entries.fold(failure, |failure, Entry { name, value, origin }| {
-            let value = value.as_deref().map_or("not set".into(), clipped);
+            let value = value.as_deref().map_or("not set".into(), shown);
             failure.origin(format!("{name} {value}, {origin}"))
         })
     }
@@ -62,15 +62,25 @@ impl Ledger {
 impl fmt::Display for Ledger {
     /// A table for people: setting, value, origin.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |entry: &Entry| entry.value.clone().unwrap_or_else(|| "-".into());
+        let shown = |entry: &Entry| match entry.value.as_deref() {
+            None => "-".into(),
+            Some("") => "\"\"".into(),
+            Some(text) => one_line(text),
+        };
         let width = |text: &dyn Fn(&Entry) -> usize| self.0.iter().map(text).max().unwrap_or(0);
         let names = width(&|entry| entry.name.len());
         // A long members list does not push every origin out of sight.
         let values = width(&|entry| shown(entry).chars().count()).min(40);
         for entry in &self.0 {
             let (value, origin) = (shown(entry), &entry.origin);
+            let origin = one_line(&origin.to_string());
             writeln!(f, "{:names$}  {value:values$}  {origin}", entry.name)?;
         }
         Ok(())
     }
+}
+
+/// A value in a line of an error.
+fn shown(value: &str) -> String {
+    if value.is_empty() { "\"\"".into() } else { clipped(value) }
 }

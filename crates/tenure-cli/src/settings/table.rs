@@ -66,7 +66,7 @@ settings! {
         "What the candidates contend for: 1 to 64 bytes of letters, digits and . _ - / : @";
     PROTOCOL: Protocol = "protocol" "PROTOCOL" Text, Everywhere, Text("nerio"), WHAT,
         parse::protocol, plain,
-        "How the leader is found; this build has: nerio";
+        "How the leader is found";
     ID: NodeName = "id" "NAME" Text, Everywhere, Follows("host name and process id"), WHAT,
         parse::node, plain,
         "The name of this candidate, unique in the cluster: 1 to 32 bytes of letters, digits \
@@ -161,7 +161,7 @@ settings! {
         "A TOML file of settings; its keys are the names of the flags";
     LOG: LevelFilter = "log" "LEVEL" Text, Everywhere, Text("info"), OUTPUT,
         parse::level, plain,
-        "What goes to standard error, and everything graver";
+        "How much is logged to standard error";
     JSON: bool = "json" "" Switch, ONE_CALL, Text("false"), OUTPUT,
         parse::switch, plain,
         "Answer in JSON, for programs";

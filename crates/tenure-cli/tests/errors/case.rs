@@ -146,7 +146,9 @@ impl fmt::Display for Suite {
             writeln!(f, "## {}", case.title)?;
             for Step { verb, rest, block } in &case.steps {
                 writeln!(f, "{}", format!("{verb} {rest}").trim_end())?;
-                block.iter().try_for_each(|line| writeln!(f, "{}", format!("| {line}").trim_end()))?;
+                block
+                    .iter()
+                    .try_for_each(|line| writeln!(f, "{}", format!("| {line}").trim_end()))?;
             }
             writeln!(f, "$ {}", case.written)?;
             write!(f, "{}", case.expected)?;

@@ -5,6 +5,8 @@
 //! `TENURE_BLESS=1 cargo test -p tenure-cli --test errors` rewrites what they expect; read the
 //! difference before you keep it.
 
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
 mod case;
 mod stage;
 

@@ -1,7 +1,7 @@
 //! What a case can set up, and how its command is run.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::net::UdpSocket;
 use std::os::unix::ffi::OsStringExt;
@@ -44,6 +44,8 @@ struct Stage {
     sockets: Vec<UdpSocket>,
     processes: BTreeMap<String, Child>,
     unprivileged: bool,
+    /// What had its mode changed, and would resist the cleaning up.
+    closed: Vec<PathBuf>,
 }
 
 impl Stage {
@@ -61,6 +63,7 @@ impl Stage {
             sockets: Vec::new(),
             processes: BTreeMap::new(),
             unprivileged: false,
+            closed: Vec::new(),
         })
     }
 
@@ -84,6 +87,7 @@ impl Stage {
                 let (path, mode) = rest.split_once(' ').ok_or("PATH MODE")?;
                 let mode = Permissions::from_mode(u32::from_str_radix(mode, 8)?);
                 fs::set_permissions(self.path(path), mode)?;
+                self.closed.push(self.path(path));
             }
             "link" => {
                 let (path, target) = rest.split_once(' ').ok_or("PATH TARGET")?;
@@ -137,8 +141,7 @@ impl Stage {
         let (out, err) = (self.output("command", "out"), self.output("command", "err"));
         let mut command = self.command(line)?;
         if self.unprivileged && rustix::process::geteuid().is_root() {
-            // A program that root's own directories hide must be where anybody reaches it.
-            command.uid(NOBODY).gid(NOBODY);
+            command = self.as_nobody(line)?;
         }
         let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
         for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
@@ -156,15 +159,31 @@ impl Stage {
         Err(format!("still running after {PATIENCE:?}").into())
     }
 
+    /// The program is copied to where anybody reaches it: the build may be in root's home.
+    fn as_nobody(&self, line: &[String]) -> Result<Command> {
+        let program = self.outputs.path().join("tenure");
+        fs::copy(env!("CARGO_BIN_EXE_tenure"), &program)?;
+        for open in [self.outputs.path(), self.dir.path(), &program] {
+            fs::set_permissions(open, Permissions::from_mode(0o755))?;
+        }
+        let mut command = self.command_of(program.as_os_str(), line)?;
+        command.uid(NOBODY).gid(NOBODY);
+        Ok(command)
+    }
+
     fn command(&self, line: &[String]) -> Result<Command> {
-        let (program, arguments) = line.split_first().ok_or("an empty command")?;
-        let program = match program.as_str() {
-            "tenure" => env!("CARGO_BIN_EXE_tenure"),
-            other => other,
-        };
+        match line.first().map(String::as_str) {
+            Some("tenure") => self.command_of(env!("CARGO_BIN_EXE_tenure").as_ref(), line),
+            Some(other) => self.command_of(other.as_ref(), line),
+            None => Err("an empty command".into()),
+        }
+    }
+
+    fn command_of(&self, program: &OsStr, line: &[String]) -> Result<Command> {
+        let arguments = line.iter().skip(1);
         let mut command = Command::new(program);
         command
-            .args(arguments.iter().map(|argument| self.bytes(argument)))
+            .args(arguments.map(|argument| self.bytes(argument)))
             .current_dir(self.dir.path())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -175,7 +194,7 @@ impl Stage {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.dir.path().join(self.bytes(name))
     }
 
     fn output(&self, name: &str, stream: &str) -> PathBuf {
@@ -211,6 +230,9 @@ impl Drop for Stage {
             // One that has ended by itself cannot be killed, and need not be.
             let _ = child.kill();
             let _ = child.wait();
+        }
+        for path in self.closed.iter().rev() {
+            let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
         }
     }
 }
