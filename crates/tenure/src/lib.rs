@@ -1,1 +1,4 @@
 //! Leader election.
+
+pub mod clock;
+pub mod supervise;
