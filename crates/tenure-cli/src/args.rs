@@ -107,13 +107,13 @@ fn node() -> Command {
     .subcommands([
         with_settings(
             Command::new("status").about("Print what a node of this machine is doing"),
-            &[&[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &JSON.spec]],
+            &[&[&NAME.spec, &CONTROL.spec, &CLUSTER.spec]],
         )
         .after_help("Example:\n  tenure node status --name a"),
         with_settings(
             Command::new("wait-safe")
                 .about("Wait until the next node may be restarted without stopping elections"),
-            &[&[&NAME.spec, &CONTROL.spec, &WAIT.spec, &JSON.spec], CLUSTER_SETTINGS],
+            &[&[&NAME.spec, &CONTROL.spec, &WAIT.spec], CLUSTER_SETTINGS],
         )
         .after_help(
             "Safe is when this node grants again and every leader has heard from all nodes \
@@ -130,7 +130,7 @@ fn node() -> Command {
 fn leader() -> Command {
     with_settings(
         Command::new("leader").about("Print who leads"),
-        &[&[&ELECTION.spec, &WAIT.spec, &JSON.spec], CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec, &WAIT.spec], CLUSTER_SETTINGS],
     )
     .after_help(
         "Ends with 0 when there is a leader, 3 when there is none, 4 when no quorum could be \
@@ -141,7 +141,7 @@ fn leader() -> Command {
 fn observe() -> Command {
     with_settings(
         Command::new("observe").about("Print a line for each change of leader, until stopped"),
-        &[&[&ELECTION.spec, &JSON.spec], CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec], CLUSTER_SETTINGS],
     )
     .after_help("Example:\n  tenure observe --config tenure.toml --election billing --json")
 }
@@ -149,7 +149,7 @@ fn observe() -> Command {
 fn verify() -> Command {
     with_settings(
         Command::new("verify").about("Ask the leader itself for proof that it leads"),
-        &[&[&ELECTION.spec, &WAIT.spec, &JSON.spec], CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec, &WAIT.spec], CLUSTER_SETTINGS],
     )
     .after_help(
         "For recipients that cannot check a fence. Ends with 0 when the leader has promised, 3 \
@@ -184,7 +184,7 @@ fn demo_command() -> Command {
     Command::new("demo")
         .about("Start a real cluster on this machine, kill its leaders, and check what happened")
         .args([flag(&demo::FOR.spec), flag(&demo::LEASE.spec), flag(&demo::KEEP.spec)])
-        .args([verbose(), flag(&LOG.spec), flag(&SHOW_SETTINGS.spec), flag(&JSON.spec)])
+        .args(output())
         .after_help(
             "Reads no settings file, and of the variables only TENURE_LOG. Ends with 1 when two \
              leaders overlapped or a fence went back.\n\n\
@@ -204,14 +204,12 @@ fn completions() -> Command {
         )
 }
 
-/// `command` with these settings, and those that every command has which reads the file.
+/// `command` with these settings, and those of every command that reads the file.
 fn with_settings(command: Command, groups: &[&[&Spec]]) -> Command {
-    command.args(groups.iter().flat_map(|group| group.iter().map(|spec| flag(spec)))).args([
-        flag(&CONFIG.spec),
-        flag(&SHOW_SETTINGS.spec),
-        flag(&LOG.spec),
-        verbose(),
-    ])
+    command
+        .args(groups.iter().flat_map(|group| group.iter().map(|spec| flag(spec))))
+        .arg(flag(&CONFIG.spec))
+        .args(output())
 }
 
 fn flag(spec: &Spec) -> Arg {
@@ -235,6 +233,11 @@ fn flag(spec: &Spec) -> Arg {
         Some(choices) => arg.value_parser(AnyOf(choices)),
         None => arg.value_parser(OsStringValueParser::new()),
     }
+}
+
+/// What every command has that reads settings.
+fn output() -> [Arg; 4] {
+    [flag(&JSON.spec), flag(&SHOW_SETTINGS.spec), flag(&LOG.spec), verbose()]
 }
 
 fn verbose() -> Arg {

@@ -93,7 +93,8 @@ pub fn read(
     let log = level(&mut layers)?;
     let command = command(&words, &mut layers)?;
     if flags.get_flag(table::SHOW_SETTINGS.spec.name) {
-        return Ok(Reading::Text(shown(command.ledger(), flags)));
+        let as_json = flags.get_flag(table::JSON.spec.name);
+        return Ok(Reading::Text(shown(command.ledger(), as_json)));
     }
     if let Command::Node(settings) = &command {
         settings.storage.warning().iter().for_each(|warning| warn(warning));
@@ -129,11 +130,13 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
 }
 
 fn level(layers: &mut Layers<'_>) -> Result<LevelFilter, Failure> {
-    match layers.flags().get_count(args::VERBOSE) {
-        0 => layers.required(&table::LOG),
-        1 => Ok(LevelFilter::DEBUG),
-        _ => Ok(LevelFilter::TRACE),
-    }
+    let (level, flag) = match layers.flags().get_count(args::VERBOSE) {
+        0 => return layers.required(&table::LOG),
+        1 => (LevelFilter::DEBUG, "-v"),
+        _ => (LevelFilter::TRACE, "-vv"),
+    };
+    layers.note(&table::LOG, Some(&level), Origin::Flag(flag.into()));
+    Ok(level)
 }
 
 fn shell(flags: &ArgMatches) -> Result<Shell, Failure> {
@@ -151,13 +154,9 @@ fn shell(flags: &ArgMatches) -> Result<Shell, Failure> {
     })
 }
 
-fn shown(ledger: Option<&Ledger>, flags: &ArgMatches) -> String {
+fn shown(ledger: Option<&Ledger>, as_json: bool) -> String {
     let ledger = ledger.cloned().unwrap_or_default();
-    // Some commands have no --json of their own: they print nothing that has a structure.
-    match flags.try_get_one::<bool>(table::JSON.spec.name) {
-        Ok(Some(true)) => ledger.to_json(),
-        _ => ledger.to_string(),
-    }
+    if as_json { ledger.to_json() } else { ledger.to_string() }
 }
 
 impl Command {

@@ -7,6 +7,9 @@ use tenure_cli::invocation::{self, Reading};
 use tenure_cli::{Exit, commands, failure, output};
 
 fn main() -> ExitCode {
+    if let Some(code) = tenure::supervise::reenter() {
+        return code;
+    }
     let arguments: Vec<_> = std::env::args_os().collect();
     let reading = invocation::read(&arguments, &Environment::of_this_process(), failure::warn);
     let ended = reading.and_then(|reading| match reading {

@@ -20,9 +20,16 @@ fn tenure(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         .unwrap()
 }
 
-/// The lines of `--show-settings`, as name, value and origin.
-fn settings(arguments: &[&str], variables: &[(&str, &str)]) -> Vec<(String, String, String)> {
-    let output = tenure(&[arguments, &["--show-settings", "--json"]].concat(), variables);
+/// The entries of `--show-settings --json`, as name, value and origin.
+fn settings(arguments: &[&str], variables: &[(&str, &str)]) -> Vec<Entry> {
+    settings_of(arguments, &[], variables)
+}
+
+type Entry = (String, String, String);
+
+fn settings_of(before: &[&str], after: &[&str], variables: &[(&str, &str)]) -> Vec<Entry> {
+    let arguments = [before, &["--show-settings", "--json"], after].concat();
+    let output = tenure(&arguments, variables);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let list: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
     let text = |entry: &serde_json::Value, key: &str| entry[key].as_str().unwrap_or("-").to_owned();
@@ -31,7 +38,7 @@ fn settings(arguments: &[&str], variables: &[(&str, &str)]) -> Vec<(String, Stri
         .collect()
 }
 
-fn of(list: &[(String, String, String)], name: &str) -> (String, String) {
+fn of(list: &[Entry], name: &str) -> (String, String) {
     let (_, value, origin) = list.iter().find(|entry| entry.0 == name).unwrap();
     (value.clone(), origin.clone())
 }
@@ -77,25 +84,46 @@ fn a_run_inside_cmd_has_names_of_its_own() {
     ];
     let leader = settings(&["leader", "--members", MEMBERS], &inside);
     assert_eq!(of(&leader, "election"), ("outer".into(), "variable TENURE_ELECTION".into()));
-    // `run` prints no JSON.
-    let arguments = ["run", "--members", MEMBERS, "--election", "inner", "--show-settings"];
-    let shown = tenure(&[&arguments[..], &["--", "true"]].concat(), &inside);
-    let shown = String::from_utf8(shown.stdout).unwrap();
-    let id = shown.lines().find(|line| line.starts_with("id ")).unwrap();
-    assert!(id.ends_with("default: host name and process id"), "{id}");
-    assert!(!shown.contains("web-1"), "{shown}");
+    let arguments = ["run", "--members", MEMBERS, "--election", "inner"];
+    let run = settings_of(&arguments, &["--", "true"], &inside);
+    assert_eq!(of(&run, "election"), ("inner".into(), "flag --election".into()));
+    let (id, origin) = of(&run, "id");
+    assert_eq!(origin, "default: host name and process id");
+    assert_ne!(id, "web-1");
 }
 
 #[test]
 fn a_node_binds_its_own_address_and_a_candidate_any_that_reaches_all() {
-    let node = ["node", "--name", "b", "--state", "/x", "--members", MEMBERS, "--show-settings"];
-    let shown = String::from_utf8(tenure(&node, &[]).stdout).unwrap();
-    assert!(shown.lines().any(|line| line.starts_with("listen") && line.contains(":7102 ")));
+    let node = ["node", "--name", "b", "--state", "/x", "--members", MEMBERS];
+    assert_eq!(of(&settings(&node, &[]), "listen").0, "127.0.0.1:7102");
     let far = "a=10.0.0.1:7101,b=10.0.0.2:7101";
     let ask = ["leader", "--election", "x", "--insecure-any-address", "--members", far];
     assert_eq!(of(&settings(&ask, &[]), "listen").0, "0.0.0.0:0");
     let six = ["leader", "--election", "x", "--members", "a=[::1]:7101"];
     assert_eq!(of(&settings(&six, &[]), "listen").0, "[::1]:0");
+}
+
+#[test]
+fn every_command_shows_its_settings_to_people() {
+    let commands: [&[&str]; 9] = [
+        &["node", "--name", "a", "--memory", "--members", MEMBERS],
+        &["node", "status", "--name", "a"],
+        &["node", "wait-safe", "--name", "a", "--members", MEMBERS, "--wait", "1m"],
+        &["leader", "--election", "x", "--members", MEMBERS],
+        &["observe", "--election", "x", "--members", MEMBERS],
+        &["verify", "--election", "x", "--members", MEMBERS],
+        &["resign", "--election", "x"],
+        &["transfer", "--election", "x", "--to", "b"],
+        &["demo", "--for", "30s"],
+    ];
+    for command in commands {
+        let output = tenure(&[command, &["--show-settings", "-vv"]].concat(), &[]);
+        let shown = String::from_utf8(output.stdout).unwrap();
+        let log = shown.lines().find(|line| line.starts_with("log ")).unwrap_or("");
+        let words: Vec<_> = log.split_whitespace().collect();
+        assert_eq!(words, ["log", "trace", "flag", "-vv"], "{command:?}: {shown}");
+        assert!(output.status.success());
+    }
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct TellSettings {
     pub election: ElectionName,
     /// Where its runner listens.
     pub runner: Runner,
+    /// Whether to answer in JSON.
+    pub json: bool,
     /// All of the above with their origins.
     pub ledger: Ledger,
 }
@@ -75,7 +77,8 @@ impl TellSettings {
                 prefix: control::runners(&cluster, &election),
             },
         };
-        Ok(Self { cluster, election, runner, ledger: layers.take_ledger() })
+        let json = layers.required(&table::JSON)?;
+        Ok(Self { cluster, election, runner, json, ledger: layers.take_ledger() })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::table::{ONE_CALL, plain, span};
+use super::table::{self, ONE_CALL, plain, span};
 use super::{Default, Layers, Ledger, Setting, Shape, Spec, parse};
 use crate::failure::Failure;
 
@@ -77,6 +77,8 @@ pub struct DemoSettings {
     pub grace: Duration,
     /// Whether to leave its files behind.
     pub keep: bool,
+    /// Whether to answer in JSON.
+    pub json: bool,
     /// All of the above with their origins.
     pub ledger: Ledger,
 }
@@ -87,6 +89,8 @@ impl DemoSettings {
         let run_for = layers.optional(&FOR)?;
         let lease = layers.required(&LEASE)?;
         let keep = layers.required(&KEEP)?;
-        Ok(Self { run_for, lease, grace: lease / 5, keep, ledger: layers.take_ledger() })
+        let json = layers.required(&table::JSON)?;
+        let ledger = layers.take_ledger();
+        Ok(Self { run_for, lease, grace: lease / 5, keep, json, ledger })
     }
 }

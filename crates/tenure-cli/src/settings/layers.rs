@@ -142,7 +142,8 @@ impl<'a> Layers<'a> {
         Ok(Some(value))
     }
 
-    fn note<T>(&mut self, setting: &Setting<T>, value: Option<&T>, origin: Origin) {
+    /// Writes down a value that was found elsewhere.
+    pub fn note<T>(&mut self, setting: &Setting<T>, value: Option<&T>, origin: Origin) {
         self.ledger.note(setting.spec.name, value.map(setting.show), origin);
     }
 

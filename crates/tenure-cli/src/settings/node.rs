@@ -20,6 +20,8 @@ pub struct NodeSettings {
     pub storage: Storage,
     /// Its control socket.
     pub control: PathBuf,
+    /// Whether to answer in JSON.
+    pub json: bool,
     /// All of the above with their origins.
     pub ledger: Ledger,
 }
@@ -62,7 +64,8 @@ impl NodeSettings {
         let storage = storage(layers)?;
         let cluster = Cluster::read(layers, Some(&name))?;
         let control = control(layers, &cluster.config.cluster, &name)?;
-        Ok(Self { cluster, name, storage, control, ledger: layers.take_ledger() })
+        let json = layers.required(&table::JSON)?;
+        Ok(Self { cluster, name, storage, control, json, ledger: layers.take_ledger() })
     }
 }
 

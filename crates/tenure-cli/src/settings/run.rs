@@ -4,11 +4,13 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
+use tenure::supervise::SuperviseError;
 use tenure_core::{ElectionName, NodeName, Value};
 
 use super::{Cluster, Layers, Ledger, table};
 use crate::args;
 use crate::control;
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// How a leader is found.
@@ -45,10 +47,23 @@ pub struct RunSettings {
     pub once: bool,
     /// Its control socket.
     pub control: PathBuf,
-    /// CMD and its arguments; never empty.
-    pub command: Vec<OsString>,
+    /// What runs while it leads.
+    pub command: CommandLine,
+    /// Whether to answer in JSON.
+    pub json: bool,
     /// All of the above with their origins.
     pub ledger: Ledger,
+}
+
+/// CMD, which was there and executable a moment ago.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CommandLine {
+    /// The file to execute.
+    pub program: PathBuf,
+    /// CMD as it was written.
+    pub name: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
 }
 
 impl RunSettings {
@@ -67,15 +82,8 @@ impl RunSettings {
             let file = control::runner(&cluster.config.cluster, &election, &id);
             Ok(control::directory(environment).join(file))
         })?;
-        let command: Vec<OsString> =
-            layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned().collect();
-        if command.is_empty() {
-            return Err(Failure::usage(
-                "there is no CMD to run while leading",
-                "put it at the end, after --: tenure run --election NAME … -- CMD ARGS",
-            )
-            .origin("command line of tenure run"));
-        }
+        let command = command_line(layers)?;
+        let json = layers.required(&table::JSON)?;
         let ledger = layers.take_ledger();
         Ok(Self {
             cluster,
@@ -87,9 +95,34 @@ impl RunSettings {
             once,
             control,
             command,
+            json,
             ledger,
         })
     }
+}
+
+/// A CMD that cannot run is refused now and not when the first leader needs it.
+fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
+    let mut words = layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned();
+    let Some(name) = words.next() else {
+        return Err(Failure::usage(
+            "there is no CMD to run while leading",
+            "put it at the end, after --: tenure run --election NAME … -- CMD ARGS",
+        )
+        .origin("command line of tenure run"));
+    };
+    let program = tenure::supervise::resolve(&name).map_err(|error| unusable(&error))?;
+    Ok(CommandLine { program, name, args: words.collect() })
+}
+
+fn unusable(error: &SuperviseError) -> Failure {
+    let (exit, fix) = match error {
+        SuperviseError::NotFound { .. } => {
+            (Exit::NotFound, "correct its name, or give the path of an executable file")
+        }
+        _ => (Exit::NotExecutable, "make it executable, or give another CMD"),
+    };
+    Failure::new(exit, error.to_string(), fix).origin("command line of tenure run, after --")
 }
 
 /// `web-1-4711` on the host `web-1.example.org`: people find the process by it.
