@@ -125,7 +125,6 @@ impl Grantor {
 
     /// Step 4: a sample that is strictly greater than every one before it.
     fn sample(&mut self, now: Time) -> Stamp {
-        let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
         let stamp = Stamp { boot: self.boot, clock: now, counter: 0 };
         let stamp = match self.last_stamp {
             last if last.boot < self.boot || last.clock < now => stamp,
@@ -148,6 +147,7 @@ impl Grantor {
         if let Some(refusal) = self.inadmissible(now, &request) {
             return self.refuse(from, &request, refusal, shared, out);
         }
+        let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
         let stamp = self.sample(now);
         let at = stamp.clock;
         let office = self.office(&election);

@@ -1,0 +1,76 @@
+//! Where the sockets are over which runners and nodes are told what to do.
+//!
+//! One for each runner and each node of this user on this machine, in a directory of the user's
+//! own. Election names may be longer than a socket's path, so the election and the cluster
+//! appear as a hash; whoever answers says which election it is.
+
+use std::hash::Hasher;
+use std::path::PathBuf;
+
+use siphasher::sip::SipHasher13;
+use tenure_core::{ClusterName, ElectionName, NodeName};
+
+use crate::environment::Environment;
+
+/// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`.
+/// Whoever creates it gives it mode 0700; whoever finds it checks that it is the user's own.
+#[must_use]
+pub fn directory(environment: &Environment) -> PathBuf {
+    match environment.variable("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
+        Some(directory) => PathBuf::from(directory).join("tenure"),
+        None => format!("/tmp/tenure-{}", rustix::process::geteuid().as_raw()).into(),
+    }
+}
+
+/// The socket's file name of the candidate `id`.
+#[must_use]
+pub fn runner(cluster: &ClusterName, election: &ElectionName, id: &NodeName) -> String {
+    format!("{}{id}.sock", runners(cluster, election))
+}
+
+/// What the file names of all runners of an election begin with: several may run on one
+/// machine.
+#[must_use]
+pub fn runners(cluster: &ClusterName, election: &ElectionName) -> String {
+    format!("run-{:016x}-", hash(&[cluster.as_str(), election.as_str()]))
+}
+
+/// The socket's file name of a node.
+#[must_use]
+pub fn node(cluster: &ClusterName, name: &NodeName) -> String {
+    format!("node-{:016x}-{name}.sock", hash(&[cluster.as_str()]))
+}
+
+fn hash(parts: &[&str]) -> u64 {
+    let mut hasher = SipHasher13::new();
+    for part in parts {
+        hasher.write(part.as_bytes());
+        // Neither name holds a zero byte, so two pairs never run together.
+        hasher.write_u8(0);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_runner_has_a_file_of_its_own_that_fits() {
+        let cluster = ClusterName::new(&"c".repeat(32)).unwrap();
+        let election = ElectionName::new(&"e".repeat(64)).unwrap();
+        let file = runner(&cluster, &election, &NodeName::new(&"i".repeat(32)).unwrap());
+        assert!(file.starts_with(&runners(&cluster, &election)));
+        // A socket's path holds 107 bytes; /run/user/4294967295/tenure/ takes 29.
+        assert!(file.len() + 29 <= 107, "{file}");
+        assert_ne!(hash(&["a", "bc"]), hash(&["ab", "c"]));
+    }
+
+    #[test]
+    fn the_directory_is_the_users_own() {
+        let with =
+            |value: &str| directory(&Environment::new([("XDG_RUNTIME_DIR".into(), value.into())]));
+        assert_eq!(with("/run/user/7"), PathBuf::from("/run/user/7/tenure"));
+        assert!(with("").to_string_lossy().starts_with("/tmp/tenure-"));
+    }
+}

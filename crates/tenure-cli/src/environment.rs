@@ -1,0 +1,120 @@
+//! The variables that the command reads.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use crate::failure::{Failure, quoted};
+use crate::near::nearest;
+use crate::settings::table;
+
+/// What `tenure run` tells CMD, and nobody sets for `tenure`.
+const TOLD_TO_COMMAND: [&str; 2] = ["TENURE_FENCE", "TENURE_UNTIL_FILE"];
+
+/// What `tenure run` tells CMD under the name of a setting. A `tenure run` inside CMD must not
+/// take them for its own: two candidates of one name are one too many.
+pub(crate) const HANDED_DOWN: [&str; 2] = ["election", "id"];
+
+/// The `TENURE_*` variables, and where sockets of this user go.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// That of this process, at this moment.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        Self::new(std::env::vars_os())
+    }
+
+    /// One with these variables; others than the command reads are left out.
+    pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let read = |name: &OsStr| {
+            name == "XDG_RUNTIME_DIR" || name.as_encoded_bytes().starts_with(b"TENURE_")
+        };
+        Self { variables: variables.into_iter().filter(|(name, _)| read(name)).collect() }
+    }
+
+    /// The value of a variable. One that is set and empty has the empty value.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// Whether this process was started by a CMD of `tenure run`.
+    #[must_use]
+    pub fn is_inside_command(&self) -> bool {
+        self.variable("TENURE_UNTIL_FILE").is_some()
+    }
+
+    /// Looks at every `TENURE_*` variable that is no setting.
+    ///
+    /// One that differs from a setting by a slip of the hand is refused: it was meant, and its
+    /// absence would go unnoticed. Any other is only warned about, because others may own it:
+    /// Kubernetes sets `TENURE_SERVICE_HOST` wherever a service is called `tenure`.
+    pub fn check(&self) -> Result<Vec<String>, Failure> {
+        let known: Vec<String> = table::ALL.iter().filter_map(|spec| spec.variable()).collect();
+        let mut warnings = Vec::new();
+        for name in self.variables.keys().filter(|name| *name != "XDG_RUNTIME_DIR") {
+            let name = name.to_string_lossy();
+            if known.iter().any(|known| *known == name) || TOLD_TO_COMMAND.contains(&&*name) {
+                continue;
+            }
+            if let Some(flag_only) = flag_only(&name) {
+                return Err(flag_only);
+            }
+            let rest = |name: &str| name.trim_start_matches("TENURE_").to_owned();
+            let words: Vec<String> = known.iter().map(|known| rest(known)).collect();
+            match nearest(&rest(&name), words.iter().map(String::as_str)) {
+                Some(near) => {
+                    return Err(Failure::usage(
+                        format!("the variable {} is no setting of tenure", quoted(&name)),
+                        format!("did you mean TENURE_{near}? Otherwise unset it"),
+                    )
+                    .origin(format!("variable {name}")));
+                }
+                None => warnings.push(format!(
+                    "the variable {} is no setting of tenure and is ignored",
+                    quoted(&name)
+                )),
+            }
+        }
+        Ok(warnings)
+    }
+}
+
+/// A variable named after a setting that is a flag only.
+fn flag_only(name: &str) -> Option<Failure> {
+    use crate::settings::Reach;
+    let setting = name.strip_prefix("TENURE_")?.to_lowercase().replace('_', "-");
+    let spec = table::named(&setting)?;
+    let Reach::Flag(why) = spec.reach else { return None };
+    Some(
+        Failure::usage(
+            format!("{setting} cannot be set by a variable: {why}"),
+            format!("unset {name} and give --{setting} where it is meant"),
+        )
+        .origin(format!("variable {name}")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str) -> Environment {
+        Environment::new([(name.into(), "1".into()), ("HOME".into(), "/".into())])
+    }
+
+    #[test]
+    fn a_slip_is_refused_and_a_stranger_is_not() {
+        let slip = of("TENURE_LAESE").check().unwrap_err();
+        assert_eq!(slip.fix, "did you mean TENURE_LEASE? Otherwise unset it");
+        assert_eq!(of("TENURE_SERVICE_HOST").check().unwrap().len(), 1);
+        assert_eq!(of("TENURE_PORT_7101_UDP_ADDR").check().unwrap().len(), 1);
+        for known in ["TENURE_LEASE", "TENURE_FENCE", "TENURE_CONFIG", "HOME"] {
+            assert_eq!(of(known).check().unwrap(), Vec::<String>::new(), "{known}");
+        }
+        assert!(of("TENURE_NEW").check().unwrap_err().what.contains("lost directory"));
+    }
+}

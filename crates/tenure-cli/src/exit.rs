@@ -1,0 +1,105 @@
+//! How the command can end: every exit code, in one place.
+
+/// How the command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// It did what it was asked to.
+    Done,
+    /// It ran, and what it looked for was wrong: the check at the end of `demo`.
+    Wrong,
+    /// The arguments, variables or file cannot be used; nothing was started.
+    Usage,
+    /// Nobody leads the election.
+    Vacant,
+    /// No quorum could be asked, so nobody can say who leads.
+    Unknown,
+    /// `run --once`: the leadership was lost before CMD ended.
+    Lost,
+    /// The one who was asked refuses: not leading, not waiting, the name is held by another.
+    Refused,
+    /// Nobody answers where the runner or the node should be.
+    Unreachable,
+    /// A bug in tenure.
+    Bug,
+    /// The operating system refuses: a file, a directory, a socket, a port in use.
+    System,
+    /// CMD exists and cannot be executed.
+    NotExecutable,
+    /// CMD does not exist.
+    NotFound,
+    /// CMD ended with this code of its own.
+    Command(u8),
+    /// CMD, or the command itself, was ended by this signal.
+    Signal(u8),
+}
+
+impl Exit {
+    /// The code that the shell sees.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Wrong => 1,
+            Self::Usage => 2,
+            Self::Vacant => 3,
+            Self::Unknown => 4,
+            Self::Lost => 5,
+            Self::Refused => 6,
+            // 69, 70 and 74 are what sysexits.h calls them.
+            Self::Unreachable => 69,
+            Self::Bug => 70,
+            Self::System => 74,
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
+            Self::Command(code) => code,
+            // As shells do it. There is no signal above 64.
+            Self::Signal(number) => 128 + number % 128,
+        }
+    }
+}
+
+/// The table that `tenure --help` ends with.
+pub const HELP: &str = "\
+Exit codes:
+    0  done
+    1  it ran, and a check failed (demo)
+    2  arguments, variables or file cannot be used; nothing was started
+    3  vacant: nobody leads
+    4  unknown: no quorum could be asked
+    5  leadership lost (run --once)
+    6  refused: not leading, not waiting, or the name is held by another
+   69  no answer where the runner or the node should be
+   70  a bug in tenure
+   74  the system refuses: a file, a directory, a socket, a port in use
+  126  CMD cannot be executed
+  127  CMD does not exist
+128+n  ended by signal n
+ else  CMD's own code passes through";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_code_once() {
+        let exits = [
+            Exit::Done,
+            Exit::Wrong,
+            Exit::Usage,
+            Exit::Vacant,
+            Exit::Unknown,
+            Exit::Lost,
+            Exit::Refused,
+            Exit::Unreachable,
+            Exit::Bug,
+            Exit::System,
+            Exit::NotExecutable,
+            Exit::NotFound,
+        ];
+        let listed: Vec<u8> =
+            HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
+        assert_eq!(listed, exits.map(Exit::code));
+        assert_eq!(Exit::Signal(9).code(), 137);
+        assert_eq!(Exit::Command(42).code(), 42);
+    }
+}

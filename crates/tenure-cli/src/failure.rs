@@ -1,0 +1,133 @@
+//! What people read when the command cannot do what it was asked.
+
+use std::fmt;
+use std::io::{IsTerminal, Write, stderr};
+
+use crate::exit::Exit;
+
+/// Why the command ends without having done what it was asked: what is wrong, where that came
+/// from, and what to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// How the process ends.
+    pub exit: Exit,
+    /// What is wrong, with the value and the rule it breaks. One line.
+    pub what: String,
+    /// Where the value, or each value that contributed, was set. One line each.
+    pub origins: Vec<String>,
+    /// What to do. One line.
+    pub fix: String,
+}
+
+impl Failure {
+    /// A failure with the exit code `exit`; each text is one line.
+    pub fn new(exit: Exit, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { exit, what: what.into(), origins: Vec::new(), fix: fix.into() }
+    }
+
+    /// Arguments or settings that cannot be used: exit code 2.
+    pub fn usage(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, what, fix)
+    }
+
+    /// The same, with one more place where it came from.
+    #[must_use]
+    pub fn origin(mut self, origin: impl fmt::Display) -> Self {
+        self.origins.push(origin.to_string());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The block of lines that goes to standard error, without the last line end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", one_line(&self.what))?;
+        for origin in &self.origins {
+            write!(f, "\norigin: {}", one_line(origin))?;
+        }
+        write!(f, "\nfix: {}", one_line(&self.fix))
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Writes `failure` to standard error.
+pub fn report(failure: &Failure) {
+    write(&failure.to_string(), "31");
+}
+
+/// Writes a warning of one line to standard error.
+pub fn warn(warning: &str) {
+    write(&format!("warning: {}", one_line(warning)), "33");
+}
+
+/// The label of each line is coloured on a terminal, unless `NO_COLOR` is set.
+fn write(block: &str, color: &str) {
+    let colored = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let mut text = String::new();
+    for line in block.lines() {
+        match line.split_once(": ").filter(|_| colored) {
+            Some((label, rest)) => text += &format!("\x1b[1;{color}m{label}:\x1b[0m {rest}\n"),
+            None => text += &format!("{line}\n"),
+        }
+    }
+    // Nobody is left to tell when standard error is closed; the exit code still says it.
+    let _ = stderr().write_all(text.as_bytes());
+}
+
+/// `text` without what could move a terminal's cursor: paths and keys may hold anything.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    text.chars().fold(String::new(), |mut line, c| {
+        match c.is_control() {
+            true => line.extend(c.escape_debug()),
+            false => line.push(c),
+        }
+        line
+    })
+}
+
+const SHOWN: usize = 72;
+
+/// `text`, shortened when it is long.
+#[must_use]
+pub fn clipped(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// `text` in quotes on one line, whatever is in it, shortened when it is long.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}… ({} bytes)", &text[..end], text.len()),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_one_block_without_blank_lines() {
+        let failure = Failure::usage("lease \"5\": no unit", "write 5s")
+            .origin("flag --lease")
+            .origin("variable TENURE_GRACE");
+        assert_eq!(
+            failure.to_string(),
+            "error: lease \"5\": no unit\norigin: flag --lease\norigin: variable TENURE_GRACE\n\
+             fix: write 5s"
+        );
+    }
+
+    #[test]
+    fn a_hostile_value_stays_on_one_short_line() {
+        let failure = Failure::usage("a\nb", "c\rd").origin("file \u{1b}[31m");
+        assert_eq!(failure.to_string(), "error: a\\nb\norigin: file \\u{1b}[31m\nfix: c\\rd");
+        assert_eq!(quoted("a\nb\u{1b}[31m"), r#""a\nb\u{1b}[31m""#);
+        assert_eq!(quoted(&"é".repeat(100)), format!("\"{}\"… (200 bytes)", "é".repeat(72)));
+    }
+}

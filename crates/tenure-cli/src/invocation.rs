@@ -1,0 +1,180 @@
+//! From the arguments to the checked settings of one command.
+
+use std::ffi::OsString;
+
+use clap::ArgMatches;
+use clap::error::ErrorKind;
+use clap_complete::Shell;
+use tracing::level_filters::LevelFilter;
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, quoted};
+use crate::settings::ask::{AskSettings, TellSettings, TransferSettings};
+use crate::settings::demo::DemoSettings;
+use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
+use crate::settings::run::RunSettings;
+use crate::settings::{Layers, Ledger, Origin, parse, table};
+use crate::{args, usage};
+
+/// What the arguments ask for.
+#[derive(Debug)]
+pub enum Reading {
+    /// To be told something: help, the version, the settings.
+    Text(String),
+    /// To do something.
+    Invocation(Box<Invocation>),
+}
+
+/// One command with its checked settings.
+#[derive(Debug)]
+pub struct Invocation {
+    /// What to do.
+    pub command: Command,
+    /// What to log.
+    pub log: LevelFilter,
+}
+
+/// A command with its checked settings.
+#[derive(Debug)]
+pub enum Command {
+    /// `run`
+    Run(RunSettings),
+    /// `node`
+    Node(NodeSettings),
+    /// `node status`
+    NodeStatus(StatusSettings),
+    /// `node wait-safe`
+    NodeWaitSafe(WaitSafeSettings),
+    /// `leader`
+    Leader(AskSettings),
+    /// `observe`
+    Observe(AskSettings),
+    /// `verify`
+    Verify(AskSettings),
+    /// `resign`
+    Resign(TellSettings),
+    /// `transfer`
+    Transfer(TransferSettings),
+    /// `demo`
+    Demo(DemoSettings),
+    /// `completions`
+    Completions(Shell),
+}
+
+/// Reads the arguments, of which the first is the name of the program, and everything that they
+/// refer to. `warn` is given what people should know whatever comes of it, one line at a time.
+pub fn read(
+    arguments: &[OsString],
+    environment: &Environment,
+    mut warn: impl FnMut(&str),
+) -> Result<Reading, Failure> {
+    let mut tree = args::command();
+    let matches = match tree.try_get_matches_from_mut(arguments) {
+        Ok(matches) => matches,
+        Err(error)
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
+        {
+            return Ok(Reading::Text(error.to_string()));
+        }
+        Err(error) => return Err(usage::failure(&error, &tree, arguments)),
+    };
+    let Some((name, flags)) = matches.subcommand() else {
+        return Err(Failure::usage("no command is given", "see tenure --help"));
+    };
+    if name == "completions" {
+        let command = Command::Completions(shell(flags)?);
+        let invocation = Invocation { command, log: LevelFilter::OFF };
+        return Ok(Reading::Invocation(Box::new(invocation)));
+    }
+    environment.check()?.iter().for_each(|warning| warn(warning));
+    let (words, flags) = innermost(name, flags);
+    let mut layers = Layers::new(flags, environment)?;
+    let log = level(&mut layers)?;
+    let command = command(&words, &mut layers)?;
+    if flags.get_flag(table::SHOW_SETTINGS.spec.name) {
+        let as_json = flags.get_flag(table::JSON.spec.name);
+        return Ok(Reading::Text(shown(command.ledger(), as_json)));
+    }
+    if let Command::Node(settings) = &command {
+        settings.storage.warning().iter().for_each(|warning| warn(warning));
+    }
+    Ok(Reading::Invocation(Box::new(Invocation { command, log })))
+}
+
+/// All words of the command, and the flags that stand after the last.
+fn innermost<'a>(name: &str, flags: &'a ArgMatches) -> (String, &'a ArgMatches) {
+    match flags.subcommand() {
+        Some((below, flags)) => innermost(&format!("{name} {below}"), flags),
+        None => (name.to_owned(), flags),
+    }
+}
+
+fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
+    Ok(match words {
+        "run" => Command::Run(RunSettings::read(layers)?),
+        "node" => Command::Node(NodeSettings::read(layers)?),
+        "node status" => Command::NodeStatus(StatusSettings::read(layers)?),
+        "node wait-safe" => Command::NodeWaitSafe(WaitSafeSettings::read(layers)?),
+        "leader" => Command::Leader(AskSettings::read(layers, true)?),
+        "observe" => Command::Observe(AskSettings::read(layers, false)?),
+        "verify" => Command::Verify(AskSettings::read(layers, true)?),
+        "resign" => Command::Resign(TellSettings::read(layers)?),
+        "transfer" => Command::Transfer(TransferSettings::read(layers)?),
+        "demo" => Command::Demo(DemoSettings::read(layers)?),
+        _ => {
+            let what = format!("the command {} is listed and has no settings", quoted(words));
+            return Err(Failure::new(Exit::Bug, what, "report it"));
+        }
+    })
+}
+
+fn level(layers: &mut Layers<'_>) -> Result<LevelFilter, Failure> {
+    let (level, flag) = match layers.flags().get_count(args::VERBOSE) {
+        0 => return layers.required(&table::LOG),
+        1 => (LevelFilter::DEBUG, "-v"),
+        _ => (LevelFilter::TRACE, "-vv"),
+    };
+    layers.note(&table::LOG, Some(&level), Origin::Flag(flag.into()));
+    Ok(level)
+}
+
+fn shell(flags: &ArgMatches) -> Result<Shell, Failure> {
+    let origin = Origin::Argument(args::SHELL);
+    let Some(text) = flags.get_one::<OsString>(args::SHELL) else {
+        let fix = format!("give one of: {}", parse::SHELLS.join(", "));
+        return Err(
+            Failure::usage("no shell is given", fix).origin("command line of tenure completions")
+        );
+    };
+    let text = text.to_string_lossy();
+    parse::shell(&text).map_err(|refusal| {
+        Failure::usage(format!("shell {}: {}", quoted(&text), refusal.what), refusal.fix)
+            .origin(origin)
+    })
+}
+
+fn shown(ledger: Option<&Ledger>, as_json: bool) -> String {
+    let ledger = ledger.cloned().unwrap_or_default();
+    if as_json { ledger.to_json() } else { ledger.to_string() }
+}
+
+impl Command {
+    /// Every setting with its origin; `None` where there are no settings.
+    #[must_use]
+    pub fn ledger(&self) -> Option<&Ledger> {
+        match self {
+            Self::Run(settings) => Some(&settings.ledger),
+            Self::Node(settings) => Some(&settings.ledger),
+            Self::NodeStatus(settings) => Some(&settings.ledger),
+            Self::NodeWaitSafe(settings) => Some(&settings.ledger),
+            Self::Leader(settings) | Self::Observe(settings) | Self::Verify(settings) => {
+                Some(&settings.ledger)
+            }
+            Self::Resign(settings) => Some(&settings.ledger),
+            Self::Transfer(settings) => Some(&settings.tell.ledger),
+            Self::Demo(settings) => Some(&settings.ledger),
+            Self::Completions(_) => None,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! "Did you mean …?"
+
+/// The known word that `word` is most likely a misspelling of.
+///
+/// One slip of the hand for every three letters: enough for `laese`, and too little to take
+/// `IP` for `ID`.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| distance * 3 <= word.len().max(candidate.len()))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn finds_a_slip_and_nothing_else() {
+        let known = ["lease", "lease-max", "grace", "ID"];
+        assert_eq!(nearest("laese", known), Some("lease"));
+        assert_eq!(nearest("lease_max", known), Some("lease-max"));
+        assert_eq!(nearest("IP", known), None);
+        assert_eq!(nearest("colour", known), None);
+    }
+}

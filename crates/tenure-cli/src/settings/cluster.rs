@@ -1,0 +1,124 @@
+//! What every command that talks to the cluster must know, checked as a whole.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tenure_core::NodeName;
+use tenure_core::nerio::{Checked, Config, Member};
+
+use super::{Layers, Ledger, combination, table};
+use crate::failure::Failure;
+
+/// A cluster, and the address from which this process talks to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cluster {
+    /// The settings that the core takes, checked.
+    pub config: Checked,
+    /// The address to bind; port 0 is any free one. Loopback, unless the user permitted
+    /// otherwise.
+    pub listen: SocketAddr,
+}
+
+impl Cluster {
+    /// Reads the cluster from the layers. A node binds its own address in the members list,
+    /// anybody else a free port.
+    pub fn read(layers: &mut Layers<'_>, node: Option<&NodeName>) -> Result<Self, Failure> {
+        let config = config(layers)?;
+        let own = node.map(|name| address_of(name, &config.members, &layers.ledger)).transpose()?;
+        let listen = layers
+            .or_follows(&table::LISTEN, || Ok(own.unwrap_or_else(|| any_port(&config.members))))?;
+        let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
+        check_families(&config.members, listen, &layers.ledger)?;
+        if !any_address {
+            check_loopback(&config.members, listen, &layers.ledger)?;
+        }
+        Ok(Self { config, listen })
+    }
+
+    /// The address of the member `name`, or the error that says who the members are.
+    pub fn member(&self, name: &NodeName, ledger: &Ledger) -> Result<SocketAddr, Failure> {
+        address_of(name, &self.config.members, ledger)
+    }
+}
+
+fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
+    let members = layers.required(&table::MEMBERS)?;
+    let mut config = Config::new(layers.required(&table::CLUSTER)?, members);
+    let quorums = layers.required(&table::QUORUMS)?;
+    config.drift = layers.required(&table::DRIFT)?;
+    config.lease = layers.required(&table::LEASE)?;
+    let lease = config.lease;
+    config.delta_max = layers.or_follows(&table::LEASE_MAX, || Ok(lease.saturating_mul(2)))?;
+    config.grace = layers.required(&table::GRACE)?;
+    config.kill_margin = layers.required(&table::KILL_MARGIN)?;
+    config.round_trip = layers.required(&table::ROUND_TRIP)?;
+    config.refresh = layers.required(&table::REFRESH)?;
+    config.verify_max = layers.or_follows(&table::VERIFY_MAX, || Ok(lease))?;
+    combination::check(config, &quorums, &layers.ledger)
+}
+
+fn address_of(name: &NodeName, members: &[Member], ledger: &Ledger) -> Result<SocketAddr, Failure> {
+    if let Some(member) = members.iter().find(|member| member.name == *name) {
+        return Ok(member.address);
+    }
+    let names: Vec<_> = members.iter().map(|member| member.name.as_str()).collect();
+    let failure = Failure::usage(
+        format!("node {name} is not in the members list, which has {}", names.join(", ")),
+        format!("give the name of a member, or add {name}=ADDRESS to the list on every node"),
+    );
+    Err(ledger.explain(failure, &["name", "members"]))
+}
+
+/// A free port from which every member can be reached.
+fn any_port(members: &[Member]) -> SocketAddr {
+    let loopback = members.iter().all(|member| is_loopback(member.address));
+    let ip = match (members.iter().all(|member| member.address.is_ipv4()), loopback) {
+        (true, true) => Ipv4Addr::LOCALHOST.into(),
+        (true, false) => Ipv4Addr::UNSPECIFIED.into(),
+        (false, true) => Ipv6Addr::LOCALHOST.into(),
+        (false, false) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    SocketAddr::new(ip, 0)
+}
+
+/// One socket speaks one family.
+fn check_families(members: &[Member], listen: SocketAddr, ledger: &Ledger) -> Result<(), Failure> {
+    let family = |address: SocketAddr| if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    let Some(other) = members.iter().find(|member| member.address.is_ipv4() != listen.is_ipv4())
+    else {
+        return Ok(());
+    };
+    let failure = Failure::usage(
+        format!(
+            "a socket at {listen} speaks {}, and member {} is at {}, which is {}",
+            family(listen),
+            other.name,
+            other.address,
+            family(other.address)
+        ),
+        "give all members and --listen addresses of one family",
+    );
+    Err(ledger.explain(failure, &["listen", "members"]))
+}
+
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+/// Without authentication whoever can send a datagram can end a leader.
+fn check_loopback(members: &[Member], listen: SocketAddr, ledger: &Ledger) -> Result<(), Failure> {
+    let fix = "use loopback addresses, or give --insecure-any-address where nobody else can \
+               reach these ports";
+    if let Some(member) = members.iter().find(|member| !is_loopback(member.address)) {
+        let what = format!(
+            "member {} is at {}, which is not a loopback address, and nothing is authenticated",
+            member.name, member.address
+        );
+        return Err(ledger.explain(Failure::usage(what, fix), &["members"]));
+    }
+    if !is_loopback(listen) {
+        let what =
+            format!("listen {listen} is not a loopback address, and nothing is authenticated");
+        return Err(ledger.explain(Failure::usage(what, fix), &["listen"]));
+    }
+    Ok(())
+}

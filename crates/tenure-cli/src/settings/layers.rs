@@ -1,0 +1,196 @@
+//! Finding a setting: flags over variables over the file over the default.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+
+use super::file::SettingsFile;
+use super::{Default, Ledger, Origin, Setting, Spec, table};
+use crate::environment::{Environment, HANDED_DOWN};
+use crate::failure::{Failure, quoted};
+
+/// The layers of one invocation, and the ledger of what was found in them.
+pub struct Layers<'a> {
+    flags: &'a ArgMatches,
+    environment: &'a Environment,
+    /// Whether what `tenure run` hands down to CMD is taken as a setting.
+    takes_handed_down: bool,
+    file: Option<SettingsFile>,
+    /// What was found.
+    pub ledger: Ledger,
+}
+
+impl<'a> Layers<'a> {
+    /// The layers of an invocation whose flags are `flags`; reads the file if one is named and
+    /// the command has settings that may stand in one.
+    pub fn new(flags: &'a ArgMatches, environment: &'a Environment) -> Result<Self, Failure> {
+        let mut layers = Self {
+            flags,
+            environment,
+            takes_handed_down: true,
+            file: None,
+            ledger: Ledger::default(),
+        };
+        if flags.try_contains_id(table::CONFIG.spec.name).is_ok() {
+            let config: Option<PathBuf> = layers.optional(&table::CONFIG)?;
+            if let (Some(path), Some(origin)) = (config, layers.ledger.origin(&table::CONFIG)) {
+                layers.file = Some(SettingsFile::read(&path, origin)?);
+            }
+        }
+        Ok(layers)
+    }
+
+    /// From now on ignores what a `tenure run` around this process handed down: the names of
+    /// its election and of its candidate are not ours.
+    pub fn ignore_handed_down(&mut self) {
+        self.takes_handed_down = !self.environment.is_inside_command();
+    }
+
+    /// The flags themselves, for what is no setting.
+    #[must_use]
+    pub fn flags(&self) -> &'a ArgMatches {
+        self.flags
+    }
+
+    /// The variables themselves, for what is no setting.
+    #[must_use]
+    pub fn environment(&self) -> &'a Environment {
+        self.environment
+    }
+
+    /// Hands over what was found; the ledger begins anew.
+    #[must_use]
+    pub fn take_ledger(&mut self) -> Ledger {
+        std::mem::take(&mut self.ledger)
+    }
+
+    /// A setting that must be set, or has a default text.
+    pub fn required<T>(&mut self, setting: &Setting<T>) -> Result<T, Failure> {
+        match (self.find(setting)?, setting.spec.default) {
+            (Some(value), _) => Ok(value),
+            (None, Default::Text(text)) => {
+                let value = read(setting, text, &Origin::Default)?;
+                self.note(setting, Some(&value), Origin::Default);
+                Ok(value)
+            }
+            (None, Default::Nothing | Default::Follows(_)) => Err(self.missing(&setting.spec)),
+        }
+    }
+
+    /// A setting whose absence has a meaning.
+    pub fn optional<T>(&mut self, setting: &Setting<T>) -> Result<Option<T>, Failure> {
+        let value = self.find(setting)?;
+        if value.is_none() {
+            self.note(setting, None, Origin::Default);
+        }
+        Ok(value)
+    }
+
+    /// A setting whose default follows from others.
+    pub fn or_follows<T>(
+        &mut self,
+        setting: &Setting<T>,
+        default: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if let Some(value) = self.find(setting)? {
+            return Ok(value);
+        }
+        let value = default()?;
+        let origin = match setting.spec.default {
+            Default::Follows(words) => Origin::Follows(words),
+            Default::Nothing | Default::Text(_) => Origin::Default,
+        };
+        self.note(setting, Some(&value), origin);
+        Ok(value)
+    }
+
+    /// Why `spec` is missing, with every way to set it.
+    #[must_use]
+    pub fn missing(&self, spec: &Spec) -> Failure {
+        let mut ways = vec![match spec.is_switch() {
+            true => format!("give --{}", spec.name),
+            false => format!("give --{} {}", spec.name, spec.value),
+        }];
+        let mut looked = vec![format!("no flag --{}", spec.name)];
+        if let Some(variable) = spec.variable() {
+            let ours = self.takes_handed_down || !HANDED_DOWN.contains(&spec.name);
+            if ours {
+                ways.push(format!("set {variable}"));
+                looked.push(format!("no variable {variable}"));
+            } else {
+                looked.push(format!("variable {variable} is of the tenure run around this one"));
+            }
+        }
+        if spec.in_file() {
+            match &self.file {
+                Some(file) => {
+                    ways.push(format!("add the key {} to {}", spec.name, file.path));
+                    looked.push(format!("no key {} in file {}", spec.name, file.path));
+                }
+                None => looked.push("no settings file".into()),
+            }
+        }
+        Failure::usage(format!("--{} is required and not set", spec.name), ways.join(", or "))
+            .origin(looked.join(", "))
+    }
+
+    fn find<T>(&mut self, setting: &Setting<T>) -> Result<Option<T>, Failure> {
+        let Some((text, origin)) = self.text(&setting.spec)? else { return Ok(None) };
+        let value = read(setting, &text, &origin)?;
+        self.note(setting, Some(&value), origin);
+        Ok(Some(value))
+    }
+
+    /// Writes down a value that was found elsewhere.
+    pub fn note<T>(&mut self, setting: &Setting<T>, value: Option<&T>, origin: Origin) {
+        self.ledger.note(setting.spec.name, value.map(setting.show), origin);
+    }
+
+    fn text(&self, spec: &Spec) -> Result<Option<(String, Origin)>, Failure> {
+        if let Some(found) = self.flag(spec)? {
+            return Ok(Some(found));
+        }
+        if let Some(found) = self.variable(spec)? {
+            return Ok(Some(found));
+        }
+        Ok(self.file.as_ref().and_then(|file| file.value(spec)))
+    }
+
+    fn flag(&self, spec: &Spec) -> Result<Option<(String, Origin)>, Failure> {
+        let origin = Origin::Flag(format!("--{}", spec.name));
+        if spec.is_switch() {
+            return Ok(self.flags.get_flag(spec.name).then(|| ("true".into(), origin)));
+        }
+        match self.flags.get_raw(spec.name).and_then(|mut values| values.next()) {
+            Some(text) => Ok(Some((utf8(spec.name, text, &origin)?, origin))),
+            None => Ok(None),
+        }
+    }
+
+    fn variable(&self, spec: &Spec) -> Result<Option<(String, Origin)>, Failure> {
+        if !self.takes_handed_down && HANDED_DOWN.contains(&spec.name) {
+            return Ok(None);
+        }
+        let Some(name) = spec.variable() else { return Ok(None) };
+        let Some(text) = self.environment.variable(&name) else { return Ok(None) };
+        let origin = Origin::Variable(name);
+        Ok(Some((utf8(spec.name, text, &origin)?, origin)))
+    }
+}
+
+fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
+    text.to_str().map(str::to_owned).ok_or_else(|| {
+        let shown = quoted(&text.to_string_lossy());
+        Failure::usage(format!("{name} {shown}: it is not UTF-8"), "write it in UTF-8")
+            .origin(origin)
+    })
+}
+
+/// Reads the text of a setting, or says what is wrong with it and where it came from.
+pub fn read<T>(setting: &Setting<T>, text: &str, origin: &Origin) -> Result<T, Failure> {
+    (setting.parse)(text).map_err(|refusal| {
+        let what = format!("{} {}: {}", setting.spec.name, quoted(text), refusal.what);
+        Failure::usage(what, refusal.fix).origin(origin)
+    })
+}

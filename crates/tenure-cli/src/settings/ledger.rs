@@ -1,0 +1,86 @@
+//! Every setting of one invocation with its value and its origin.
+
+use std::fmt;
+
+use serde_json::json;
+
+use super::{Origin, Setting};
+use crate::failure::{Failure, clipped, one_line};
+
+/// Every setting that an invocation looked at, in the order of the help.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ledger(Vec<Entry>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Entry {
+    name: &'static str,
+    value: Option<String>,
+    origin: Origin,
+}
+
+impl Ledger {
+    /// Where the value of `setting` came from, for errors that show only while running, such as
+    /// a port in use. `None` for a setting that this command does not have.
+    #[must_use]
+    pub fn origin<T>(&self, setting: &Setting<T>) -> Option<&Origin> {
+        self.entry(setting.spec.name).map(|entry| &entry.origin)
+    }
+
+    /// `failure`, with where each of these settings got its value.
+    #[must_use]
+    pub fn explain(&self, failure: Failure, names: &[&str]) -> Failure {
+        let entries = names.iter().filter_map(|name| self.entry(name));
+        entries.fold(failure, |failure, Entry { name, value, origin }| {
+            let value = value.as_deref().map_or("not set".into(), shown);
+            failure.origin(format!("{name} {value}, {origin}"))
+        })
+    }
+
+    pub(super) fn note(&mut self, name: &'static str, value: Option<String>, origin: Origin) {
+        self.0.retain(|entry| entry.name != name);
+        self.0.push(Entry { name, value, origin });
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.name == name)
+    }
+
+    /// One object for each setting: `{"setting", "value", "origin"}`, in a list.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let entries: Vec<_> = self
+            .0
+            .iter()
+            .map(|Entry { name, value, origin }| {
+                json!({"setting": name, "value": value, "origin": origin.to_string()})
+            })
+            .collect();
+        format!("{:#}\n", json!(entries))
+    }
+}
+
+impl fmt::Display for Ledger {
+    /// A table for people: setting, value, origin.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |entry: &Entry| match entry.value.as_deref() {
+            None => "-".into(),
+            Some("") => "\"\"".into(),
+            Some(text) => one_line(text),
+        };
+        let width = |text: &dyn Fn(&Entry) -> usize| self.0.iter().map(text).max().unwrap_or(0);
+        let names = width(&|entry| entry.name.len());
+        // A long members list does not push every origin out of sight.
+        let values = width(&|entry| shown(entry).chars().count()).min(40);
+        for entry in &self.0 {
+            let (value, origin) = (shown(entry), &entry.origin);
+            let origin = one_line(&origin.to_string());
+            writeln!(f, "{:names$}  {value:values$}  {origin}", entry.name)?;
+        }
+        Ok(())
+    }
+}
+
+/// A value in a line of an error.
+fn shown(value: &str) -> String {
+    if value.is_empty() { "\"\"".into() } else { clipped(value) }
+}

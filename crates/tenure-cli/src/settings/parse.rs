@@ -1,0 +1,305 @@
+//! One parser for each kind of value, whatever layer its text came from.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure_core::nerio::Member;
+use tenure_core::{ClusterName, Drift, ElectionName, NameError, NodeName, Value};
+use tracing::level_filters::LevelFilter;
+
+use super::run::Protocol;
+use crate::near::nearest;
+
+/// Why a text was refused. The caller adds which setting it is, its text and its origin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Which rule it breaks.
+    pub what: String,
+    /// What to write instead.
+    pub fix: String,
+}
+
+impl Refusal {
+    fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), fix: fix.into() }
+    }
+}
+
+/// A number with a unit: `500ms`, `5s`, `1m 30s`.
+pub fn duration(text: &str) -> Result<Duration, Refusal> {
+    use humantime::DurationError;
+    let fix = "write a number and a unit, such as 500ms, 5s or 2m";
+    let refuse = |what: String| Err(Refusal::new(what, fix));
+    if text.trim_start().starts_with('-') {
+        return refuse("a span of time is not negative".into());
+    }
+    match humantime::parse_duration(text) {
+        Ok(span) => Ok(span),
+        Err(DurationError::Empty) => refuse("it is empty".into()),
+        Err(DurationError::UnknownUnit { unit, .. }) if unit.is_empty() => {
+            refuse("it has no unit".into())
+        }
+        Err(DurationError::UnknownUnit { unit, .. }) => {
+            refuse(format!("the unit {unit:?} is unknown"))
+        }
+        Err(DurationError::NumberOverflow) => {
+            refuse("the number is too large, or finer than a nanosecond".into())
+        }
+        Err(DurationError::InvalidCharacter(_) | DurationError::NumberExpected(_)) => {
+            refuse("it is not a number with a unit".into())
+        }
+    }
+}
+
+/// A span of time above zero.
+pub fn positive_duration(text: &str) -> Result<Duration, Refusal> {
+    match duration(text)? {
+        Duration::ZERO => Err(Refusal::new(
+            "it must be more than zero",
+            "write a number and a unit, such as 500ms, 5s or 2m",
+        )),
+        span => Ok(span),
+    }
+}
+
+/// ρ: a decimal fraction below 1.
+pub fn drift(text: &str) -> Result<Drift, Refusal> {
+    text.parse().map_err(|error: tenure_core::DriftError| {
+        Refusal::new(
+            error.to_string(),
+            "write how far a clock may be off its rate, such as 0.001 for one second in 1000",
+        )
+    })
+}
+
+/// The name of an election.
+pub fn election(text: &str) -> Result<ElectionName, Refusal> {
+    ElectionName::new(text).map_err(|error| refused(&error, ElectionName::MAX_BYTES))
+}
+
+/// The name of a node or a candidate.
+pub fn node(text: &str) -> Result<NodeName, Refusal> {
+    NodeName::new(text).map_err(|error| refused(&error, NodeName::MAX_BYTES))
+}
+
+/// The name of a cluster.
+pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {
+    ClusterName::new(text).map_err(|error| refused(&error, ClusterName::MAX_BYTES))
+}
+
+/// What a candidate wants others to know of it.
+pub fn value(text: &str) -> Result<Value, Refusal> {
+    Value::new(text).map_err(|error| refused(&error, Value::MAX_BYTES))
+}
+
+fn refused(error: &NameError, max: usize) -> Refusal {
+    let fix = match error {
+        NameError::Empty { .. } => format!("give it 1 to {max} bytes"),
+        NameError::TooLong { .. } => format!("shorten it to {max} bytes"),
+        NameError::Character { found, .. } => format!("leave out {found:?}"),
+    };
+    Refusal::new(error.to_string(), fix)
+}
+
+/// An address to bind or to send to: an IP address and a port.
+pub fn address(text: &str) -> Result<SocketAddr, Refusal> {
+    let fix = "write an IP address and a port, such as 127.0.0.1:7101 or [::1]:7101";
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if text.is_empty() {
+        return Err(Refusal::new("the address is empty", fix));
+    }
+    if text.parse::<IpAddr>().is_ok() {
+        return Err(Refusal::new(format!("the address {text} has no port"), fix));
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
+    let what = if port.is_empty() {
+        format!("the address {text:?} has no port")
+    } else if port.parse::<u16>().is_err() {
+        format!("the port {port:?} is not a number from 1 to 65535")
+    } else if host.parse::<IpAddr>().is_ok() {
+        format!("the IPv6 address {host:?} needs brackets before its port")
+    } else {
+        format!("{host:?} is not an IP address (names are not looked up)")
+    };
+    Err(Refusal::new(what, fix))
+}
+
+/// `a=127.0.0.1:7101,b=…`; spaces around names and addresses are ignored.
+pub fn members(text: &str) -> Result<Vec<Member>, Refusal> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(one_member).collect()
+}
+
+fn one_member(text: &str) -> Result<Member, Refusal> {
+    let Some((name, address)) = text.split_once('=') else {
+        return Err(Refusal::new(
+            format!("the member {:?} has no `=`", text.trim()),
+            "write name=address for each member, such as a=127.0.0.1:7101,b=127.0.0.1:7102",
+        ));
+    };
+    member(name.trim(), address.trim())
+}
+
+/// One member from its name and its address.
+pub fn member(name: &str, address: &str) -> Result<Member, Refusal> {
+    let of = |refusal: Refusal| Refusal {
+        what: format!("member {name:?}: {}", refusal.what),
+        fix: refusal.fix,
+    };
+    Ok(Member { name: node(name).map_err(of)?, address: self::address(address).map_err(of)? })
+}
+
+/// A path in the file system.
+pub fn path(text: &str) -> Result<PathBuf, Refusal> {
+    match text {
+        "" => Err(Refusal::new("the path is empty", "name a file or directory")),
+        _ if text.contains('\0') => {
+            Err(Refusal::new("a path holds no null character", "name a file or directory"))
+        }
+        _ => Ok(text.into()),
+    }
+}
+
+/// Any text; its meaning depends on other settings.
+pub fn text(text: &str) -> Result<String, Refusal> {
+    Ok(text.to_owned())
+}
+
+/// The rank among candidates.
+pub fn priority(text: &str) -> Result<u8, Refusal> {
+    text.parse().map_err(|_| {
+        Refusal::new("it is not a whole number from 0 to 255", "write a number from 0 to 255")
+    })
+}
+
+/// On or off, in a variable.
+pub fn switch(text: &str) -> Result<bool, Refusal> {
+    match text {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err(Refusal::new("it is neither true nor false", "write true or false")),
+    }
+}
+
+/// What [`level`] takes.
+pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// How much is logged.
+pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
+    let levels = [
+        LevelFilter::OFF,
+        LevelFilter::ERROR,
+        LevelFilter::WARN,
+        LevelFilter::INFO,
+        LevelFilter::DEBUG,
+        LevelFilter::TRACE,
+    ];
+    match LEVELS.iter().position(|level| *level == text) {
+        Some(position) => Ok(levels[position]),
+        None => Err(not_one_of(text, "a level", &LEVELS)),
+    }
+}
+
+/// The protocols of [`Protocol`] in this build.
+pub const PROTOCOLS: [&str; 1] = ["nerio"];
+
+/// A protocol that this build has.
+pub fn protocol(text: &str) -> Result<Protocol, Refusal> {
+    match text {
+        "nerio" => Ok(Protocol::Nerio),
+        "etcd" | "voter" | "nele" | "allcall" => Err(Refusal::new(
+            "this build of tenure does not have it",
+            format!("write one of: {}", PROTOCOLS.join(", ")),
+        )),
+        _ => Err(not_one_of(text, "a protocol", &PROTOCOLS)),
+    }
+}
+
+/// What [`shell`] takes.
+pub const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+
+/// A shell to write completions for.
+pub fn shell(text: &str) -> Result<clap_complete::Shell, Refusal> {
+    text.parse().map_err(|_| not_one_of(text, "a shell that completions exist for", &SHELLS))
+}
+
+fn not_one_of(text: &str, kind: &str, known: &[&'static str]) -> Refusal {
+    let fix = match nearest(text, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}? One of: {}", known.join(", ")),
+        None => format!("write one of: {}", known.join(", ")),
+    };
+    Refusal::new(format!("it is not {kind}"), fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_need_their_unit() {
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("5").unwrap_err().what, "it has no unit");
+        assert_eq!(duration("5 parsecs").unwrap_err().what, "the unit \"parsecs\" is unknown");
+        assert_eq!(duration("-5s").unwrap_err().what, "a span of time is not negative");
+        assert_eq!(duration("").unwrap_err().what, "it is empty");
+        assert_eq!(
+            duration("99999999999999999999y").unwrap_err().what,
+            "the number is too large, or finer than a nanosecond"
+        );
+        assert_eq!(positive_duration("0s").unwrap_err().what, "it must be more than zero");
+        assert_eq!(duration("five").unwrap_err().what, "it is not a number with a unit");
+    }
+
+    #[test]
+    fn an_address_says_what_it_lacks() {
+        for (text, what) in [
+            ("127.0.0.1", "the address 127.0.0.1 has no port"),
+            ("127.0.0.1:", "the address \"127.0.0.1:\" has no port"),
+            ("127.0.0.1:70000", "the port \"70000\" is not a number from 1 to 65535"),
+            ("localhost:1", "\"localhost\" is not an IP address (names are not looked up)"),
+            ("fe80::1:2:x", "the port \"x\" is not a number from 1 to 65535"),
+            ("::1", "the address ::1 has no port"),
+            ("", "the address is empty"),
+        ] {
+            assert_eq!(address(text).unwrap_err().what, what, "{text}");
+        }
+        assert!(address("[::1]:7101").is_ok());
+    }
+
+    #[test]
+    fn members_are_pairs() {
+        let list = members(" a = 127.0.0.1:1 ,b=[::1]:2").unwrap();
+        assert_eq!(
+            list[1],
+            Member { name: "b".parse().unwrap(), address: "[::1]:2".parse().unwrap() }
+        );
+        assert_eq!(members("").unwrap(), []);
+        assert_eq!(members("a=127.0.0.1:1,").unwrap_err().what, "the member \"\" has no `=`");
+        assert_eq!(
+            members("a b=127.0.0.1:1").unwrap_err().what,
+            "member \"a b\": a node's name may hold letters, digits and . _ -; ' ' is not one of \
+             them"
+        );
+    }
+
+    #[test]
+    fn a_choice_knows_its_words() {
+        assert_eq!(level("trace"), Ok(LevelFilter::TRACE));
+        assert_eq!(
+            level("inof").unwrap_err().fix,
+            "did you mean info? One of: off, error, warn, info, debug, trace"
+        );
+        for name in SHELLS {
+            assert_eq!(shell(name).unwrap().to_string(), name);
+        }
+        for name in PROTOCOLS {
+            assert_eq!(protocol(name).unwrap().to_string(), name);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `tenure run`.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use tenure::supervise::SuperviseError;
+use tenure_core::{ElectionName, NodeName, Value};
+
+use super::{Cluster, Layers, Ledger, table};
+use crate::args;
+use crate::control;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// How a leader is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// Quorum leases among the members.
+    Nerio,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nerio => "nerio",
+        })
+    }
+}
+
+/// What `tenure run` was asked to do, checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunSettings {
+    /// With whom.
+    pub cluster: Cluster,
+    /// For what.
+    pub election: ElectionName,
+    /// How.
+    pub protocol: Protocol,
+    /// The candidate's name.
+    pub id: NodeName,
+    /// What others are told of it.
+    pub value: Value,
+    /// Its rank among those who wait; the higher one goes first.
+    pub priority: u8,
+    /// Whether to end after the first leadership.
+    pub once: bool,
+    /// Its control socket.
+    pub control: PathBuf,
+    /// What runs while it leads.
+    pub command: CommandLine,
+    /// Whether to answer in JSON.
+    pub json: bool,
+    /// All of the above with their origins.
+    pub ledger: Ledger,
+}
+
+/// CMD, which was there and executable a moment ago.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CommandLine {
+    /// The file to execute.
+    pub program: PathBuf,
+    /// CMD as it was written.
+    pub name: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+}
+
+impl RunSettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        layers.ignore_handed_down();
+        let election = layers.required(&table::ELECTION)?;
+        let protocol = layers.required(&table::PROTOCOL)?;
+        let id = layers.or_follows(&table::ID, id_of_this_process)?;
+        let value = layers.required(&table::VALUE)?;
+        let priority = layers.required(&table::PRIORITY)?;
+        let once = layers.required(&table::ONCE)?;
+        let cluster = Cluster::read(layers, None)?;
+        let environment = layers.environment();
+        let control = layers.or_follows(&table::CONTROL, || {
+            let file = control::runner(&cluster.config.cluster, &election, &id);
+            Ok(control::directory(environment).join(file))
+        })?;
+        let command = command_line(layers)?;
+        let json = layers.required(&table::JSON)?;
+        let ledger = layers.take_ledger();
+        Ok(Self {
+            cluster,
+            election,
+            protocol,
+            id,
+            value,
+            priority,
+            once,
+            control,
+            command,
+            json,
+            ledger,
+        })
+    }
+}
+
+/// A CMD that cannot run is refused now and not when the first leader needs it.
+fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
+    let mut words = layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned();
+    let Some(name) = words.next() else {
+        return Err(Failure::usage(
+            "there is no CMD to run while leading",
+            "put it at the end, after --: tenure run --election NAME … -- CMD ARGS",
+        )
+        .origin("command line of tenure run"));
+    };
+    let program = tenure::supervise::resolve(&name).map_err(|error| unusable(&error))?;
+    Ok(CommandLine { program, name, args: words.collect() })
+}
+
+fn unusable(error: &SuperviseError) -> Failure {
+    let (exit, fix) = match error {
+        SuperviseError::NotFound { .. } => {
+            (Exit::NotFound, "correct its name, or give the path of an executable file")
+        }
+        _ => (Exit::NotExecutable, "make it executable, or give another CMD"),
+    };
+    Failure::new(exit, error.to_string(), fix).origin("command line of tenure run, after --")
+}
+
+/// `web-1-4711` on the host `web-1.example.org`: people find the process by it.
+fn id_of_this_process() -> Result<NodeName, Failure> {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    let id = id_from(&host, std::process::id());
+    NodeName::new(&id).map_err(|error| {
+        Failure::usage(format!("no id can be made of the host name: {error}"), "give --id NAME")
+            .origin("host name")
+    })
+}
+
+fn id_from(host: &str, process: u32) -> String {
+    let process = process.to_string();
+    let short = host.split('.').next().unwrap_or_default();
+    let host: String = short
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+        .take(NodeName::MAX_BYTES - 1 - process.len())
+        .collect();
+    format!("{host}-{process}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_host_name_makes_an_id() {
+        assert_eq!(id_from("web-1.example.org", 4711), "web-1-4711");
+        assert_eq!(id_from("größe", 1), "gr--e-1");
+        for host in ["", &"x".repeat(64), "(none)"] {
+            let id = id_from(host, u32::MAX);
+            assert!(NodeName::new(&id).is_ok(), "{id}");
+            assert!(id.ends_with("-4294967295"));
+        }
+    }
+}

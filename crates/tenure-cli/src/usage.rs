@@ -1,0 +1,145 @@
+//! Command lines that do not fit the tree, in the words of this command.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+
+use crate::failure::{Failure, quoted};
+use crate::near::nearest;
+
+/// What clap found wrong with `arguments`, as a failure like any other.
+pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
+    let (path, command) = deepest(tree, arguments);
+    let of = |kind| text(error, kind).unwrap_or_default();
+    let (what, fix) = match error.kind() {
+        ErrorKind::UnknownArgument => unknown_argument(error, &path, command, tree),
+        ErrorKind::InvalidSubcommand => {
+            let name = of(ContextKind::InvalidSubcommand);
+            (format!("there is no command {}", quoted(&name)), suggestion(error, command))
+        }
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            ("no command is given".into(), format!("give one of: {}", commands(command)))
+        }
+        ErrorKind::ArgumentConflict => conflict(error),
+        ErrorKind::InvalidValue => {
+            let flag = of(ContextKind::InvalidArg);
+            let name = flag.split(' ').next().unwrap_or_default().to_owned();
+            let fix =
+                format!("write {flag}; a value that begins with - is joined by =, as in {name}=-x");
+            (format!("{name} needs a value"), fix)
+        }
+        ErrorKind::TooManyValues => {
+            let (flag, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
+            (
+                format!("{flag} takes no value and was given {}", quoted(&value)),
+                format!("write {flag} alone"),
+            )
+        }
+        ErrorKind::InvalidUtf8 => {
+            ("an argument is not UTF-8".into(), "write flags and commands in UTF-8".into())
+        }
+        _ => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            (first.trim_start_matches("error: ").into(), format!("see {path} --help"))
+        }
+    };
+    Failure::usage(what, fix).origin(format!("command line of {path}"))
+}
+
+fn unknown_argument(
+    error: &Error,
+    path: &str,
+    command: &Command,
+    tree: &Command,
+) -> (String, String) {
+    let argument = text(error, ContextKind::InvalidArg).unwrap_or_default();
+    let shown = quoted(&argument);
+    let Some(flag) = argument.strip_prefix('-') else {
+        let fix = match path {
+            "tenure run" => {
+                format!("put -- before CMD: tenure run … -- {}", argument.escape_debug())
+            }
+            _ => format!("leave it out; {path} --help lists what there is"),
+        };
+        return (format!("the argument {shown} is not expected here"), fix);
+    };
+    let name = flag.trim_start_matches('-');
+    let owners: Vec<_> = owners(tree, name, "").into_iter().take(3).collect();
+    let fix = if let Some(near) = nearest(name, longs(command)) {
+        format!("did you mean --{near}?")
+    } else if !owners.is_empty() {
+        format!("put it after a command that has it, such as {}", owners.join(" or "))
+    } else if name.starts_with(|c: char| c.is_ascii_digit()) {
+        "join a value that begins with - to its flag by =, as in --lease=-5s".into()
+    } else {
+        format!("{path} --help lists the flags")
+    };
+    (format!("there is no flag {shown}"), fix)
+}
+
+fn longs(command: &Command) -> impl Iterator<Item = &str> {
+    command.get_arguments().filter_map(|arg| arg.get_long())
+}
+
+/// The commands that have the flag `--name`.
+fn owners(command: &Command, name: &str, above: &str) -> Vec<String> {
+    let path = format!("{above}{}", command.get_name());
+    let own = longs(command).any(|long| long == name).then(|| path.clone());
+    let below =
+        command.get_subcommands().flat_map(|below| owners(below, name, &format!("{path} ")));
+    own.into_iter().chain(below).collect()
+}
+
+fn conflict(error: &Error) -> (String, String) {
+    let name = |kind| {
+        let flag = text(error, kind).unwrap_or_default();
+        flag.split(' ').next().unwrap_or_default().trim_end_matches("...").to_owned()
+    };
+    let (one, other) = (name(ContextKind::InvalidArg), name(ContextKind::PriorArg));
+    if one.is_empty() {
+        let what = format!("{other} stands before the last word of the command");
+        return (what, format!("put {other} after it"));
+    }
+    if one == other {
+        return (format!("{one} is given more than once"), format!("give {one} once"));
+    }
+    (format!("{one} and {other} exclude each other"), format!("leave out {other}"))
+}
+
+fn suggestion(error: &Error, command: &Command) -> String {
+    match text(error, ContextKind::SuggestedSubcommand) {
+        Some(near) => format!("did you mean {near}? One of: {}", commands(command)),
+        None => format!("give one of: {}", commands(command)),
+    }
+}
+
+fn commands(command: &Command) -> String {
+    let names: Vec<_> = command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+        .map(Command::get_name)
+        .filter(|name| *name != "help")
+        .collect();
+    names.join(", ")
+}
+
+/// The command that the arguments reach, with the words that lead to it.
+fn deepest<'a>(tree: &'a Command, arguments: &[OsString]) -> (String, &'a Command) {
+    let (mut path, mut command) = (tree.get_name().to_owned(), tree);
+    for argument in arguments.iter().skip(1) {
+        let Some(below) = command.find_subcommand(argument) else { break };
+        path = format!("{path} {}", below.get_name());
+        command = below;
+    }
+    (path, command)
+}
+
+fn text(error: &Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}

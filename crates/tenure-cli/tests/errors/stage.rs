@@ -1,0 +1,283 @@
+//! What a case can set up, and how its command is run.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions};
+use std::net::UdpSocket;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::case::{Case, Outcome, Step, words};
+
+const MEMBERS: &str = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
+/// Longer than any command that only refuses takes on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const GLANCE: Duration = Duration::from_millis(5);
+/// `nobody`, wherever there is one.
+const NOBODY: u32 = 65_534;
+
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// Sets the stage of `case`, runs its command, and cleans up whatever happens.
+pub(crate) fn perform(case: &Case) -> Result<Outcome> {
+    let mut stage = Stage::new()?;
+    for step in &case.steps {
+        stage.take(step).map_err(|error| format!("{} {}: {error}", step.verb, step.rest))?;
+    }
+    stage.run(&case.command)
+}
+
+struct Stage {
+    dir: TempDir,
+    /// What the processes print; beside the directory, which belongs to the case.
+    outputs: TempDir,
+    variables: Vec<(OsString, OsString)>,
+    /// Placeholder and text.
+    texts: BTreeMap<String, String>,
+    sockets: Vec<UdpSocket>,
+    processes: BTreeMap<String, Child>,
+    unprivileged: bool,
+    /// What had its mode changed, and would resist the cleaning up.
+    closed: Vec<PathBuf>,
+}
+
+impl Stage {
+    fn new() -> Result<Self> {
+        let dir = TempDir::new()?;
+        let texts = BTreeMap::from([
+            ("{members}".into(), MEMBERS.into()),
+            ("{dir}".into(), dir.path().display().to_string()),
+        ]);
+        Ok(Self {
+            dir,
+            outputs: TempDir::new()?,
+            variables: Vec::new(),
+            texts,
+            sockets: Vec::new(),
+            processes: BTreeMap::new(),
+            unprivileged: false,
+            closed: Vec::new(),
+        })
+    }
+
+    fn take(&mut self, step: &Step) -> Result<()> {
+        let rest = step.rest.as_str();
+        match step.verb.as_str() {
+            "env" => {
+                let (name, value) = rest.split_once('=').ok_or("NAME=VALUE")?;
+                self.variables.push((self.bytes(name), self.bytes(value)));
+            }
+            "file" => {
+                let content = step.block.iter().flat_map(|line| {
+                    let mut line = self.bytes(line).into_vec();
+                    line.push(b'\n');
+                    line
+                });
+                fs::write(self.path(rest), content.collect::<Vec<_>>())?;
+            }
+            "dir" => fs::create_dir_all(self.path(rest))?,
+            "mode" => {
+                let (path, mode) = rest.split_once(' ').ok_or("PATH MODE")?;
+                let mode = Permissions::from_mode(u32::from_str_radix(mode, 8)?);
+                fs::set_permissions(self.path(path), mode)?;
+                self.closed.push(self.path(path));
+            }
+            "link" => {
+                let (path, target) = rest.split_once(' ').ok_or("PATH TARGET")?;
+                symlink(target, self.path(path))?;
+            }
+            "busy" | "free" => {
+                let socket = UdpSocket::bind("127.0.0.1:0")?;
+                let port = socket.local_addr()?.port().to_string();
+                self.texts.insert(format!("{{port:{rest}}}"), port);
+                if step.verb == "busy" {
+                    self.sockets.push(socket);
+                }
+            }
+            "start" => self.start(rest)?,
+            "until" => {
+                let (name, text) = rest.split_once(' ').ok_or("NAME TEXT")?;
+                self.until(name, text)?;
+            }
+            _ => self.unprivileged = true,
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, rest: &str) -> Result<()> {
+        let (name, line) = rest.split_once(' ').ok_or("NAME COMMAND")?;
+        let (out, err) = (self.output(name, "out"), self.output(name, "err"));
+        let mut command = self.command(&words(line))?;
+        let child = command.stdout(File::create(out)?).stderr(File::create(err)?).spawn()?;
+        self.texts.insert(format!("{{pid:{name}}}"), child.id().to_string());
+        self.processes.insert(name.into(), child);
+        Ok(())
+    }
+
+    fn until(&mut self, name: &str, text: &str) -> Result<()> {
+        let (out, err) = (self.output(name, "out"), self.output(name, "err"));
+        for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
+            let seen = fs::read_to_string(&out)? + &fs::read_to_string(&err)?;
+            if seen.contains(text) {
+                return Ok(());
+            }
+            let child = self.processes.get_mut(name).ok_or("no such process")?;
+            if let Some(status) = child.try_wait()? {
+                return Err(format!("it has ended, {status}: {seen}").into());
+            }
+            sleep(GLANCE);
+        }
+        Err(format!("nothing in {PATIENCE:?}").into())
+    }
+
+    fn run(&mut self, line: &[String]) -> Result<Outcome> {
+        let (out, err) = (self.output("command", "out"), self.output("command", "err"));
+        let mut command = self.command(line)?;
+        if self.unprivileged && rustix::process::geteuid().is_root() {
+            command = self.as_nobody(line)?;
+        }
+        let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
+        for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
+            if let Some(status) = child.try_wait()? {
+                return Ok(Outcome {
+                    exit: status.code().ok_or_else(|| format!("ended by a signal: {status}"))?,
+                    stderr: self.hide(&fs::read_to_string(err)?),
+                    stdout: self.hide(&fs::read_to_string(out)?),
+                });
+            }
+            sleep(GLANCE);
+        }
+        child.kill()?;
+        child.wait()?;
+        Err(format!("still running after {PATIENCE:?}").into())
+    }
+
+    /// The program is copied to where anybody reaches it: the build may be in root's home.
+    fn as_nobody(&self, line: &[String]) -> Result<Command> {
+        let program = self.outputs.path().join("tenure");
+        fs::copy(env!("CARGO_BIN_EXE_tenure"), &program)?;
+        for open in [self.outputs.path(), self.dir.path(), &program] {
+            fs::set_permissions(open, Permissions::from_mode(0o755))?;
+        }
+        let mut command = self.command_of(program.as_os_str(), line)?;
+        command.uid(NOBODY).gid(NOBODY);
+        Ok(command)
+    }
+
+    fn command(&self, line: &[String]) -> Result<Command> {
+        match line.first().map(String::as_str) {
+            Some("tenure") => self.command_of(env!("CARGO_BIN_EXE_tenure").as_ref(), line),
+            Some(other) => self.command_of(other.as_ref(), line),
+            None => Err("an empty command".into()),
+        }
+    }
+
+    fn command_of(&self, program: &OsStr, line: &[String]) -> Result<Command> {
+        let arguments = line.iter().skip(1);
+        let mut command = Command::new(program);
+        command
+            .args(arguments.map(|argument| self.bytes(argument)))
+            .current_dir(self.dir.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("XDG_RUNTIME_DIR", self.dir.path())
+            .envs(self.variables.iter().cloned())
+            .stdin(Stdio::null());
+        Ok(command)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(self.bytes(name))
+    }
+
+    fn output(&self, name: &str, stream: &str) -> PathBuf {
+        Path::join(self.outputs.path(), format!("{name}.{stream}"))
+    }
+
+    /// `text` with placeholders and escapes replaced.
+    fn bytes(&self, text: &str) -> OsString {
+        let mut text = repeated(text);
+        for (placeholder, value) in &self.texts {
+            text = text.replace(placeholder, value);
+        }
+        OsString::from_vec(unescaped(&text))
+    }
+
+    /// What a process printed, with what differs from run to run replaced by its placeholder.
+    fn hide(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (placeholder, value) in &self.texts {
+            if placeholder == "{dir}" {
+                text = text.replace(value, placeholder);
+            } else if placeholder != "{members}" {
+                text = replace_number(&text, value, placeholder);
+            }
+        }
+        text
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for child in self.processes.values_mut() {
+            // One that has ended by itself cannot be killed, and need not be.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        for path in self.closed.iter().rev() {
+            let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
+        }
+    }
+}
+
+/// `{repeat:x:3}` is `xxx`.
+fn repeated(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("{repeat:") else { return text.into() };
+    let Some((inside, after)) = rest.split_once('}') else { return text.into() };
+    match inside.rsplit_once(':').and_then(|(what, times)| Some((what, times.parse().ok()?))) {
+        Some((what, times)) => format!("{before}{}{}", what.repeat(times), repeated(after)),
+        None => text.into(),
+    }
+}
+
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match (byte, byte == b'\\') {
+            (_, false) => bytes.push(byte),
+            (_, true) => match rest.next() {
+                Some(b'n') => bytes.push(b'\n'),
+                Some(b't') => bytes.push(b'\t'),
+                Some(b'x') => {
+                    let digits = [rest.next().unwrap(), rest.next().unwrap()];
+                    let digits = str::from_utf8(&digits).unwrap();
+                    bytes.push(u8::from_str_radix(digits, 16).unwrap());
+                }
+                other => bytes.extend(other),
+            },
+        }
+    }
+    bytes
+}
+
+/// Replaces `number` where it stands alone: 71 is not in 7101.
+fn replace_number(text: &str, number: &str, with: &str) -> String {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let (mut done, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(number) {
+        let (before, after) = (&rest[..at], &rest[at + number.len()..]);
+        let alone = !is_digit(before.chars().next_back()) && !is_digit(after.chars().next());
+        done += before;
+        done += if alone { with } else { number };
+        rest = after;
+    }
+    done + rest
+}

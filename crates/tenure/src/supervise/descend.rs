@@ -1,0 +1,250 @@
+//! The processes below this one: finding, signalling and reaping them.
+//!
+//! Numbers of processes are used again, so a signal must only ever go to one that cannot have
+//! changed hands. A child keeps its number, and that of its group, until it is reaped, and only
+//! this process reaps its children. So children are signalled by number, with their
+//! groups, which reaches every member at once, however fast they fork. Descendants further down
+//! are signalled through a pidfd, after a look at who their parent is.
+//!
+//! A group holds nobody but descendants: they belong to sessions that began below this process,
+//! and a group is never in two sessions. Only this process's own group is left alone.
+//!
+//! One pass can miss processes that are being born or whose parents are dying; those come up in
+//! a later pass, at the latest as children of this process, the subreaper.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpgid, getpgrp, getpid, kill_process,
+    kill_process_group, pidfd_open, pidfd_send_signal, waitpid,
+};
+
+use super::frame::Ended;
+
+/// The living and unreaped processes below this one, as far as one look shows them.
+struct Tree {
+    children: Vec<Pid>,
+    deeper: Vec<Descendant>,
+}
+
+struct Descendant {
+    pid: Pid,
+    parent: Pid,
+}
+
+/// Sends SIGTERM to everything below this process but `spared` children and what is below them,
+/// and SIGCONT, without which a stopped process would not see it.
+pub(super) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
+    let tree = Tree::look(spared)?;
+    tree.signal(Signal::TERM);
+    tree.signal(Signal::CONT);
+    Ok(())
+}
+
+/// Sends SIGKILL to everything below this process but `spared` children and what is below them.
+/// To be repeated until nothing is left.
+pub(super) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
+    // The groups of the children first: that alone nearly always ends everything.
+    let children = children(spared)?;
+    Tree { children, deeper: Vec::new() }.signal(Signal::KILL);
+    Tree::look(spared)?.signal(Signal::KILL);
+    Ok(())
+}
+
+/// Reaps the dead among the children that are not `spared`, hands each to `ended`, and returns
+/// whether any child is left. "None" is certain only when it is said twice in a row: a child
+/// that dies during the look can hide another.
+pub(super) fn reap(
+    spared: &dyn Fn(Pid) -> bool,
+    ended: &mut dyn FnMut(Pid, Ended),
+) -> io::Result<bool> {
+    let mut left = false;
+    for child in children(spared)? {
+        left |= !reap_one(child, ended);
+    }
+    Ok(left)
+}
+
+/// Reaps `child` if it is dead; `true` when it is no child any longer.
+pub(super) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
+    match rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::NOHANG)) {
+        Ok(Some((pid, status))) => {
+            if let Some(how) = Ended::from_status(status) {
+                ended(pid, how);
+            }
+            true
+        }
+        Ok(None) => false,
+        Err(error) => error == Errno::CHILD,
+    }
+}
+
+/// This process's children that are not `spared`, dead or alive.
+pub(super) fn children(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
+    let mut found = children_of(getpid())?;
+    found.retain(|pid| !spared(*pid));
+    Ok(found)
+}
+
+impl Tree {
+    fn look(spared: &dyn Fn(Pid) -> bool) -> io::Result<Self> {
+        let children = children(spared)?;
+        let mut seen: BTreeSet<i32> = children.iter().map(|pid| pid.as_raw_pid()).collect();
+        let mut deeper = Vec::new();
+        let mut parents = children.clone();
+        while let Some(parent) = parents.pop() {
+            // An error means that the parent is gone, and its children are ours.
+            for pid in children_of(parent).unwrap_or_default() {
+                if seen.insert(pid.as_raw_pid()) {
+                    deeper.push(Descendant { pid, parent });
+                    parents.push(pid);
+                }
+            }
+        }
+        Ok(Self { children, deeper })
+    }
+
+    fn signal(&self, signal: Signal) {
+        let own = getpgrp();
+        let mut groups = BTreeSet::new();
+        for child in &self.children {
+            match getpgid(Some(*child)) {
+                Ok(group) if group != own => {
+                    if groups.insert(group.as_raw_pid()) {
+                        sent(kill_process_group(group, signal));
+                    }
+                }
+                Ok(_) | Err(_) => sent(kill_process(*child, signal)),
+            }
+        }
+        for descendant in &self.deeper {
+            sent(descendant.signal(signal, &groups));
+        }
+    }
+}
+
+impl Descendant {
+    /// Signals this process if it still is who it was, and is in none of the `groups` that have
+    /// the signal already: to many programs a second SIGTERM means "at once".
+    fn signal(&self, signal: Signal, groups: &BTreeSet<i32>) -> rustix::io::Result<()> {
+        let pidfd = pidfd_open(self.pid, PidfdFlags::empty())?;
+        // Read after the pidfd was opened: if the number has changed hands since, the pidfd is
+        // that of the dead process and nobody gets the signal.
+        let Some(stat) = Stat::read(self.pid) else { return Ok(()) };
+        let ours = [self.parent, getpid()].iter().any(|pid| pid.as_raw_pid() == stat.parent);
+        if !ours || groups.contains(&stat.group) {
+            return Ok(());
+        }
+        pidfd_send_signal(&pidfd, signal)
+    }
+}
+
+/// A process that is gone needs no signal; one that belongs to another user gets none, and is
+/// waited for.
+fn sent(result: rustix::io::Result<()>) {
+    match result {
+        Ok(()) | Err(_) => {}
+    }
+}
+
+fn children_of(pid: Pid) -> io::Result<Vec<Pid>> {
+    let mut found = Vec::new();
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let list = match fs::read_to_string(task?.path().join("children")) {
+            Ok(list) => list,
+            // A thread that ended meanwhile; its children are another thread's.
+            Err(_) if pid != getpid() => continue,
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
+            Err(error) => return Err(error),
+        };
+        let numbers = list.split_ascii_whitespace().filter_map(|word| word.parse().ok());
+        found.extend(numbers.filter(|number: &i32| *number > 0).filter_map(Pid::from_raw));
+    }
+    Ok(found)
+}
+
+/// Fields of `/proc/<pid>/stat`.
+#[derive(PartialEq, Eq, Debug)]
+struct Stat {
+    parent: i32,
+    group: i32,
+}
+
+impl Stat {
+    fn read(pid: Pid) -> Option<Self> {
+        Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name of the process is in parentheses and may hold anything, parentheses included.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let name_end = line.iter().rposition(|byte| *byte == b')')?;
+        let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(2);
+        Some(Self { parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_forge_a_parent() {
+        let stat = Stat::parse(b"42 (a) R 1 1 (b\xff) S 7 9 9 0 -1").unwrap();
+        assert_eq!(stat, Stat { parent: 7, group: 9 });
+        for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1", b"42 (x) S one 2"] {
+            assert_eq!(Stat::parse(bad), None);
+        }
+        let own = Stat::read(getpid()).unwrap();
+        assert_eq!(own.group, getpgrp().as_raw_pid());
+    }
+
+    #[test]
+    fn a_process_with_another_parent_gets_no_signal() {
+        let script = "sleep 60 & echo $!; wait $!";
+        let mut shell = Command::new("sh");
+        let mut shell = shell.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let pid = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
+        let kill = |parent, groups: &[i32]| {
+            let groups = groups.iter().copied().collect();
+            Descendant { pid, parent }.signal(Signal::KILL, &groups).unwrap();
+        };
+        kill(Pid::INIT, &[]);
+        kill(Pid::from_child(&shell), &[getpgrp().as_raw_pid()]);
+        assert!(shell.try_wait().unwrap().is_none(), "killed what it should have spared");
+        assert!(Stat::read(pid).is_some());
+        kill(Pid::from_child(&shell), &[]);
+        assert_eq!(shell.wait().unwrap().code(), Some(128 + 9));
+    }
+
+    #[test]
+    fn a_look_shows_grandchildren_and_reaping_hands_over_the_end() {
+        let mut shell = Command::new("sh");
+        let mut shell = shell.args(["-c", "cat; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
+        let child = Pid::from_child(&shell);
+        let spared = |pid| pid != child;
+        while Tree::look(&spared).unwrap().deeper.is_empty() {
+            sleep(Duration::from_millis(1));
+        }
+        let tree = Tree::look(&spared).unwrap();
+        assert_eq!(tree.children, [child]);
+        assert_eq!(tree.deeper.iter().map(|found| found.parent).collect::<Vec<_>>(), [child]);
+        drop(shell.stdin.take());
+        let mut seen = Vec::new();
+        while reap(&spared, &mut |pid, how| seen.push((pid, how))).unwrap() {
+            sleep(Duration::from_millis(1));
+        }
+        assert_eq!(seen, [(child, Ended::Code(3))]);
+        assert!(reap_one(child, &mut |_, _| {}), "it is no child any longer");
+        assert!(shell.wait().is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! What can go wrong with supervising.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why a command was not started, or an order to its guard not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SuperviseError {
+    /// There is no such command. Nothing was started.
+    #[error("{}: command not found; looked {}", .command.display(), .searched)]
+    NotFound {
+        /// The command as it was given.
+        command: OsString,
+        /// Where it was looked for, in words.
+        searched: String,
+    },
+    /// There is a file of that name, but it cannot be executed. Nothing was started.
+    #[error("{}: not executable: {reason}", .path.display())]
+    NotExecutable {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what to do.
+        reason: &'static str,
+    },
+    /// The system refused to execute the command, for instance because the interpreter in its
+    /// first line does not exist. Nothing is left running.
+    #[error("{}: cannot be executed: {source}", .path.display())]
+    Exec {
+        /// The file.
+        path: PathBuf,
+        /// What `execve` said.
+        source: io::Error,
+    },
+    /// The plan contradicts itself. Nothing was started.
+    #[error(
+        "the grace of {grace:?} is shorter than the kill margin of {kill_margin:?}: SIGTERM would \
+         come after SIGKILL; set the grace to the kill margin or more"
+    )]
+    Plan {
+        /// Time between SIGTERM and the end of the lease.
+        grace: Duration,
+        /// Time between SIGKILL and the end of the lease.
+        kill_margin: Duration,
+    },
+    /// The lease is too short to start under, or was by the time the command could have started.
+    /// Nothing is left running.
+    #[error(
+        "not started: with {remaining:?} of the lease left and a grace of {grace:?}, SIGTERM would \
+         come at once; lengthen the lease or shorten the grace"
+    )]
+    TooLate {
+        /// What was left of the lease when it was looked at last.
+        remaining: Duration,
+        /// The plan's grace.
+        grace: Duration,
+    },
+    /// The until file cannot be written. Nothing was started.
+    #[error("{}: cannot write the file that tells the command its deadline: {source}", .path.display())]
+    UntilFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused something that supervising needs. Nothing is left running.
+    #[error("the command was not started, {doing} failed: {source}")]
+    Setup {
+        /// What was being done.
+        doing: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The guard ended, or did nothing until the lease was nearly over, before the command ran.
+    /// Nothing is left running.
+    #[error("the guard process was lost before it started the command")]
+    GuardLost,
+    /// The guard has not read what was sent to it for a long time; it is stopped or starved. It
+    /// keeps the deadline it has, so the command ends early rather than late.
+    #[error("the guard process is not reading: it keeps the deadline it has")]
+    GuardBehind,
+    /// The guard has ended; [`Supervised::wait`](super::Supervised::wait) tells what became of
+    /// the command.
+    #[error("the guard process has ended")]
+    GuardGone,
+}
+
+impl SuperviseError {
+    /// The code `tenure run` exits with, by the convention of shells and `env`: 127 when there is
+    /// no such command, 126 when it cannot be executed, else 1.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotFound { .. } => 127,
+            Self::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+            Self::Exec { .. } | Self::NotExecutable { .. } => 126,
+            _ => 1,
+        }
+    }
+
+    pub(super) fn setup(doing: &str, source: impl Into<io::Error>) -> Self {
+        Self::Setup { doing: doing.to_owned(), source: source.into() }
+    }
+}

@@ -1,0 +1,111 @@
+//! What supervisor, guard and launcher tell each other. One packet holds one frame.
+
+use std::fmt;
+
+use rustix::process::WaitStatus;
+use serde::{Deserialize, Serialize};
+use tenure_core::Time;
+
+/// From the supervisor to its guard.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Order {
+    /// The lease ends at this instant. The first one comes with the command's standard input.
+    Deadline(Time),
+    /// End the command now, gracefully.
+    Stop,
+}
+
+/// From a guard to its supervisor; from a launcher to its guard only [`Report::Failed`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Report {
+    /// The command runs as this process.
+    Started(i32),
+    /// The command was not started.
+    Failed(Failure),
+    /// The command's first process has ended; others may be left.
+    Ended(Ended),
+    /// No process of the command is left.
+    AllGone(Why),
+}
+
+/// Why a command was not started.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Failure {
+    /// SIGTERM would have been due at once.
+    TooLate,
+    /// `execve` failed with this error number.
+    Exec(i32),
+    /// A step before that failed.
+    Setup {
+        /// What was being done.
+        doing: String,
+        /// The error number, 0 when there is none.
+        errno: i32,
+    },
+}
+
+impl Failure {
+    pub(super) fn setup(doing: &str, error: &std::io::Error) -> Self {
+        Self::Setup { doing: doing.to_owned(), errno: error.raw_os_error().unwrap_or(0) }
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Ended {
+    /// It exited with this code, 0 to 255.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl Ended {
+    /// `None` for a process that was only stopped or continued.
+    pub(super) fn from_status(status: WaitStatus) -> Option<Self> {
+        let code = status.exit_status().map(Self::Code);
+        code.or_else(|| status.terminating_signal().map(Self::Signal))
+    }
+
+    /// The code a shell would report: the process's own, or 128 plus the signal.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        let code = match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => signal.saturating_add(128),
+        };
+        u8::try_from(code).unwrap_or(u8::MAX)
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// What made a command end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Why {
+    /// Its first process ended of its own accord.
+    Itself,
+    /// It was asked to stop.
+    Stopped,
+    /// The lease came to its end.
+    Deadline,
+    /// The guard was gone, or overdue, and the supervisor killed what was left.
+    GuardLost,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Itself => "it ended by itself",
+            Self::Stopped => "it was stopped",
+            Self::Deadline => "the lease came to its end",
+            Self::GuardLost => "its guard was lost",
+        })
+    }
+}

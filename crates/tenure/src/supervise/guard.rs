@@ -1,0 +1,291 @@
+//! The guard: the process that ends the command in time.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, kill_process_group, set_child_subreaper, setsid, wait,
+};
+use tenure_core::Time;
+
+use super::alarm::Alarm;
+use super::descend;
+use super::frame::{Ended, Failure, Order, Report, Why};
+use super::launcher::{self, Launch};
+use super::link::{Heard, Link};
+use super::timeline::{Due, Timeline};
+use crate::clock;
+
+/// The pause between two rounds of killing grows from the first to the second of these. A child
+/// that ends cuts it short.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
+const PAUSE_MAX: Duration = Duration::from_millis(50);
+
+/// Orders read before the clock is looked at again.
+const ORDERS_AT_ONCE: usize = 64;
+
+/// The command line of a guard.
+struct Task {
+    grace: Duration,
+    kill_margin: Duration,
+    program: OsString,
+    name: OsString,
+    args: Vec<OsString>,
+}
+
+impl Task {
+    fn parse(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut nanos = || Some(Duration::from_nanos(args.next()?.to_str()?.parse().ok()?));
+        let (grace, kill_margin) = (nanos()?, nanos()?);
+        let (program, name) = (args.next()?, args.next()?);
+        Some(Self { grace, kill_margin, program, name, args: args.collect() })
+    }
+}
+
+pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let (Some(task), Ok(link)) = (Task::parse(args), Link::from_stdin()) else {
+        return refuse(super::GUARD);
+    };
+    // Without a first order there is nobody to tell and nothing to guard.
+    let Ok((Order::Deadline(until), stdin)) = link.receive_with() else {
+        return refuse(super::GUARD);
+    };
+    let guard = match Guard::start(&task, link, until, stdin) {
+        Ok(guard) => guard,
+        Err(code) => return code,
+    };
+    guard.watch()
+}
+
+/// Somebody started a hidden subcommand by hand.
+pub(super) fn refuse(role: &str) -> ExitCode {
+    let sentence = format!("{role} is a part of this command that it starts by itself\n");
+    io::stderr().write_all(sentence.as_bytes()).ok();
+    ExitCode::from(2)
+}
+
+struct Guard {
+    link: Link,
+    listening: bool,
+    launch: Option<Link>,
+    signals: Signals,
+    alarm: Alarm,
+    timeline: Timeline,
+    main: Pid,
+    ended: Option<Ended>,
+    pause: Duration,
+}
+
+impl Guard {
+    /// Starts the launcher. What fails is reported over `link`, and nothing is left running.
+    fn start(task: &Task, link: Link, until: Time, stdin: OwnedFd) -> Result<Self, ExitCode> {
+        match Self::launch(task, until, &stdin) {
+            Ok((launch, signals, alarm, timeline, main)) => Ok(Self {
+                link,
+                listening: true,
+                launch: Some(launch),
+                signals,
+                alarm,
+                timeline,
+                main,
+                ended: None,
+                pause: PAUSE_MIN,
+            }),
+            Err(failure) => {
+                link.send(&Report::Failed(failure)).ok();
+                link.send(&Report::AllGone(Why::Itself)).ok();
+                Err(ExitCode::FAILURE)
+            }
+        }
+    }
+
+    fn launch(
+        task: &Task,
+        until: Time,
+        stdin: &OwnedFd,
+    ) -> Result<(Link, Signals, Alarm, Timeline, Pid), Failure> {
+        let step = |doing: &'static str| move |error: io::Error| Failure::setup(doing, &error);
+        rustix::thread::set_name(c"tenure-guard").ok();
+        setsid().map_err(io::Error::from).map_err(step("beginning a session"))?;
+        set_child_subreaper(Some(getpid()))
+            .map_err(io::Error::from)
+            .map_err(step("becoming a subreaper"))?;
+        descend::children(&|_| false)
+            .map_err(step("reading /proc/self/task/*/children (CONFIG_PROC_CHILDREN)"))?;
+        let signals = Signals::catch().map_err(step("catching signals"))?;
+        let alarm = Alarm::new().map_err(step("creating a timer"))?;
+        let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
+        launcher::go(&ours, stdin.as_fd()).map_err(step("handing on standard input"))?;
+
+        let mut timeline = Timeline::new(task.grace, task.kill_margin, until);
+        if timeline.due(clock::now()) != Due::Nothing {
+            return Err(Failure::TooLate);
+        }
+        let launch = Launch {
+            guard: getpid(),
+            program: task.program.clone(),
+            name: task.name.clone(),
+            args: task.args.clone(),
+        };
+        let child = launch.command(theirs).spawn().map_err(step("starting the launcher"))?;
+        Ok((ours, signals, alarm, timeline, Pid::from_child(&child)))
+    }
+
+    /// Everything that came is taken in before the clock is read, and what is due by then is
+    /// done: so a guard that was stopped catches up at once.
+    fn watch(mut self) -> ExitCode {
+        loop {
+            self.sleep();
+            self.take_orders();
+            // Reaping comes before hearing: a launcher speaks before it ends.
+            let left = self.reap();
+            self.hear_launcher();
+            if self.ended.is_some() {
+                self.timeline.end(Why::Itself);
+            }
+            if !left {
+                break;
+            }
+            match self.timeline.due(clock::now()) {
+                Due::Nothing => {}
+                Due::Terminate => self.terminate(),
+                Due::Kill => self.kill(),
+            }
+        }
+        if let Some(ended) = self.ended {
+            self.report(&Report::Ended(ended));
+        }
+        self.report(&Report::AllGone(self.timeline.why().unwrap_or(Why::Itself)));
+        ExitCode::SUCCESS
+    }
+
+    /// Until something comes, a child ends, or something is due.
+    fn sleep(&mut self) {
+        let timeout = match self.timeline.next() {
+            // Without its timer the guard looks at the clock often instead.
+            Some(at) => self.alarm.set(at).err().map(|_| PAUSE_MIN),
+            None => {
+                let pause = self.pause;
+                self.pause = (pause * 2).min(PAUSE_MAX);
+                Some(pause)
+            }
+        };
+        let timeout = timeout.and_then(|pause| Timespec::try_from(pause).ok());
+        let mut fds = vec![PollFd::new(&self.signals.woken, PollFlags::IN)];
+        if self.timeline.next().is_some() {
+            fds.push(PollFd::new(&self.alarm, PollFlags::IN));
+        }
+        if self.listening {
+            fds.push(PollFd::new(&self.link, PollFlags::IN));
+        }
+        if let Some(launch) = &self.launch {
+            fds.push(PollFd::new(launch, PollFlags::IN));
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            // Out of kernel memory: nothing to wait with, but the clock still counts.
+            Err(_) => std::thread::sleep(PAUSE_MIN),
+        }
+        self.signals.clear();
+    }
+
+    fn take_orders(&mut self) {
+        if self.signals.stop.load(Ordering::Relaxed) {
+            self.timeline.end(Why::Stopped);
+        }
+        for _ in 0..ORDERS_AT_ONCE {
+            if !self.listening {
+                return;
+            }
+            match self.link.receive() {
+                Ok(Heard::Frame(Order::Deadline(until))) => self.timeline.set_until(until),
+                Ok(Heard::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(Heard::End) | Err(_) => {
+                    self.listening = false;
+                    self.timeline.end(Why::Stopped);
+                }
+            }
+        }
+    }
+
+    /// Whether any child is left.
+    fn reap(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.main => {
+                    self.ended = Ended::from_status(status);
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn hear_launcher(&mut self) {
+        let Some(launch) = &self.launch else { return };
+        let report = match launch.receive() {
+            Ok(Heard::Frame(report @ Report::Failed(_))) => report,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
+            Ok(_) | Err(_) => Report::Started(self.main.as_raw_pid()),
+        };
+        self.launch = None;
+        self.report(&report);
+    }
+
+    fn terminate(&self) {
+        if descend::terminate(&|_| false).is_err() && self.ended.is_none() {
+            kill_process_group(self.main, Signal::TERM).ok();
+        }
+    }
+
+    fn kill(&self) {
+        // When /proc cannot be read at least the group is known, as long as its leader is
+        // not reaped; the next round tries again.
+        if descend::kill(&|_| false).is_err() && self.ended.is_none() {
+            kill_process_group(self.main, Signal::KILL).ok();
+        }
+    }
+
+    /// The supervisor may be gone, or stopped; the guard never waits for it.
+    fn report(&self, report: &Report) {
+        self.link.send(report).ok();
+    }
+}
+
+/// SIGTERM to the guard means stop; SIGCHLD wakes it up. Other signals keep the disposition
+/// that the supervisor was started with, for the command's sake; a terminal sends none, since the
+/// guard has a session of its own.
+struct Signals {
+    woken: UnixStream,
+    stop: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        let (woken, wake) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (term, child) = (Signal::TERM.as_raw(), Signal::CHILD.as_raw());
+        signal_hook::flag::register(term, Arc::clone(&stop))?;
+        signal_hook::low_level::pipe::register(term, wake.try_clone()?)?;
+        signal_hook::low_level::pipe::register(child, wake)?;
+        Ok(Self { woken, stop })
+    }
+
+    fn clear(&mut self) {
+        let mut bytes = [0; 64];
+        while matches!(self.woken.read(&mut bytes), Ok(read) if read == bytes.len()) {}
+    }
+}

@@ -1,0 +1,58 @@
+//! The guards of this process, and the ending of what one of them left behind.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::descend;
+use super::frame::Ended;
+
+/// Held while a guard is being spawned and while strays are being killed: a guard that is not
+/// entered yet would be taken for a stray.
+static GUARDS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn guards() -> MutexGuard<'static, BTreeSet<i32>> {
+    GUARDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Spawns `command` as a guard. Guards that nobody waited for are reaped on this occasion.
+pub(super) fn spawn(command: &mut Command) -> io::Result<Pid> {
+    let mut guards = guards();
+    guards.retain(|pid| {
+        Pid::from_raw(*pid).is_some_and(|pid| !descend::reap_one(pid, &mut |_, _| {}))
+    });
+    let child = command.spawn()?;
+    let guard = Pid::from_child(&child);
+    guards.insert(guard.as_raw_pid());
+    Ok(guard)
+}
+
+/// Ends a guard that has nothing left to do; `true` when it is gone and reaped.
+pub(super) fn end(guard: Pid) -> bool {
+    let mut guards = guards();
+    if !guards.contains(&guard.as_raw_pid()) {
+        return true;
+    }
+    let gone = descend::reap_one(guard, &mut |_, _| {});
+    if gone {
+        guards.remove(&guard.as_raw_pid());
+    } else {
+        // Not reaped, so the number is still its own. That it is gone already is no error.
+        kill_process(guard, Signal::KILL).ok();
+    }
+    gone
+}
+
+/// Kills once everything below this process that is not another guard's: `guard` itself, and
+/// its descendants, who became children of this process. Returns whether anything is left, with
+/// the certainty of [`descend::reap`].
+pub(super) fn sweep(guard: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> io::Result<bool> {
+    let mut guards = guards();
+    guards.remove(&guard.as_raw_pid());
+    let others = |pid: Pid| guards.contains(&pid.as_raw_pid());
+    descend::kill(&others)?;
+    descend::reap(&others, ended)
+}

@@ -1,0 +1,81 @@
+//! The launcher: a process that becomes the command.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+use super::frame::{Failure, Report};
+use super::link::Link;
+use super::{LAUNCHER, MYSELF};
+
+/// What a guard hands to its launcher with the command's standard input.
+type Go = ();
+
+/// The command line of a launcher.
+pub(super) struct Launch {
+    pub(super) guard: Pid,
+    pub(super) program: OsString,
+    pub(super) name: OsString,
+    pub(super) args: Vec<OsString>,
+}
+
+impl Launch {
+    /// What starts the launcher, in its own process group, with `link` as standard input. The
+    /// other standard streams are the guard's, and so the supervisor's.
+    pub(super) fn command(&self, link: Link) -> Command {
+        let mut command = Command::new(MYSELF);
+        command.arg0(std::env::args_os().next().unwrap_or_default());
+        command.arg(LAUNCHER).arg(self.guard.to_string());
+        command.arg(&self.program).arg(&self.name).args(&self.args);
+        command.stdin(Stdio::from(std::os::fd::OwnedFd::from(link)));
+        command.process_group(0);
+        command
+    }
+
+    fn parse(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let guard: i32 = args.next()?.to_str()?.parse().ok()?;
+        let guard = Pid::from_raw(Some(guard).filter(|guard| *guard > 0)?)?;
+        Some(Self { guard, program: args.next()?, name: args.next()?, args: args.collect() })
+    }
+}
+
+/// Gives the launcher its word to go: the command's standard input.
+pub(super) fn go(link: &Link, stdin: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+    let go: Go = ();
+    link.send_with(&go, stdin)
+}
+
+pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let (Some(launch), Ok(link)) = (Launch::parse(args), Link::from_stdin()) else {
+        return super::guard::refuse(LAUNCHER);
+    };
+    let Err(failure) = become_command(&launch, &link);
+    // If the guard is gone there is nobody to tell.
+    link.send(&Report::Failed(failure)).ok();
+    ExitCode::FAILURE
+}
+
+/// Returns only when that fails. The link is closed by `execve`, which is how the guard learns
+/// that it worked.
+fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Failure::setup("asking for a signal at the guard's end", &error.into()))?;
+    // The guard may have ended before that was asked for.
+    if getppid() != Some(launch.guard) {
+        return Err(Failure::Setup { doing: "looking for the guard".to_owned(), errno: 0 });
+    }
+    let (_, stdin): (Go, _) = link
+        .receive_with()
+        .map_err(|error| Failure::setup("taking over standard input", &error))?;
+    let mut command = Command::new(&launch.program);
+    command.arg0(&launch.name).args(&launch.args).stdin(Stdio::from(stdin));
+    let error = command.exec();
+    match error.raw_os_error() {
+        Some(errno) => Err(Failure::Exec(errno)),
+        None => Err(Failure::setup("executing the command", &error)),
+    }
+}

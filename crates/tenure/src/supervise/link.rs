@@ -1,0 +1,122 @@
+//! The socket between two neighbours in the chain of processes.
+//!
+//! A child has its end as standard input: that needs no descriptor numbers, no inheritance and
+//! so no `unsafe`. The real standard input travels over it, attached to the first packet. Packets
+//! keep frames whole, and the end of one process is the end of the link for the other.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType, recv, recvmsg, send,
+    sendmsg, shutdown, socketpair,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// More than any frame has.
+const FRAME_MAX: usize = 512;
+
+/// One end of the socket. Dropping it ends the link.
+pub(super) struct Link(OwnedFd);
+
+/// What came over a link.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Heard<T> {
+    /// A frame.
+    Frame(T),
+    /// Nothing more will come, or what came was no frame: the other side is not to be trusted
+    /// any longer, which is the same.
+    End,
+}
+
+impl Link {
+    pub(super) fn pair() -> io::Result<(Self, Self)> {
+        let kind = SocketType::SEQPACKET;
+        let (a, b) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+        Ok((Self(a), Self(b)))
+    }
+
+    /// The end this process was started with.
+    pub(super) fn from_stdin() -> io::Result<Self> {
+        Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
+    }
+
+    /// Sends without ever waiting: `WouldBlock` when the other side has not read for long.
+    pub(super) fn send<T: Serialize>(&self, frame: &T) -> io::Result<()> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        send(&self.0, &encode(frame)?, flags)?;
+        Ok(())
+    }
+
+    /// Sends `frame` with a descriptor attached.
+    pub(super) fn send_with<T: Serialize>(&self, frame: &T, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let bytes = encode(frame)?;
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut attached = SendAncillaryBuffer::new(&mut space);
+        let fds = [fd];
+        if !attached.push(SendAncillaryMessage::ScmRights(&fds)) {
+            return Err(io::Error::other("no room for a descriptor"));
+        }
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        sendmsg(&self.0, &[IoSlice::new(&bytes)], &mut attached, flags)?;
+        Ok(())
+    }
+
+    /// The next frame, or `WouldBlock`.
+    pub(super) fn receive<T: DeserializeOwned>(&self) -> io::Result<Heard<T>> {
+        let mut bytes = [0; FRAME_MAX];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+        let (_, length) = recv(&self.0, &mut bytes, flags)?;
+        Ok(bytes.get(..length).map_or(Heard::End, decode))
+    }
+
+    /// Waits for the first frame and its descriptor.
+    pub(super) fn receive_with<T: DeserializeOwned>(&self) -> io::Result<(T, OwnedFd)> {
+        let mut bytes = [0; FRAME_MAX];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut attached = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::TRUNC;
+        let received = rustix::io::retry_on_intr(|| {
+            recvmsg(&self.0, &mut [IoSliceMut::new(&mut bytes)], &mut attached, flags)
+        })?;
+        let fd = attached.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        match (bytes.get(..received.bytes).map_or(Heard::End, decode), fd) {
+            (Heard::Frame(frame), Some(fd)) => Ok((frame, fd)),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "no first frame came")),
+        }
+    }
+
+    /// Sends nothing more; the other side hears the end after all that was sent.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        Ok(shutdown(&self.0, Shutdown::Write)?)
+    }
+}
+
+fn encode<T: Serialize>(frame: &T) -> io::Result<Vec<u8>> {
+    postcard::to_allocvec(frame).map_err(io::Error::other)
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Heard<T> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((frame, [])) => Heard::Frame(frame),
+        Ok(_) | Err(_) => Heard::End,
+    }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl From<Link> for OwnedFd {
+    fn from(link: Link) -> Self {
+        link.0
+    }
+}

@@ -1,0 +1,109 @@
+//! A command that outlives neither its supervisor nor its lease.
+//!
+//! # Processes
+//!
+//! ```text
+//! supervisor   the application, `tenure run`; campaigns, renews, hands each deadline on
+//!    │  socket: deadlines, stop ↓  what became of the command ↑
+//!  guard       the same binary again, in its own session; sleeps on the deadline
+//!    │  socket: only why the command could not be executed ↑
+//! launcher     the same binary again, in its own process group; becomes the command by exec
+//! ```
+//!
+//! The guard holds the deadline too, so the command ends in time even while the supervisor is
+//! stopped, wedged or gone. The supervisor watches the guard in turn: when the guard is gone, or
+//! has not done its work by half the kill margin, the supervisor kills what is left. Each of
+//! the two is a child subreaper, so whatever the command leaves behind becomes their child
+//! and cannot get out of sight by leaving its process group, its session or its parent.
+//!
+//! # What is promised
+//!
+//! All instants are `CLOCK_BOOTTIME`. `until` is the end of the lease as last handed on.
+//!
+//! 1. At `until − grace` all processes of the command get SIGTERM (and SIGCONT, so that a
+//!    stopped one sees it), at `until − kill_margin` at the latest SIGKILL. The guard starts
+//!    10 ms early, so that its waking up is not taken out of the margin.
+//! 2. [`Supervised::stop`], the end of the supervisor, a SIGTERM to the guard and anything
+//!    unintelligible from the supervisor: SIGTERM now, SIGKILL after `grace`, or at
+//!    `until − kill_margin` if that is sooner. So does the command's own end to what it leaves
+//!    behind.
+//! 3. Once SIGTERM was sent the command keeps being ended, even if `until` grows. A later
+//!    `until` then lengthens the time to SIGKILL up to `grace`, an earlier one shortens it.
+//! 4. "All gone" is reported only when no process of the command is left.
+//! 5. A guard that was itself stopped or suspended acts on everything overdue when it
+//!    continues, after it has read what was sent to it meanwhile.
+//!
+//! # What is not covered
+//!
+//! - The machine frozen or suspended with everything on it, or guard and supervisor stopped at
+//!   the same time: nobody is left to act. Fences are for this.
+//! - Guard and supervisor killed with -9 at the same time: the command's first process is killed
+//!   by the kernel (`PR_SET_PDEATHSIG`; not when it is set-user-ID or has file capabilities), its
+//!   descendants are not.
+//! - Processes that the guard may not signal, because they run as another user (`sudo`): they
+//!   are waited for, so "all gone" is never reported too early, but they may outlast the lease.
+//! - Processes in uninterruptible sleep: SIGKILL takes effect when they wake up.
+//! - Work that others do for the command: it asked `systemd`, `at`, `docker` or a database.
+//!
+//! Needs Linux 5.4 with `/proc` and `CONFIG_PROC_CHILDREN`, which every distribution sets.
+//!
+//! # Use
+//!
+//! The binary gives [`reenter`] the first word in `main`, before it starts threads:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     if let Some(code) = tenure::supervise::reenter() {
+//!         return code;
+//!     }
+//!     // The application.
+//!     ExitCode::SUCCESS
+//! }
+//! ```
+//!
+//! and [`Supervised::start`] does the rest.
+
+mod alarm;
+mod descend;
+mod error;
+mod frame;
+mod guard;
+mod guards;
+mod launcher;
+mod link;
+mod plan;
+mod supervised;
+mod timeline;
+mod until_file;
+mod watched;
+
+use std::process::ExitCode;
+
+pub use error::SuperviseError;
+pub use frame::{Ended, Why};
+pub use plan::{Plan, resolve};
+pub use supervised::{Outcome, Supervised};
+
+/// The hidden subcommand that makes this binary a guard.
+const GUARD: &str = "__guard";
+/// The hidden subcommand that makes this binary a launcher.
+const LAUNCHER: &str = "__launch";
+/// This very binary, even after its file was replaced or removed.
+const MYSELF: &str = "/proc/self/exe";
+
+/// Plays guard or launcher if this process was started as one, and then returns the code that
+/// `main` must end with.
+///
+/// Must come first in `main`, while the process has one thread: the kernel ties a parent-death
+/// signal to the thread that spawned, and a guard waits for all children of its process.
+#[must_use]
+pub fn reenter() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    match args.next()?.to_str()? {
+        GUARD => Some(guard::main(args)),
+        LAUNCHER => Some(launcher::main(args)),
+        _ => None,
+    }
+}

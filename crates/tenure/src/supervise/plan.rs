@@ -1,0 +1,178 @@
+//! What to run, and how to end it.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use tenure_core::{ElectionName, Fence, NodeName};
+
+use super::error::SuperviseError;
+use super::link::Link;
+use super::{GUARD, MYSELF};
+
+/// A command, what it is told, and the times that bound its end.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The file to execute, from [`resolve`].
+    pub program: PathBuf,
+    /// What the command is told its own name is: usually as the user wrote it.
+    pub name: OsString,
+    /// Its arguments, without the name.
+    pub args: Vec<OsString>,
+    /// `TENURE_ELECTION`.
+    pub election: ElectionName,
+    /// `TENURE_ID`.
+    pub id: NodeName,
+    /// `TENURE_FENCE`; unset for the command when there is none.
+    pub fence: Option<Fence>,
+    /// `TENURE_UNTIL_FILE`: holds the current end of the lease in nanoseconds of
+    /// `CLOCK_BOOTTIME` and a newline. Replaced as a whole, so it can be read at any time; removed
+    /// at the end, but left behind with an instant in the past when the supervisor is killed.
+    pub until_file: PathBuf,
+    /// How long before the end of the lease the command gets SIGTERM, and how long it has from
+    /// then on when it is stopped. Not below `kill_margin`; equal means that it is killed
+    /// without a warning. Too long, and short leases leave no time to work.
+    pub grace: Duration,
+    /// How long before the end of the lease SIGKILL has been sent at the latest. Must cover how
+    /// long the machine may take to let the guard run and to tear the processes down.
+    pub kill_margin: Duration,
+}
+
+impl Plan {
+    pub(super) fn check(&self) -> Result<(), SuperviseError> {
+        let (grace, kill_margin) = (self.grace, self.kill_margin);
+        if grace < kill_margin {
+            return Err(SuperviseError::Plan { grace, kill_margin });
+        }
+        Ok(())
+    }
+
+    /// What starts the guard, with `link` as its standard input. The command inherits the
+    /// environment and the standard streams from it.
+    pub(super) fn guard(&self, link: Link, until_file: &Path) -> Command {
+        let mut guard = Command::new(MYSELF);
+        guard.arg0(env::args_os().next().unwrap_or_default()).arg(GUARD);
+        guard.arg(self.grace.as_nanos().to_string()).arg(self.kill_margin.as_nanos().to_string());
+        guard.arg(&self.program).arg(&self.name).args(&self.args);
+        guard.env("TENURE_ELECTION", self.election.as_str());
+        guard.env("TENURE_ID", self.id.as_str());
+        match self.fence {
+            Some(fence) => guard.env("TENURE_FENCE", fence.number().to_string()),
+            None => guard.env_remove("TENURE_FENCE"),
+        };
+        guard.env("TENURE_UNTIL_FILE", until_file);
+        guard.stdin(Stdio::from(OwnedFd::from(link)));
+        guard
+    }
+}
+
+/// Finds the file to execute for `command`, as `execvp` would: with a slash in it it is a path,
+/// otherwise the folders of `PATH` are searched. So a command that cannot run is found out
+/// before a campaign, not by the first leader.
+pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
+    let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    resolve_in(command.as_ref(), &path)
+}
+
+fn resolve_in(command: &OsStr, path: &OsStr) -> Result<PathBuf, SuperviseError> {
+    let not_found =
+        |searched: String| SuperviseError::NotFound { command: command.to_owned(), searched };
+    if command.as_encoded_bytes().contains(&b'/') {
+        let file = PathBuf::from(command);
+        return match unusable(&file) {
+            None => Ok(file),
+            Some(Unusable::Missing) => Err(not_found("at this very path".to_owned())),
+            Some(Unusable::Refused(reason)) => {
+                Err(SuperviseError::NotExecutable { path: file, reason })
+            }
+        };
+    }
+    let mut refused = None;
+    // An empty name is in every folder: the folder itself.
+    for folder in env::split_paths(path).filter(|_| !command.is_empty()) {
+        // An empty entry is the current folder.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+        let file = folder.join(command);
+        match unusable(&file) {
+            None => return Ok(file),
+            Some(Unusable::Missing) => {}
+            Some(Unusable::Refused(reason)) => {
+                refused.get_or_insert(SuperviseError::NotExecutable { path: file, reason });
+            }
+        }
+    }
+    Err(refused.unwrap_or_else(|| not_found(format!("in PATH={}", path.display()))))
+}
+
+enum Unusable {
+    Missing,
+    Refused(&'static str),
+}
+
+fn unusable(file: &Path) -> Option<Unusable> {
+    let Ok(about) = file.metadata() else { return Some(Unusable::Missing) };
+    if !about.is_file() {
+        return Some(Unusable::Refused("it is not a regular file"));
+    }
+    match accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS) {
+        Ok(()) => None,
+        Err(_) => Some(Unusable::Refused("this user may not execute it; see chmod +x")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn file(path: &Path, mode: u32) {
+        fs::write(path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn searches_the_folders_in_order_and_passes_over_what_cannot_run() {
+        let root = tempfile::tempdir().unwrap();
+        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        fs::create_dir_all(a.join("tool")).unwrap();
+        fs::create_dir_all(&b).unwrap();
+        file(&b.join("tool"), 0o755);
+        file(&a.join("data"), 0o644);
+        let path = env::join_paths([&a, &b]).unwrap();
+        let find = |name: &str| resolve_in(name.as_ref(), &path);
+        assert_eq!(find("tool").unwrap(), b.join("tool"));
+        assert_eq!(find(b.join("tool").to_str().unwrap()).unwrap(), b.join("tool"));
+
+        let error = find("data").unwrap_err();
+        assert_eq!(error.exit_code(), 126);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "{}/data: not executable: this user may not execute it; see chmod +x",
+                a.display()
+            )
+        );
+        let error = find(a.to_str().unwrap()).unwrap_err();
+        assert_eq!(error.exit_code(), 126);
+        assert!(error.to_string().ends_with("not executable: it is not a regular file"));
+    }
+
+    #[test]
+    fn says_where_it_looked() {
+        let error = resolve_in("no-such".as_ref(), "/bin:/usr/bin".as_ref()).unwrap_err();
+        assert_eq!(error.exit_code(), 127);
+        assert_eq!(error.to_string(), "no-such: command not found; looked in PATH=/bin:/usr/bin");
+        let error = resolve_in("./no-such".as_ref(), "/bin".as_ref()).unwrap_err();
+        assert_eq!(error.exit_code(), 127);
+        assert_eq!(error.to_string(), "./no-such: command not found; looked at this very path");
+        let error = resolve_in("".as_ref(), "/bin".as_ref()).unwrap_err();
+        assert_eq!(error.exit_code(), 127);
+    }
+}

@@ -1,0 +1,183 @@
+//! When a command is to be warned and when to be killed: arithmetic, nothing else.
+
+use std::time::Duration;
+
+use tenure_core::Time;
+
+use super::frame::Why;
+
+/// How much earlier than the kill margin the killing begins, so that waking up and walking
+/// through the processes is not taken out of the margin.
+const HEADSTART: Duration = Duration::from_millis(10);
+
+/// What is to be done now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Due {
+    /// Wait.
+    Nothing,
+    /// Send SIGTERM, once.
+    Terminate,
+    /// Send SIGKILL, again and again until nothing is left.
+    Kill,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Running,
+    Terminating { since: Time },
+    Killing,
+}
+
+/// The way of one command from running to killed. Stages never go back.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    grace: Duration,
+    kill_margin: Duration,
+    until: Time,
+    why: Option<Why>,
+    stage: Stage,
+}
+
+impl Timeline {
+    pub(super) fn new(grace: Duration, kill_margin: Duration, until: Time) -> Self {
+        Self { grace, kill_margin, until, why: None, stage: Stage::Running }
+    }
+
+    /// The lease now ends at `until`, later or earlier than before.
+    pub(super) fn set_until(&mut self, until: Time) {
+        self.until = until;
+    }
+
+    /// The command is to end now. The first reason stays.
+    pub(super) fn end(&mut self, why: Why) {
+        self.why.get_or_insert(why);
+    }
+
+    /// Why the command is being ended, if it is.
+    pub(super) fn why(&self) -> Option<Why> {
+        self.why
+    }
+
+    /// What is due at `now`; whoever asks must do it.
+    pub(super) fn due(&mut self, now: Time) -> Due {
+        if self.stage == Stage::Killing || now >= self.kill_at() {
+            self.end(Why::Deadline);
+            self.stage = Stage::Killing;
+            return Due::Kill;
+        }
+        if now >= self.until.before(self.grace) {
+            self.end(Why::Deadline);
+        }
+        if self.stage == Stage::Running && self.why.is_some() {
+            self.stage = Stage::Terminating { since: now };
+            return Due::Terminate;
+        }
+        Due::Nothing
+    }
+
+    /// When something will be due next, as far as is known; `None` while killing.
+    pub(super) fn next(&self) -> Option<Time> {
+        match self.stage {
+            Stage::Running => Some(self.kill_at().min(self.until.before(self.grace))),
+            Stage::Terminating { .. } => Some(self.kill_at()),
+            Stage::Killing => None,
+        }
+    }
+
+    fn kill_at(&self) -> Time {
+        let latest = self.until.before(self.kill_margin).before(HEADSTART);
+        match self.stage {
+            Stage::Terminating { since } => latest.min(since.after(self.grace)),
+            Stage::Running | Stage::Killing => latest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    /// grace 3 s, kill margin 1 s, until 10 s: SIGTERM at 7 s, SIGKILL at 8.99 s.
+    fn timeline() -> Timeline {
+        Timeline::new(Duration::from_secs(3), Duration::from_secs(1), at(10_000))
+    }
+
+    #[test]
+    fn warns_at_the_grace_and_kills_before_the_margin() {
+        let mut line = timeline();
+        assert_eq!(line.next(), Some(at(7_000)));
+        assert_eq!(line.due(at(6_999)), Due::Nothing);
+        assert_eq!(line.why(), None);
+        assert_eq!(line.due(at(7_000)), Due::Terminate);
+        assert_eq!(line.due(at(7_001)), Due::Nothing);
+        assert_eq!(line.next(), Some(at(8_990)));
+        assert_eq!(line.due(at(8_989)), Due::Nothing);
+        assert_eq!(line.due(at(8_990)), Due::Kill);
+        assert_eq!(line.due(at(8_991)), Due::Kill);
+        assert_eq!((line.next(), line.why()), (None, Some(Why::Deadline)));
+    }
+
+    #[test]
+    fn a_stop_gives_the_grace_but_not_more_than_the_lease_has() {
+        let mut line = timeline();
+        line.end(Why::Stopped);
+        assert_eq!(line.due(at(2_000)), Due::Terminate);
+        assert_eq!(line.next(), Some(at(5_000)));
+        assert_eq!(line.due(at(5_000)), Due::Kill);
+
+        let mut line = timeline();
+        line.end(Why::Stopped);
+        assert_eq!(line.due(at(6_500)), Due::Terminate);
+        assert_eq!(line.next(), Some(at(8_990)));
+        assert_eq!(line.why(), Some(Why::Stopped));
+    }
+
+    #[test]
+    fn a_renewal_moves_everything_until_the_warning() {
+        let mut line = timeline();
+        line.set_until(at(20_000));
+        assert_eq!(line.due(at(16_999)), Due::Nothing);
+        line.set_until(at(12_000));
+        assert_eq!(line.due(at(16_999)), Due::Kill);
+    }
+
+    #[test]
+    fn a_renewal_after_the_warning_gives_at_most_the_grace() {
+        let mut line = timeline();
+        assert_eq!(line.due(at(7_500)), Due::Terminate);
+        line.set_until(at(20_000));
+        assert_eq!(line.next(), Some(at(10_500)));
+        assert_eq!(line.due(at(10_499)), Due::Nothing);
+        assert_eq!(line.due(at(10_500)), Due::Kill);
+        line.set_until(at(90_000));
+        assert_eq!(line.due(at(10_501)), Due::Kill);
+    }
+
+    #[test]
+    fn long_after_a_pause_the_killing_is_not_put_off_by_a_warning() {
+        assert_eq!(timeline().due(at(9_500)), Due::Kill);
+        assert_eq!(timeline().due(Time::MAX), Due::Kill);
+    }
+
+    #[test]
+    fn the_first_reason_stays() {
+        let mut line = timeline();
+        line.end(Why::Itself);
+        line.end(Why::Stopped);
+        assert_eq!(line.due(at(1)), Due::Terminate);
+        assert_eq!(line.due(at(9_999)), Due::Kill);
+        assert_eq!(line.why(), Some(Why::Itself));
+    }
+
+    #[test]
+    fn a_grace_as_long_as_the_margin_means_no_warning() {
+        let second = Duration::from_secs(1);
+        let mut line = Timeline::new(second, second, at(10_000));
+        assert_eq!(line.next(), Some(at(8_990)));
+        assert_eq!(line.due(at(8_990)), Due::Kill);
+    }
+}

@@ -1,0 +1,180 @@
+//! A command's life in peace: it ends, or is asked to.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use tenure::clock;
+
+use crate::scene::{Lease, SECOND, Scene, millis};
+
+crate::tests!(
+    its_own_code_passes_through,
+    its_own_signal_passes_through,
+    a_stop_is_a_sigterm_first,
+    a_stop_kills_after_the_grace,
+    a_sigterm_to_the_guard_is_a_stop,
+    a_stopped_process_is_woken_up_to_end,
+    what_it_leaves_behind_is_ended_too,
+    what_it_leaves_behind_has_the_grace_to_end,
+    it_is_told_what_it_leads,
+    without_a_fence_there_is_no_variable,
+    it_has_the_standard_streams_and_nothing_else,
+    its_arguments_arrive_byte_for_byte,
+    nothing_is_left_in_the_folder,
+);
+
+fn its_own_code_passes_through() {
+    Scene::shell(&Lease::long(), "exit 93").expect_outcome("93 exit code 93, it ended by itself");
+    Scene::shell(&Lease::long(), "exit 0").expect_outcome("0 exit code 0, it ended by itself");
+}
+
+fn its_own_signal_passes_through() {
+    let mut scene = Scene::shell(&Lease::long(), "kill -USR1 $$");
+    scene.expect_outcome("138 signal 10, it ended by itself");
+}
+
+fn a_stop_is_a_sigterm_first() {
+    let mut scene = Scene::worker(&Lease::long(), "polite", &["plain/group", "polite/daemon"]);
+    scene.say("stop");
+    scene.expect_outcome("7 exit code 7, it was stopped");
+    let told = scene.stamps().iter().filter(|stamp| stamp.what == 'T').count();
+    assert_eq!(told, 2, "both polite ones were told once, the plain one just died");
+}
+
+fn a_stop_kills_after_the_grace() {
+    let lease = Lease { grace: SECOND, kill_margin: millis(500), ..Lease::long() };
+    let mut scene = Scene::worker(&lease, "stubborn", &["stubborn/session"]);
+    let asked = clock::now();
+    scene.say("stop");
+    scene.expect_outcome("137 signal 9, it was stopped");
+    assert!(scene.last_stamp() >= asked.after(millis(900)), "it had most of its grace");
+}
+
+fn a_sigterm_to_the_guard_is_a_stop() {
+    let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
+    scene.signal(scene.guard, Signal::TERM);
+    scene.expect_outcome("7 exit code 7, it was stopped");
+}
+
+fn a_stopped_process_is_woken_up_to_end() {
+    let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/session"]);
+    for pid in scene.stamps().iter().filter(|stamp| stamp.what == 'B').map(|stamp| stamp.pid) {
+        scene.freeze(pid);
+    }
+    scene.say("stop");
+    scene.expect_outcome("7 exit code 7, it was stopped");
+    assert_eq!(scene.stamps().iter().filter(|stamp| stamp.what == 'T').count(), 2);
+}
+
+fn what_it_leaves_behind_is_ended_too() {
+    let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon", "plain/session"]);
+    scene.signal(scene.command, Signal::KILL);
+    scene.expect_outcome("137 signal 9, it ended by itself");
+    let told = scene.stamps().into_iter().filter(|stamp| stamp.what == 'T').count();
+    assert_eq!(told, 1, "the polite daemon was told");
+}
+
+fn what_it_leaves_behind_has_the_grace_to_end() {
+    let lease = Lease { grace: SECOND, kill_margin: millis(500), ..Lease::long() };
+    let mut scene = Scene::worker(&lease, "polite", &["stubborn/daemon"]);
+    let ended = clock::now();
+    scene.signal(scene.command, Signal::TERM);
+    scene.expect_outcome("7 exit code 7, it ended by itself");
+    assert!(scene.last_stamp() >= ended.after(millis(900)), "it had most of its grace");
+}
+
+fn it_is_told_what_it_leads() {
+    let script = r#"echo "$TENURE_ELECTION $TENURE_ID $TENURE_FENCE"; cat "$TENURE_UNTIL_FILE"
+        read line; cat "$TENURE_UNTIL_FILE""#;
+    let command = ["sh", "-c", script].map(OsString::from);
+    let mut scene = Scene::begin(&Lease::long(), &command, |actor| {
+        actor.stdin(Stdio::piped()).stdout(Stdio::piped());
+    });
+    scene.expect_started();
+    let later = scene.until.after(SECOND);
+    scene.say(&format!("extend {}", later.as_nanos()));
+    assert_eq!(scene.hear(), "ok");
+    let current = format!("{}\n", later.as_nanos());
+    let file = scene.path("until");
+    scene.eventually("the file is current", || {
+        (fs::read_to_string(&file).unwrap() == current).then_some(())
+    });
+    scene.marked().stdin.take().unwrap().write_all(b"go on\n").unwrap();
+    scene.expect_outcome("0 exit code 0, it ended by itself");
+    let mut said = String::new();
+    scene.marked().stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], "db/primary node-1 42");
+    // The first may have been read before or after the extension.
+    let (first, second) = (scene.until.as_nanos().to_string(), later.as_nanos().to_string());
+    assert!(lines[1] == first || lines[1] == second, "{said}");
+    assert_eq!(lines[2..], [second]);
+}
+
+fn without_a_fence_there_is_no_variable() {
+    let lease = Lease { fence: 0, ..Lease::long() };
+    let script = r#"test "${TENURE_FENCE-unset}" = unset"#;
+    let command = ["sh", "-c", script].map(OsString::from);
+    let mut scene = Scene::begin(&lease, &command, |actor| {
+        actor.env("TENURE_FENCE", "7");
+    });
+    scene.expect_started();
+    scene.expect_outcome("0 exit code 0, it ended by itself");
+}
+
+fn it_has_the_standard_streams_and_nothing_else() {
+    let script = "cat; echo to-stderr >&2; for fd in /proc/$$/fd/*; do readlink $fd; done; true";
+    let command = ["sh", "-c", script].map(OsString::from);
+    let mut scene = Scene::begin(&Lease::long(), &command, |actor| {
+        actor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    });
+    scene.expect_started();
+    let mut stdin = scene.marked().stdin.take().unwrap();
+    stdin.write_all(b"through standard input\n").unwrap();
+    drop(stdin);
+    scene.expect_outcome("0 exit code 0, it ended by itself");
+    let (mut out, mut err) = (String::new(), String::new());
+    scene.marked().stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    scene.marked().stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(err, "to-stderr\n");
+    let mut lines = out.lines();
+    assert_eq!(lines.next(), Some("through standard input"));
+    // Whatever cargo and its caller left open is theirs; a socket or a pipe more would be ours.
+    let theirs: Vec<String> = fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.display().to_string()))
+        .collect();
+    let fds: Vec<&str> = lines.collect();
+    assert!(fds[..3].iter().all(|target| target.starts_with("pipe:")), "{fds:?}");
+    let leaked = fds[3..].iter().find(|target| !theirs.contains(&(**target).to_owned()));
+    assert_eq!(leaked, None, "{fds:?}");
+}
+
+fn its_arguments_arrive_byte_for_byte() {
+    let odd = OsString::from_vec(b"--grace=\xff 'two words'\n-- ".to_vec());
+    let mut command = ["sh", "-c", r#"printf '%s|' "$0" "$@""#].map(OsString::from).to_vec();
+    command.extend(["name".into(), odd.clone(), OsString::new(), "--".into()]);
+    let mut scene = Scene::begin(&Lease::long(), &command, |actor| {
+        actor.stdout(Stdio::piped());
+    });
+    scene.expect_started();
+    scene.expect_outcome("0 exit code 0, it ended by itself");
+    let mut said = Vec::new();
+    scene.marked().stdout.take().unwrap().read_to_end(&mut said).unwrap();
+    let expected = [&b"name|"[..], odd.as_encoded_bytes(), b"||--|"].concat();
+    assert_eq!(said, expected);
+}
+
+fn nothing_is_left_in_the_folder() {
+    let mut scene = Scene::shell(&Lease::long(), r#"test -s "$TENURE_UNTIL_FILE""#);
+    scene.expect_outcome("0 exit code 0, it ended by itself");
+    assert!(scene.marked().wait().unwrap().success());
+    let left = fs::read_dir(scene.path(".")).unwrap().flatten();
+    let left: Vec<OsString> = left.map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["control"]);
+}

@@ -1,0 +1,124 @@
+//! Supervisor or guard stopped or killed.
+
+use std::fs;
+use std::thread::sleep;
+
+use rustix::process::Signal;
+use tenure::clock;
+
+use crate::deadline::{EVERYWHERE, expect_end_in_time};
+use crate::scene::{Lease, SECOND, Scene, millis};
+
+crate::tests!(
+    a_stopped_supervisor_does_not_save_it,
+    a_killed_supervisor_does_not_save_it,
+    a_killed_supervisor_is_a_stop,
+    a_killed_supervisor_leaves_a_polite_command_its_grace,
+    a_killed_guard_takes_all_with_it,
+    a_stopped_guard_is_done_without,
+    a_guard_that_was_stopped_catches_up_at_once,
+    a_guard_that_does_not_read_blocks_nobody,
+    a_stop_reaches_a_guard_that_did_not_read,
+);
+
+fn a_stopped_supervisor_does_not_save_it() {
+    let lease = Lease::short();
+    let mut scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    scene.freeze(scene.supervisor());
+    scene.expect_gone_but(&[scene.supervisor(), scene.guard]);
+    assert!(clock::now() < scene.until, "gone before the end of the lease");
+    expect_end_in_time(&scene, &lease, scene.until);
+    scene.signal(scene.supervisor(), Signal::CONT);
+    scene.expect_outcome("137 signal 9, the lease came to its end");
+}
+
+fn a_killed_supervisor_does_not_save_it() {
+    let lease = Lease { grace: millis(2400), ..Lease::short() };
+    let scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    scene.signal(scene.supervisor(), Signal::KILL);
+    scene.expect_gone_but(&[]);
+    assert!(clock::now() < scene.until, "gone before the end of the lease");
+    assert!(scene.last_stamp() < scene.until.before(lease.kill_margin));
+}
+
+fn a_killed_supervisor_is_a_stop() {
+    let lease = Lease { grace: SECOND, kill_margin: millis(500), ..Lease::long() };
+    let scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    let killed = clock::now();
+    scene.signal(scene.supervisor(), Signal::KILL);
+    scene.expect_gone_but(&[]);
+    let stamps = scene.stamps();
+    assert_eq!(stamps.iter().filter(|stamp| stamp.what == 'T').count(), 1 + EVERYWHERE.len());
+    assert!(scene.last_stamp() >= killed.after(millis(900)), "they had most of their grace");
+}
+
+fn a_killed_supervisor_leaves_a_polite_command_its_grace() {
+    let scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
+    scene.signal(scene.supervisor(), Signal::KILL);
+    scene.expect_gone_but(&[]);
+    assert_eq!(scene.stamps().iter().filter(|stamp| stamp.what == 'T').count(), 2);
+}
+
+fn a_killed_guard_takes_all_with_it() {
+    let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
+    scene.signal(scene.guard, Signal::KILL);
+    scene.expect_outcome("137 signal 9, its guard was lost");
+    assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "no time for a warning");
+}
+
+fn a_stopped_guard_is_done_without() {
+    let lease = Lease::short();
+    let mut scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    scene.freeze(scene.guard);
+    scene.expect_outcome("137 signal 9, its guard was lost");
+    assert!(clock::now() < scene.until, "gone before the end of the lease");
+}
+
+/// Not even a supervisor is there to help.
+fn a_guard_that_was_stopped_catches_up_at_once() {
+    let lease = Lease::short();
+    let mut scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    scene.freeze(scene.supervisor());
+    scene.freeze(scene.guard);
+    while clock::now() < scene.until.before(lease.kill_margin / 2) {
+        sleep(millis(10));
+    }
+    scene.signal(scene.guard, Signal::CONT);
+    scene.expect_gone_but(&[scene.supervisor(), scene.guard]);
+    assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "it was too late to warn");
+    scene.signal(scene.supervisor(), Signal::CONT);
+    scene.expect_outcome("137 signal 9, the lease came to its end");
+}
+
+fn a_guard_that_does_not_read_blocks_nobody() {
+    let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
+    scene.freeze(scene.guard);
+    scene.say(&format!("flood {}", scene.until.as_nanos()));
+    assert_eq!(scene.hear(), "the guard process is not reading: it keeps the deadline it has");
+    scene.signal(scene.guard, Signal::CONT);
+    let later = scene.until.after(SECOND).as_nanos();
+    let give_up = clock::now().after(60 * SECOND);
+    loop {
+        scene.say(&format!("extend {later}"));
+        if scene.hear() == "ok" {
+            break;
+        }
+        assert!(clock::now() < give_up, "the guard never read again");
+    }
+    let file = fs::read_to_string(scene.path("until")).unwrap();
+    assert!(file.ends_with('\n'));
+    scene.say("stop");
+    scene.expect_outcome("7 exit code 7, it was stopped");
+}
+
+fn a_stop_reaches_a_guard_that_did_not_read() {
+    let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
+    scene.freeze(scene.guard);
+    scene.say(&format!("flood {}", scene.until.as_nanos()));
+    assert!(scene.hear().starts_with("the guard process is not reading"));
+    scene.say("stop");
+    scene.say(&format!("extend {}", scene.until.as_nanos()));
+    assert_eq!(scene.hear(), "the guard process has ended");
+    scene.signal(scene.guard, Signal::CONT);
+    scene.expect_outcome("7 exit code 7, it was stopped");
+}

@@ -1,0 +1,275 @@
+//! A supervisor in a folder of its own, and eyes on all processes that come from it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tenure::clock;
+use tenure_core::Time;
+
+use crate::{actor, worker};
+
+/// Longer than anything here takes on a machine that is still of use.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MARK: &str = "TENURE_TEST_SCENE";
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+pub(crate) fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// How a command is to be supervised.
+pub(crate) struct Lease {
+    pub(crate) length: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) kill_margin: Duration,
+    pub(crate) fence: u64,
+}
+
+impl Lease {
+    /// One that does not end during the test.
+    pub(crate) fn long() -> Self {
+        Self { length: 600 * SECOND, grace: 300 * SECOND, kill_margin: SECOND, fence: 42 }
+    }
+
+    /// One that ends soon: SIGTERM after 1 s, SIGKILL after 1.5 s, the end after 2.5 s.
+    pub(crate) fn short() -> Self {
+        Self { length: millis(2500), grace: millis(1500), kill_margin: SECOND, fence: 42 }
+    }
+}
+
+/// A line that a worker wrote.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) pid: i32,
+    pub(crate) at: Time,
+    pub(crate) what: char,
+}
+
+pub(crate) struct Scene {
+    folder: TempDir,
+    marked: Option<Child>,
+    control: Option<BufReader<UnixStream>>,
+    /// The end of the lease as it was at the start.
+    pub(crate) until: Time,
+    /// The command's first process and the guard, from when they are started.
+    pub(crate) command: i32,
+    pub(crate) guard: i32,
+}
+
+impl Scene {
+    pub(crate) fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            marked: None,
+            control: None,
+            until: Time::ZERO,
+            command: 0,
+            guard: 0,
+        }
+    }
+
+    /// Starts a supervisor for `command` and does not wait for it.
+    pub(crate) fn begin(
+        lease: &Lease,
+        command: &[OsString],
+        adjust: impl FnOnce(&mut Command),
+    ) -> Self {
+        let mut scene = Self::empty();
+        scene.supervise(lease, command, adjust);
+        scene
+    }
+
+    /// Starts a supervisor in this scene's folder.
+    pub(crate) fn supervise(
+        &mut self,
+        lease: &Lease,
+        command: &[OsString],
+        adjust: impl FnOnce(&mut Command),
+    ) {
+        let listener = UnixListener::bind(self.path("control")).unwrap();
+        self.until = clock::now().after(lease.length);
+        let mut actor = Command::new("/proc/self/exe");
+        actor.arg(actor::ROLE).arg(self.folder.path()).arg(self.until.as_nanos().to_string());
+        actor.arg(lease.grace.as_nanos().to_string()).arg(lease.kill_margin.as_nanos().to_string());
+        actor.arg(lease.fence.to_string()).args(command);
+        actor.stdin(Stdio::null());
+        adjust(&mut actor);
+        self.spawn(&mut actor);
+        let (control, _) = listener.accept().unwrap();
+        control.set_read_timeout(Some(PATIENCE)).unwrap();
+        self.control = Some(BufReader::new(control));
+    }
+
+    /// Starts a supervisor for `command`, which must succeed.
+    pub(crate) fn start(lease: &Lease, command: &[OsString]) -> Self {
+        let mut scene = Self::begin(lease, command, |_| {});
+        scene.expect_started();
+        scene
+    }
+
+    /// Starts a supervisor for a shell script.
+    pub(crate) fn shell(lease: &Lease, script: &str) -> Self {
+        Self::start(lease, &["sh", "-c", script].map(OsString::from))
+    }
+
+    /// Starts a supervisor for a worker, see [`worker::main`].
+    pub(crate) fn worker(lease: &Lease, manner: &str, children: &[&str]) -> Self {
+        let mut scene = Self::begin(lease, &Self::working(manner, children), |_| {});
+        scene.expect_started();
+        scene.expect_alive(1 + children.len());
+        scene
+    }
+
+    /// The command line of a worker that writes to the folder of its scene.
+    pub(crate) fn working(manner: &str, children: &[&str]) -> Vec<OsString> {
+        let myself = std::env::current_exe().unwrap();
+        let script = r#"role=$1; shift; exec "$0" "$role" "${TENURE_UNTIL_FILE%/*}/log" "$@""#;
+        let mut line: Vec<OsString> = vec!["sh".into(), "-c".into(), script.into(), myself.into()];
+        line.extend([worker::ROLE, manner, "here"].map(OsString::from));
+        line.extend(children.iter().map(OsString::from));
+        line
+    }
+
+    /// Starts `command` with the mark of this scene on it and all that come from it.
+    pub(crate) fn spawn(&mut self, command: &mut Command) {
+        self.marked = Some(command.env(MARK, self.folder.path()).spawn().unwrap());
+    }
+
+    pub(crate) fn marked(&mut self) -> &mut Child {
+        self.marked.as_mut().unwrap()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn supervisor(&self) -> i32 {
+        i32::try_from(self.marked.as_ref().unwrap().id()).unwrap()
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        writeln!(self.control.as_mut().unwrap().get_mut(), "{line}").unwrap();
+    }
+
+    /// The next thing the supervisor says.
+    pub(crate) fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.control.as_mut().unwrap().read_line(&mut line).expect("the supervisor says something");
+        line.trim_end().to_owned()
+    }
+
+    pub(crate) fn expect_started(&mut self) {
+        let line = self.hear();
+        let mut words = line.strip_prefix("started ").expect(&line).split(' ');
+        let mut number = || words.next().unwrap().parse().unwrap();
+        (self.command, self.guard) = (number(), number());
+    }
+
+    /// That the command ended so, and that nothing of it is left now.
+    pub(crate) fn expect_outcome(&mut self, outcome: &str) {
+        assert_eq!(self.hear(), format!("outcome {outcome}"));
+        let supervisor = self.supervisor();
+        let left: Vec<i32> = self.alive().into_iter().filter(|pid| *pid != supervisor).collect();
+        assert!(left.is_empty(), "all gone is said, but {left:?} are left");
+    }
+
+    /// Waits until `count` processes have written stamps.
+    pub(crate) fn expect_alive(&self, count: usize) {
+        self.eventually("workers begin", || {
+            let begun = self.stamps().into_iter().filter(|stamp| stamp.what == 'B').count();
+            (begun >= count).then_some(())
+        });
+    }
+
+    /// Waits until no process of this scene is left but those `spared`.
+    pub(crate) fn expect_gone_but(&self, spared: &[i32]) {
+        self.eventually("everything ends", || {
+            self.alive().iter().all(|pid| spared.contains(pid)).then_some(())
+        });
+    }
+
+    pub(crate) fn eventually<T>(&self, what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
+        let give_up = clock::now().after(PATIENCE);
+        loop {
+            if let Some(seen) = seen() {
+                return seen;
+            }
+            assert!(clock::now() < give_up, "waited for: {what}; alive: {:?}", self.alive());
+            sleep(millis(2));
+        }
+    }
+
+    pub(crate) fn stamps(&self) -> Vec<Stamp> {
+        let text = fs::read_to_string(self.path("log")).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let parse = |line: &str| {
+            let mut words = line.split(' ');
+            let pid = words.next()?.parse().ok()?;
+            let at = Time::from_nanos(words.next()?.parse().ok()?);
+            Some(Stamp { pid, at, what: words.next()?.chars().next()? })
+        };
+        whole.lines().map(|line| parse(line).expect(line)).collect()
+    }
+
+    pub(crate) fn last_stamp(&self) -> Time {
+        self.stamps().iter().map(|stamp| stamp.at).max().expect("a worker has worked")
+    }
+
+    /// All living processes that come from this scene, however they got away.
+    pub(crate) fn alive(&self) -> Vec<i32> {
+        let mark = format!("{MARK}={}", self.folder.path().display());
+        let marked = |pid: &i32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
+        names.filter_map(|name| name.to_str()?.parse().ok()).filter(marked).collect()
+    }
+
+    pub(crate) fn signal(&self, pid: i32, signal: Signal) {
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Stops a process and waits until it stands still.
+    pub(crate) fn freeze(&self, pid: i32) {
+        self.signal(pid, Signal::STOP);
+        self.eventually("a process stops", || {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            stat.rsplit(')').next()?.trim_start().starts_with('T').then_some(())
+        });
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // Only processes with this scene's mark on them, and all of them.
+        let give_up = clock::now().after(PATIENCE);
+        loop {
+            let alive = self.alive();
+            if alive.is_empty() || clock::now() > give_up {
+                break;
+            }
+            for pid in alive {
+                kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).ok();
+            }
+            sleep(millis(1));
+        }
+        if let Some(marked) = &mut self.marked {
+            marked.wait().ok();
+        }
+    }
+}
+
+/// Whether a read gave nothing only because nothing came in time.
+pub(crate) fn timed_out(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}

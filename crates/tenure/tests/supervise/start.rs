@@ -1,0 +1,97 @@
+//! Commands that do not come to life.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::scene::{Lease, SECOND, Scene, millis};
+
+crate::tests!(
+    a_command_that_does_not_exist,
+    a_file_that_may_not_be_executed,
+    a_script_without_its_interpreter,
+    a_script_whose_interpreter_is_no_program,
+    a_lease_too_short_to_start_under,
+    a_grace_below_the_kill_margin,
+    an_until_file_that_cannot_be_written,
+    hidden_subcommands_by_hand,
+);
+
+/// That the supervisor gives up with this code and message, and leaves nothing running.
+fn expect_error(lease: &Lease, command: &[OsString], code: u8, message: &str) {
+    let mut scene = Scene::begin(lease, command, |_| {});
+    let said = scene.hear();
+    assert!(said.starts_with(&format!("error {code} ")) && said.contains(message), "{said}");
+    assert!(scene.marked().wait().unwrap().success());
+    assert_eq!(scene.alive(), [] as [i32; 0]);
+    let left = fs::read_dir(scene.path(".")).unwrap().flatten();
+    let left: Vec<OsString> = left.map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["control"]);
+}
+
+fn script(path: &Path, text: &str, mode: u32) -> OsString {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    path.into()
+}
+
+fn a_command_that_does_not_exist() {
+    let command = ["tenure-no-such-command".into()];
+    expect_error(&Lease::long(), &command, 127, "command not found; looked in PATH=");
+}
+
+fn a_file_that_may_not_be_executed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = script(&folder.path().join("data"), "#!/bin/sh\n", 0o644);
+    expect_error(&Lease::long(), &[file], 126, "/data: not executable: this user may not");
+}
+
+fn a_script_without_its_interpreter() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = script(&folder.path().join("script"), "#!/no/such/interpreter\n", 0o755);
+    expect_error(&Lease::long(), &[file], 127, "/script: cannot be executed: No such file");
+}
+
+fn a_script_whose_interpreter_is_no_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = script(&folder.path().join("script"), "#!/etc/passwd\n", 0o755);
+    expect_error(&Lease::long(), &[file], 126, "/script: cannot be executed: Permission denied");
+}
+
+fn a_lease_too_short_to_start_under() {
+    let lease = Lease { length: SECOND, ..Lease::short() };
+    expect_error(&lease, &["true".into()], 1, "of the lease left and a grace of 1.5s, SIGTERM");
+}
+
+fn a_grace_below_the_kill_margin() {
+    let lease = Lease { grace: millis(999), ..Lease::short() };
+    let message = "the grace of 999ms is shorter than the kill margin of 1s";
+    expect_error(&lease, &["true".into()], 1, message);
+}
+
+fn an_until_file_that_cannot_be_written() {
+    let mut scene = Scene::empty();
+    fs::create_dir_all(scene.path("until/full")).unwrap();
+    scene.supervise(&Lease::long(), &["true".into()], |_| {});
+    let said = scene.hear();
+    let message = "/until: cannot write the file that tells the command its deadline: Is a dir";
+    assert!(said.starts_with("error 1 ") && said.contains(message), "{said}");
+    assert!(scene.marked().wait().unwrap().success());
+    assert_eq!(scene.alive(), [] as [i32; 0]);
+}
+
+fn hidden_subcommands_by_hand() {
+    for role in ["__guard", "__launch"] {
+        for args in [&[][..], &["1", "2", "true", "true"]] {
+            let mut scene = Scene::empty();
+            let mut command = std::process::Command::new("/proc/self/exe");
+            command.arg(role).args(args).stdin(std::process::Stdio::null());
+            command.stderr(std::process::Stdio::piped());
+            scene.spawn(&mut command);
+            let code = scene.marked().wait().unwrap().code();
+            assert!(matches!(code, Some(1 | 2)), "{role} {args:?}: {code:?}");
+            assert_eq!(scene.alive(), [] as [i32; 0]);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! A guard that is spoken to by somebody else than its supervisor.
+
+use std::io::{IoSlice, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    sendmsg, socketpair,
+};
+use tenure::clock;
+
+use crate::scene::{SECOND, Scene, millis, timed_out};
+
+crate::tests!(
+    garbage_is_the_end_of_the_link,
+    a_guard_without_a_first_order_starts_nothing,
+    a_guard_whose_first_order_is_late_starts_nothing,
+);
+
+/// The tags of orders and reports, as they are on the wire.
+const DEADLINE: u8 = 0;
+const STARTED: u8 = 0;
+const FAILED: u8 = 1;
+const ENDED: u8 = 2;
+const ALL_GONE: u8 = 3;
+
+struct Stranger {
+    scene: Scene,
+    /// Packets keep their bounds in it, as in a datagram socket.
+    link: Option<UnixDatagram>,
+}
+
+impl Stranger {
+    /// A guard for a polite worker, with SIGKILL 10 s before the lease ends.
+    fn new() -> Self {
+        let kind = SocketType::SEQPACKET;
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
+        let mut scene = Scene::empty();
+        let link = UnixDatagram::from(ours);
+        link.set_read_timeout(Some(60 * SECOND)).unwrap();
+        let mut guard = Command::new("/proc/self/exe");
+        let (grace, kill_margin) = (20 * SECOND, 10 * SECOND);
+        guard.arg("__guard").args([grace, kill_margin].map(|span| span.as_nanos().to_string()));
+        let worker = Scene::working("polite", &["polite/session"]);
+        guard.arg("/bin/sh").args(worker).env("TENURE_UNTIL_FILE", scene.path("until"));
+        guard.stdin(Stdio::from(theirs)).stderr(Stdio::piped());
+        scene.spawn(&mut guard);
+        Self { scene, link: Some(link) }
+    }
+
+    fn send(&self, bytes: &[u8], attached: Option<&OwnedFd>) {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let fds: Vec<_> = attached.iter().map(|fd| fd.as_fd()).collect();
+        if !fds.is_empty() {
+            assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+        }
+        let link = self.link.as_ref().unwrap();
+        sendmsg(link, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL).unwrap();
+    }
+
+    /// The first order, for a lease that ends `millis` from now.
+    fn order(&self, length: std::time::Duration) -> Vec<u8> {
+        let until = clock::now().after(length);
+        [&[DEADLINE][..], &postcard::to_allocvec(&until).unwrap()].concat()
+    }
+
+    /// The tag of the next report, or `None` at the end.
+    fn report(&self) -> Option<u8> {
+        let mut bytes = [0; 512];
+        let length = self.link.as_ref().unwrap().recv(&mut bytes);
+        assert!(!length.as_ref().is_err_and(timed_out), "the guard says nothing");
+        bytes[..length.ok()?].first().copied()
+    }
+
+    fn expect_nothing_started(mut self, code: i32) {
+        while self.report().is_some_and(|tag| matches!(tag, FAILED | ALL_GONE)) {}
+        assert_eq!(self.scene.marked().wait().unwrap().code(), Some(code));
+        assert_eq!(self.scene.alive(), [] as [i32; 0]);
+        assert!(self.scene.stamps().is_empty());
+    }
+}
+
+fn null() -> OwnedFd {
+    std::fs::File::open("/dev/null").unwrap().into()
+}
+
+fn garbage_is_the_end_of_the_link() {
+    let order = Stranger::new().order(600 * SECOND);
+    let trailing = [&order[..], b"\0"].concat();
+    let long = [&order[..], &[0; 4000]].concat();
+    let garbage: [&[u8]; 6] = [b"", b"\xff\xff\xff\xff", &order[..3], &trailing, &long, b"\x02"];
+    for bytes in garbage {
+        let mut stranger = Stranger::new();
+        stranger.send(&stranger.order(600 * SECOND), Some(&null()));
+        assert_eq!(stranger.report(), Some(STARTED));
+        stranger.scene.expect_alive(2);
+        stranger.send(bytes, None);
+        assert_eq!(stranger.report(), Some(ENDED), "{bytes:?}");
+        assert_eq!(stranger.report(), Some(ALL_GONE));
+        assert_eq!(stranger.report(), None);
+        assert!(stranger.scene.marked().wait().unwrap().success());
+        assert_eq!(stranger.scene.alive(), [] as [i32; 0]);
+        let told = stranger.scene.stamps().into_iter().filter(|stamp| stamp.what == 'T').count();
+        assert_eq!(told, 2, "gracefully");
+    }
+}
+
+fn a_guard_without_a_first_order_starts_nothing() {
+    let mut stranger = Stranger::new();
+    stranger.link = None;
+    assert_eq!(stranger.scene.marked().wait().unwrap().code(), Some(2));
+    let mut said = String::new();
+    stranger.scene.marked().stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "__guard is a part of this command that it starts by itself\n");
+    assert!(stranger.scene.stamps().is_empty());
+
+    let bad: [&[u8]; 4] = [b"", b"garbage", &[1], &[9; 4000]];
+    for bytes in bad {
+        let stranger = Stranger::new();
+        stranger.send(bytes, Some(&null()));
+        stranger.expect_nothing_started(2);
+    }
+    // A lease, but no standard input.
+    let stranger = Stranger::new();
+    stranger.send(&stranger.order(600 * SECOND), None);
+    stranger.expect_nothing_started(2);
+}
+
+fn a_guard_whose_first_order_is_late_starts_nothing() {
+    for length in [millis(0), millis(5), 10 * SECOND, 20 * SECOND] {
+        let stranger = Stranger::new();
+        stranger.send(&stranger.order(length), Some(&null()));
+        assert_eq!(stranger.report(), Some(FAILED));
+        stranger.expect_nothing_started(1);
+    }
+}
