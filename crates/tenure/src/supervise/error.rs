@@ -58,7 +58,9 @@ pub enum SuperviseError {
         grace: Duration,
     },
     /// The until file cannot be written. Nothing was started.
-    #[error("{}: cannot write the file that tells the command its deadline: {source}", .path.display())]
+    #[error(
+        "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
+    )]
     UntilFile {
         /// The file.
         path: PathBuf,

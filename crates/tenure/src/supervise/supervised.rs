@@ -19,8 +19,9 @@ use super::until_file::UntilFile;
 use super::watched::Watched;
 use crate::clock;
 
-/// Between two looks at what is left.
-const PAUSE: Duration = Duration::from_millis(2);
+/// The pause between two looks at what is left grows from the first to the second of these.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
+const PAUSE_MAX: Duration = Duration::from_millis(50);
 
 /// What became of a command of which no process is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -219,8 +220,9 @@ impl Supervised {
         }
         let why = match self.all_gone {
             Some(why) => {
+                let mut pause = PAUSE_MIN;
                 while !guards::end(self.guard) {
-                    tokio::time::sleep(PAUSE).await;
+                    rest(&mut pause).await;
                 }
                 why
             }
@@ -238,6 +240,7 @@ impl Supervised {
     /// Kills the guard and all it left behind, until two looks in a row find nothing.
     async fn sweep(&mut self) {
         let mut empty = 0;
+        let mut pause = PAUSE_MIN;
         while empty < 2 {
             let (first, ended) = (self.pid, &mut self.ended);
             let mut note = |pid, how| {
@@ -253,7 +256,7 @@ impl Supervised {
                     empty = 0;
                 }
             }
-            tokio::time::sleep(PAUSE).await;
+            rest(&mut pause).await;
         }
     }
 
@@ -291,6 +294,11 @@ impl Supervised {
             _ => SuperviseError::GuardGone,
         })
     }
+}
+
+async fn rest(pause: &mut Duration) {
+    tokio::time::sleep(*pause).await;
+    *pause = (*pause * 2).min(PAUSE_MAX);
 }
 
 impl fmt::Debug for Supervised {

@@ -65,8 +65,10 @@ async fn play(
             Some(order) = heard.recv() => match order.split_once(' ') {
                 Some(("extend", until)) => {
                     let until = Time::from_nanos(until.parse().unwrap());
-                    let said = supervised.extend(until).map_or_else(|e| e.to_string(), |()| "ok".into());
-                    writeln!(control, "{said}").unwrap();
+                    match supervised.extend(until) {
+                        Ok(()) => writeln!(control, "ok").unwrap(),
+                        Err(error) => writeln!(control, "{error}").unwrap(),
+                    }
                 }
                 Some(("flood", until)) => {
                     let until = Time::from_nanos(until.parse().unwrap());

@@ -1,9 +1,10 @@
 //! Supervisor or guard stopped or killed.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::thread::sleep;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process_group};
 use tenure::clock;
 
 use crate::deadline::{EVERYWHERE, expect_end_in_time};
@@ -14,7 +15,9 @@ crate::tests!(
     a_killed_supervisor_does_not_save_it,
     a_killed_supervisor_is_a_stop,
     a_killed_supervisor_leaves_a_polite_command_its_grace,
+    what_the_terminal_sends_to_the_supervisor_is_a_stop,
     a_killed_guard_takes_all_with_it,
+    a_killed_guard_takes_its_child_with_it_at_once,
     a_stopped_guard_is_done_without,
     a_guard_that_was_stopped_catches_up_at_once,
     a_guard_that_does_not_read_blocks_nobody,
@@ -59,11 +62,35 @@ fn a_killed_supervisor_leaves_a_polite_command_its_grace() {
     assert_eq!(scene.stamps().iter().filter(|stamp| stamp.what == 'T').count(), 2);
 }
 
+fn what_the_terminal_sends_to_the_supervisor_is_a_stop() {
+    let mut scene = Scene::begin(&Lease::long(), &Scene::working("polite", &[]), |actor| {
+        actor.process_group(0);
+    });
+    scene.expect_started();
+    scene.expect_alive(1);
+    let group = Pid::from_raw(scene.supervisor()).unwrap();
+    kill_process_group(group, Signal::QUIT).unwrap();
+    scene.expect_gone_but(&[]);
+    let told = scene.stamps().iter().filter(|stamp| stamp.what == 'T').count();
+    assert_eq!(told, 1, "guard and command did not get it, and the guard stopped the command");
+}
+
 fn a_killed_guard_takes_all_with_it() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     scene.signal(scene.guard, Signal::KILL);
     scene.expect_outcome("137 signal 9, its guard was lost");
     assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "no time for a warning");
+}
+
+/// While the supervisor cannot do anything about it.
+fn a_killed_guard_takes_its_child_with_it_at_once() {
+    let mut scene = Scene::worker(&Lease::long(), "stubborn", &["stubborn/daemon"]);
+    scene.freeze(scene.supervisor());
+    scene.signal(scene.guard, Signal::KILL);
+    scene
+        .eventually("the command dies", || (!scene.alive().contains(&scene.command)).then_some(()));
+    scene.signal(scene.supervisor(), Signal::CONT);
+    scene.expect_outcome("137 signal 9, its guard was lost");
 }
 
 fn a_stopped_guard_is_done_without() {

@@ -3,11 +3,10 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, setpgid, setsid};
@@ -26,9 +25,11 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<String> = args.map(|arg| arg.into_string().unwrap()).collect();
     let [file, manner, place, children @ ..] = &args[..] else { return ExitCode::from(2) };
     let log = OpenOptions::new().append(true).create(true).open(file).unwrap();
-    let told = Arc::new(AtomicBool::new(false));
+    // Each SIGTERM writes a byte.
+    let (mut told, tell) = UnixStream::pair().unwrap();
+    told.set_nonblocking(true).unwrap();
     if matches!(&manner[..], "polite" | "stubborn") {
-        signal_hook::flag::register(Signal::TERM.as_raw(), Arc::clone(&told)).unwrap();
+        signal_hook::low_level::pipe::register(Signal::TERM.as_raw(), tell).unwrap();
     }
     match &place[..] {
         "group" => setpgid(None, None).unwrap(),
@@ -49,10 +50,8 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         spawn(file, manner, place);
         return ExitCode::SUCCESS;
     }
-    let mut answered = false;
     loop {
-        if told.load(Ordering::Relaxed) && !answered {
-            answered = true;
+        while told.read(&mut [0]).is_ok_and(|read| read == 1) {
             stamp(&log, 'T');
             if manner == "polite" {
                 return ExitCode::from(7);
