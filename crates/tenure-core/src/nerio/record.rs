@@ -22,9 +22,6 @@ pub enum Record {
         boot: Boot,
         /// The largest lease length ever allowed here: how long a restart waits.
         delta_max: Duration,
-        /// The memory was lost and the fences of the others are not yet known: a restart begins
-        /// with the quarantine and the read again.
-        recovering: bool,
     },
     /// Must survive the machine: no fence above `high` leaves this grantor before it is durable,
     /// and a restart begins at it.
@@ -88,9 +85,8 @@ pub struct Tenancy {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Identity { instance, boot, delta_max, recovering } => {
-                let recovering = if *recovering { " recovering" } else { "" };
-                write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}{recovering}")
+            Self::Identity { instance, boot, delta_max } => {
+                write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}")
             }
             Self::Reserve { high } => write!(f, "reserve {high}"),
             Self::Grant(grant) => write!(

@@ -36,15 +36,19 @@ impl Disk {
 
     pub fn write(&mut self, record: &Record) {
         match record {
-            Record::Identity { instance, boot, delta_max, recovering } => {
+            Record::Identity { instance, boot, delta_max } => {
                 self.instance = *instance;
                 self.boot = *boot;
                 self.delta_max = *delta_max;
-                self.recovering = *recovering;
                 self.fresh = false;
             }
-            Record::Reserve { high } => self.reserve = *high,
+            Record::Reserve { high } => {
+                self.reserve = *high;
+                self.recovering = false;
+            }
             Record::Grant(grant) => {
+                // The first grant says that the leases before it have been waited out.
+                self.rebooted = false;
                 self.grants.insert(grant.election.clone(), grant.clone());
             }
             Record::Forget(election) => {
@@ -59,9 +63,8 @@ impl Disk {
         self.rebooted = true;
     }
 
-    pub fn memory(&mut self) -> Memory {
-        let rebooted = std::mem::take(&mut self.rebooted);
-        let kept = match (self.fresh, self.recovering, rebooted) {
+    pub fn memory(&self) -> Memory {
+        let kept = match (self.fresh, self.recovering, self.rebooted) {
             (true, ..) => Kept::New,
             (_, true, _) => Kept::Nothing,
             (.., true) => Kept::Reserve,

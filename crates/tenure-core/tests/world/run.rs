@@ -269,7 +269,7 @@ impl World {
         this.campaigning.clear();
         this.claimed.clear();
         this.core = Some(Nerio::new(self.config.clone(), this.name.clone()));
-        let memory = this.disk.as_mut().map(Disk::memory);
+        let memory = this.disk.as_ref().map(Disk::memory);
         self.step(node, Input::Start(Start { inc: life, seed, memory }))
     }
 

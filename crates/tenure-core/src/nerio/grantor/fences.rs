@@ -74,9 +74,14 @@ impl Fences {
         if enough(self.high) || self.pending.is_some_and(enough) {
             return None;
         }
-        let high = Fence::new(highest.number().saturating_add(BLOCK));
+        Some(self.reserve_above(highest))
+    }
+
+    /// A reserve that leaves room above `highest`.
+    pub(super) fn reserve_above(&mut self, highest: Fence) -> Record {
+        let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
         self.pending = Some(high);
-        Some(Record::Reserve { high })
+        Record::Reserve { high }
     }
 
     /// The reserve is durable, or could not be written.

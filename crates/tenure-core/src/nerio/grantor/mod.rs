@@ -87,7 +87,7 @@ impl Grantor {
             Message::Query(query) => self.on_query(now, from, &query, out),
             Message::List(list) => self.on_list(now, from, &list, out),
             Message::FenceRead(read) => self.on_fence_read(from, read.start, out),
-            Message::FenceSeen(seen) => self.on_fence_seen(now, from, &seen, out),
+            Message::FenceSeen(seen) => self.on_fence_seen(from, &seen, out),
             Message::Granted(_)
             | Message::Refused(_)
             | Message::Released(_)

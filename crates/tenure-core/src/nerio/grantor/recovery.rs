@@ -43,17 +43,9 @@ impl Grantor {
     }
 
     fn write_boot(&mut self, quarantine: Option<Time>, must_read: bool, out: &mut Out) {
-        let ticket = self.flush(self.identity(must_read), out);
+        let (instance, boot, delta_max) = (self.instance, self.boot, self.delta_max);
+        let ticket = self.flush(Record::Identity { instance, boot, delta_max }, out);
         self.life = Life::Opening { ticket, quarantine, must_read };
-    }
-
-    fn identity(&self, recovering: bool) -> Record {
-        Record::Identity {
-            instance: self.instance,
-            boot: self.boot,
-            delta_max: self.delta_max,
-            recovering,
-        }
     }
 
     /// A flush has ended, well or not.
@@ -78,14 +70,12 @@ impl Grantor {
                 }
             }
             Life::Storing { ticket } if ticket == flushed => {
+                self.fences.settled(written);
                 if written {
                     self.serve(out);
                 } else {
-                    self.life = Life::Unwritten {
-                        at: now.after(REWRITE),
-                        quarantine: None,
-                        must_read: true,
-                    };
+                    let at = now.after(REWRITE);
+                    self.life = Life::Unwritten { at, quarantine: None, must_read: true };
                 }
             }
             _ => self.fences.settled(written),
@@ -154,13 +144,7 @@ impl Grantor {
         }
     }
 
-    pub(super) fn on_fence_seen(
-        &mut self,
-        now: Time,
-        from: &Sender,
-        seen: &FenceSeen,
-        out: &mut Out,
-    ) {
+    pub(super) fn on_fence_seen(&mut self, from: &Sender, seen: &FenceSeen, out: &mut Out) {
         let member = self.config.members.iter().position(|m| m.name == from.who.name);
         let own = from.who.name == self.name;
         let Life::Reading { since, answers, .. } = &mut self.life else {
@@ -176,8 +160,10 @@ impl Grantor {
         }
         let highest = answers.values().copied().max().unwrap_or(Fence::NONE);
         self.fences.raise_floor(highest);
-        let ticket = self.flush(self.identity(false), out);
+        // The first reserve says that the read is done: until it is durable, every start reads
+        // again.
+        let reserve = self.fences.reserve_above(self.fences.floor());
+        let ticket = self.flush(reserve, out);
         self.life = Life::Storing { ticket };
-        let _ = now;
     }
 }
