@@ -16,7 +16,7 @@ use rustix::process::{
 };
 use tenure_core::Time;
 
-use super::alarm::Alarm;
+use crate::alarm::Alarm;
 use super::descend;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::launcher::{self, Launch};
