@@ -113,6 +113,8 @@ impl Desk {
             End::Resigned | End::Withdrawn => Loss::Resigned,
             End::Transferred => Loss::Transferred,
         };
+        seat.reply = None;
+        seat.progress.send_modify(|progress| progress.ended = Some(loss));
         if let Some((_, reply)) = seat.transfer.take() {
             let done = match end {
                 End::Transferred => Ok(()),
@@ -120,8 +122,6 @@ impl Desk {
             };
             let _ = reply.send(done);
         }
-        seat.reply = None;
-        seat.progress.send_modify(|progress| progress.ended = Some(loss));
         self.leaving.insert(election.clone(), seat);
     }
 

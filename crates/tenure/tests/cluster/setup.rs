@@ -15,12 +15,12 @@ pub(crate) fn free_addresses(count: usize) -> Vec<SocketAddr> {
     sockets.iter().map(|socket| socket.local_addr().unwrap()).collect()
 }
 
-/// Three grantors a, b and c, with a lease of one second.
+/// Three grantors a, b and c, with a lease of two seconds: the machine may be busy.
 pub(crate) fn config() -> Checked {
     let members = ["a", "b", "c"].into_iter().zip(free_addresses(3));
     let members = members.map(|(name, address)| Member { name: name.parse().unwrap(), address });
     let mut config = Config::new("test".parse().unwrap(), members.collect())
-        .with_lease(Duration::from_secs(1));
+        .with_lease(Duration::from_secs(2));
     config.refresh = Duration::from_millis(50);
     config.grace = Duration::from_millis(200);
     config.kill_margin = Duration::from_millis(50);

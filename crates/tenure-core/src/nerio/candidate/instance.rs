@@ -23,6 +23,9 @@ pub(super) struct Answer {
     pub(super) stamp: Stamp,
     /// The fence that it accepted for this leadership.
     pub(super) accepted: Option<Fence>,
+    /// What others said before this grant is out of date: its Start, or when it arrived if the
+    /// request had waited for somebody to leave.
+    pub(super) news: Time,
     /// `Start + (1 − ρ)δ`: what this grantor's word is good for.
     pub(super) good_until: Time,
 }
@@ -101,7 +104,8 @@ impl Candidate {
         let lease =
             campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
         lease.until = lease.until.max(until);
-        let settles = renewed && !lease.settled;
+        // Told once, and not before the election itself.
+        let settles = renewed && !(lease.settled && announced);
         lease.settled |= renewed;
         let mut has_fence = has_fence;
         if !has_fence && !ruling(Rule::FenceByAll) {
