@@ -68,7 +68,10 @@ struct Closing {
 
 /// What happened.
 enum Happened {
-    Datagram { length: usize, from: SocketAddr },
+    Datagram {
+        length: usize,
+        from: SocketAddr,
+    },
     Alarm,
     Order(Order),
     Flushed((tenure_core::Ticket, bool)),

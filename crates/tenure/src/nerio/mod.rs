@@ -197,8 +197,7 @@ impl Builder {
     /// Starts it on UDP. Blocks for as long as opening a socket and a state directory takes.
     pub fn start(self) -> Result<Node, StartError> {
         let address = self.address()?;
-        let transport =
-            if self.any_address { Udp::any(address)? } else { Udp::loopback(address)? };
+        let transport = if self.any_address { Udp::any(address)? } else { Udp::loopback(address)? };
         self.start_on(transport)
     }
 

@@ -16,12 +16,12 @@ use rustix::process::{
 };
 use tenure_core::Time;
 
-use crate::alarm::Alarm;
 use super::descend;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::launcher::{self, Launch};
 use super::link::{Heard, Link};
 use super::timeline::{Due, Timeline};
+use crate::alarm::Alarm;
 use crate::clock;
 
 /// The pause between two rounds of killing grows from the first to the second of these. A child

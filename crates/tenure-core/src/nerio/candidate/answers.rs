@@ -98,8 +98,7 @@ impl Candidate {
                 if settled && !holder.leading {
                     // Somebody who cannot win holds a grantor that should come back to us: wait
                     // there, so that its release reaches us and not the next one.
-                    campaign.next_at =
-                        campaign.next_at.min(now.after(shared.config.refresh));
+                    campaign.next_at = campaign.next_at.min(now.after(shared.config.refresh));
                 }
             }
             Refusal::Quarantine { .. } | Refusal::Recovering => {}
