@@ -177,11 +177,8 @@ impl Election<AtMostOne> {
                 }
             }
         };
-        let no_leader = |last| FindError::NoLeader {
-            election: self.name.clone(),
-            waited: patience,
-            last,
-        };
+        let no_leader =
+            |last| FindError::NoLeader { election: self.name.clone(), waited: patience, last };
         let began = clock::now();
         match tokio::time::timeout(patience, search).await {
             Ok(Some(found)) => return found,

@@ -63,14 +63,17 @@ impl Desk {
         until: Time,
     ) -> Option<Command> {
         let seat = self.seats.get_mut(election)?;
-        let (now, until) = (now.as_nanos(), until.as_nanos());
-        match &seat.cell {
-            Some(cell) => (!cell.raise(now, until)).then_some(Command::Resign),
+        let raised = match &seat.cell {
+            Some(cell) => cell.raise(now.as_nanos(), until.as_nanos()),
             None => {
-                seat.cell = Some(Arc::new(ClaimCell::new(until)));
-                None
+                seat.cell = Some(Arc::new(ClaimCell::new(until.as_nanos())));
+                true
             }
+        };
+        if raised {
+            seat.progress.send_modify(|progress| progress.until = until);
         }
+        (!raised).then_some(Command::Resign)
     }
 
     /// The core lowered the claim.
@@ -137,7 +140,7 @@ impl Desk {
         &mut self,
         election: &ElectionName,
         id: SeatId,
-        to: NodeName,
+        (to, probe): (NodeName, bool),
         reply: TransferReply,
     ) -> Option<Command> {
         let seat = self.seats.get_mut(election).filter(|seat| seat.id == id);
@@ -146,7 +149,15 @@ impl Desk {
             return None;
         };
         seat.transfer = Some((to.clone(), reply));
-        Some(Command::Transfer { to })
+        Some(Command::Transfer { to, probe })
+    }
+
+    /// The successor that was asked for waits.
+    pub(super) fn successor_waits(&mut self, election: &ElectionName) {
+        let seat = self.seats.get_mut(election);
+        if let Some((_, reply)) = seat.and_then(|seat| seat.transfer.take()) {
+            let _ = reply.send(Ok(()));
+        }
     }
 
     /// A hand-over did not take place.

@@ -12,11 +12,12 @@ mod notice;
 mod order;
 mod outbox;
 mod storage;
+pub mod survey;
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 pub use tenure_core::nerio::*;
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     address: SocketAddr,
     orders: mpsc::UnboundedSender<Order>,
     notices: broadcast::Sender<Notice>,
+    /// For the first who asks: what happened since the start.
+    first: Mutex<Option<broadcast::Receiver<Notice>>>,
     seats: AtomicU64,
 }
 
@@ -125,10 +128,12 @@ impl Node {
         &self.shared.config
     }
 
-    /// What an operator should hear of, from now on. Slow listeners miss the oldest.
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.subscribe()
+        let first = self.shared.first.lock().map(|mut first| first.take());
+        first.ok().flatten().unwrap_or_else(|| self.shared.notices.subscribe())
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
@@ -197,8 +202,7 @@ impl Builder {
     /// Starts it on UDP. Blocks for as long as opening a socket and a state directory takes.
     pub fn start(self) -> Result<Node, StartError> {
         let address = self.address()?;
-        let transport =
-            if self.any_address { Udp::any(address)? } else { Udp::loopback(address)? };
+        let transport = if self.any_address { Udp::any(address)? } else { Udp::loopback(address)? };
         self.start_on(transport)
     }
 
@@ -227,7 +231,7 @@ impl Builder {
         let seed = u64::try_from(random()? >> 64).unwrap_or(0);
         let start = Start { inc: Inc(random()?), seed, memory };
         let (orders, taken) = mpsc::unbounded_channel();
-        let (notices, _) = broadcast::channel(NOTICES);
+        let (notices, first) = broadcast::channel(NOTICES);
         let address = transport.local_address();
         let parts = Parts {
             core: Nerio::new(config.clone(), name.clone()),
@@ -240,8 +244,8 @@ impl Builder {
             notices: notices.clone(),
         };
         spawn(parts)?;
-        let seats = AtomicU64::new(0);
-        let shared = Shared { config, name, address, orders, notices, seats };
+        let (first, seats) = (Mutex::new(Some(first)), AtomicU64::new(0));
+        let shared = Shared { config, name, address, orders, notices, first, seats };
         Ok(Node { shared: Arc::new(shared) })
     }
 

@@ -51,8 +51,7 @@ impl Records {
             Storage::Directory { path, opening } => {
                 let (directory, recovered) = StateDir::open(path, *opening, grantor)?;
                 let flushes = spawn_flusher(directory.flusher(), flushed.clone());
-                let records =
-                    Self { directory: Some(directory), flushes: Some(flushes), flushed };
+                let records = Self { directory: Some(directory), flushes: Some(flushes), flushed };
                 Ok((records, answers, memory(recovered)))
             }
             Storage::Memory { opening } => {

@@ -12,9 +12,8 @@ use crate::setup::{candidate, config, directory, grantor, soon};
 async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
-    let start = |name: &str, opening| {
-        grantor(&config, name, directory(parent.path(), name, opening))
-    };
+    let start =
+        |name: &str, opening| grantor(&config, name, directory(parent.path(), name, opening));
     let mut nodes: Vec<_> = ["a", "b", "c"].map(|name| start(name, Opening::New)).into();
     let leader = candidate(&config, "leader");
     let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();

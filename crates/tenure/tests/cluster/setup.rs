@@ -19,8 +19,8 @@ pub(crate) fn free_addresses(count: usize) -> Vec<SocketAddr> {
 pub(crate) fn config() -> Checked {
     let members = ["a", "b", "c"].into_iter().zip(free_addresses(3));
     let members = members.map(|(name, address)| Member { name: name.parse().unwrap(), address });
-    let mut config = Config::new("test".parse().unwrap(), members.collect())
-        .with_lease(Duration::from_secs(2));
+    let mut config =
+        Config::new("test".parse().unwrap(), members.collect()).with_lease(Duration::from_secs(2));
     config.refresh = Duration::from_millis(50);
     config.grace = Duration::from_millis(200);
     config.kill_margin = Duration::from_millis(50);

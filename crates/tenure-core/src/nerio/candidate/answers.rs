@@ -29,8 +29,15 @@ impl Candidate {
         {
             transfer.waits = transfer.waits.with(member);
             if shared.config.quorums.is_quorum(transfer.waits) {
-                let to = transfer.to.clone();
-                return self.end(now, End::Transferred, Some(to), shared, out);
+                let (to, probe) = (transfer.to.clone(), transfer.probe);
+                if !probe {
+                    return self.end(now, End::Transferred, Some(to), shared, out);
+                }
+                campaign.transfer = None;
+                out.push(Effect::Emit {
+                    election: Some(self.election.clone()),
+                    event: Event::SuccessorWaits { to },
+                });
             }
         }
         let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
@@ -98,8 +105,7 @@ impl Candidate {
                 if settled && !holder.leading {
                     // Somebody who cannot win holds a grantor that should come back to us: wait
                     // there, so that its release reaches us and not the next one.
-                    campaign.next_at =
-                        campaign.next_at.min(now.after(shared.config.refresh));
+                    campaign.next_at = campaign.next_at.min(now.after(shared.config.refresh));
                 }
             }
             Refusal::Quarantine { .. } | Refusal::Recovering => {}

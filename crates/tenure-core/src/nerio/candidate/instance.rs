@@ -101,8 +101,7 @@ impl Candidate {
         let timestamp = QuorumTimestamp::new(stamps);
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
-        let lease =
-            campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
+        let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
         lease.until = lease.until.max(until);
         // Told once, and not before the election itself.
         let settles = renewed && !(lease.settled && announced);
@@ -151,7 +150,8 @@ impl Candidate {
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
         if !has_fence {
             campaign.fence = self.best.next().unwrap_or(self.best);
-            let pause = if campaign.fence_rounds == 0 { Duration::ZERO } else { shared.round_trip() };
+            let pause =
+                if campaign.fence_rounds == 0 { Duration::ZERO } else { shared.round_trip() };
             campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
             campaign.next_at = now.after(pause);
         } else if settled {
