@@ -79,11 +79,8 @@ pub(super) async fn mismatch(
 ) -> Failure {
     loop {
         match notices.recv().await {
-            Ok(Notice::Mismatch { peer, address, theirs, ours }) => {
-                let what = format!(
-                    "{peer} at {address} runs with another configuration: its digest is \
-                     {theirs:016x}, here it is {ours:016x}"
-                );
+            Ok(Notice::Mismatch { peer, address, .. }) => {
+                let what = format!("{peer} at {address} runs with another configuration");
                 let fix = "give all nodes and candidates the same cluster, members, quorums, \
                            drift and lease-max";
                 let names = ["cluster", "members", "quorums", "drift", "lease-max"];
