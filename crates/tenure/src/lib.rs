@@ -1,5 +1,5 @@
 //! Leader election.
 
-pub mod state;
 pub mod clock;
+pub mod state;
 pub mod supervise;

@@ -220,7 +220,11 @@ impl World {
                 self.step(to, Input::Message { from, message })
             }
             Happening::Apply { node, life, effects } => {
-                if self.nodes[node].life == life { self.apply(node, effects) } else { Ok(()) }
+                if self.nodes[node].life == life {
+                    self.apply(node, effects)
+                } else {
+                    Ok(())
+                }
             }
             Happening::Flushed { node, life, ticket, record } => {
                 if self.nodes[node].life != life || self.nodes[node].core.is_none() {
