@@ -134,6 +134,18 @@ impl<K: Kind> Leadership<K> {
         }
     }
 
+    /// Resolves with the new end when the lease was renewed to later than `known`, or fails when
+    /// the leadership is over. For whoever hands the end on to others. Cancel safe.
+    pub async fn renewed(&self, known: Time) -> Result<Time, Loss> {
+        let mut progress = self.progress.clone();
+        let renewed = progress.wait_for(|p| p.ended.is_some() || p.until > known);
+        match renewed.await.map(|progress| *progress) {
+            Ok(Progress { ended: Some(loss), .. }) => Err(loss),
+            Ok(Progress { until, .. }) => Ok(until),
+            Err(_) => Err(Loss::Closed),
+        }
+    }
+
     /// Resolves when no more than the configured grace is left of the lease and no renewal has
     /// come: the time to wind up. Resolves at once when the leadership is over. Cancel safe.
     ///
@@ -208,10 +220,20 @@ impl<K: Kind> Leadership<K> {
     /// the leadership ends, and its request is handled first. An error leaves the leadership
     /// as it was. Dropping the future does not call it back.
     pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
+        self.transfer(to, false).await
+    }
+
+    /// Whether a quorum of grantors knows the candidate called `to` as waiting, so that a
+    /// transfer to it can begin: for work that has to be stopped first. Cancel safe.
+    pub async fn can_transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
+        self.transfer(to, true).await
+    }
+
+    async fn transfer(&self, to: NodeName, probe: bool) -> Result<(), TransferError> {
         let (reply, answer) = oneshot::channel();
         let Resignation { node, election, seat, .. } = &self.resignation;
         let (election, seat) = (election.clone(), *seat);
-        node.order(Order::Transfer { election, seat, to, reply });
+        node.order(Order::Transfer { election, seat, to, probe, reply });
         answer.await.unwrap_or(Err(TransferError::NotLeading))
     }
 

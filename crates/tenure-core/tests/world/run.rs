@@ -497,7 +497,7 @@ impl World {
         let other = self.rng.within(2..NODES as u64) as usize;
         let command = match self.rng.within(0..8) {
             0 => Command::Resign,
-            1 => Command::Transfer { to: self.nodes[other].name.clone() },
+            1 => Command::Transfer { to: self.nodes[other].name.clone(), probe: other == 2 },
             2..=5 => Command::Verify { leader: self.nodes[other].address },
             6 => Command::Observe { every: Duration::from_millis(100) },
             _ => Command::Unobserve,

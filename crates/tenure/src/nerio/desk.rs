@@ -63,14 +63,17 @@ impl Desk {
         until: Time,
     ) -> Option<Command> {
         let seat = self.seats.get_mut(election)?;
-        let (now, until) = (now.as_nanos(), until.as_nanos());
-        match &seat.cell {
-            Some(cell) => (!cell.raise(now, until)).then_some(Command::Resign),
+        let raised = match &seat.cell {
+            Some(cell) => cell.raise(now.as_nanos(), until.as_nanos()),
             None => {
-                seat.cell = Some(Arc::new(ClaimCell::new(until)));
-                None
+                seat.cell = Some(Arc::new(ClaimCell::new(until.as_nanos())));
+                true
             }
+        };
+        if raised {
+            seat.progress.send_modify(|progress| progress.until = until);
         }
+        (!raised).then_some(Command::Resign)
     }
 
     /// The core lowered the claim.
@@ -137,7 +140,7 @@ impl Desk {
         &mut self,
         election: &ElectionName,
         id: SeatId,
-        to: NodeName,
+        (to, probe): (NodeName, bool),
         reply: TransferReply,
     ) -> Option<Command> {
         let seat = self.seats.get_mut(election).filter(|seat| seat.id == id);
@@ -145,18 +148,32 @@ impl Desk {
             let _ = reply.send(Err(TransferError::NotLeading));
             return None;
         };
-        seat.transfer = Some((to.clone(), reply));
-        Some(Command::Transfer { to })
+        if let Some((_, older)) = seat.transfer.replace((to.clone(), reply)) {
+            let _ = older.send(Err(TransferError::Replaced));
+        }
+        Some(Command::Transfer { to, probe })
+    }
+
+    /// The successor that was asked for waits.
+    pub(super) fn successor_waits(&mut self, election: &ElectionName) {
+        let seat = self.seats.get_mut(election);
+        if let Some((_, reply)) = seat.and_then(|seat| seat.transfer.take()) {
+            let _ = reply.send(Ok(()));
+        }
     }
 
     /// A hand-over did not take place.
     pub(super) fn transfer_failed(&mut self, election: &ElectionName, why: TransferFailure) {
         let Some(seat) = self.seats.get_mut(election) else { return };
-        let Some((to, reply)) = seat.transfer.take() else { return };
-        let _ = reply.send(Err(match why {
-            TransferFailure::NotWaiting => TransferError::NotWaiting { to },
-            TransferFailure::NotLeading => TransferError::NotLeading,
-        }));
+        let failed = match why {
+            TransferFailure::NotWaiting => |to| TransferError::NotWaiting { to },
+            TransferFailure::NotLeading => |_| TransferError::NotLeading,
+            // Its asker was told when the newer one came.
+            TransferFailure::Replaced => return,
+        };
+        if let Some((to, reply)) = seat.transfer.take() {
+            let _ = reply.send(Err(failed(to)));
+        }
     }
 
     /// Every election with a campaign or a leadership.

@@ -214,8 +214,8 @@ impl<T: Transport> Driver<T> {
                 let open = self.desk.is_open(&election, seat);
                 (election, open.then_some(Command::Resign))
             }
-            Order::Transfer { election, seat, to, reply } => {
-                let command = self.desk.transfer(&election, seat, to, reply);
+            Order::Transfer { election, seat, to, probe, reply } => {
+                let command = self.desk.transfer(&election, seat, (to, probe), reply);
                 (election, command)
             }
             Order::Observe { election, every, reply } => {
@@ -317,6 +317,10 @@ impl<T: Transport> Driver<T> {
             }
             Event::Released => {
                 self.desk.released(&election);
+                None
+            }
+            Event::SuccessorWaits { .. } => {
+                self.desk.successor_waits(&election);
                 None
             }
             Event::TransferFailed { why, .. } => {

@@ -12,11 +12,12 @@ mod notice;
 mod order;
 mod outbox;
 mod storage;
+pub mod survey;
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 pub use tenure_core::nerio::*;
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     address: SocketAddr,
     orders: mpsc::UnboundedSender<Order>,
     notices: broadcast::Sender<Notice>,
+    /// For the first who asks: what happened since the start.
+    first: Mutex<Option<broadcast::Receiver<Notice>>>,
     seats: AtomicU64,
 }
 
@@ -73,10 +76,12 @@ impl Node {
     /// use tenure::nerio::{Config, Member, Node, Storage};
     /// use tenure::state::Opening;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
     /// // The smallest cluster there is: one grantor, which is also a candidate.
-    /// # let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    /// # let address = port;
+    /// # let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    /// # let address = free.local_addr().unwrap();
+    /// # drop(free);
     /// let member = Member { name: "a".parse().unwrap(), address };
     /// let config = Config::new("example".parse().unwrap(), vec![member]).check().unwrap();
     /// let node = Node::builder(config, "a".parse().unwrap())
@@ -89,7 +94,7 @@ impl Node {
     /// assert!(leadership.is_current());
     /// node.close().await;
     /// assert!(!leadership.is_current());
-    /// # });
+    /// # }
     /// ```
     pub fn builder(config: Checked, name: NodeName) -> Builder {
         Builder { config, name, listen: None, any_address: false, storage: None }
@@ -125,10 +130,12 @@ impl Node {
         &self.shared.config
     }
 
-    /// What an operator should hear of, from now on. Slow listeners miss the oldest.
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.subscribe()
+        let first = self.shared.first.lock().map(|mut first| first.take());
+        first.ok().flatten().unwrap_or_else(|| self.shared.notices.subscribe())
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
@@ -226,7 +233,7 @@ impl Builder {
         let seed = u64::try_from(random()? >> 64).unwrap_or(0);
         let start = Start { inc: Inc(random()?), seed, memory };
         let (orders, taken) = mpsc::unbounded_channel();
-        let (notices, _) = broadcast::channel(NOTICES);
+        let (notices, first) = broadcast::channel(NOTICES);
         let address = transport.local_address();
         let parts = Parts {
             core: Nerio::new(config.clone(), name.clone()),
@@ -239,8 +246,8 @@ impl Builder {
             notices: notices.clone(),
         };
         spawn(parts)?;
-        let seats = AtomicU64::new(0);
-        let shared = Shared { config, name, address, orders, notices, seats };
+        let (first, seats) = (Mutex::new(Some(first)), AtomicU64::new(0));
+        let shared = Shared { config, name, address, orders, notices, first, seats };
         Ok(Node { shared: Arc::new(shared) })
     }
 

@@ -32,6 +32,7 @@ pub(crate) enum Order {
         election: ElectionName,
         seat: SeatId,
         to: NodeName,
+        probe: bool,
         reply: oneshot::Sender<Result<(), TransferError>>,
     },
     Observe {
@@ -65,6 +66,8 @@ pub(crate) struct Won {
 pub(crate) struct Progress {
     /// A lease of full length was obtained.
     pub(crate) settled: bool,
+    /// Until when the claim holds, as last raised.
+    pub(crate) until: Time,
     /// It is over.
     pub(crate) ended: Option<Loss>,
     /// A quorum of grantors knows that it is over, or the lease has run out.

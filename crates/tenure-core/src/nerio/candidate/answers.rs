@@ -24,13 +24,20 @@ impl Candidate {
             campaign.waiting = Some((name.clone(), now));
         }
         if let Some(transfer) = &mut campaign.transfer
-            && granted.start >= transfer.since
+            && granted.start > transfer.since
             && granted.next_waits
         {
             transfer.waits = transfer.waits.with(member);
             if shared.config.quorums.is_quorum(transfer.waits) {
-                let to = transfer.to.clone();
-                return self.end(now, End::Transferred, Some(to), shared, out);
+                let (to, probe) = (transfer.to.clone(), transfer.probe);
+                if !probe {
+                    return self.end(now, End::Transferred, Some(to), shared, out);
+                }
+                campaign.transfer = None;
+                out.push(Effect::Emit {
+                    election: Some(self.election.clone()),
+                    event: Event::SuccessorWaits { to },
+                });
             }
         }
         let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
@@ -77,7 +84,8 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
-        if refused.start > self.last_start || Some(refused.start) < campaign.first {
+        let asked = campaign.first.is_some_and(|first| refused.start >= first);
+        if refused.start > self.last_start || !asked {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         }
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
@@ -102,8 +110,16 @@ impl Candidate {
                 }
             }
             Refusal::Quarantine { .. } | Refusal::Recovering => {}
+            Refusal::FenceTooFar => {
+                // What was heard of the fences was wrong: begin again from what this one saw.
+                self.best = refused.seen;
+                if campaign.lease.as_ref().is_none_or(|lease| lease.office.is_none()) {
+                    campaign.fence = self.best.next().unwrap_or(self.best);
+                }
+                let refusal = Refusal::FenceTooFar;
+                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
+            }
             refusal @ (Refusal::TooLong { .. }
-            | Refusal::FenceTooFar
             | Refusal::OtherAddress { .. }
             | Refusal::Full
             | Refusal::Disk) => {
