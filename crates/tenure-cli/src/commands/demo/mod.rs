@@ -61,7 +61,7 @@ impl Fault {
         match self {
             Self::Resign => "hands over at once",
             Self::Kill => "its lease must run out",
-            Self::Stop => "its lease must run out, and its guard ends its work before",
+            Self::Stop => "its guard ends its work, its lease runs out",
         }
     }
 }
