@@ -4,16 +4,6 @@ use tenure_core::nerio::{Effect, Event, Ignored, Record, Refusal, Request};
 
 use crate::story::*;
 
-/// Rule 1: not even the current leader (two leaders otherwise).
-#[test]
-fn a_quarantine_holds_for_the_leader_too() {
-    let mut s = Story::new();
-    s.elect("p");
-    s.reboot("a");
-    let renewal = Request { leading: true, ..request(at(99_000)) };
-    assert!(matches!(refusal(&s.ask("p", "a", renewal)), Some(Refusal::Quarantine { .. })));
-}
-
 /// Rule 1: a lease longer than δ_max is refused.
 #[test]
 fn no_lease_is_longer_than_delta_max() {
