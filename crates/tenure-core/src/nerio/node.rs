@@ -98,16 +98,16 @@ impl Nerio {
             | Message::Release(_)
             | Message::Query(_)
             | Message::List(_)
-            | Message::FenceRead(_) => self.to_grantor(now, from, message, out),
+            | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
             Message::FenceSeen(_) => match self.member(from) {
-                Some(_) => self.to_grantor(now, from, message, out),
+                Some(_) => self.hand_to_grantor(now, from, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
             Message::Granted(_)
             | Message::Refused(_)
             | Message::Released(_)
             | Message::State(_) => match self.member(from) {
-                Some(member) => self.from_grantor(now, member, message, out),
+                Some(member) => self.hear_grantor(now, member, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
             Message::Verify(verify) => self.on_verify(now, from, &verify, out),
@@ -124,14 +124,14 @@ impl Nerio {
         self.config.members.iter().position(is_it)
     }
 
-    fn to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+    fn hand_to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
         match &mut self.grantor {
             Some(grantor) => grantor.on_message(now, from, message, out),
             None => ignore(out, None, Ignored::NotAGrantor),
         }
     }
 
-    fn from_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
+    fn hear_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
         match message {
             Message::Granted(m) => {
                 let election = m.election.clone();
@@ -312,7 +312,13 @@ impl Protocol for Nerio {
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Message { from, message } => self.on_message(now, &from, message, out),
-            Input::Timeout => self.on_timeout(now, out),
+            Input::Timeout => {
+                self.on_timeout(now, out);
+                debug_assert!(
+                    self.deadline().is_none_or(|deadline| deadline.at > now),
+                    "I10: nothing that was due is left"
+                );
+            }
             Input::Command { election, command } => self.on_command(now, election, command, out),
             Input::Flushed(ticket) => {
                 if let Some(grantor) = &mut self.grantor {
