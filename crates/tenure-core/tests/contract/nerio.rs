@@ -82,7 +82,7 @@ impl Subject for NerioSubject {
         match rng.within(0..12) {
             0..=4 => Command::Campaign { value: to.parse().unwrap(), priority: 0 },
             5 if rng.once_in(4) => Command::Resign,
-            5 | 6 => Command::Transfer { to: to.parse().unwrap() },
+            5 | 6 => Command::Transfer { to: to.parse().unwrap(), probe: rng.once_in(2) },
             7 => Command::Observe { every: span(rng) },
             8 => Command::Unobserve,
             _ => Command::Verify { leader: address(rng.within(0..5) as usize) },
