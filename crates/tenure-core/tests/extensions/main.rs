@@ -3,6 +3,8 @@
 //! With `--cfg tenure_planted` only the directed stories are run, twice each: with their rule
 //! they pass, without it they must fail.
 
+#![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
+
 mod directed;
 #[cfg(not(tenure_planted))]
 mod fence;

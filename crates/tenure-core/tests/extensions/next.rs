@@ -250,3 +250,22 @@ fn resign_is_idempotent() {
     assert!(emitted(&s.resign("p")).contains(&Event::Ended(End::Resigned)));
     assert_eq!(emitted(&s.resign("p")), [Event::Ignored(Ignored::Command)]);
 }
+
+/// Campaigns that are over are forgotten when there are many: what an application asks for is
+/// bounded too.
+#[test]
+fn campaigns_that_are_over_do_not_pile_up() {
+    let mut config = config(&GRANTORS);
+    config.limits.elections = 10;
+    let mut s = Story::with(config);
+    for n in 0..300 {
+        let value = "".parse().unwrap();
+        for command in [Command::Campaign { value, priority: 0 }, Command::Resign] {
+            let election = format!("e{n}").parse().unwrap();
+            s.step("p", tenure_core::Input::Command { election, command });
+            s.run(ms(100));
+        }
+    }
+    let kept = format!("{:?}", s.actors["p"].core).matches("Candidate {").count();
+    assert!(kept <= 11, "{kept} of 300 are kept");
+}

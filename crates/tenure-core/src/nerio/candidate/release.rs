@@ -74,6 +74,7 @@ impl Candidate {
         if now < giving.again {
             return;
         }
+        debug_assert!(now >= giving.hold, "I9: a release waits for what was promised");
         giving.again = now.after(giving.pause);
         giving.pause = giving.pause.saturating_mul(2);
         let (missing, start) = (everybody.minus(giving.arrived), giving.start);
@@ -105,8 +106,8 @@ impl Candidate {
         out: &mut Out,
     ) {
         self.work(now, shared, out);
-        let Some(giving) = self.giving.as_mut().filter(|giving| giving.start == released.start)
-        else {
+        let sent = |giving: &&mut Giving| giving.start == released.start && now >= giving.hold;
+        let Some(giving) = self.giving.as_mut().filter(sent) else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
         giving.arrived = giving.arrived.with(member);
