@@ -113,3 +113,8 @@ pub use observe::{Change, Observer};
 pub use tenure_core::{
     ClusterName, Drift, DriftError, ElectionName, Fence, NameError, NodeName, Time, Value,
 };
+
+/// What the README shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
