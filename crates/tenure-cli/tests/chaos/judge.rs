@@ -3,7 +3,6 @@
 //! The order of lines is the order of writes, and each clock reading was taken before its write:
 //! both orders must agree that one leadership was over before the next began.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -77,7 +76,7 @@ impl fmt::Display for Leadership {
 #[derive(Default)]
 pub(crate) struct Judge {
     current: Option<Leadership>,
-    past: BTreeSet<(Fence, String)>,
+    past: Vec<Leadership>,
     pub(crate) tallies: Tallies,
 }
 
@@ -102,6 +101,12 @@ impl Judge {
         self.current.as_ref().map_or(Fence::NONE, |leadership| leadership.fence)
     }
 
+    /// When the first leadership with a fence above `fence` began.
+    pub(crate) fn began_after(&self, fence: Fence) -> Option<Time> {
+        let mut all = self.past.iter().chain(&self.current);
+        all.find(|leadership| leadership.fence > fence).map(|leadership| leadership.began)
+    }
+
     /// The next line of the journal, without its end.
     pub(crate) fn read(&mut self, text: &str) -> Result<(), Violation> {
         let line: Line = text.parse().map_err(|()| Violation::Unreadable { text: text.into() })?;
@@ -124,7 +129,7 @@ impl Judge {
     fn change(&mut self, line: Line) -> Result<(), Violation> {
         if let Some(leader) = &self.current {
             let (last, name) = (leader.last, leader.to_string());
-            if self.past.contains(&(line.fence, line.id.clone())) {
+            if self.past.iter().any(|past| past.fence == line.fence && past.id == line.id) {
                 return Err(Violation::Overlap { line, leader: name });
             }
             if line.fence == leader.fence {
@@ -140,7 +145,7 @@ impl Judge {
         if line.what != What::Begin {
             return Err(Violation::NeverBegan { line });
         }
-        self.past.extend(self.current.take().map(|leader| (leader.fence, leader.id)));
+        self.past.extend(self.current.take());
         self.tallies.leaderships += 1;
         self.current = Some(Leadership {
             id: line.id,

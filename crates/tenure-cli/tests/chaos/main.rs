@@ -7,14 +7,20 @@
 //!
 //! This binary is the tests and, started by `tenure run`, the CMD ([`worker`]): so it has a
 //! `main` of its own.
-#![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
+mod cluster;
+mod faults;
 mod host;
+mod journal;
 mod judge;
 mod line;
+mod marked;
+mod network;
 mod proxy;
 mod proxy_tests;
 mod rng;
+mod rounds;
 mod worker;
 
 use std::process::ExitCode;
@@ -37,7 +43,9 @@ fn main() -> ExitCode {
 
 fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (part, tests) in [("judge", judge::TESTS), ("proxy", proxy_tests::TESTS)] {
+    for (part, tests) in
+        [("judge", judge::TESTS), ("proxy", proxy_tests::TESTS), ("rounds", rounds::TESTS)]
+    {
         for (name, test) in tests {
             let run = move || {
                 test();
