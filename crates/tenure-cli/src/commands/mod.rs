@@ -4,6 +4,20 @@
 //! the settings alone has been refused before it begins.
 
 pub mod completions;
+mod leader;
+mod node;
+mod observe;
+mod open;
+mod run;
+mod signals;
+mod status;
+mod tell;
+mod verify;
+mod wait_safe;
+
+use std::future::Future;
+
+use tracing::level_filters::LevelFilter;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -11,21 +25,40 @@ use crate::invocation::{Command, Invocation};
 
 /// Carries out one command.
 pub fn dispatch(invocation: Invocation) -> Result<Exit, Failure> {
+    log(invocation.log);
     match invocation.command {
+        Command::Run(settings) => block_on(run::run(settings)),
+        Command::Node(settings) => block_on(node::run(settings)),
+        Command::NodeStatus(settings) => block_on(status::run(settings)),
+        Command::NodeWaitSafe(settings) => block_on(wait_safe::run(settings)),
+        Command::Leader(settings) => block_on(leader::run(settings)),
+        Command::Observe(settings) => block_on(observe::run(settings)),
+        Command::Verify(settings) => block_on(verify::run(settings)),
+        Command::Resign(settings) => block_on(tell::resign(settings)),
+        Command::Transfer(settings) => block_on(tell::transfer(settings)),
         Command::Completions(shell) => completions::run(shell),
-        Command::Run(_)
-        | Command::Node(_)
-        | Command::NodeStatus(_)
-        | Command::NodeWaitSafe(_)
-        | Command::Leader(_)
-        | Command::Observe(_)
-        | Command::Verify(_)
-        | Command::Resign(_)
-        | Command::Transfer(_)
-        | Command::Demo(_) => Err(Failure::new(
+        Command::Demo(_) => Err(Failure::new(
             Exit::Bug,
             "this build checks the settings of the command and cannot carry it out",
             "use a build that can; --show-settings prints what was understood",
         )),
     }
+}
+
+fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        let what = format!("the runtime cannot be made: {error}");
+        Failure::new(Exit::System, what, "look at the limits of this process")
+    })?;
+    runtime.block_on(command)
+}
+
+fn log(level: LevelFilter) {
+    // A second one in the same process, as in tests, changes nothing.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .try_init();
 }

@@ -38,7 +38,10 @@ pub enum Storage {
         new: bool,
     },
     /// Nowhere.
-    Memory,
+    Memory {
+        /// Whether the user says that this is the cluster's very first start.
+        new: bool,
+    },
 }
 
 impl Storage {
@@ -47,7 +50,7 @@ impl Storage {
     pub fn warning(&self) -> Option<&'static str> {
         match self {
             Self::Directory { .. } => None,
-            Self::Memory => Some(
+            Self::Memory { .. } => Some(
                 "this node keeps nothing (--memory): each restart waits out the longest lease \
                  before it grants, then must learn the fences from a quorum of the others; two \
                  such restarts at once stop all elections until an operator steps in. Give \
@@ -82,13 +85,8 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
             "leave out --memory, or --state with its variable and key",
             ["state", "memory"],
         ),
-        (None, true) if new => exclude(
-            "new says that the state directory is new, and with memory there is none",
-            "leave out --new, or give --state DIR in place of --memory",
-            ["new", "memory"],
-        ),
         (Some(path), false) => Ok(Storage::Directory { path, new }),
-        (None, true) => Ok(Storage::Memory),
+        (None, true) => Ok(Storage::Memory { new }),
         (None, false) => {
             let mut failure = layers.missing(&table::STATE.spec);
             failure.fix += "; or give --memory to keep nothing";

@@ -22,6 +22,8 @@ pub enum Command {
     Transfer {
         /// Its name.
         to: NodeName,
+        /// Only find out whether it waits, and keep leading.
+        probe: bool,
     },
     /// Follow who leads, asking the grantors every so often.
     Observe {
@@ -44,7 +46,8 @@ impl fmt::Display for Command {
                 write!(f, "campaign value {:?} priority {priority}", value.as_str())
             }
             Self::Resign => f.write_str("resign"),
-            Self::Transfer { to } => write!(f, "transfer to {to}"),
+            Self::Transfer { to, probe: false } => write!(f, "transfer to {to}"),
+            Self::Transfer { to, probe: true } => write!(f, "does {to} wait?"),
             Self::Observe { every } => write!(f, "observe every {every:?}"),
             Self::Unobserve => f.write_str("unobserve"),
             Self::Verify { leader } => write!(f, "verify {leader}"),

@@ -26,6 +26,11 @@ pub enum Event {
     Ended(End),
     /// The release of the last leadership has reached a quorum of grantors.
     Released,
+    /// A quorum of grantors says that this candidate waits: a transfer to it can begin.
+    SuccessorWaits {
+        /// Its name.
+        to: NodeName,
+    },
     /// A transfer did not take place; the leadership goes on.
     TransferFailed {
         /// To whom.
@@ -242,6 +247,7 @@ impl fmt::Display for Event {
             Self::Settled => f.write_str("settled"),
             Self::Ended(end) => write!(f, "ended: {end}"),
             Self::Released => f.write_str("released"),
+            Self::SuccessorWaits { to } => write!(f, "{to} waits"),
             Self::TransferFailed { to, why } => write!(f, "no transfer to {to}: {why}"),
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
             Self::NameShared { grantor } => write!(f, "name shared, says {grantor}"),

@@ -24,9 +24,9 @@ pub use event::{End, Event, Ignored, LeaderView, TransferFailure, View};
 pub use grantor::{Kept, Memory};
 pub use identity::{Boot, Inc, Instance, Stamp, Who};
 pub use message::*;
-#[cfg(tenure_planted)]
-pub use rule::planted;
 pub use node::{Effect, Nerio, Start};
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
 pub use record::{GrantRecord, Record, Tenancy};
+#[cfg(tenure_planted)]
+pub use rule::planted;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};

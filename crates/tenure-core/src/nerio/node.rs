@@ -195,9 +195,9 @@ impl Nerio {
             Command::Resign => self.with_candidate(&election, out, |candidate, shared, out| {
                 candidate.resign(now, shared, out);
             }),
-            Command::Transfer { to } => {
+            Command::Transfer { to, probe } => {
                 self.with_candidate(&election, out, |candidate, shared, out| {
-                    candidate.transfer(now, to, shared, out);
+                    candidate.transfer(now, (to, probe), shared, out);
                 });
             }
             Command::Observe { every } => {

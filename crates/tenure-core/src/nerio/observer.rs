@@ -134,8 +134,7 @@ impl Observer {
         let until = grants.iter().map(|(until, _)| *until).min()?;
         let (_, latest) = grants.iter().max_by_key(|(_, holder)| holder.start)?;
         let fence = latest.fence.filter(|fence| {
-            grants.iter().filter(|(_, holder)| holder.fence == Some(*fence)).count()
-                == grants.len()
+            grants.iter().filter(|(_, holder)| holder.fence == Some(*fence)).count() == grants.len()
         });
         Some(View::Leader(LeaderView {
             who: (*who).clone(),

@@ -107,6 +107,12 @@ impl Packer {
         datagram
     }
 
+    /// Empties `datagram` so that it is as if just started.
+    pub fn restart(&self, datagram: &mut Vec<u8>) {
+        datagram.clear();
+        datagram.extend_from_slice(&self.head);
+    }
+
     /// Appends `message` if it fits, and says whether it did. One always fits into a datagram
     /// that was just started.
     pub fn push(&self, datagram: &mut Vec<u8>, message: &Message) -> bool {

@@ -108,10 +108,9 @@ impl Judge {
         let last = record.leaderships.last_mut();
         match last.filter(|last| last.who == *who && last.fence == fence) {
             // The scalar fence, rule 2: a lapse ends the leadership and its fence.
-            Some(last) if last.until <= at => Err(format!(
-                "fence {fence} of {who} outlived a lapse from {} to {at}",
-                last.until
-            )),
+            Some(last) if last.until <= at => {
+                Err(format!("fence {fence} of {who} outlived a lapse from {} to {at}", last.until))
+            }
             Some(last) => {
                 last.until = last.until.max(until);
                 last.backed = last.until;
@@ -190,7 +189,9 @@ impl Judge {
                 Ok(Ordering::Less) => {}
                 Err(Incomparable::Disjoint) if lost_disk => {}
                 other => {
-                    return Err(format!("Lemma 7.1: {earlier} then {timestamp} order as {other:?}"));
+                    return Err(format!(
+                        "Lemma 7.1: {earlier} then {timestamp} order as {other:?}"
+                    ));
                 }
             }
         }
@@ -199,13 +200,7 @@ impl Judge {
     }
 
     /// Section 10.5: an asker believes at `at` that `who` leads until `until`.
-    pub fn verified(
-        &mut self,
-        election: &ElectionName,
-        who: &Who,
-        at: u64,
-        until: u64,
-    ) -> Verdict {
+    pub fn verified(&mut self, election: &ElectionName, who: &Who, at: u64, until: u64) -> Verdict {
         self.counts.verified += 1;
         if until <= at {
             return Ok(());

@@ -109,6 +109,8 @@ pub struct World {
     lost_disk: bool,
     judge: Judge,
     views: BTreeMap<(usize, ElectionName), View>,
+    /// The longest ordinary way of a message.
+    trip: u64,
     trace: Option<Vec<String>>,
     print: bool,
 }
@@ -132,9 +134,11 @@ impl World {
             lost_disk: false,
             judge: Judge::default(),
             views: BTreeMap::new(),
+            trip: 0,
             trace: None,
             print: std::env::var_os("TENURE_TRACE").is_some(),
         };
+        world.trip = if world.rng.once_in(2) { 8 * MS } else { MS / 8 };
         for node in 0..NODES {
             let at = world.rng.within(0..50 * MS);
             world.at(at, Happening::Restart { node });
@@ -220,7 +224,11 @@ impl World {
                 self.step(to, Input::Message { from, message })
             }
             Happening::Apply { node, life, effects } => {
-                if self.nodes[node].life == life { self.apply(node, effects) } else { Ok(()) }
+                if self.nodes[node].life == life {
+                    self.apply(node, effects)
+                } else {
+                    Ok(())
+                }
             }
             Happening::Flushed { node, life, ticket, record } => {
                 if self.nodes[node].life != life || self.nodes[node].core.is_none() {
@@ -450,7 +458,7 @@ impl World {
             if cut || self.chance(self.faults.loss) {
                 continue;
             }
-            let mut delay = self.rng.within(MS..8 * MS);
+            let mut delay = self.rng.within(self.trip / 8..self.trip);
             if self.chance(self.faults.very_late) {
                 delay = self.rng.within(500 * MS..3_500 * MS);
             } else if self.chance(self.faults.late) {
@@ -489,7 +497,7 @@ impl World {
         let other = self.rng.within(2..NODES as u64) as usize;
         let command = match self.rng.within(0..8) {
             0 => Command::Resign,
-            1 => Command::Transfer { to: self.nodes[other].name.clone() },
+            1 => Command::Transfer { to: self.nodes[other].name.clone(), probe: other == 2 },
             2..=5 => Command::Verify { leader: self.nodes[other].address },
             6 => Command::Observe { every: Duration::from_millis(100) },
             _ => Command::Unobserve,

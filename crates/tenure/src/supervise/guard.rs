@@ -16,12 +16,12 @@ use rustix::process::{
 };
 use tenure_core::Time;
 
-use super::alarm::Alarm;
 use super::descend;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::launcher::{self, Launch};
 use super::link::{Heard, Link};
 use super::timeline::{Due, Timeline};
+use crate::alarm::Alarm;
 use crate::clock;
 
 /// The pause between two rounds of killing grows from the first to the second of these. A child
@@ -58,11 +58,18 @@ pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let Ok((Order::Deadline(until), stdin)) = link.receive_with() else {
         return refuse(super::GUARD);
     };
-    let guard = match Guard::start(&task, link, until, stdin) {
-        Ok(guard) => guard,
-        Err(code) => return code,
-    };
-    guard.watch()
+    match Guard::launch(task, &link, until, &stdin) {
+        Ok(guard) => {
+            // The command has its own; whoever writes to it must see when that is closed.
+            drop(stdin);
+            guard.watch()
+        }
+        Err(failure) => {
+            link.send(&Report::Failed(failure)).ok();
+            link.send(&Report::AllGone(Why::Itself)).ok();
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Somebody started a hidden subcommand by hand.
@@ -72,8 +79,8 @@ pub(super) fn refuse(role: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-struct Guard {
-    link: Link,
+struct Guard<'a> {
+    link: &'a Link,
     listening: bool,
     launch: Option<Link>,
     signals: Signals,
@@ -84,34 +91,9 @@ struct Guard {
     pause: Duration,
 }
 
-impl Guard {
-    /// Starts the launcher. What fails is reported over `link`, and nothing is left running.
-    fn start(task: &Task, link: Link, until: Time, stdin: OwnedFd) -> Result<Self, ExitCode> {
-        match Self::launch(task, until, &stdin) {
-            Ok((launch, signals, alarm, timeline, main)) => Ok(Self {
-                link,
-                listening: true,
-                launch: Some(launch),
-                signals,
-                alarm,
-                timeline,
-                main,
-                ended: None,
-                pause: PAUSE_MIN,
-            }),
-            Err(failure) => {
-                link.send(&Report::Failed(failure)).ok();
-                link.send(&Report::AllGone(Why::Itself)).ok();
-                Err(ExitCode::FAILURE)
-            }
-        }
-    }
-
-    fn launch(
-        task: &Task,
-        until: Time,
-        stdin: &OwnedFd,
-    ) -> Result<(Link, Signals, Alarm, Timeline, Pid), Failure> {
+impl<'a> Guard<'a> {
+    /// Starts the launcher. After an error nothing is left running.
+    fn launch(task: Task, link: &'a Link, until: Time, stdin: &OwnedFd) -> Result<Self, Failure> {
         let step = |doing: &'static str| move |error: io::Error| Failure::setup(doing, &error);
         rustix::thread::set_name(c"tenure-guard").ok();
         setsid().map_err(io::Error::from).map_err(step("beginning a session"))?;
@@ -129,14 +111,20 @@ impl Guard {
         if timeline.due(clock::now()) != Due::Nothing {
             return Err(Failure::TooLate);
         }
-        let launch = Launch {
-            guard: getpid(),
-            program: task.program.clone(),
-            name: task.name.clone(),
-            args: task.args.clone(),
-        };
+        let Task { program, name, args, .. } = task;
+        let launch = Launch { guard: getpid(), program, name, args };
         let child = launch.command(theirs).spawn().map_err(step("starting the launcher"))?;
-        Ok((ours, signals, alarm, timeline, Pid::from_child(&child)))
+        Ok(Self {
+            link,
+            listening: true,
+            launch: Some(ours),
+            signals,
+            alarm,
+            timeline,
+            main: Pid::from_child(&child),
+            ended: None,
+            pause: PAUSE_MIN,
+        })
     }
 
     /// Everything that came is taken in before the clock is read, and what is due by then is
@@ -184,7 +172,7 @@ impl Guard {
             fds.push(PollFd::new(&self.alarm, PollFlags::IN));
         }
         if self.listening {
-            fds.push(PollFd::new(&self.link, PollFlags::IN));
+            fds.push(PollFd::new(self.link, PollFlags::IN));
         }
         if let Some(launch) = &self.launch {
             fds.push(PollFd::new(launch, PollFlags::IN));

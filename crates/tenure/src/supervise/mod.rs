@@ -65,7 +65,6 @@
 //!
 //! and [`Supervised::start`] does the rest.
 
-mod alarm;
 mod descend;
 mod error;
 mod frame;
@@ -77,7 +76,6 @@ mod plan;
 mod supervised;
 mod timeline;
 mod until_file;
-mod watched;
 
 use std::process::ExitCode;
 

@@ -9,15 +9,15 @@ use std::time::Duration;
 use rustix::process::{Pid, getpid, set_child_subreaper};
 use tenure_core::Time;
 
-use super::alarm::Alarm;
 use super::error::SuperviseError;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::guards;
 use super::link::{Heard, Link};
 use super::plan::Plan;
 use super::until_file::UntilFile;
-use super::watched::Watched;
+use crate::alarm::Alarm;
 use crate::clock;
+use crate::watched::Watched;
 
 /// The pause between two looks at what is left grows from the first to the second of these.
 const PAUSE_MIN: Duration = Duration::from_millis(1);

@@ -29,8 +29,15 @@ impl Candidate {
         {
             transfer.waits = transfer.waits.with(member);
             if shared.config.quorums.is_quorum(transfer.waits) {
-                let to = transfer.to.clone();
-                return self.end(now, End::Transferred, Some(to), shared, out);
+                let (to, probe) = (transfer.to.clone(), transfer.probe);
+                if !probe {
+                    return self.end(now, End::Transferred, Some(to), shared, out);
+                }
+                campaign.transfer = None;
+                out.push(Effect::Emit {
+                    election: Some(self.election.clone()),
+                    event: Event::SuccessorWaits { to },
+                });
             }
         }
         let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
@@ -56,8 +63,9 @@ impl Candidate {
             Some(_) | None => granted.stamp,
         };
         let (instance, accepted) = (granted.instance, granted.accepted.then_some(sent.fence));
-        let start = sent.start;
-        campaign.oks.insert(member, Answer { start, instance, stamp, accepted, good_until });
+        let (start, news) = (sent.start, if granted.waited { now } else { sent.start });
+        let answer = Answer { start, instance, stamp, accepted, news, good_until };
+        campaign.oks.insert(member, answer);
         self.try_complete(now, shared, out);
         self.yield_if_hopeless(now, shared, out);
     }
@@ -97,8 +105,7 @@ impl Candidate {
                 if settled && !holder.leading {
                     // Somebody who cannot win holds a grantor that should come back to us: wait
                     // there, so that its release reaches us and not the next one.
-                    campaign.next_at =
-                        campaign.next_at.min(now.after(shared.config.refresh));
+                    campaign.next_at = campaign.next_at.min(now.after(shared.config.refresh));
                 }
             }
             Refusal::Quarantine { .. } | Refusal::Recovering => {}
@@ -118,7 +125,8 @@ impl Candidate {
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their
     /// way. Never by counting votes: views differ, and both would yield. Only the grants at hand
-    /// are given up; what waits elsewhere goes on waiting.
+    /// are given up; what waits elsewhere goes on waiting. A refusal from before the last grant
+    /// says nothing any more: that grant came because somebody left.
     fn yield_if_hopeless(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if campaign.lease.is_some() {
@@ -126,8 +134,10 @@ impl Candidate {
         }
         campaign.refusals.retain(|_, rival| now < rival.until);
         let oks = &campaign.oks;
-        let blocks =
-            |(member, rival): &(&usize, &Rival)| oks.get(member).is_none_or(|ok| ok.start < rival.start);
+        let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
+        let blocks = |(member, rival): &(&usize, &Rival)| {
+            rival.start >= news && oks.get(member).is_none_or(|ok| ok.start < rival.start)
+        };
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.keys().copied().filter(|m| !blocked.contains(*m)).collect();
@@ -135,7 +145,8 @@ impl Candidate {
             return;
         }
         let own = Rank::of(&self.election, shared.who, campaign.priority, false, false);
-        let best = campaign.refusals.values().max_by_key(|rival| rival.rank);
+        let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(**member));
+        let best = rivals.map(|(_, rival)| rival).max_by_key(|rival| rival.rank);
         let Some(best) = best.filter(|rival| rival.rank > own).cloned() else { return };
         let base = if best.rank.leading { shared.config.refresh } else { best.until.since(now) };
         let until = now.after(base + self.draw(shared.config.refresh, "yield", shared));

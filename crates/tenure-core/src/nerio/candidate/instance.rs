@@ -23,6 +23,9 @@ pub(super) struct Answer {
     pub(super) stamp: Stamp,
     /// The fence that it accepted for this leadership.
     pub(super) accepted: Option<Fence>,
+    /// What others said before this grant is out of date: its Start, or when it arrived if the
+    /// request had waited for somebody to leave.
+    pub(super) news: Time,
     /// `Start + (1 − ρ)δ`: what this grantor's word is good for.
     pub(super) good_until: Time,
 }
@@ -98,10 +101,10 @@ impl Candidate {
         let timestamp = QuorumTimestamp::new(stamps);
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
-        let lease =
-            campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
+        let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
         lease.until = lease.until.max(until);
-        let settles = renewed && !lease.settled;
+        // Told once, and not before the election itself.
+        let settles = renewed && !(lease.settled && announced);
         lease.settled |= renewed;
         let mut has_fence = has_fence;
         if !has_fence && !ruling(Rule::FenceByAll) {
@@ -147,7 +150,8 @@ impl Candidate {
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
         if !has_fence {
             campaign.fence = self.best.next().unwrap_or(self.best);
-            let pause = if campaign.fence_rounds == 0 { Duration::ZERO } else { shared.round_trip() };
+            let pause =
+                if campaign.fence_rounds == 0 { Duration::ZERO } else { shared.round_trip() };
             campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
             campaign.next_at = now.after(pause);
         } else if settled {

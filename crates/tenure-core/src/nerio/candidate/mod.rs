@@ -112,6 +112,7 @@ struct Rival {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Transfer {
     to: NodeName,
+    probe: bool,
     since: Time,
     until: Time,
     waits: MemberSet,
@@ -265,7 +266,7 @@ impl Candidate {
     pub(super) fn transfer(
         &mut self,
         now: Time,
-        to: NodeName,
+        (to, probe): (NodeName, bool),
         shared: &mut Shared<'_>,
         out: &mut Out,
     ) {
@@ -276,7 +277,8 @@ impl Candidate {
         };
         let patience = shared.config.refresh * 2 + shared.round_trip() * 2;
         let until = now.after(patience);
-        campaign.transfer = Some(Transfer { to, since: now, until, waits: MemberSet::EMPTY });
+        campaign.transfer =
+            Some(Transfer { to, probe, since: now, until, waits: MemberSet::EMPTY });
         campaign.next_at = now;
         self.work(now, shared, out);
     }

@@ -222,11 +222,8 @@ impl Grantor {
     ) {
         let Parked { who, address, request, .. } = asked;
         let drift = self.config.drift;
-        let held = if ruling(Rule::GrantStretches) {
-            drift.stretch(request.delta)
-        } else {
-            request.delta
-        };
+        let held =
+            if ruling(Rule::GrantStretches) { drift.stretch(request.delta) } else { request.delta };
         let floor = self.fences.floor();
         let office =
             self.offices.entry(request.election.clone()).or_insert_with(|| Office::vacant(floor));
@@ -357,8 +354,7 @@ impl Grantor {
         }
         let at = self.sample(now).clock;
         let floor = self.fences.floor();
-        let office =
-            self.offices.entry(election.clone()).or_insert_with(|| Office::vacant(floor));
+        let office = self.offices.entry(election.clone()).or_insert_with(|| Office::vacant(floor));
         let holds = office.live(at).filter(|grant| {
             let holder = &grant.record.holder;
             *holder == from.who || (!ruling(Rule::ReleaseByLife) && holder.name == from.who.name)
@@ -484,7 +480,11 @@ impl Grantor {
         }
         let more = live.peek().is_some();
         let service = self.life.service(now);
-        send(out, from.address, Message::Listed(Listed { start: list.start, service, names, more }));
+        send(
+            out,
+            from.address,
+            Message::Listed(Listed { start: list.start, service, names, more }),
+        );
     }
 
     fn flush(&mut self, record: Record, out: &mut Out) -> Ticket {

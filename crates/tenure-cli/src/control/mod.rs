@@ -4,6 +4,9 @@
 //! own. Election names may be longer than a socket's path, so the election and the cluster
 //! appear as a hash; whoever answers says which election it is.
 
+mod client;
+mod server;
+
 use std::hash::Hasher;
 use std::path::PathBuf;
 
@@ -11,6 +14,41 @@ use siphasher::sip::SipHasher13;
 use tenure_core::{ClusterName, ElectionName, NodeName};
 
 use crate::environment::Environment;
+
+pub use client::{ask, find_leader};
+pub use server::{Asked, Server};
+
+use serde::{Deserialize, Serialize};
+
+/// What a runner or a node can be told: one line of JSON.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// How do you do?
+    Status,
+    /// Stop CMD, and give the leadership up.
+    Resign,
+    /// Stop CMD, and hand the leadership over.
+    Transfer {
+        /// To the candidate with this name.
+        to: String,
+    },
+}
+
+/// What it answers: one line of JSON.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It did, and this is how things are now.
+    Done(serde_json::Value),
+    /// It does not, and this is why.
+    Refused {
+        /// What is the matter.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
+}
 
 /// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`.
 /// Whoever creates it gives it mode 0700; whoever finds it checks that it is the user's own.

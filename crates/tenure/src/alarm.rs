@@ -11,16 +11,16 @@ use tenure_core::Time;
 
 /// A `timerfd`: readable from the instant it was set to. Timeouts of `poll` and of tokio are no
 /// replacement, they stop while the machine is suspended.
-pub(super) struct Alarm(OwnedFd);
+pub(crate) struct Alarm(OwnedFd);
 
 impl Alarm {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         Ok(Self(timerfd_create(TimerfdClockId::Boottime, flags)?))
     }
 
     /// Rings at `at` and not before; at once when that has passed.
-    pub(super) fn set(&self, at: Time) -> io::Result<()> {
+    pub(crate) fn set(&self, at: Time) -> io::Result<()> {
         const BILLION: u64 = 1_000_000_000;
         // Zero would switch the timer off.
         let nanos = at.as_nanos().max(1);

@@ -9,25 +9,25 @@ use tokio::net::unix::pipe;
 ///
 /// Constructing tokio's own `AsyncFd` is unsafe. Its pipe takes any descriptor that `epoll` takes,
 /// and nothing but its readiness is used here, on a duplicate.
-pub(super) struct Watched<T> {
+pub(crate) struct Watched<T> {
     inner: T,
     readiness: pipe::Receiver,
 }
 
 impl<T: AsFd> Watched<T> {
     /// Must be called in a tokio runtime with I/O. Reads of `inner` must not block.
-    pub(super) fn new(inner: T) -> io::Result<Self> {
+    pub(crate) fn new(inner: T) -> io::Result<Self> {
         let duplicate = inner.as_fd().try_clone_to_owned()?;
         Ok(Self { readiness: pipe::Receiver::from_owned_fd_unchecked(duplicate)?, inner })
     }
 
-    pub(super) fn inner(&self) -> &T {
+    pub(crate) fn inner(&self) -> &T {
         &self.inner
     }
 
     /// Waits until `read` gives anything but `WouldBlock`. Cancel safe: what was read is returned
     /// by the very poll that read it.
-    pub(super) async fn read<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
+    pub(crate) async fn read<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         loop {
             self.readiness.readable().await?;
             match self.readiness.try_io(|| read(&self.inner)) {

@@ -1,0 +1,108 @@
+//! `tenure node`: a grantor.
+
+use serde_json::{Value, json};
+use tenure::nerio::{self, Node, Notice};
+use tenure::state::Opening;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::open;
+use super::signals::Signals;
+use crate::control::{Answer, Asked, Request, Server};
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+use crate::output;
+use crate::settings::node::{NodeSettings, Storage};
+
+/// Grants leases until it is told to end.
+pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
+    let mut signals = Signals::new()?;
+    let mut control = Server::bind(&settings.control).await?;
+    let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
+    let storage = match &settings.storage {
+        Storage::Directory { path, new } => {
+            nerio::Storage::Directory { path: path.clone(), opening: opening(*new) }
+        }
+        Storage::Memory { new } => nerio::Storage::Memory { opening: opening(*new) },
+    };
+    let builder = Node::builder(settings.cluster.config.clone(), settings.name.clone());
+    let node = open::start(builder.grantor(storage), &settings.cluster, &settings.ledger)?;
+    let mut notices = node.notices();
+    let mut service = "starting".to_owned();
+    say(&settings, &format!("node {} on {}", node.name(), node.address()), || {
+        json!({
+            "event": "started",
+            "node": node.name().as_str(),
+            "address": node.address().to_string(),
+        })
+    })?;
+    loop {
+        tokio::select! {
+            biased;
+            signal = signals.next() => {
+                node.close().await;
+                return Ok(Exit::Signal(signal));
+            }
+            asked = control.next() => answer(&node, &service, asked).await,
+            notice = notices.recv() => match notice {
+                Ok(notice) => tell(&settings, &notice, &mut service)?,
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => {
+                    let what = "the node ended by itself";
+                    return Err(Failure::new(Exit::Bug, what, "report it with the log"));
+                }
+            }
+        }
+    }
+}
+
+fn tell(settings: &NodeSettings, notice: &Notice, service: &mut String) -> Result<(), Failure> {
+    match notice {
+        Notice::Serving => "serving".clone_into(service),
+        Notice::Quarantined { .. } => "quarantine".clone_into(service),
+        Notice::Recovering => "recovering".clone_into(service),
+        Notice::Mismatch { .. }
+        | Notice::DiskFailed
+        | Notice::NameContested { .. }
+        | Notice::AddressContested { .. } => {
+            failure::warn(&notice.to_string());
+            return Ok(());
+        }
+        _ => {
+            tracing::info!("{notice}");
+            return Ok(());
+        }
+    }
+    let service = service.clone();
+    say(settings, &notice.to_string(), || json!({"event": service, "text": notice.to_string()}))
+}
+
+fn say(settings: &NodeSettings, text: &str, object: impl FnOnce() -> Value) -> Result<(), Failure> {
+    let line = if settings.json { object().to_string() } else { text.to_owned() };
+    output::print(&format!("{line}\n"))
+}
+
+async fn answer(node: &Node, service: &str, asked: Asked) {
+    let answer = match asked.request {
+        Request::Status => {
+            let counters = node.counters().await.unwrap_or_default();
+            Answer::Done(json!({
+                "node": node.name().as_str(),
+                "address": node.address().to_string(),
+                "cluster": node.config().cluster.as_str(),
+                "service": service,
+                "received": counters.received,
+                "sent": counters.sent,
+                "messages": counters.messages,
+                "dropped": counters.dropped,
+                "ignored": counters.ignored,
+                "write_failures": counters.write_failures,
+            }))
+        }
+        Request::Resign | Request::Transfer { .. } => Answer::Refused {
+            what: format!("node {} only grants leases and leads nothing", node.name()),
+            fix: "tell the runner that leads".to_owned(),
+        },
+    };
+    // Whoever asked may have left.
+    let _ = asked.reply.send(answer);
+}

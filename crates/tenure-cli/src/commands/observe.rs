@@ -1,0 +1,87 @@
+//! `tenure observe`: who leads, now and whenever that changes.
+
+use serde_json::{Value, json as object};
+use tenure::nerio::View;
+use tenure::{Change, ElectionName, clock};
+
+use super::open;
+use super::signals::Signals;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::settings::ask::AskSettings;
+
+/// Prints a line for each change until it is told to end.
+pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
+    let AskSettings { cluster, election, json: as_json, ledger, .. } = settings;
+    let mut signals = Signals::new()?;
+    let node = open::asker(&cluster, &ledger)?;
+    let mut notices = node.notices();
+    let mut observer = node.election_named(election.clone()).observe();
+    loop {
+        let change = tokio::select! {
+            biased;
+            signal = signals.next() => return Ok(Exit::Signal(signal)),
+            change = observer.next() => change,
+            failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
+        };
+        let text = match change {
+            Some(Change::View(view)) if as_json => json(&election, &view).to_string(),
+            Some(Change::View(view)) => line(&view),
+            Some(Change::Reset) if as_json => {
+                object!({"election": election.as_str(), "state": "reset"}).to_string()
+            }
+            Some(Change::Reset) => "reset: some changes were missed".to_owned(),
+            None => {
+                let what = "the node ended by itself";
+                return Err(Failure::new(Exit::Bug, what, "report it with the log"));
+            }
+        };
+        output::print(&format!("{text}\n"))?;
+    }
+}
+
+/// A state on one line for people.
+pub(super) fn line(view: &View) -> String {
+    match view {
+        View::Leader(leader) => {
+            let fence = leader.fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
+            let value = match leader.value.as_str() {
+                "" => String::new(),
+                value => format!(" ({value})"),
+            };
+            let left = leader.until.since(clock::now());
+            format!("leader {}{value}{fence}, for {left:.1?} unless it renews", leader.who.name)
+        }
+        View::Vacant => "vacant: nobody leads".to_owned(),
+        View::Unknown { .. } => {
+            "unknown: no quorum of grantors answers, or their answers do not agree".to_owned()
+        }
+    }
+}
+
+/// A state as an object for programs. Durations in milliseconds, rounded down.
+pub(super) fn json(election: &ElectionName, view: &View) -> Value {
+    let election = election.as_str();
+    match view {
+        View::Leader(leader) => object!({
+            "election": election,
+            "state": "leader",
+            "id": leader.who.name.as_str(),
+            "value": leader.value.as_str(),
+            "fence": leader.fence.map(tenure::Fence::number),
+            "address": leader.address.to_string(),
+            "remaining_ms": millis(leader.until.since(clock::now())),
+        }),
+        View::Vacant => object!({"election": election, "state": "vacant"}),
+        View::Unknown { since } => object!({
+            "election": election,
+            "state": "unknown",
+            "for_ms": millis(clock::now().since(*since)),
+        }),
+    }
+}
+
+pub(super) fn millis(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

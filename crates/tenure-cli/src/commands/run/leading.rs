@@ -1,0 +1,228 @@
+//! One leadership of a runner, from the election to the end of CMD.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
+use tenure::{AtMostOne, Leadership, NodeName, TransferError};
+use tokio::sync::oneshot;
+
+use super::Runner;
+use crate::control::{Answer, Asked, Request};
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+
+/// How a leadership of a runner ended. CMD and all its processes are gone.
+pub(super) enum Ended {
+    /// CMD ended by itself: so does the runner.
+    Command(Exit),
+    /// The lease ran out, or the guard was lost.
+    Lost,
+    /// It was resigned or handed over from outside.
+    GivenUp,
+    /// The runner was asked to end.
+    Signal(u8),
+}
+
+/// Why CMD is being stopped.
+enum Stopping {
+    Resign(oneshot::Sender<Answer>),
+    Transfer(NodeName, oneshot::Sender<Answer>),
+    Signal(u8),
+    Lost,
+}
+
+/// Runs CMD as long as `leadership` lasts. It is given up only after the last process of CMD
+/// has ended.
+pub(super) async fn lead(
+    runner: &mut Runner,
+    leadership: Leadership<AtMostOne>,
+) -> Result<Ended, Failure> {
+    // The first lease is short: CMD begins with a full one.
+    let settled = tokio::select! {
+        biased;
+        signal = runner.signals.next() => return Ok(Ended::Signal(signal)),
+        settled = leadership.settled() => settled,
+    };
+    if let Err(loss) = settled {
+        runner.voice.ended(&format!("not leading any more before CMD was started: {loss}"));
+        return Ok(Ended::Lost);
+    }
+    let until = leadership.until();
+    let mut command = match Supervised::start(&plan(runner, &leadership), until).await {
+        Ok(command) => command,
+        Err(SuperviseError::TooLate { .. }) => {
+            runner.voice.ended("the lease was almost over before CMD was started");
+            leadership.resign().await;
+            return Ok(Ended::Lost);
+        }
+        Err(error) => {
+            leadership.resign().await;
+            return Err(not_started(&error));
+        }
+    };
+    runner.voice.started(command.pid());
+    let (stopping, outcome) = watch(runner, &leadership, &mut command, until).await;
+    runner.voice.ended(&format!("CMD ended: {outcome}"));
+    finish(runner, &leadership, stopping, outcome).await
+}
+
+fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
+    let settings = &runner.settings;
+    let config = &settings.cluster.config;
+    Plan {
+        program: settings.command.program.clone(),
+        name: settings.command.name.clone(),
+        args: settings.command.args.clone(),
+        election: settings.election.clone(),
+        id: settings.id.clone(),
+        fence: Some(leadership.fence()),
+        until_file: settings.control.with_extension("until"),
+        grace: config.grace,
+        kill_margin: config.kill_margin,
+    }
+}
+
+/// Keeps the guard's deadline current until no process of CMD is left.
+async fn watch(
+    runner: &mut Runner,
+    leadership: &Leadership<AtMostOne>,
+    command: &mut Supervised,
+    mut until: tenure::Time,
+) -> (Option<Stopping>, Outcome) {
+    let mut stopping: Option<Stopping> = None;
+    let mut probing: Option<(NodeName, oneshot::Sender<Answer>)> = None;
+    // Kept over the turns of the loop: asking again and again would never be answered.
+    let mut probe: Pin<Box<dyn Future<Output = Result<(), TransferError>>>> =
+        Box::pin(std::future::pending());
+    let mut over = false;
+    loop {
+        tokio::select! {
+            biased;
+            outcome = command.wait() => return (stopping, outcome),
+            renewed = leadership.renewed(until), if !over => match renewed {
+                Ok(later) => {
+                    until = later;
+                    if let Err(error) = command.extend(until) {
+                        tracing::warn!(%error, "the guard keeps the deadline it has");
+                    }
+                }
+                Err(_) => {
+                    over = true;
+                    command.stop();
+                    stopping.get_or_insert(Stopping::Lost);
+                }
+            },
+            signal = runner.signals.next() => {
+                command.stop();
+                stopping.get_or_insert(Stopping::Signal(signal));
+            }
+            waits = &mut probe => {
+                probe = Box::pin(std::future::pending());
+                let Some((to, reply)) = probing.take() else { continue };
+                match waits {
+                    Ok(()) if stopping.is_none() => {
+                        command.stop();
+                        stopping = Some(Stopping::Transfer(to, reply));
+                    }
+                    Ok(()) => drop(reply),
+                    Err(error) => drop(reply.send(no_transfer(&error))),
+                }
+            }
+            asked = runner.control.next() => {
+                let pid = command.pid();
+                let busy = stopping.is_some() || probing.is_some();
+                match on_request(runner, leadership, asked, pid, busy) {
+                    Some(Stopping::Transfer(to, reply)) => {
+                        probe = Box::pin(leadership.can_transfer_to(to.clone()));
+                        probing = Some((to, reply));
+                    }
+                    Some(other) => {
+                        command.stop();
+                        stopping = Some(other);
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+/// Answers a request, or says what it wants to be done.
+fn on_request(
+    runner: &Runner,
+    leadership: &Leadership<AtMostOne>,
+    asked: Asked,
+    pid: Option<u32>,
+    busy: bool,
+) -> Option<Stopping> {
+    let Asked { request, reply } = asked;
+    let refuse = |what: &str, fix: &str| Answer::Refused { what: what.into(), fix: fix.into() };
+    let answer = match request {
+        Request::Status => runner.leading(leadership, pid),
+        _ if busy => refuse("it is being given up already", "wait until that is done"),
+        Request::Resign => return Some(Stopping::Resign(reply)),
+        Request::Transfer { to } => match NodeName::new(&to) {
+            Ok(to) => return Some(Stopping::Transfer(to, reply)),
+            Err(error) => refuse(&error.to_string(), "give the --id of a waiting candidate"),
+        },
+    };
+    // Whoever asked may have left.
+    let _ = reply.send(answer);
+    None
+}
+
+/// CMD is gone: now the leadership may go.
+async fn finish(
+    runner: &Runner,
+    leadership: &Leadership<AtMostOne>,
+    stopping: Option<Stopping>,
+    outcome: Outcome,
+) -> Result<Ended, Failure> {
+    match stopping {
+        Some(Stopping::Transfer(to, reply)) => {
+            let handed = leadership.transfer_to(to).await;
+            if handed.is_err() {
+                leadership.resign().await;
+            }
+            let answer = match handed {
+                Ok(()) => runner.voice.status(None),
+                Err(error) => no_transfer(&error),
+            };
+            let _ = reply.send(answer);
+            Ok(Ended::GivenUp)
+        }
+        Some(Stopping::Resign(reply)) => {
+            leadership.resign().await;
+            let _ = reply.send(runner.voice.status(None));
+            Ok(Ended::GivenUp)
+        }
+        // Dropping it resigns; the node waits for half a second as it closes, and no longer.
+        Some(Stopping::Signal(signal)) => Ok(Ended::Signal(signal)),
+        Some(Stopping::Lost) => Ok(Ended::Lost),
+        None => match outcome.why {
+            Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
+            Why::Deadline | Why::GuardLost | Why::Stopped => {
+                leadership.resign().await;
+                failure::warn(&format!("CMD was ended: {}", outcome.why));
+                Ok(Ended::Lost)
+            }
+        },
+    }
+}
+
+fn no_transfer(error: &TransferError) -> Answer {
+    Answer::Refused {
+        what: error.to_string(),
+        fix: "look at who campaigns, and give the --id of a waiting candidate".to_owned(),
+    }
+}
+
+fn not_started(error: &SuperviseError) -> Failure {
+    let (exit, fix) = match error.exit_code() {
+        127 => (Exit::NotFound, "correct its name, or give the path of an executable file"),
+        126 => (Exit::NotExecutable, "make it executable, or give another CMD"),
+        _ => (Exit::System, "look at the limits of this process and at /proc"),
+    };
+    Failure::new(exit, format!("CMD could not be started: {error}"), fix)
+}

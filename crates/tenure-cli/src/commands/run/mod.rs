@@ -1,0 +1,109 @@
+//! `tenure run`: campaign, run CMD while leading, and end it before the lease does.
+
+mod leading;
+mod tell;
+
+use serde_json::json;
+use tenure::nerio::Node;
+use tenure::{AtMostOne, CampaignError, Leadership};
+
+use self::leading::{Ended, lead};
+use self::tell::Voice;
+use super::open;
+use super::signals::Signals;
+use crate::control::{Answer, Request, Server};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::settings::run::RunSettings;
+
+/// Everything that outlives one leadership.
+struct Runner {
+    settings: RunSettings,
+    node: Node,
+    control: Server,
+    signals: Signals,
+    voice: Voice,
+}
+
+/// Campaigns again and again, and runs CMD whenever that is won.
+pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
+    let signals = Signals::new()?;
+    let control = Server::bind(&settings.control).await?;
+    let builder = Node::builder(settings.cluster.config.clone(), settings.id.clone());
+    let node = open::start(builder, &settings.cluster, &settings.ledger)?;
+    let voice = Voice::new(&settings);
+    let mut runner = Runner { settings, node, control, signals, voice };
+    let exit = runner.serve().await;
+    // Whatever was left to be released is released, or given half a second to be.
+    runner.node.close().await;
+    exit
+}
+
+impl Runner {
+    async fn serve(&mut self) -> Result<Exit, Failure> {
+        loop {
+            let leadership = match self.campaign().await? {
+                Campaigned::Won(leadership) => *leadership,
+                Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
+            };
+            self.voice.elected(&leadership);
+            match lead(self, leadership).await? {
+                Ended::Command(exit) => return Ok(exit),
+                Ended::Signal(signal) => return Ok(Exit::Signal(signal)),
+                Ended::Lost if self.settings.once => return Ok(Exit::Lost),
+                Ended::GivenUp if self.settings.once => return Ok(Exit::Done),
+                Ended::Lost | Ended::GivenUp => {}
+            }
+        }
+    }
+
+    async fn campaign(&mut self) -> Result<Campaigned, Failure> {
+        self.voice.campaigning();
+        let election = self.node.election_named(self.settings.election.clone());
+        let (value, priority) = (self.settings.value.clone(), self.settings.priority);
+        let mut notices = self.node.notices();
+        let campaign = election.campaign_with(value.as_str(), priority);
+        tokio::pin!(campaign);
+        loop {
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => return Ok(Campaigned::Signal(signal)),
+                won = &mut campaign => return match won {
+                    Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
+                    Err(error) => Err(hopeless(&error)),
+                },
+                asked = self.control.next() => {
+                    let answer = match asked.request {
+                        Request::Status => self.voice.status(None),
+                        Request::Resign | Request::Transfer { .. } => self.voice.not_leading(),
+                    };
+                    // Whoever asked may have left.
+                    let _ = asked.reply.send(answer);
+                }
+                failure = open::mismatch(&mut notices, &self.settings.ledger) => {
+                    return Err(failure);
+                }
+            }
+        }
+    }
+}
+
+enum Campaigned {
+    Won(Box<Leadership<AtMostOne>>),
+    Signal(u8),
+}
+
+fn hopeless(error: &CampaignError) -> Failure {
+    Failure::new(Exit::Bug, format!("the campaign ended: {error}"), "report it with the log")
+}
+
+impl Runner {
+    /// What a status request is told while leading.
+    fn leading(&self, leadership: &Leadership<AtMostOne>, pid: Option<u32>) -> Answer {
+        self.voice.status(Some(json!({
+            "fence": leadership.fence().number(),
+            "remaining_ms": super::observe::millis(leadership.remaining()),
+            "pid": pid,
+        })))
+    }
+}

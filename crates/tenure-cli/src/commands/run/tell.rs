@@ -1,0 +1,82 @@
+//! What a runner says of itself. Standard output is CMD's; this goes to standard error.
+
+use serde_json::{Value, json};
+use std::io::Write;
+
+use tenure::{AtMostOne, Leadership};
+
+use crate::control::Answer;
+use crate::failure::one_line;
+use crate::settings::run::RunSettings;
+
+/// The voice of one runner, for people or for programs.
+pub(super) struct Voice {
+    election: String,
+    id: String,
+    json: bool,
+}
+
+impl Voice {
+    pub(super) fn new(settings: &RunSettings) -> Self {
+        let (election, id) = (settings.election.to_string(), settings.id.to_string());
+        Self { election, id, json: settings.json }
+    }
+
+    pub(super) fn campaigning(&self) {
+        let (id, election) = (&self.id, &self.election);
+        self.say("campaigning", &format!("{id} campaigns for {election}"), json!({}));
+    }
+
+    pub(super) fn elected(&self, leadership: &Leadership<AtMostOne>) {
+        let (id, election, fence) = (&self.id, &self.election, leadership.fence());
+        let text = format!("{id} leads {election}, fence {fence}");
+        self.say("elected", &text, json!({"fence": fence.number()}));
+    }
+
+    pub(super) fn started(&self, pid: Option<u32>) {
+        let number = pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
+        self.say("started", &format!("CMD runs as process {number}"), json!({"pid": pid}));
+    }
+
+    pub(super) fn ended(&self, why: &str) {
+        self.say("ended", why, json!({"why": why}));
+    }
+
+    fn say(&self, event: &str, text: &str, more: Value) {
+        let line = if self.json {
+            let mut object = json!({
+                "event": event,
+                "election": self.election,
+                "id": self.id,
+                "boottime_ns": tenure::clock::now().as_nanos(),
+            });
+            if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+                object.extend(more);
+            }
+            object.to_string()
+        } else {
+            format!("tenure: {}", one_line(text))
+        };
+        // Nobody is left to tell when standard error is closed.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+
+    pub(super) fn status(&self, leading: Option<Value>) -> Answer {
+        let mut object = json!({
+            "id": self.id,
+            "election": self.election,
+            "leading": leading.is_some(),
+        });
+        if let (Some(object), Some(Value::Object(more))) = (object.as_object_mut(), leading) {
+            object.extend(more);
+        }
+        Answer::Done(object)
+    }
+
+    pub(super) fn not_leading(&self) -> Answer {
+        Answer::Refused {
+            what: format!("{} does not lead {}", self.id, self.election),
+            fix: "tell the runner that leads; tenure leader says who it is".to_owned(),
+        }
+    }
+}

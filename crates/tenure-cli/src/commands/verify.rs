@@ -1,0 +1,66 @@
+//! `tenure verify`: a leader's own word that it leads (Nerio, section 10.5).
+
+use serde_json::json;
+use tenure::nerio::View;
+use tenure::{VerifyError, clock};
+
+use super::leader::patience;
+use super::observe::millis;
+use super::open;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::settings::ask::AskSettings;
+
+/// Asks the grantors who leads, and the leader whether it does.
+pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
+    let AskSettings { cluster, election, wait, json: as_json, ledger } = settings;
+    let node = open::asker(&cluster, &ledger)?;
+    let mut notices = node.notices();
+    let handle = node.election_named(election.clone());
+    let patience = wait.unwrap_or_else(|| patience(&cluster.config));
+    let view = tokio::select! {
+        biased;
+        view = handle.leader(patience) => view,
+        failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
+    };
+    let leader = match view {
+        View::Leader(leader) => leader,
+        View::Vacant => {
+            output::print("vacant: nobody leads\n")?;
+            return Ok(Exit::Vacant);
+        }
+        View::Unknown { .. } => {
+            output::print("unknown: no quorum of grantors answers\n")?;
+            return Ok(Exit::Unknown);
+        }
+    };
+    match handle.verify(leader.address, patience).await {
+        Ok(verified) => {
+            let left = verified.until.since(clock::now());
+            let fence = verified.fence.map(tenure::Fence::number);
+            let text = if as_json {
+                json!({
+                    "election": election.as_str(),
+                    "state": "verified",
+                    "id": verified.leader.as_str(),
+                    "fence": fence,
+                    "remaining_ms": millis(left),
+                })
+                .to_string()
+            } else {
+                let fence = fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
+                format!("verified {}{fence}, for {left:.1?} at least", verified.leader)
+            };
+            output::print(&format!("{text}\n"))?;
+            Ok(Exit::Done)
+        }
+        Err(error @ VerifyError::DoesNotLead { .. }) => {
+            Err(Failure::new(Exit::Refused, error.to_string(), "ask again: it may have changed"))
+        }
+        Err(error) => {
+            let what = format!("{} at {}: {error}", leader.who.name, leader.address);
+            Err(Failure::new(Exit::Unreachable, what, "look at the leader and the way to it"))
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `tenure node wait-safe`: when the next grantor may be restarted.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::json;
+use tenure::nerio::survey::survey;
+
+use super::signals::Signals;
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+use crate::output;
+use crate::settings::node::WaitSafeSettings;
+
+/// How long to wait between two looks.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// Waits until every grantor serves and every leader has its latest lease from all of them.
+pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
+    let mut signals = Signals::new()?;
+    let watch = watch(&settings);
+    let ended = async {
+        match settings.wait {
+            Some(wait) => tokio::time::sleep(wait).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        signal = signals.next() => Ok(Exit::Signal(signal)),
+        done = watch => done,
+        () = ended => {
+            let last = look(&settings).await?;
+            let why = last.map_or_else(|| "it just became safe".to_owned(), |why| why);
+            let what = format!("not safe to restart another node yet: {why}");
+            Err(Failure::new(Exit::Unknown, what, "wait longer, or look at that node"))
+        }
+    }
+}
+
+async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
+    let mut told = None;
+    loop {
+        let obstacle = look(settings).await?;
+        let Some(why) = obstacle else { break };
+        if told.as_ref() != Some(&why) && !settings.json {
+            failure::warn(&format!("waiting: {why}"));
+        }
+        told = Some(why);
+        tokio::time::sleep(AGAIN).await;
+    }
+    let text = match settings.json {
+        true => json!({"safe": true}).to_string(),
+        false => "safe to restart another node".to_owned(),
+    };
+    output::print(&format!("{text}\n"))?;
+    Ok(Exit::Done)
+}
+
+async fn look(settings: &WaitSafeSettings) -> Result<Option<String>, Failure> {
+    let from = SocketAddr::new(settings.cluster.listen.ip(), 0);
+    let seen = survey(&settings.cluster.config, from).await.map_err(|error| {
+        let what = format!("the members cannot be asked from {from}: {error}");
+        Failure::new(Exit::System, what, "give --listen with an address of this machine")
+    })?;
+    Ok(seen.obstacle().map(|why| why.to_string()))
+}

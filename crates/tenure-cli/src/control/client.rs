@@ -1,0 +1,78 @@
+//! The side of the one who asks.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use super::{Answer, Request};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::settings::ask::Runner;
+
+/// How long an answer may take beyond the grace that a CMD has to end.
+const PATIENCE: Duration = Duration::from_secs(90);
+const ANSWER_MAX: u64 = 1 << 20;
+
+/// Sends one request to the socket at `path`.
+pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
+    let unreachable = |error: io::Error| {
+        let what = format!("nobody answers at the control socket {}: {error}", path.display());
+        Failure::new(Exit::Unreachable, what, "start it, or give --control PATH")
+    };
+    let exchange = async {
+        let mut stream = UnixStream::connect(path).await?;
+        let mut line = serde_json::to_vec(request).map_err(io::Error::other)?;
+        line.push(b'\n');
+        stream.write_all(&line).await?;
+        let mut answer = String::new();
+        BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
+        serde_json::from_str(&answer).map_err(io::Error::other)
+    };
+    let answer = tokio::time::timeout(PATIENCE, exchange).await;
+    match answer.map_err(io::Error::from).and_then(|answer| answer).map_err(unreachable)? {
+        Answer::Done(value) => Ok(value),
+        Answer::Refused { what, fix } => Err(Failure::new(Exit::Refused, what, fix)),
+    }
+}
+
+/// The socket of the runner that leads. Several candidates of one election may run on this
+/// machine; at most one of them leads.
+pub async fn find_leader(runner: &Runner, election: &str) -> Result<PathBuf, Failure> {
+    let Runner::Among { directory, prefix } = runner else {
+        let Runner::Socket(path) = runner else { return Err(nobody(election, 0)) };
+        return Ok(path.clone());
+    };
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let sockets = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    let mut asked = 0;
+    for socket in sockets {
+        let Ok(status) = ask(&socket.path(), &Request::Status).await else { continue };
+        asked += 1;
+        if status["election"] == election && status["leading"] == true {
+            return Ok(socket.path());
+        }
+    }
+    Err(nobody(election, asked))
+}
+
+fn nobody(election: &str, asked: usize) -> Failure {
+    let fix = "run this on the machine of the leader (tenure leader tells who it is), as the \
+               same user, or give --control PATH";
+    match asked {
+        0 => Failure::new(
+            Exit::Unreachable,
+            format!("no candidate for {election} runs here as this user"),
+            fix,
+        ),
+        _ => Failure::new(
+            Exit::Refused,
+            format!("none of the {asked} candidates for {election} on this machine leads"),
+            fix,
+        ),
+    }
+}

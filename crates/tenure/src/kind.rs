@@ -1,0 +1,23 @@
+//! Classes of safety, as types.
+
+mod sealed {
+    #[expect(unnameable_types, reason = "nobody else adds a class of safety")]
+    pub trait Sealed {}
+}
+
+/// A class of safety.
+pub trait Kind: sealed::Sealed + Send + Sync + 'static {}
+
+/// There is at most one leader at any instant, and leaders are ordered by fences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtMostOne {}
+
+/// There may be several leaders at once: in partitions, or while leadership changes hands.
+/// Such leaders have no fence, and nothing converts one kind into the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MayOverlap {}
+
+impl sealed::Sealed for AtMostOne {}
+impl sealed::Sealed for MayOverlap {}
+impl Kind for AtMostOne {}
+impl Kind for MayOverlap {}

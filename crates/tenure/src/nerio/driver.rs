@@ -1,0 +1,386 @@
+//! The loop that carries a core: one thread, one clock sample for each thing that happens.
+
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
+use tenure_core::nerio::{Checked, Command, Effect, Event, Nerio, Sender, Start};
+use tenure_core::{ElectionName, Input, Protocol, Time};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::boards::Boards;
+use super::counters::Counters;
+use super::desk::Desk;
+use super::notice::Notice;
+use super::order::Order;
+use super::outbox::Outbox;
+use super::storage::{Flushed, Records, answer};
+use crate::alarm::Alarm;
+use crate::clock;
+use crate::transport::Transport;
+use crate::watched::Watched;
+
+/// How many things are handled before what they gave rise to is sent.
+const BATCH: usize = 64;
+/// How long a node that closes waits for its releases to arrive.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Everything a driver has been given.
+pub(super) struct Parts<T> {
+    pub(super) config: Checked,
+    pub(super) core: Nerio,
+    pub(super) start: Start,
+    pub(super) transport: T,
+    pub(super) records: Records,
+    pub(super) flushed: Flushed,
+    pub(super) orders: mpsc::UnboundedReceiver<Order>,
+    pub(super) notices: broadcast::Sender<Notice>,
+}
+
+/// The loop's state.
+pub(super) struct Driver<T> {
+    config: Checked,
+    core: Nerio,
+    transport: T,
+    records: Records,
+    flushed: Flushed,
+    orders: mpsc::UnboundedReceiver<Order>,
+    notices: broadcast::Sender<Notice>,
+    alarm: Watched<Alarm>,
+    armed: Option<Time>,
+    outbox: Outbox,
+    desk: Desk,
+    boards: Boards,
+    counters: Counters,
+    buffer: Box<[u8; DATAGRAM_MAX + 1]>,
+    /// What the driver itself wants of the core, after the effects at hand.
+    owed: Vec<(ElectionName, Command)>,
+    closing: Option<Closing>,
+}
+
+struct Closing {
+    until: Time,
+    done: Option<oneshot::Sender<()>>,
+}
+
+/// What happened.
+enum Happened {
+    Datagram {
+        length: usize,
+        from: SocketAddr,
+    },
+    Alarm,
+    Order(Order),
+    Flushed((tenure_core::Ticket, bool)),
+    /// Nobody holds the node any more.
+    Abandoned,
+    /// One datagram could not be received.
+    Nothing,
+}
+
+impl<T: Transport> Driver<T> {
+    /// Must be called in the runtime in which it runs.
+    pub(super) fn new(parts: Parts<T>) -> std::io::Result<Self> {
+        let Parts { config, core, start, transport, records, flushed, orders, notices } = parts;
+        let who = tenure_core::nerio::Who { name: core.who().name.clone(), inc: start.inc };
+        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let mut driver = Self {
+            config,
+            core,
+            transport,
+            records,
+            flushed,
+            orders,
+            notices,
+            alarm: Watched::new(Alarm::new()?)?,
+            armed: None,
+            outbox: Outbox::new(packer),
+            desk: Desk::default(),
+            boards: Boards::default(),
+            counters: Counters::default(),
+            buffer: Box::new([0; DATAGRAM_MAX + 1]),
+            owed: Vec::new(),
+            closing: None,
+        };
+        // After the lock on the state directory was taken: the quarantine counts from here.
+        driver.input(clock::now(), Input::Start(start));
+        Ok(driver)
+    }
+
+    /// Runs until nobody holds the node any more, or until it is closed.
+    pub(super) async fn run(mut self) {
+        loop {
+            self.outbox.flush(&mut self.transport, &mut self.counters);
+            if self.is_done() {
+                break;
+            }
+            self.arm();
+            let happened = self.next().await;
+            self.on(happened);
+            for _ in 1..BATCH {
+                let mut context = Context::from_waker(Waker::noop());
+                let Poll::Ready(happened) = pin!(self.next()).poll(&mut context) else { break };
+                self.on(happened);
+            }
+        }
+    }
+
+    /// Cancel safe: whatever is ready is returned by the poll that found it.
+    async fn next(&mut self) -> Happened {
+        let Self { transport, buffer, alarm, orders, flushed, closing, .. } = self;
+        let datagram = poll_fn(|context| transport.poll_receive(context, &mut buffer[..]));
+        let mut bell = [0; 8];
+        tokio::select! {
+            biased;
+            received = datagram => match received {
+                Ok((length, from)) => Happened::Datagram { length, from },
+                Err(error) => {
+                    tracing::debug!(%error, "a datagram could not be received");
+                    Happened::Nothing
+                }
+            },
+            _ = alarm.read(|alarm| Ok(rustix::io::read(alarm, &mut bell)?)) => Happened::Alarm,
+            Some(done) = flushed.recv() => Happened::Flushed(done),
+            order = orders.recv(), if closing.is_none() => match order {
+                Some(order) => Happened::Order(order),
+                None => Happened::Abandoned,
+            },
+        }
+    }
+
+    fn on(&mut self, happened: Happened) {
+        // Sampled after whatever happened has happened.
+        let now = clock::now();
+        match happened {
+            Happened::Datagram { length, from } => self.on_datagram(now, length, from),
+            Happened::Alarm => {
+                self.armed = None;
+                self.input(now, Input::Timeout);
+            }
+            Happened::Order(order) => self.on_order(now, order),
+            Happened::Flushed(done) => self.input(now, answer(done)),
+            Happened::Abandoned => self.close(now, None),
+            Happened::Nothing => {}
+        }
+    }
+
+    fn on_datagram(&mut self, now: Time, length: usize, from: SocketAddr) {
+        self.counters.received += 1;
+        let datagram = self.buffer[..length].to_vec();
+        let (envelope, messages) = match open(self.config.digest(), 0, &datagram) {
+            Ok(opened) => opened,
+            Err(dropped) => {
+                self.counters.drop_for(dropped.label());
+                if let Dropped::Digest(theirs) = dropped {
+                    self.on_mismatch(theirs, &datagram, from);
+                }
+                return;
+            }
+        };
+        for message in messages {
+            match message {
+                Ok(message) => {
+                    self.counters.messages += 1;
+                    let from = Sender { who: envelope.who.clone(), address: from };
+                    self.input(now, Input::Message { from, message });
+                }
+                Err(dropped) => self.counters.drop_for(dropped.label()),
+            }
+        }
+    }
+
+    /// A peer of another configuration is told so, once for each datagram that wants something.
+    fn on_mismatch(&mut self, theirs: u64, datagram: &[u8], address: SocketAddr) {
+        let Ok((envelope, messages)) = open(theirs, 0, datagram) else { return };
+        let (peer, ours) = (envelope.who.name, self.config.digest());
+        if !messages.is_empty() {
+            self.outbox.introduce(address, &mut self.transport, &mut self.counters);
+        }
+        self.notice(Notice::Mismatch { peer, address, theirs, ours });
+    }
+
+    fn on_order(&mut self, now: Time, order: Order) {
+        let (election, command) = match order {
+            Order::Campaign { election, seat, value, priority, reply } => {
+                if !self.desk.open(&election, seat, reply) {
+                    return;
+                }
+                (election, Some(Command::Campaign { value, priority }))
+            }
+            Order::Resign { election, seat } => {
+                let open = self.desk.is_open(&election, seat);
+                (election, open.then_some(Command::Resign))
+            }
+            Order::Transfer { election, seat, to, probe, reply } => {
+                let command = self.desk.transfer(&election, seat, (to, probe), reply);
+                (election, command)
+            }
+            Order::Observe { election, every, reply } => {
+                let command = self.boards.observe(&election, every, reply);
+                (election, command)
+            }
+            Order::Verify { election, leader, reply } => {
+                let command = self.boards.verify(&election, leader, reply);
+                (election, Some(command))
+            }
+            Order::Counters(reply) => {
+                let _ = reply.send(self.counters.clone());
+                return;
+            }
+            Order::Close(done) => return self.close(now, Some(done)),
+        };
+        if let Some(command) = command {
+            self.input(now, Input::Command { election, command });
+        }
+    }
+
+    /// Gives everything up, and ends once that has arrived or enough time has passed.
+    fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
+        if self.closing.is_some() {
+            return;
+        }
+        self.closing = Some(Closing { until: now.after(FAREWELL), done });
+        for election in self.desk.elections() {
+            self.input(now, Input::Command { election, command: Command::Resign });
+        }
+    }
+
+    fn is_done(&mut self) -> bool {
+        let quiet = self.desk.is_quiet();
+        let Some(closing) = &mut self.closing else { return false };
+        if !quiet && clock::now() < closing.until {
+            return false;
+        }
+        if let Some(done) = closing.done.take() {
+            let _ = done.send(());
+        }
+        true
+    }
+
+    /// One input to the core, and whatever follows from it.
+    fn input(&mut self, now: Time, input: Input<Nerio>) {
+        let mut effects = Vec::new();
+        self.core.handle(now, input, &mut effects);
+        self.carry_out(now, effects);
+        while let Some((election, command)) = self.owed.pop() {
+            let mut effects = Vec::new();
+            self.core.handle(now, Input::Command { election, command }, &mut effects);
+            self.carry_out(now, effects);
+        }
+    }
+
+    /// Strictly in their order. A failed write stops what follows it.
+    fn carry_out(&mut self, now: Time, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Claim { election, until, fence: Some(_) } => {
+                    let owed = self.desk.raise(&election, clock::now(), until);
+                    self.owed.extend(owed.map(|command| (election, command)));
+                }
+                Effect::Claim { election, fence: None, .. } => self.desk.lower(&election),
+                Effect::Persist(record) => {
+                    if let Err(error) = self.records.persist(&record) {
+                        tracing::error!(%error, "a record could not be written");
+                        self.counters.write_failures += 1;
+                        let mut effects = Vec::new();
+                        self.core.handle(now, Input::Failed(None), &mut effects);
+                        return self.carry_out(now, effects);
+                    }
+                }
+                Effect::Flush(ticket, record) => self.records.flush(ticket, record),
+                Effect::Send { to, message } => {
+                    self.outbox.push(to, &message, &mut self.transport, &mut self.counters);
+                }
+                Effect::Emit { election, event } => self.on_event(election, event),
+            }
+        }
+    }
+
+    fn on_event(&mut self, election: Option<ElectionName>, event: Event) {
+        let Some(election) = election else { return self.on_node_event(event) };
+        let owed = match event {
+            Event::Elected { fence, timestamp } => {
+                self.counters.elected += 1;
+                self.desk.elected(&election, self.core.who(), fence, timestamp)
+            }
+            Event::Settled => {
+                self.desk.settled(&election);
+                None
+            }
+            Event::Ended(end) => {
+                self.counters.expired += u64::from(end == tenure_core::nerio::End::Expired);
+                self.desk.ended(&election, end);
+                None
+            }
+            Event::Released => {
+                self.desk.released(&election);
+                None
+            }
+            Event::SuccessorWaits { .. } => {
+                self.desk.successor_waits(&election);
+                None
+            }
+            Event::TransferFailed { why, .. } => {
+                self.desk.transfer_failed(&election, why);
+                None
+            }
+            Event::View(view) => self.boards.see(&election, view),
+            Event::Verified { leader, until, fence } => {
+                self.boards.verified(&election, &leader, until, fence);
+                None
+            }
+            Event::NotVerified { by } => {
+                self.boards.not_verified(&election, &by);
+                None
+            }
+            Event::Granted { to } => {
+                self.notice(Notice::Granted { election, to });
+                return;
+            }
+            Event::Freed { by } => return self.notice(Notice::Freed { election, by }),
+            Event::Obstacle { grantor, refusal } => {
+                return self.notice(Notice::Obstacle { election, grantor, refusal });
+            }
+            Event::NameShared { grantor } => {
+                return self.notice(Notice::NameShared { election, grantor });
+            }
+            event => return self.on_node_event(event),
+        };
+        self.owed.extend(owed.map(|command| (election, command)));
+    }
+
+    fn on_node_event(&mut self, event: Event) {
+        match event {
+            Event::Serving => self.notice(Notice::Serving),
+            Event::Quarantined { until } => self.notice(Notice::Quarantined { until }),
+            Event::Recovering => self.notice(Notice::Recovering),
+            Event::DiskFailed => self.notice(Notice::DiskFailed),
+            Event::NameContested { name } => self.notice(Notice::NameContested { name }),
+            Event::AddressContested { who, holder, other } => {
+                self.notice(Notice::AddressContested { who, holder, other });
+            }
+            Event::Ignored(reason) => self.counters.ignore_for(reason.label()),
+            _ => {}
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        // Nobody listening is fine.
+        let _ = self.notices.send(notice);
+    }
+
+    /// Sets the alarm to the core's deadline, if that has moved.
+    fn arm(&mut self) {
+        let deadline = self.core.deadline().map(|deadline| deadline.at);
+        let closing = self.closing.as_ref().map(|closing| closing.until);
+        let at = [deadline, closing].into_iter().flatten().min();
+        let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };
+        match self.alarm.inner().set(at) {
+            Ok(()) => self.armed = Some(at),
+            Err(error) => tracing::error!(%error, "the timer could not be set"),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Nerio: elections among the users' own processes, with nothing else to run.
+//!
+//! A [`Node`] is one participant: a candidate and observer anywhere, and a grantor where it is
+//! in the members list. It drives [`tenure_core::nerio`] on a thread of its own, so that an
+//! application that blocks cannot starve a renewal.
+
+mod boards;
+mod counters;
+mod desk;
+mod driver;
+mod notice;
+mod order;
+mod outbox;
+mod storage;
+pub mod survey;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+pub use tenure_core::nerio::*;
+use tenure_core::{ElectionName, NameError, NodeName};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+pub use self::counters::Counters;
+use self::driver::{Driver, Parts};
+pub use self::notice::Notice;
+pub(crate) use self::order::{Order, Progress, Proof, SeatId, Sight, Taken, Won};
+use self::storage::Records;
+pub use self::storage::Storage;
+use crate::election::Election;
+use crate::error::StartError;
+use crate::kind::AtMostOne;
+use crate::transport::{Transport, Udp};
+
+/// How many notices a slow listener may miss before it is told so.
+const NOTICES: usize = 256;
+
+/// One participant of a Nerio cluster. Clones are the same participant.
+///
+/// When the last clone and the last handle that came from it are gone, the node gives up
+/// whatever it holds and ends. [`close`](Self::close) does so at once and waits until others
+/// know; a process that ends without it lets its leases run out.
+#[derive(Clone)]
+pub struct Node {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) config: Checked,
+    pub(crate) name: NodeName,
+    address: SocketAddr,
+    orders: mpsc::UnboundedSender<Order>,
+    notices: broadcast::Sender<Notice>,
+    /// For the first who asks: what happened since the start.
+    first: Mutex<Option<broadcast::Receiver<Notice>>>,
+    seats: AtomicU64,
+}
+
+/// Starts a [`Node`].
+#[must_use]
+pub struct Builder {
+    config: Checked,
+    name: NodeName,
+    listen: Option<SocketAddr>,
+    any_address: bool,
+    storage: Option<Storage>,
+}
+
+impl Node {
+    /// A participant called `name` in the cluster that `config` describes.
+    ///
+    /// ```
+    /// use tenure::nerio::{Config, Member, Node, Storage};
+    /// use tenure::state::Opening;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// // The smallest cluster there is: one grantor, which is also a candidate.
+    /// # let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    /// # let address = port;
+    /// let member = Member { name: "a".parse().unwrap(), address };
+    /// let config = Config::new("example".parse().unwrap(), vec![member]).check().unwrap();
+    /// let node = Node::builder(config, "a".parse().unwrap())
+    ///     .grantor(Storage::Memory { opening: Opening::New })
+    ///     .start()
+    ///     .unwrap();
+    ///
+    /// let election = node.election("billing").unwrap();
+    /// let leadership = election.campaign("127.0.0.1:8080").await.unwrap();
+    /// assert!(leadership.is_current());
+    /// node.close().await;
+    /// assert!(!leadership.is_current());
+    /// # });
+    /// ```
+    pub fn builder(config: Checked, name: NodeName) -> Builder {
+        Builder { config, name, listen: None, any_address: false, storage: None }
+    }
+
+    /// The election `name`. There is at most one leader of it at any instant, as long as clocks
+    /// drift at most ρ and state directories are neither copied nor restored.
+    pub fn election(&self, name: &str) -> Result<Election<AtMostOne>, NameError> {
+        Ok(self.election_named(ElectionName::new(name)?))
+    }
+
+    /// The election with this name.
+    #[must_use]
+    pub fn election_named(&self, name: ElectionName) -> Election<AtMostOne> {
+        Election::new(self.clone(), name)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &NodeName {
+        &self.shared.name
+    }
+
+    /// Where it receives.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// The configuration it runs with.
+    #[must_use]
+    pub fn config(&self) -> &Checked {
+        &self.shared.config
+    }
+
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
+    #[must_use]
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        let first = self.shared.first.lock().map(|mut first| first.take());
+        first.ok().flatten().unwrap_or_else(|| self.shared.notices.subscribe())
+    }
+
+    /// Totals since the start; `None` once the node is closed. Cancel safe.
+    pub async fn counters(&self) -> Option<Counters> {
+        let (reply, answer) = oneshot::channel();
+        self.order(Order::Counters(reply));
+        answer.await.ok()
+    }
+
+    /// Gives up whatever it holds, and waits until a quorum knows or half a second has passed.
+    /// Every handle of this node says from then on that it does not lead.
+    ///
+    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// node closes all the same.
+    pub async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        self.order(Order::Close(done));
+        let _ = closed.await;
+    }
+
+    pub(crate) fn order(&self, order: Order) -> bool {
+        self.shared.orders.send(order).is_ok()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.orders.is_closed()
+    }
+
+    pub(crate) fn next_seat(&self) -> SeatId {
+        self.shared.seats.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node")
+            .field("name", &self.shared.name)
+            .field("address", &self.shared.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// This node grants leases, and remembers them there. Exactly the nodes in the members list
+    /// do.
+    pub fn grantor(mut self, storage: Storage) -> Self {
+        self.storage = Some(storage);
+        self
+    }
+
+    /// Receives on `address` instead of its own one in the members list (a grantor), or instead
+    /// of any loopback port (a candidate). Others must still reach a grantor at its address in
+    /// the list.
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = Some(address);
+        self
+    }
+
+    /// Allows addresses other than loopback though datagrams are not authenticated: only where
+    /// everybody who can send to it is trusted.
+    pub fn insecure_any_address(mut self) -> Self {
+        self.any_address = true;
+        self
+    }
+
+    /// Starts it on UDP. Blocks for as long as opening a socket and a state directory takes.
+    pub fn start(self) -> Result<Node, StartError> {
+        let address = self.address()?;
+        let transport = if self.any_address { Udp::any(address)? } else { Udp::loopback(address)? };
+        self.start_on(transport)
+    }
+
+    /// Starts it on a transport of the caller's.
+    pub fn start_on(self, transport: impl Transport) -> Result<Node, StartError> {
+        self.address()?;
+        let Self { config, name, storage, .. } = self;
+        let (records, flushed, memory) = match &storage {
+            Some(storage) => {
+                let (cluster, node) = (config.cluster.clone(), name.clone());
+                let grantor = crate::state::Grantor { cluster, node };
+                let (records, flushed, memory) = Records::open(storage, &grantor)?;
+                (records, flushed, Some(memory))
+            }
+            None => {
+                let (records, flushed) = Records::none();
+                (records, flushed, None)
+            }
+        };
+        let random = || {
+            crate::entropy::number().map_err(|error| StartError::System {
+                doing: "drawing random numbers",
+                source: std::io::Error::other(error),
+            })
+        };
+        let seed = u64::try_from(random()? >> 64).unwrap_or(0);
+        let start = Start { inc: Inc(random()?), seed, memory };
+        let (orders, taken) = mpsc::unbounded_channel();
+        let (notices, first) = broadcast::channel(NOTICES);
+        let address = transport.local_address();
+        let parts = Parts {
+            core: Nerio::new(config.clone(), name.clone()),
+            config: config.clone(),
+            start,
+            transport,
+            records,
+            flushed,
+            orders: taken,
+            notices: notices.clone(),
+        };
+        spawn(parts)?;
+        let (first, seats) = (Mutex::new(Some(first)), AtomicU64::new(0));
+        let shared = Shared { config, name, address, orders, notices, first, seats };
+        Ok(Node { shared: Arc::new(shared) })
+    }
+
+    /// Where to receive, and whether name and role fit together.
+    fn address(&self) -> Result<SocketAddr, StartError> {
+        let name = self.name.clone();
+        let member = self.config.members.iter().find(|member| member.name == name);
+        match (member, &self.storage) {
+            (Some(member), Some(_)) => Ok(self.listen.unwrap_or(member.address)),
+            (Some(_), None) => Err(StartError::IsAMember { name }),
+            (None, Some(_)) => {
+                let names: Vec<_> = self.config.names().iter().map(ToString::to_string).collect();
+                Err(StartError::NotAMember { name, members: names.join(", ") })
+            }
+            (None, None) => Ok(self.listen.unwrap_or_else(|| self.any_port())),
+        }
+    }
+
+    /// A port of the system's choice, in the address family of the members.
+    fn any_port(&self) -> SocketAddr {
+        match self.config.members.first().map(|member| member.address) {
+            Some(SocketAddr::V6(_)) => SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 0)),
+            Some(SocketAddr::V4(_)) | None => SocketAddr::from(([127, 0, 0, 1], 0)),
+        }
+    }
+}
+
+/// Starts the thread that drives a node, and waits until it runs.
+fn spawn<T: Transport>(parts: Parts<T>) -> Result<(), StartError> {
+    let refused = |doing| move |source| StartError::System { doing, source };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .map_err(refused("making a runtime"))?;
+    let driver = {
+        let _entered = runtime.enter();
+        Driver::new(parts).map_err(refused("making a timer"))?
+    };
+    thread::Builder::new()
+        .name("tenure".to_owned())
+        .spawn(move || runtime.block_on(driver.run()))
+        .map_err(refused("starting a thread"))?;
+    Ok(())
+}

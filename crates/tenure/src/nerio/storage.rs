@@ -1,0 +1,140 @@
+//! Where a grantor remembers, and how its records get there.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
+
+use tenure_core::nerio::{Boot, Instance, Kept, Memory, Record};
+use tenure_core::{Fence, Input, Ticket};
+use tokio::sync::mpsc as channel;
+
+use crate::state::{self, Flusher, Grants, Opening, StateDir, StateError, WriteError};
+
+/// Where a grantor remembers what it granted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Storage {
+    /// In a state directory: a restart of the process costs nothing, a restart of the machine
+    /// one quarantine.
+    Directory {
+        /// The directory, of this grantor alone.
+        path: PathBuf,
+        /// Whether this is the cluster's very first start.
+        opening: Opening,
+    },
+    /// Nowhere. Each restart waits out all leases and reads the fences from a full quorum of
+    /// others; with three grantors two such restarts at once stop all elections for good.
+    Memory {
+        /// Whether this is the cluster's very first start: nothing was ever granted.
+        opening: Opening,
+    },
+}
+
+/// Open storage.
+pub(super) struct Records {
+    directory: Option<StateDir>,
+    flushes: Option<mpsc::Sender<(Ticket, Record)>>,
+    flushed: channel::UnboundedSender<(Ticket, bool)>,
+}
+
+/// The answers to flushes.
+pub(super) type Flushed = channel::UnboundedReceiver<(Ticket, bool)>;
+
+impl Records {
+    /// Opens the storage of `grantor`, and tells what it remembers.
+    pub(super) fn open(
+        storage: &Storage,
+        grantor: &state::Grantor,
+    ) -> Result<(Self, Flushed, Memory), StateError> {
+        let (flushed, answers) = channel::unbounded_channel();
+        match storage {
+            Storage::Directory { path, opening } => {
+                let (directory, recovered) = StateDir::open(path, *opening, grantor)?;
+                let flushes = spawn_flusher(directory.flusher(), flushed.clone());
+                let records = Self { directory: Some(directory), flushes: Some(flushes), flushed };
+                Ok((records, answers, memory(recovered)))
+            }
+            Storage::Memory { opening } => {
+                let kept = match opening {
+                    Opening::New => Kept::New,
+                    Opening::Existing => Kept::Nothing,
+                };
+                let instance = crate::entropy::number().map_err(StateError::Random)?;
+                let memory = Memory {
+                    instance: Instance(instance),
+                    boot: Boot(0),
+                    delta_max: std::time::Duration::ZERO,
+                    reserve: Fence::NONE,
+                    kept,
+                };
+                Ok((Self { directory: None, flushes: None, flushed }, answers, memory))
+            }
+        }
+    }
+
+    /// No storage at all: for a node that is no grantor.
+    pub(super) fn none() -> (Self, Flushed) {
+        let (flushed, answers) = channel::unbounded_channel();
+        (Self { directory: None, flushes: None, flushed }, answers)
+    }
+
+    /// Writes a record that must survive the process.
+    pub(super) fn persist(&mut self, record: &Record) -> Result<(), WriteError> {
+        self.directory.as_mut().map_or(Ok(()), |directory| directory.write(record))
+    }
+
+    /// Begins to write a record that must survive the machine.
+    pub(super) fn flush(&self, ticket: Ticket, record: Record) {
+        let under_way = match &self.flushes {
+            Some(flushes) => flushes.send((ticket, record)).is_ok(),
+            None => self.flushed.send((ticket, true)).is_ok(),
+        };
+        if !under_way {
+            // The thread is gone, so nothing gets written any more. Whoever reads the answers
+            // may be gone too, and then nobody asks.
+            let _ = self.flushed.send((ticket, false));
+        }
+    }
+}
+
+/// The answer to a flush as a core takes it.
+pub(super) fn answer<P: tenure_core::Protocol>((ticket, written): (Ticket, bool)) -> Input<P> {
+    if written { Input::Flushed(ticket) } else { Input::Failed(Some(ticket)) }
+}
+
+fn spawn_flusher(
+    flusher: Flusher,
+    flushed: channel::UnboundedSender<(Ticket, bool)>,
+) -> mpsc::Sender<(Ticket, Record)> {
+    let (flushes, orders) = mpsc::channel::<(Ticket, Record)>();
+    let work = move || {
+        while let Ok((ticket, record)) = orders.recv() {
+            let written = flusher.flush(&record);
+            if let Err(error) = &written {
+                tracing::error!(%error, "a record could not be made durable");
+            }
+            if flushed.send((ticket, written.is_ok())).is_err() {
+                break;
+            }
+        }
+    };
+    let spawned: io::Result<_> = thread::Builder::new().name("tenure-flush".to_owned()).spawn(work);
+    if let Err(error) = spawned {
+        // Its orders are answered as not written: the channel is closed.
+        tracing::error!(%error, "no thread for flushes");
+    }
+    flushes
+}
+
+fn memory(recovered: state::Recovered) -> Memory {
+    let state::Recovered { instance, boots, delta_max, memory } = recovered;
+    let (reserve, kept) = match memory {
+        state::Memory::Fresh => (Fence::NONE, Kept::New),
+        state::Memory::Lost => (Fence::NONE, Kept::Nothing),
+        state::Memory::Kept { reserve, grants } => match grants {
+            Grants::SameBoot(grants) => (reserve, Kept::Grants(grants)),
+            Grants::OtherBoot | Grants::Missing | Grants::Torn(_) => (reserve, Kept::Reserve),
+        },
+    };
+    Memory { instance, boot: boots, delta_max: delta_max.unwrap_or_default(), reserve, kept }
+}

@@ -1,0 +1,201 @@
+//! Asking all grantors at once what they hold, for people and for rolling restarts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+use tenure_core::nerio::{Checked, Holder, Inc, List, Message, Query, Service, Who};
+use tenure_core::{ElectionName, NodeName, Time};
+use tokio::net::UdpSocket;
+
+use crate::clock;
+
+/// How many elections a survey looks at; more are reported as not looked at.
+const ELECTIONS_MAX: usize = 100_000;
+/// How often a question is sent before its grantor counts as silent.
+const TRIES: u32 = 5;
+
+/// What the grantors of a cluster say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Survey {
+    /// Each member, by name; `None` if it did not answer.
+    pub members: BTreeMap<NodeName, Option<Service>>,
+    /// Each election with a live grant somewhere, and what each member that answered holds of it.
+    pub elections: BTreeMap<ElectionName, BTreeMap<NodeName, Option<Holder>>>,
+}
+
+/// Why it is not safe to restart another grantor now.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unsafe {
+    /// A grantor cannot be counted on.
+    #[error("{member} does not answer")]
+    Silent {
+        /// Which one.
+        member: NodeName,
+    },
+    /// A grantor does not grant yet.
+    #[error("{member} is {service}")]
+    NotServing {
+        /// Which one.
+        member: NodeName,
+        /// What it does instead.
+        service: Service,
+    },
+    /// A leader relies on fewer grantors than there are.
+    #[error("{member} has not granted the latest lease of {election} to {leader}")]
+    NotRenewed {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who has not granted to it.
+        member: NodeName,
+    },
+}
+
+impl Survey {
+    /// Why restarting another grantor now could cost a leadership; `None` if it could not:
+    /// every grantor serves, and every leader has its latest lease from all of them.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<Unsafe> {
+        for (member, service) in &self.members {
+            match *service {
+                None => return Some(Unsafe::Silent { member: member.clone() }),
+                Some(Service::Serving) => {}
+                Some(service) => {
+                    return Some(Unsafe::NotServing { member: member.clone(), service });
+                }
+            }
+        }
+        self.elections.iter().find_map(|(election, grants)| unrenewed(election, grants))
+    }
+}
+
+/// The member that lags behind the newest grant to the leader, if there is one.
+fn unrenewed(
+    election: &ElectionName,
+    grants: &BTreeMap<NodeName, Option<Holder>>,
+) -> Option<Unsafe> {
+    let leading = grants.values().flatten().filter(|holder| holder.leading);
+    let newest = leading.max_by_key(|holder| holder.start)?;
+    let same = |holder: &Option<Holder>| {
+        holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
+    };
+    let (member, _) = grants.iter().find(|(_, holder)| !same(holder))?;
+    let (election, leader) = (election.clone(), newest.who.name.clone());
+    Some(Unsafe::NotRenewed { election, leader, member: member.clone() })
+}
+
+/// Asks every member for its elections and what it holds of each, from a socket of its own on
+/// `from`. Takes a few round trips, longer when somebody is silent. Cancel safe.
+pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
+    let mut asker = Asker::new(config, from).await?;
+    let mut members = BTreeMap::new();
+    let mut names = BTreeSet::new();
+    for member in &config.members {
+        let mut after = None;
+        let mut service = None;
+        while names.len() < ELECTIONS_MAX {
+            let start = clock::now();
+            let question = Message::List(List { start, after: after.clone() });
+            let listed = asker.ask(member.address, &question, |message| match message {
+                Message::Listed(listed) if listed.start == start => Some(listed),
+                _ => None,
+            });
+            let Some(listed) = listed.await? else { break };
+            service = Some(listed.service);
+            after = listed.names.last().cloned();
+            names.extend(listed.names);
+            if !listed.more {
+                break;
+            }
+        }
+        members.insert(member.name.clone(), service);
+    }
+    let mut elections = BTreeMap::new();
+    for name in names {
+        elections.insert(name.clone(), asker.holders(config, &name, &members).await?);
+    }
+    Ok(Survey { members, elections })
+}
+
+struct Asker {
+    socket: UdpSocket,
+    packer: Packer,
+    digest: u64,
+    patience: Duration,
+}
+
+impl Asker {
+    async fn new(config: &Checked, from: SocketAddr) -> io::Result<Self> {
+        let inc = Inc(crate::entropy::number().map_err(io::Error::other)?);
+        let name = NodeName::new("survey").map_err(io::Error::other)?;
+        let who = Who { name, inc };
+        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let patience = (config.round_trip * 4).max(Duration::from_millis(50));
+        let socket = UdpSocket::bind(from).await?;
+        Ok(Self { socket, packer, digest: config.digest(), patience })
+    }
+
+    /// Sends a question until an answer from that address passes `read`, or gives up.
+    async fn ask<T>(
+        &mut self,
+        to: SocketAddr,
+        question: &Message,
+        read: impl Fn(Message) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        let mut datagram = self.packer.start();
+        self.packer.push(&mut datagram, question);
+        for _ in 0..TRIES {
+            self.socket.send_to(&datagram, to).await?;
+            let answer = tokio::time::timeout(self.patience, self.answer(to, &read)).await;
+            if let Ok(answer) = answer {
+                return answer.map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn answer<T>(
+        &self,
+        to: SocketAddr,
+        read: impl Fn(Message) -> Option<T>,
+    ) -> io::Result<T> {
+        let mut buffer = [0; DATAGRAM_MAX + 1];
+        loop {
+            let (length, from) = self.socket.recv_from(&mut buffer).await?;
+            let Ok((_, messages)) = open(self.digest, 0, &buffer[..length]) else { continue };
+            if from != to {
+                continue;
+            }
+            if let Some(answer) = messages.filter_map(Result::ok).find_map(&read) {
+                return Ok(answer);
+            }
+        }
+    }
+
+    async fn holders(
+        &mut self,
+        config: &Checked,
+        election: &ElectionName,
+        members: &BTreeMap<NodeName, Option<Service>>,
+    ) -> io::Result<BTreeMap<NodeName, Option<Holder>>> {
+        let mut holders = BTreeMap::new();
+        for member in &config.members {
+            if members.get(&member.name).is_none_or(Option::is_none) {
+                continue;
+            }
+            let start: Time = clock::now();
+            let question = Message::Query(Query { election: election.clone(), start });
+            let state = self.ask(member.address, &question, |message| match message {
+                Message::State(state) if state.start == start => Some(state),
+                _ => None,
+            });
+            let holder = state.await?.and_then(|state| state.holder);
+            holders.insert(member.name.clone(), holder);
+        }
+        Ok(holders)
+    }
+}

@@ -1,0 +1,73 @@
+//! Following who leads, from outside.
+
+use tenure_core::nerio::View;
+use tokio::sync::{oneshot, watch};
+
+use crate::nerio::Sight;
+
+/// Follows one election. It may be read as slowly as one likes: it tells the latest state, and
+/// says so when it has skipped some. Dropping it ends the questions to the grantors.
+#[derive(Debug)]
+pub struct Observer {
+    answer: Option<oneshot::Receiver<watch::Receiver<Sight>>>,
+    sights: Option<watch::Receiver<Sight>>,
+    told: u64,
+    after_reset: Option<View>,
+}
+
+/// What an observer tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// This is the state now.
+    View(View),
+    /// At least one state was missed; the latest one follows.
+    Reset,
+}
+
+impl Change {
+    /// The state, unless it is a [`Change::Reset`].
+    #[must_use]
+    pub const fn view(&self) -> Option<&View> {
+        match self {
+            Self::View(view) => Some(view),
+            Self::Reset => None,
+        }
+    }
+}
+
+impl Observer {
+    pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Sight>>) -> Self {
+        Self { answer: Some(answer), sights: None, told: 0, after_reset: None }
+    }
+
+    /// The state once it is known, and then every change; `None` once the node is closed.
+    /// That a leader renews its lease is no change. Cancel safe.
+    pub async fn next(&mut self) -> Option<Change> {
+        if let Some(view) = self.after_reset.take() {
+            return Some(Change::View(view));
+        }
+        if let Some(answer) = &mut self.answer {
+            self.sights = answer.await.ok();
+            self.answer = None;
+        }
+        let (told, sights) = (self.told, self.sights.as_mut()?);
+        let (change, view) = match sights.wait_for(|sight| sight.change > told).await {
+            Ok(sight) => (sight.change, sight.view.clone()?),
+            Err(_) => return None,
+        };
+        // Whoever joins late has missed nothing.
+        let missed = self.told != 0 && change > self.told + 1;
+        self.told = change;
+        if missed {
+            self.after_reset = Some(view);
+            return Some(Change::Reset);
+        }
+        Some(Change::View(view))
+    }
+
+    /// The latest state, if one is known, with its lease as it is known now.
+    #[must_use]
+    pub fn latest(&self) -> Option<View> {
+        self.sights.as_ref()?.borrow().view.clone()
+    }
+}

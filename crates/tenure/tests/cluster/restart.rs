@@ -1,0 +1,88 @@
+//! Grantors that come back.
+
+use std::time::Duration;
+
+use tenure::Loss;
+use tenure::nerio::{Notice, Storage};
+use tenure::state::Opening;
+
+use crate::setup::{candidate, config, directory, grantor, soon};
+
+#[tokio::test]
+async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let start =
+        |name: &str, opening| grantor(&config, name, directory(parent.path(), name, opening));
+    let mut nodes: Vec<_> = ["a", "b", "c"].map(|name| start(name, Opening::New)).into();
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    for name in ["a", "b", "c"] {
+        nodes.remove(0).close().await;
+        nodes.push(soon(restarted(&start, name)).await);
+    }
+    tokio::time::sleep(config.lease * 2).await;
+    assert!(leadership.is_current(), "a rolling restart cost the leadership");
+    let fence = leadership.fence();
+    leadership.resign().await;
+    let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    assert!(next.fence() > fence);
+}
+
+/// Until the thread of the one before has let the lock go.
+async fn restarted<F>(start: &F, name: &str) -> tenure::nerio::Node
+where
+    F: Fn(&str, Opening) -> tenure::nerio::Node,
+{
+    loop {
+        let attempt = std::panic::AssertUnwindSafe(|| start(name, Opening::Existing));
+        match std::panic::catch_unwind(attempt) {
+            Ok(node) => return node,
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_grantor_that_lost_its_memory_waits_and_reads() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let memory = || Storage::Memory { opening: Opening::New };
+    let _a = grantor(&config, "a", memory());
+    let _b = grantor(&config, "b", memory());
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    let fence = leadership.fence();
+    let lost = directory(parent.path(), "c", Opening::Existing);
+    let c = grantor(&config, "c", lost);
+    let mut notices = c.notices();
+    let mut heard = Vec::new();
+    while heard.last() != Some(&Notice::Serving) {
+        heard.push(soon(notices.recv()).await.unwrap());
+    }
+    assert!(heard.contains(&Notice::Recovering), "{heard:?}");
+    assert!(leadership.is_current(), "two of three carried on");
+    // Now it counts: with one of the others gone, the fence still grows.
+    drop(leadership);
+    drop(_a);
+    let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    assert!(next.fence() > fence);
+}
+
+#[tokio::test]
+async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
+    let config = config();
+    let memory = || Storage::Memory { opening: Opening::New };
+    let a = grantor(&config, "a", memory());
+    let b = grantor(&config, "b", memory());
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    a.close().await;
+    b.close().await;
+    soon(leadership.expiring()).await;
+    assert_eq!(soon(leadership.lost()).await, Loss::Expired);
+    assert!(!leadership.is_current());
+    assert!(leadership.edict().is_err());
+}
