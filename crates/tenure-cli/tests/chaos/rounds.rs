@@ -32,7 +32,7 @@ fn two_commands_never_run_at_once() {
     let long = env::var_os("TENURE_LONG").is_some();
     let rounds = if long { LONG_ROUNDS } else { Fault::ALL.len() };
     let command = "cargo test -p tenure-cli --test chaos -- rounds";
-    play(rounds, &Fault::ALL, command, Proxy::start);
+    let only = env::var("ONLY").ok(); let all: Vec<Fault> = Fault::ALL.into_iter().filter(|f| only.as_ref().is_none_or(|o| format!("{f:?}") == *o)).collect(); let rounds = env::var("ROUNDS").map_or(rounds, |r| r.parse().unwrap()); play(rounds, &all, command, Proxy::start);
 }
 
 /// Plays `rounds` rounds, each kind of fault about equally often.
