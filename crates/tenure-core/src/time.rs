@@ -43,6 +43,12 @@ impl Time {
         Self(self.0.saturating_sub(nanos(span)))
     }
 
+    /// The first instant after this one, at most [`Time::MAX`].
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
     /// How long after `earlier` this instant is; zero when it is not after it.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
@@ -87,6 +93,8 @@ mod tests {
         assert_eq!(Time::ZERO.before(Duration::from_secs(1)), Time::ZERO);
         assert_eq!(Time::from_nanos(5).since(Time::from_nanos(9)), Duration::ZERO);
         assert_eq!(Time::ZERO.after(Duration::MAX), Time::MAX);
+        assert_eq!(Time::ZERO.next(), Time::from_nanos(1));
+        assert_eq!(Time::MAX.next(), Time::MAX);
     }
 
     #[test]

@@ -94,6 +94,9 @@ pub enum TransferError {
         /// The name given.
         to: NodeName,
     },
+    /// Another hand-over of this leadership was asked for meanwhile.
+    #[error("another hand-over was asked for before this one was done")]
+    Replaced,
     /// There is nothing to hand over.
     #[error("this node does not lead any more")]
     NotLeading,

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use tenure::state::{Grantor, Grants, Memory, Opening, Recovered, StateDir, StateError};
-use tenure_core::nerio::record::Tenancy;
+use tenure_core::nerio::Tenancy;
 use tenure_core::nerio::{Boot, GrantRecord, Inc, Record, Stamp, Who};
 use tenure_core::{Fence, NodeName, Time, Value};
 

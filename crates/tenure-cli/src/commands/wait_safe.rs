@@ -31,7 +31,7 @@ pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
         done = watch => done,
         () = ended => {
             let last = look(&settings).await?;
-            let why = last.map_or_else(|| "it just became safe".to_owned(), |why| why);
+            let why = last.unwrap_or_else(|| "it just became safe".to_owned());
             let what = format!("not safe to restart another node yet: {why}");
             Err(Failure::new(Exit::Unknown, what, "wait longer, or look at that node"))
         }

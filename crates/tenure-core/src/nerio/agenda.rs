@@ -1,6 +1,7 @@
 //! What is due when, for many elections at once.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -13,8 +14,9 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    /// Something is due for `election` at `at`, or nothing is.
+    /// Something is due for `election` at `at`, or nothing is. [`Time::MAX`] never comes.
     pub(crate) fn set(&mut self, election: &ElectionName, at: Option<Time>) {
+        let at = at.filter(|at| *at < Time::MAX);
         if self.of.get(election).copied() == at {
             return;
         }
@@ -32,13 +34,16 @@ impl Agenda {
         self.order.first().map(|(at, _)| *at)
     }
 
-    /// An election that is due at `now`; it is taken off the agenda.
-    pub(crate) fn pop_due(&mut self, now: Time) -> Option<ElectionName> {
-        if self.first()? > now {
-            return None;
+    /// Takes everything that is due at `now` off the agenda, the earliest first. What is put on
+    /// it while that is done waits for the next call, so that no call goes on for ever.
+    pub(crate) fn take_due(&mut self, now: Time) -> Vec<ElectionName> {
+        let mut due = Vec::new();
+        while self.first().is_some_and(|at| at <= now)
+            && let Some((_, election)) = self.order.pop_first()
+        {
+            self.of.remove(&election);
+            due.push(election);
         }
-        let (_, election) = self.order.pop_first()?;
-        self.of.remove(&election);
-        Some(election)
+        due
     }
 }

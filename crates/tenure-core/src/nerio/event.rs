@@ -123,8 +123,10 @@ pub enum End {
 pub enum TransferFailure {
     /// No quorum of grantors knows the candidate as waiting.
     NotWaiting,
-    /// This node does not lead.
+    /// This node does not lead, or no longer.
     NotLeading,
+    /// A later transfer took its place.
+    Replaced,
 }
 
 /// Why a message had no effect.
@@ -142,6 +144,8 @@ pub enum Ignored {
     NotAMember,
     /// It is for a grantor, and this node is none.
     NotAGrantor,
+    /// This grantor has not begun to serve and cannot carry it out; its sender will repeat it.
+    NotServing,
     /// The release is not by the holder, or its Start is below the one granted.
     NotTheHolder,
     /// It asks for a lease of no length.
@@ -200,6 +204,7 @@ impl fmt::Display for TransferFailure {
         f.write_str(match self {
             Self::NotWaiting => "no quorum of grantors knows that candidate as waiting",
             Self::NotLeading => "this node does not lead",
+            Self::Replaced => "a later transfer took its place",
         })
     }
 }
@@ -215,6 +220,7 @@ impl Ignored {
             Self::Unasked => "unasked",
             Self::NotAMember => "not_a_member",
             Self::NotAGrantor => "not_a_grantor",
+            Self::NotServing => "not_serving",
             Self::NotTheHolder => "not_the_holder",
             Self::Empty => "empty",
             Self::Full => "full",

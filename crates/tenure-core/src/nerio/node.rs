@@ -7,7 +7,7 @@ use super::agenda::Agenda;
 use super::candidate::{Candidate, Shared};
 use super::command::Command;
 use super::config::Checked;
-use super::event::{Event, Ignored};
+use super::event::{Event, Ignored, TransferFailure};
 use super::grantor::{Grantor, Memory};
 use super::identity::{Inc, Who};
 use super::message::{Message, Remainder, Sender, Verify};
@@ -98,16 +98,16 @@ impl Nerio {
             | Message::Release(_)
             | Message::Query(_)
             | Message::List(_)
-            | Message::FenceRead(_) => self.to_grantor(now, from, message, out),
+            | Message::FenceRead(_) => self.ask_grantor(now, from, message, out),
             Message::FenceSeen(_) => match self.member(from) {
-                Some(_) => self.to_grantor(now, from, message, out),
+                Some(_) => self.ask_grantor(now, from, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
             Message::Granted(_)
             | Message::Refused(_)
             | Message::Released(_)
             | Message::State(_) => match self.member(from) {
-                Some(member) => self.from_grantor(now, member, message, out),
+                Some(member) => self.hear_grantor(now, member, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
             Message::Verify(verify) => self.on_verify(now, from, &verify, out),
@@ -124,14 +124,14 @@ impl Nerio {
         self.config.members.iter().position(is_it)
     }
 
-    fn to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+    fn ask_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
         match &mut self.grantor {
             Some(grantor) => grantor.on_message(now, from, message, out),
             None => ignore(out, None, Ignored::NotAGrantor),
         }
     }
 
-    fn from_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
+    fn hear_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
         match message {
             Message::Granted(m) => {
                 let election = m.election.clone();
@@ -183,14 +183,23 @@ impl Nerio {
     }
 
     fn on_command(&mut self, now: Time, election: ElectionName, command: Command, out: &mut Out) {
+        let known = self.candidates.contains_key(&election);
         match command {
             Command::Campaign { value, priority } => {
+                if self.candidates.len() >= self.config.limits.elections {
+                    self.candidates.retain(|_, candidate| !candidate.is_over(now));
+                }
                 self.candidates
                     .entry(election.clone())
                     .or_insert_with(|| Candidate::new(election.clone()));
                 self.with_candidate(&election, out, |candidate, shared, out| {
                     candidate.contend(now, (value, priority), shared, out);
                 });
+            }
+            Command::Resign if !known => ignore(out, Some(election), Ignored::Command),
+            Command::Transfer { to, .. } if !known => {
+                let event = Event::TransferFailed { to, why: TransferFailure::NotLeading };
+                out.push(Effect::Emit { election: Some(election), event });
             }
             Command::Resign => self.with_candidate(&election, out, |candidate, shared, out| {
                 candidate.resign(now, shared, out);
@@ -209,9 +218,6 @@ impl Nerio {
             Command::Unobserve => {
                 self.observers.remove(&election);
                 self.observers_due.set(&election, None);
-                if self.candidates.get(&election).is_some_and(Candidate::is_idle) {
-                    self.candidates.remove(&election);
-                }
             }
             Command::Verify { leader } => self.verify(now, election, leader, out),
         }
@@ -220,7 +226,10 @@ impl Nerio {
     /// Section 10.5, steps 1 and 2.
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
         if self.asked.len() >= ASKED_MAX && !self.asked.contains_key(&election) {
-            return ignore(out, Some(election), Ignored::Full);
+            // The oldest is the one whose answer would be worth least.
+            let oldest = self.asked.iter().min_by_key(|(_, (_, asked))| *asked);
+            let Some((oldest, _)) = oldest else { return };
+            self.asked.remove(&oldest.clone());
         }
         self.asked.insert(election.clone(), (leader, now));
         let message = Message::Verify(Verify { election, start: now });
@@ -267,18 +276,19 @@ impl Nerio {
     }
 
     fn on_timeout(&mut self, now: Time, out: &mut Out) {
-        if let Some(grantor) = &mut self.grantor {
-            grantor.on_timeout(now, out);
-        }
-        while let Some(election) = self.candidates_due.pop_due(now) {
+        for election in self.candidates_due.take_due(now) {
             self.with_candidate(&election, out, |candidate, shared, out| {
                 candidate.work(now, shared, out);
             });
         }
-        while let Some(election) = self.observers_due.pop_due(now) {
+        for election in self.observers_due.take_due(now) {
             let Some(observer) = self.observers.get_mut(&election) else { continue };
             observer.work(now, &self.config, out);
             self.observers_due.set(&election, Some(observer.due()));
+        }
+        // Last, because a write of the grantor's that fails takes everything after it along.
+        if let Some(grantor) = &mut self.grantor {
+            grantor.on_timeout(now, out);
         }
     }
 }
@@ -293,6 +303,10 @@ impl Protocol for Nerio {
     type Event = Event;
 
     fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
+        let is_early = || self.deadline().is_none_or(|deadline| now < deadline.at);
+        if matches!(input, Input::Timeout) && is_early() {
+            return;
+        }
         self.now = self.now.max(now);
         let now = self.now;
         match input {

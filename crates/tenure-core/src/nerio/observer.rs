@@ -1,6 +1,7 @@
 //! Finding the leader by asking the grantors (section 10.4).
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::config::Checked;
@@ -78,7 +79,7 @@ impl Observer {
 
     /// When to ask again, or when what is known runs out.
     pub(super) fn due(&self) -> Time {
-        let ask = self.next_at.max(Time::from_nanos(self.last_start.as_nanos() + 1));
+        let ask = self.next_at.max(self.last_start.next());
         match &self.view {
             Some(View::Leader(leader)) => ask.min(leader.until),
             Some(View::Vacant | View::Unknown { .. }) | None => ask,
@@ -102,7 +103,7 @@ impl Observer {
 
     /// How old a grantor's word may be before it no longer counts.
     fn patience(&self, config: &Checked) -> Duration {
-        self.every * 3 + config.round_trip * 4
+        self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
     }
 
     /// What a quorum of grantors agrees on, if there is such a thing.
@@ -145,5 +146,3 @@ impl Observer {
         }))
     }
 }
-
-use alloc::vec::Vec;

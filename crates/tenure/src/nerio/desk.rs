@@ -148,7 +148,9 @@ impl Desk {
             let _ = reply.send(Err(TransferError::NotLeading));
             return None;
         };
-        seat.transfer = Some((to.clone(), reply));
+        if let Some((_, older)) = seat.transfer.replace((to.clone(), reply)) {
+            let _ = older.send(Err(TransferError::Replaced));
+        }
         Some(Command::Transfer { to, probe })
     }
 
@@ -163,11 +165,15 @@ impl Desk {
     /// A hand-over did not take place.
     pub(super) fn transfer_failed(&mut self, election: &ElectionName, why: TransferFailure) {
         let Some(seat) = self.seats.get_mut(election) else { return };
-        let Some((to, reply)) = seat.transfer.take() else { return };
-        let _ = reply.send(Err(match why {
-            TransferFailure::NotWaiting => TransferError::NotWaiting { to },
-            TransferFailure::NotLeading => TransferError::NotLeading,
-        }));
+        let failed = match why {
+            TransferFailure::NotWaiting => |to| TransferError::NotWaiting { to },
+            TransferFailure::NotLeading => |_| TransferError::NotLeading,
+            // Its asker was told when the newer one came.
+            TransferFailure::Replaced => return,
+        };
+        if let Some((to, reply)) = seat.transfer.take() {
+            let _ = reply.send(Err(failed(to)));
+        }
     }
 
     /// Every election with a campaign or a leadership.

@@ -76,10 +76,12 @@ impl Node {
     /// use tenure::nerio::{Config, Member, Node, Storage};
     /// use tenure::state::Opening;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
     /// // The smallest cluster there is: one grantor, which is also a candidate.
-    /// # let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    /// # let address = port;
+    /// # let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    /// # let address = free.local_addr().unwrap();
+    /// # drop(free);
     /// let member = Member { name: "a".parse().unwrap(), address };
     /// let config = Config::new("example".parse().unwrap(), vec![member]).check().unwrap();
     /// let node = Node::builder(config, "a".parse().unwrap())
@@ -92,7 +94,7 @@ impl Node {
     /// assert!(leadership.is_current());
     /// node.close().await;
     /// assert!(!leadership.is_current());
-    /// # });
+    /// # }
     /// ```
     pub fn builder(config: Checked, name: NodeName) -> Builder {
         Builder { config, name, listen: None, any_address: false, storage: None }

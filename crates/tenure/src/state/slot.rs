@@ -115,7 +115,7 @@ pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
 pub(super) mod tests {
     use std::net::SocketAddr;
 
-    use tenure_core::nerio::record::Tenancy;
+    use tenure_core::nerio::Tenancy;
     use tenure_core::nerio::{Boot, Inc, Stamp, Who};
     use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 

@@ -24,7 +24,7 @@ impl Candidate {
             campaign.waiting = Some((name.clone(), now));
         }
         if let Some(transfer) = &mut campaign.transfer
-            && granted.start >= transfer.since
+            && granted.start > transfer.since
             && granted.next_waits
         {
             transfer.waits = transfer.waits.with(member);
@@ -45,7 +45,13 @@ impl Candidate {
         let Some(sent) = sent.filter(|_| fresh) else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
-        if !granted.waited {
+        if granted.waited {
+            // Who was in the way there has gone, and so, soon, elsewhere: older refusals that
+            // name it are no reason to yield.
+            if let Some(gone) = campaign.refusals.remove(&member) {
+                campaign.refusals.retain(|_, rival| rival.name != gone.name);
+            }
+        } else {
             shared.trips.observe(now.since(sent.start));
         }
         let known = campaign.oks.get(&member);
@@ -84,7 +90,8 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
-        if refused.start > self.last_start || Some(refused.start) < campaign.first {
+        let asked = campaign.first.is_some_and(|first| refused.start >= first);
+        if refused.start > self.last_start || !asked {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         }
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
@@ -109,8 +116,16 @@ impl Candidate {
                 }
             }
             Refusal::Quarantine { .. } | Refusal::Recovering => {}
+            Refusal::FenceTooFar => {
+                // What was heard of the fences was wrong: begin again from what this one saw.
+                self.best = refused.seen;
+                if campaign.lease.as_ref().is_none_or(|lease| lease.office.is_none()) {
+                    campaign.fence = self.best.next().unwrap_or(self.best);
+                }
+                let refusal = Refusal::FenceTooFar;
+                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
+            }
             refusal @ (Refusal::TooLong { .. }
-            | Refusal::FenceTooFar
             | Refusal::OtherAddress { .. }
             | Refusal::Full
             | Refusal::Disk) => {

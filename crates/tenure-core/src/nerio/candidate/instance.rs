@@ -35,7 +35,7 @@ impl Candidate {
     pub(super) fn request(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if now <= self.last_start {
-            campaign.next_at = Time::from_nanos(self.last_start.as_nanos() + 1);
+            campaign.next_at = self.last_start.next();
             return;
         }
         let failed = self.last_start;
@@ -53,7 +53,7 @@ impl Candidate {
         }
         campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
         campaign.held_off.retain(|_, until| now < *until);
-        let heard = shared.config.refresh * 2;
+        let heard = shared.config.heard_within();
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let waiting = campaign.waiting.as_ref().filter(|(_, at)| now.since(*at) < heard);
         let request = Request {
@@ -103,18 +103,17 @@ impl Candidate {
         let renewed = campaign.lease.is_some();
         let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
         lease.until = lease.until.max(until);
-        // Told once, and not before the election itself.
-        let settles = renewed && !(lease.settled && announced);
-        lease.settled |= renewed;
         let mut has_fence = has_fence;
         if !has_fence && !ruling(Rule::FenceByAll) {
             campaign.fence = self.best.next().unwrap_or(self.best);
             has_fence = true;
         }
+        let settles = renewed && has_fence && !lease.settled;
+        lease.settled |= settles;
         if has_fence {
             self.claim(announced, timestamp, out);
         }
-        if settles && has_fence {
+        if settles {
             self.emit(Event::Settled, out);
         }
         self.after_completion(now, has_fence, shared, out);
@@ -150,10 +149,8 @@ impl Candidate {
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
         if !has_fence {
             campaign.fence = self.best.next().unwrap_or(self.best);
-            let pause =
-                if campaign.fence_rounds == 0 { Duration::ZERO } else { shared.round_trip() };
+            campaign.next_at = now.after(campaign.fence_pause(shared));
             campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
-            campaign.next_at = now.after(pause);
         } else if settled {
             campaign.next_at = align(now.after(period), shared.config.renew_after() / 32);
         } else {
@@ -175,6 +172,18 @@ impl Candidate {
 }
 
 impl Campaign {
+    /// How long to wait before the fence is proposed again: not at all after the first round,
+    /// and then ever longer, because a grantor that cannot write accepts none.
+    fn fence_pause(&self, shared: &Shared<'_>) -> Duration {
+        match self.fence_rounds {
+            0 => Duration::ZERO,
+            rounds => {
+                let pause = shared.round_trip().saturating_mul(1 << rounds.min(16));
+                pause.min(shared.config.refresh)
+            }
+        }
+    }
+
     /// The members whose oks complete the instance, and the E that they give: the latest instant
     /// before which all oks of some quorum are good.
     fn best_quorum(

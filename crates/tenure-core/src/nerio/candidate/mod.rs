@@ -113,6 +113,7 @@ struct Rival {
 struct Transfer {
     to: NodeName,
     probe: bool,
+    /// Only answers to requests after this Start speak of this successor.
     since: Time,
     until: Time,
     waits: MemberSet,
@@ -131,9 +132,11 @@ impl Candidate {
         }
     }
 
-    /// Whether nothing of it matters any more but the fence it has heard of.
-    pub(super) fn is_idle(&self) -> bool {
-        self.campaign.is_none() && self.giving.is_none()
+    /// Whether nothing of it matters any more at `now` but the fence it has heard of: another
+    /// candidate in its place could neither send a Start again nor break a promise.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        let idle = self.campaign.is_none() && self.giving.is_none();
+        idle && now > self.last_start && now >= self.promise
     }
 
     /// Somebody told how high the fences are.
@@ -226,7 +229,7 @@ impl Candidate {
         };
         let led = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
         let end = if led { End::Resigned } else { End::Withdrawn };
-        let heard = shared.config.refresh * 2;
+        let heard = shared.config.heard_within();
         let next = campaign.waiting.clone().filter(|(_, at)| now.since(*at) < heard);
         self.end(now, end, next.map(|(name, _)| name), shared, out);
     }
@@ -259,6 +262,12 @@ impl Candidate {
         if let Some(lower) = lower.filter(|_| !ruling(Rule::LowerBeforeRelease)) {
             out.push(lower);
         }
+        if let Some(Transfer { to, .. }) = campaign.transfer
+            && end != End::Transferred
+        {
+            let why = TransferFailure::NotLeading;
+            self.emit(Event::TransferFailed { to, why }, out);
+        }
         self.emit(Event::Ended(end), out);
     }
 
@@ -275,11 +284,16 @@ impl Candidate {
             let why = TransferFailure::NotLeading;
             return self.emit(Event::TransferFailed { to, why }, out);
         };
-        let patience = shared.config.refresh * 2 + shared.round_trip() * 2;
-        let until = now.after(patience);
-        campaign.transfer =
-            Some(Transfer { to, probe, since: now, until, waits: MemberSet::EMPTY });
+        let patience = shared.config.heard_within() + shared.round_trip().saturating_mul(2);
+        let (since, until) = (self.last_start, now.after(patience));
+        let same = to.clone();
+        let transfer = Transfer { to, probe, since, until, waits: MemberSet::EMPTY };
+        let before = campaign.transfer.replace(transfer);
         campaign.next_at = now;
+        if let Some(Transfer { to, .. }) = before.filter(|before| before.to != same) {
+            let why = TransferFailure::Replaced;
+            self.emit(Event::TransferFailed { to, why }, out);
+        }
         self.work(now, shared, out);
     }
 

@@ -50,7 +50,7 @@ impl Giving {
 
     /// No new attempt begins before: the release must have been sent.
     pub(super) fn not_before(&self) -> Time {
-        Time::from_nanos(self.hold.as_nanos().saturating_add(1))
+        self.hold.next()
     }
 
     pub(super) fn old_until(&self) -> Time {
@@ -75,7 +75,7 @@ impl Candidate {
             return;
         }
         giving.again = now.after(giving.pause);
-        giving.pause *= 2;
+        giving.pause = giving.pause.saturating_mul(2);
         let (missing, start) = (everybody.minus(giving.arrived), giving.start);
         self.release_to(missing, start, shared, out);
     }

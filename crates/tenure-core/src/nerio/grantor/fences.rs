@@ -3,6 +3,7 @@
 use super::super::record::{Record, Tenancy};
 use super::super::rule::{Rule, ruling};
 use super::office::Office;
+use crate::contract::Ticket;
 use crate::fence::Fence;
 
 /// How many fences are reserved ahead with one flush.
@@ -18,8 +19,8 @@ pub(super) struct Fences {
     floor: Fence,
     /// `H`: no fence above it is accepted before a higher one is durable.
     high: Fence,
-    /// A higher `H` on its way to the disk.
-    pending: Option<Fence>,
+    /// A higher `H` on its way to the disk, and the flush that carries it.
+    pending: Option<(Ticket, Fence)>,
 }
 
 impl Fences {
@@ -67,27 +68,31 @@ impl Fences {
         fence == seen && office.fence_owner.as_ref().is_some_and(same)
     }
 
-    /// The next reserve to make durable, once half of the last one is used up.
-    pub(super) fn wanted(&mut self, highest: Fence) -> Option<Record> {
+    /// Whether the next reserve should be made durable: half of the last one is used up.
+    pub(super) fn is_short(&self, highest: Fence) -> bool {
         let needed = highest.number().saturating_add(BLOCK / 2);
         let enough = |high: Fence| high.number() >= needed;
-        if enough(self.high) || self.pending.is_some_and(enough) {
-            return None;
-        }
-        Some(self.reserve_above(highest))
+        !enough(self.high) && !self.pending.is_some_and(|(_, high)| enough(high))
     }
 
-    /// A reserve that leaves room above `highest`.
-    pub(super) fn reserve_above(&mut self, highest: Fence) -> Record {
+    /// A reserve that leaves room above `highest`, to be made durable by the flush `ticket`.
+    pub(super) fn reserve_above(&mut self, highest: Fence, ticket: Ticket) -> Record {
         let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
-        self.pending = Some(high);
+        self.pending = Some((ticket, high));
         Record::Reserve { high }
     }
 
-    /// The reserve is durable, or could not be written.
-    pub(super) fn settled(&mut self, written: bool) {
-        if let Some(high) = self.pending.take().filter(|_| written) {
+    /// A flush is durable, or could not be written. Only the latest reserve counts: the one
+    /// before it may be durable while this one is not.
+    pub(super) fn settled(&mut self, flushed: Ticket, written: bool) {
+        let this = |(ticket, _): &mut (Ticket, Fence)| *ticket == flushed;
+        if let Some((_, high)) = self.pending.take_if(this).filter(|_| written) {
             self.high = self.high.max(high);
         }
+    }
+
+    /// Effects were dropped, and maybe the flush of the reserve with them: ask for it anew.
+    pub(super) fn forget_pending(&mut self) {
+        self.pending = None;
     }
 }

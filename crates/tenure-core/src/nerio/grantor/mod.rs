@@ -102,7 +102,7 @@ impl Grantor {
     /// Does what is due at `now`.
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
         self.on_life_due(now, out);
-        while let Some(election) = self.agenda.pop_due(now) {
+        for election in self.agenda.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
             self.schedule(&election);
@@ -120,6 +120,7 @@ impl Grantor {
     /// The last persist failed: nothing is granted for a while.
     pub(super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
         self.disk_failed_until = now.after(DISK_RETRY);
+        self.fences.forget_pending();
         emit(out, None, Event::DiskFailed);
     }
 
@@ -128,8 +129,11 @@ impl Grantor {
         let stamp = Stamp { boot: self.boot, clock: now, counter: 0 };
         let stamp = match self.last_stamp {
             last if last.boot < self.boot || last.clock < now => stamp,
-            last if ruling(Rule::StrictSamples) => Stamp { counter: last.counter + 1, ..last },
-            last => last,
+            last if !ruling(Rule::StrictSamples) => last,
+            last => match last.counter.checked_add(1) {
+                Some(counter) => Stamp { counter, ..last },
+                None => Stamp { clock: last.clock.next(), counter: 0, ..last },
+            },
         };
         self.last_stamp = stamp;
         stamp
@@ -141,11 +145,18 @@ impl Grantor {
         if request.delta.is_zero() {
             return emit(out, Some(election), Event::Ignored(Ignored::Empty));
         }
-        if self.office(&election).is_some_and(|o| o.is_released(&from.who, request.start)) {
+        let released = |o: &Office| o.is_released(&from.who, from.address, request.start);
+        if self.office(&election).is_some_and(released) {
             return emit(out, Some(election), Event::Ignored(Ignored::Released));
         }
         if let Some(refusal) = self.inadmissible(now, &request) {
             return self.refuse(from, &request, refusal, shared, out);
+        }
+        // Those who wait go first, even if the timer that should have said so is late: the order
+        // of arrival differs from grantor to grantor.
+        if self.office(&election).is_some_and(|office| office.waiting() > 0) {
+            self.handle_waiting(now, &election, out);
+            self.schedule(&election);
         }
         let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
         let stamp = self.sample(now);
@@ -240,12 +251,13 @@ impl Grantor {
         let changed = same.is_none();
         if let Some(before) = before.filter(|_| changed) {
             let (other, start) = (before.record.holder, before.record.start);
-            office.raise_watermark(&other, start, self.config.limits.watermarks);
+            let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
+            office.raise_watermark(taken.clock, from, start, bound);
         }
         let seen_before = office.fence_seen;
         let tenancy = Tenancy { who: who.clone(), first: request.first };
         let accepted = self.fences.propose(office, request.fence, &tenancy);
-        let reserve = self.fences.wanted(office.fence_seen.max(request.fence));
+        let highest = office.fence_seen.max(request.fence);
         office.unpark(&who);
         let record = GrantRecord {
             election: request.election.clone(),
@@ -268,9 +280,7 @@ impl Grantor {
             emit(out, Some(request.election.clone()), event);
         }
         self.answer(taken.clock, &request.election, out);
-        if let Some(reserve) = reserve {
-            self.flush(reserve, out);
-        }
+        self.reserve_if_short(highest, out);
     }
 
     /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
@@ -369,11 +379,17 @@ impl Grantor {
         let ends = holds.is_some_and(|grant| {
             release.start >= grant.record.start || !ruling(Rule::ReleaseNamesStart)
         });
-        office.raise_watermark(&from.who, release.start, self.config.limits.watermarks);
+        let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
+        office.raise_watermark(at, by, release.start, bound);
         if !serving && !ruling(Rule::ReleaseInQuarantine) {
             self.life = Life::Serving;
         }
-        if ends && serving {
+        if ends && !serving {
+            // Not confirmed, so that it comes again when it can be carried out.
+            self.schedule(&election);
+            return emit(out, Some(election), Event::Ignored(Ignored::NotServing));
+        }
+        if ends {
             if let Some(grant) = &mut office.grant {
                 grant.record.finish = at;
                 grant.next = release.next.clone().or(grant.next.take());
@@ -397,7 +413,7 @@ impl Grantor {
             && office.live(taken.clock).is_none()
             && let Some((parked, was_next)) = office.take_first()
         {
-            if office.is_released(&parked.who, parked.request.start)
+            if office.is_released(&parked.who, parked.address, parked.request.start)
                 || self.inadmissible(now, &parked.request).is_some()
             {
                 continue;
@@ -480,16 +496,12 @@ impl Grantor {
         }
         let more = live.peek().is_some();
         let service = self.life.service(now);
-        send(
-            out,
-            from.address,
-            Message::Listed(Listed { start: list.start, service, names, more }),
-        );
+        let listed = Listed { start: list.start, service, names, more };
+        send(out, from.address, Message::Listed(listed));
     }
 
-    fn flush(&mut self, record: Record, out: &mut Out) -> Ticket {
+    fn next_ticket(&mut self) -> Ticket {
         self.last_ticket = Ticket(self.last_ticket.0 + 1);
-        out.push(super::node::Effect::Flush(self.last_ticket, record));
         self.last_ticket
     }
 }

@@ -89,7 +89,25 @@ pub(super) struct Office {
     pub(super) fence_owner: Option<Tenancy>,
     parked: Vec<Parked>,
     /// The highest Start that each life has released or let lapse; the oldest entry first.
-    watermarks: Vec<(Who, Time)>,
+    watermarks: Vec<Watermark>,
+    /// When a watermark was last raised: as long as its requests may still be on their way, the
+    /// office is kept.
+    raised_at: Time,
+}
+
+/// Every Start up to `start` was given up. Only for requests from the address that said so: the
+/// word of somebody else must not keep a candidate from being granted.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Watermark {
+    who: Who,
+    address: SocketAddr,
+    start: Time,
+}
+
+impl Watermark {
+    fn is_of(&self, who: &Who, address: SocketAddr) -> bool {
+        self.who == *who && self.address == address
+    }
 }
 
 impl Office {
@@ -136,11 +154,13 @@ impl Office {
         Some(&best.who.name)
     }
 
-    /// Keeps a request until the grant ends. One for each life, and a higher Start replaces a
-    /// lower one; over the bound the lowest in the common order is evicted.
+    /// Keeps a request until the grant ends, and says whether it did. One for each life, from
+    /// the address that came first; a higher Start replaces a lower one. Over the bound the
+    /// lowest in the common order is evicted.
     pub(super) fn park(&mut self, parked: Parked, config: &Checked) -> bool {
         let next = self.grant.as_ref().and_then(|grant| grant.next.clone());
         match self.parked.iter_mut().find(|other| other.who == parked.who) {
+            Some(other) if other.address != parked.address => false,
             Some(other) => {
                 let newer = other.request.start < parked.request.start;
                 if newer || !ruling(Rule::ParkedGrows) {
@@ -180,26 +200,34 @@ impl Office {
         Some((self.parked.swap_remove(at), rank.next))
     }
 
-    /// Notes that `who` gave up every Start up to `start`.
-    pub(super) fn raise_watermark(&mut self, who: &Who, start: Time, bound: usize) {
-        match self.watermarks.iter_mut().find(|(other, _)| other == who) {
-            Some((_, highest)) => *highest = (*highest).max(start),
+    /// Notes that `who`, speaking from `address`, gave up every Start up to `start`.
+    pub(super) fn raise_watermark(
+        &mut self,
+        at: Time,
+        (who, address): (&Who, SocketAddr),
+        start: Time,
+        bound: usize,
+    ) {
+        self.raised_at = self.raised_at.max(at);
+        match self.watermarks.iter_mut().find(|mark| mark.is_of(who, address)) {
+            Some(mark) => mark.start = mark.start.max(start),
             None => {
                 if self.watermarks.len() >= bound {
                     self.watermarks.remove(0);
                 }
-                self.watermarks.push((who.clone(), start));
+                self.watermarks.push(Watermark { who: who.clone(), address, start });
             }
         }
         if ruling(Rule::ReleaseUnparks) {
-            self.parked.retain(|p| p.who != *who || p.request.start > start);
+            let other = |p: &Parked| p.who != *who || p.address != address;
+            self.parked.retain(|p| other(p) || p.request.start > start);
         }
     }
 
-    /// Whether `who` gave `start` up.
-    pub(super) fn is_released(&self, who: &Who, start: Time) -> bool {
-        ruling(Rule::Watermark)
-            && self.watermarks.iter().any(|(other, highest)| other == who && start <= *highest)
+    /// Whether `who`, speaking from `address`, gave `start` up.
+    pub(super) fn is_released(&self, who: &Who, address: SocketAddr, start: Time) -> bool {
+        let given_up = |mark: &Watermark| mark.is_of(who, address) && start <= mark.start;
+        ruling(Rule::Watermark) && self.watermarks.iter().any(given_up)
     }
 
     /// When somebody must look at this office next: when the grant ends and somebody waits, when
@@ -215,7 +243,7 @@ impl Office {
     /// From then on every message that could still matter to this office has lapsed.
     pub(super) fn forgettable_at(&self, config: &Checked) -> Time {
         let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
-        finish.after(config.quarantine())
+        finish.max(self.raised_at).after(config.quarantine())
     }
 
     /// Whether the grant or a waiting request still matters.

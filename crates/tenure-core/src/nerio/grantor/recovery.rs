@@ -44,7 +44,9 @@ impl Grantor {
 
     fn write_boot(&mut self, quarantine: Option<Time>, must_read: bool, out: &mut Out) {
         let (instance, boot, delta_max) = (self.instance, self.boot, self.delta_max);
-        let ticket = self.flush(Record::Identity { instance, boot, delta_max }, out);
+        let ticket = self.next_ticket();
+        let identity = Record::Identity { instance, boot, delta_max };
+        out.push(super::super::node::Effect::Flush(ticket, identity));
         self.life = Life::Opening { ticket, quarantine, must_read };
     }
 
@@ -70,7 +72,7 @@ impl Grantor {
                 }
             }
             Life::Storing { ticket } if ticket == flushed => {
-                self.fences.settled(written);
+                self.fences.settled(flushed, written);
                 if written {
                     self.serve(out);
                 } else {
@@ -78,7 +80,7 @@ impl Grantor {
                     self.life = Life::Unwritten { at, quarantine: None, must_read: true };
                 }
             }
-            _ => self.fences.settled(written),
+            _ => self.fences.settled(flushed, written),
         }
     }
 
@@ -107,9 +109,21 @@ impl Grantor {
     fn serve(&mut self, out: &mut Out) {
         self.life = Life::Serving;
         emit(out, None, Event::Serving);
-        if let Some(reserve) = self.fences.wanted(self.fences.floor()) {
-            self.flush(reserve, out);
+        self.reserve_if_short(self.fences.floor(), out);
+    }
+
+    /// Makes the next reserve durable in time.
+    pub(super) fn reserve_if_short(&mut self, highest: Fence, out: &mut Out) {
+        if self.fences.is_short(highest) {
+            self.reserve(highest, out);
         }
+    }
+
+    fn reserve(&mut self, highest: Fence, out: &mut Out) -> Ticket {
+        let ticket = self.next_ticket();
+        let record = self.fences.reserve_above(highest, ticket);
+        out.push(super::super::node::Effect::Flush(ticket, record));
+        ticket
     }
 
     /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
@@ -162,8 +176,7 @@ impl Grantor {
         self.fences.raise_floor(highest);
         // The first reserve says that the read is done: until it is durable, every start reads
         // again.
-        let reserve = self.fences.reserve_above(self.fences.floor());
-        let ticket = self.flush(reserve, out);
+        let ticket = self.reserve(self.fences.floor(), out);
         self.life = Life::Storing { ticket };
     }
 }

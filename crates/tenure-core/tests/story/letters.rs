@@ -1,0 +1,103 @@
+//! Messages written by hand, and what is found in effects.
+
+use std::time::Duration;
+
+use tenure_core::Fence;
+use tenure_core::nerio::{
+    Effect, Event, Granted, Message, Refusal, Refused, Release, Remainder, Request, Verify,
+};
+
+use super::{Time, ms, x};
+
+/// A request for 1 s in the name of an attempt that began with it.
+pub fn request(start: Time) -> Request {
+    Request {
+        election: x(),
+        start,
+        delta: ms(1_000),
+        first: start,
+        fence: Fence::new(1),
+        priority: 0,
+        leading: false,
+        next: None,
+        value: "".parse().unwrap(),
+    }
+}
+
+pub fn for_span(start: Time, delta: Duration) -> Request {
+    Request { delta, ..request(start) }
+}
+
+/// A request that proposes this fence.
+pub fn proposal(start: Time, fence: u64) -> Request {
+    Request { fence: Fence::new(fence), ..request(start) }
+}
+
+pub fn release(start: Time) -> Message {
+    Message::Release(Release { election: x(), start, next: None })
+}
+
+pub fn verify(start: Time) -> Message {
+    Message::Verify(Verify { election: x(), start })
+}
+
+/// The first ok among the effects.
+pub fn granted(effects: &[Effect]) -> Option<Granted> {
+    sent(effects).find_map(|message| match message {
+        Message::Granted(granted) => Some(granted.clone()),
+        _ => None,
+    })
+}
+
+/// The first refusal among the effects.
+pub fn refused(effects: &[Effect]) -> Option<Refused> {
+    sent(effects).find_map(|message| match message {
+        Message::Refused(refused) => Some(refused.clone()),
+        _ => None,
+    })
+}
+
+pub fn refusal(effects: &[Effect]) -> Option<Refusal> {
+    refused(effects).map(|refused| refused.refusal)
+}
+
+/// The requests among the effects.
+pub fn requests(effects: &[Effect]) -> Vec<Request> {
+    let request = |message: &Message| match message {
+        Message::Request(request) => Some(request.clone()),
+        _ => None,
+    };
+    sent(effects).filter_map(request).collect()
+}
+
+/// The releases among the effects.
+pub fn releases(effects: &[Effect]) -> Vec<Release> {
+    let release = |message: &Message| match message {
+        Message::Release(release) => Some(release.clone()),
+        _ => None,
+    };
+    sent(effects).filter_map(release).collect()
+}
+
+/// The first verification answer among the effects.
+pub fn remainder(effects: &[Effect]) -> Option<Remainder> {
+    sent(effects).find_map(|message| match message {
+        Message::Remainder(remainder) => Some(remainder.clone()),
+        _ => None,
+    })
+}
+
+pub fn sent(effects: &[Effect]) -> impl Iterator<Item = &Message> {
+    effects.iter().filter_map(|effect| match effect {
+        Effect::Send { message, .. } => Some(message),
+        _ => None,
+    })
+}
+
+pub fn emitted(effects: &[Effect]) -> Vec<Event> {
+    let event = |effect: &Effect| match effect {
+        Effect::Emit { event, .. } => Some(event.clone()),
+        _ => None,
+    };
+    effects.iter().filter_map(event).collect()
+}
