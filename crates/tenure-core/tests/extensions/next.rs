@@ -193,7 +193,7 @@ fn a_transfer_hands_over_to_one_who_waits() {
     s.campaign("r");
     s.run(ms(250));
     let fence = s.fence("p");
-    s.command("p", Command::Transfer { to: name("r") });
+    s.command("p", Command::Transfer { to: name("r"), probe: false });
     s.run(ms(5));
     assert_eq!(s.leader(), Some("r"));
     assert!(s.fence("r") > fence);
@@ -204,7 +204,7 @@ fn a_transfer_hands_over_to_one_who_waits() {
 fn a_transfer_to_one_who_does_not_wait_fails_and_the_leader_leads_on() {
     let mut s = Story::new();
     s.elect("p");
-    s.command("p", Command::Transfer { to: name("q") });
+    s.command("p", Command::Transfer { to: name("q"), probe: false });
     s.run(ms(3_000));
     let (to, why) = (name("q"), TransferFailure::NotWaiting);
     assert!(s.events("p").contains(&Event::TransferFailed { to, why }));
@@ -215,7 +215,7 @@ fn a_transfer_to_one_who_does_not_wait_fails_and_the_leader_leads_on() {
 fn every_transfer_is_answered() {
     let mut s = Story::new();
     let failed = |to: &str, why| Event::TransferFailed { to: name(to), why };
-    let transfer = |to: &str| Command::Transfer { to: name(to) };
+    let transfer = |to: &str| Command::Transfer { to: name(to), probe: false };
     let effects = s.command("p", transfer("q"));
     assert_eq!(emitted(&effects), [failed("q", TransferFailure::NotLeading)]);
 
@@ -235,8 +235,8 @@ fn an_ok_for_an_earlier_transfer_hands_over_to_nobody_else() {
     s.campaign("q");
     s.run(ms(150));
     s.slip(ms(1));
-    s.command("p", Command::Transfer { to: name("q") });
-    s.command("p", Command::Transfer { to: name("r") });
+    s.command("p", Command::Transfer { to: name("q"), probe: false });
+    s.command("p", Command::Transfer { to: name("r"), probe: false });
     s.deliver_all();
     assert!(s.leads("p"), "q waits, r does not, and r was named last");
 }

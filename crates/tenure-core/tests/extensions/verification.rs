@@ -57,7 +57,7 @@ fn a_transfer_waits_for_the_promise() {
     s.run(ms(150));
     s.tell("r", "p", verify(at(7)));
     s.slip(ms(1));
-    s.command("p", Command::Transfer { to: name("q") });
+    s.command("p", Command::Transfer { to: name("q"), probe: false });
     s.run(ms(100));
     assert_eq!(s.leader(), None, "p has stopped, q may not begin");
     s.run(ms(20));

@@ -5,7 +5,14 @@
 //! A failure prints its seed; `TENURE_SEED=… cargo test -p tenure-core --test world one` runs
 //! that world again, with its whole conversation when `TENURE_TRACE=1`.
 
-#![allow(unreachable_pub, missing_docs)]
+#![allow(
+    unreachable_pub,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::expect_used
+)]
+#![allow(clippy::disallowed_methods, reason = "people choose the seed")]
 
 mod clock;
 mod disk;

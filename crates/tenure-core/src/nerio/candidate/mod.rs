@@ -13,6 +13,7 @@ use core::time::Duration;
 
 use self::instance::{Answer, Sent};
 use self::release::Giving;
+use super::agenda::Appointment;
 use super::config::Checked;
 use super::event::{End, Event, Ignored, TransferFailure};
 use super::identity::Who;
@@ -60,6 +61,7 @@ pub(super) struct Candidate {
     /// The latest instant until which a verification answer said that this node leads.
     promise: Time,
     draws: u64,
+    pub(super) appointment: Appointment,
 }
 
 /// From the wish to lead to the end of leading.
@@ -129,6 +131,7 @@ impl Candidate {
             last_start: Time::ZERO,
             promise: Time::ZERO,
             draws: 0,
+            appointment: Appointment::default(),
         }
     }
 

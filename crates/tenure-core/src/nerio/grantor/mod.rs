@@ -435,8 +435,9 @@ impl Grantor {
     }
 
     fn schedule(&mut self, election: &ElectionName) {
-        let due = self.offices.get(election).map(|office| office.due(&self.config));
-        self.agenda.set(election, due);
+        let Some(office) = self.offices.get_mut(election) else { return };
+        let due = Some(office.due(&self.config));
+        self.agenda.set(&mut office.appointment, election, due);
     }
 
     fn office(&self, election: &ElectionName) -> Option<&Office> {
