@@ -15,11 +15,11 @@ use tenure_core::{Fence, Time};
 
 use crate::host::Host;
 use crate::journal::Journal;
-use crate::judge::{Judge, Leadership};
+use crate::judge::{Judge, Leadership, Violation};
 use crate::marked::{MARK, Marked, is_stopped};
 use crate::network::Network;
+use crate::wait::{PATIENCE, eventually};
 use crate::worker::{self, Manner};
-use crate::{PATIENCE, eventually};
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 pub(crate) const ELECTION: &str = "chaos";
@@ -37,6 +37,17 @@ pub(crate) struct Timing {
 pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(20);
 pub(crate) const REFRESH: Duration = Duration::from_millis(100);
 
+/// What a node remembers when it starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Memory {
+    /// The very first start.
+    New,
+    /// What is in its state directory; if that is lost, nothing.
+    State,
+    /// Nothing, and it does not know that: no node may be run so.
+    Forgetful,
+}
+
 pub(crate) struct Cluster<N> {
     pub(crate) network: N,
     pub(crate) timing: Timing,
@@ -47,13 +58,13 @@ pub(crate) struct Cluster<N> {
 }
 
 impl<N: Network> Cluster<N> {
-    /// Starts the nodes, for the first time.
-    pub(crate) fn start(network: N, timing: Timing) -> Self {
+    /// Starts the nodes.
+    pub(crate) fn start(network: N, timing: Timing, memory: Memory) -> Self {
         let folder = tempfile::Builder::new().prefix("tenure-chaos-").tempdir().unwrap();
         let journal = Journal::create(folder.path().join("journal"));
         let processes = BTreeMap::new();
         let mut cluster = Self { network, timing, folder: Some(folder), processes, journal };
-        Host::nodes().for_each(|node| cluster.start_node(node, &["--new"]));
+        Host::nodes().for_each(|node| cluster.start_node(node, memory));
         Host::nodes().for_each(|node| cluster.await_serving(node));
         cluster
     }
@@ -109,9 +120,14 @@ impl<N: Network> Cluster<N> {
         command
     }
 
-    pub(crate) fn start_node(&mut self, node: Host, more: &[&str]) {
+    pub(crate) fn start_node(&mut self, node: Host, memory: Memory) {
         let mut command = self.participant(node, &["node", "--name", node.name()]);
-        command.arg("--state").arg(self.state(node)).args(more);
+        let state = self.state(node);
+        match memory {
+            Memory::New => command.arg("--new").arg("--state").arg(state),
+            Memory::State => command.arg("--state").arg(state),
+            Memory::Forgetful => command.args(["--memory", "--new"]),
+        };
         self.spawn(node, command);
     }
 
@@ -176,15 +192,18 @@ impl<N: Network> Cluster<N> {
         departed
     }
 
+    /// What the node says of itself; null while it does not answer.
+    pub(crate) fn status(&self, node: Host) -> serde_json::Value {
+        let mut status = self.tenure(node, &["node", "status", "--json", "--name", node.name()]);
+        status.args(["--cluster", CLUSTER, "--control"]).arg(self.control(node));
+        serde_json::from_slice(&status.output().unwrap().stdout).unwrap_or_default()
+    }
+
     /// Waits until the node grants.
-    pub(crate) fn await_serving(&mut self, node: Host) {
-        let control = self.control(node);
+    #[track_caller]
+    pub(crate) fn await_serving(&self, node: Host) {
         eventually(&format!("node {node} serves"), || {
-            let mut status = self.tenure(node, &["node", "status", "--json", "--name"]);
-            status.args([node.name(), "--cluster", CLUSTER, "--control"]).arg(&control);
-            let output = status.output().unwrap();
-            let answer: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-            (answer["service"] == "serving").then_some(())
+            (self.status(node)["service"] == "serving").then_some(())
         });
     }
 
@@ -200,9 +219,14 @@ impl<N: Network> Cluster<N> {
     }
 
     /// Judges all that was written since the last time.
+    pub(crate) fn verdict(&mut self) -> Result<&Judge, Violation> {
+        self.journal.read_on()
+    }
+
+    /// The same, if nothing is wrong.
     #[track_caller]
     pub(crate) fn judged(&mut self) -> &Judge {
-        self.journal.read_on()
+        self.verdict().unwrap_or_else(|violation| panic!("{violation}"))
     }
 
     /// Waits until a leader with a fence above `fence` works, after `since`.

@@ -25,12 +25,9 @@ impl Journal {
     }
 
     /// Judges what was written since the last time.
-    #[track_caller]
-    pub(crate) fn read_on(&mut self) -> &Judge {
-        if let Err(violation) = self.judge_new() {
-            panic!("{violation}\n  in {}", self.path.display());
-        }
-        &self.judge
+    pub(crate) fn read_on(&mut self) -> Result<&Judge, Violation> {
+        self.judge_new()?;
+        Ok(&self.judge)
     }
 
     fn judge_new(&mut self) -> Result<(), Violation> {

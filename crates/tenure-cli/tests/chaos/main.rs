@@ -10,28 +10,28 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
 mod cluster;
+mod control;
 mod faults;
+mod flood;
+mod guards;
 mod host;
 mod journal;
 mod judge;
+mod judge_tests;
 mod line;
+mod loopback;
 mod marked;
 mod network;
 mod proxy;
 mod proxy_tests;
 mod rng;
 mod rounds;
+mod wait;
 mod worker;
 
 use std::process::ExitCode;
-use std::thread::sleep;
-use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use tenure::clock;
-
-/// Longer than anything here takes on a machine that is still of use.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -43,9 +43,14 @@ fn main() -> ExitCode {
 
 fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (part, tests) in
-        [("judge", judge::TESTS), ("proxy", proxy_tests::TESTS), ("rounds", rounds::TESTS)]
-    {
+    for (part, tests) in [
+        ("judge", judge_tests::TESTS),
+        ("proxy", proxy_tests::TESTS),
+        ("control", control::TESTS),
+        ("guards", guards::TESTS),
+        ("flood", flood::TESTS),
+        ("loopback", loopback::TESTS),
+    ] {
         for (name, test) in tests {
             let run = move || {
                 test();
@@ -63,17 +68,4 @@ macro_rules! tests {
     ($($name:ident),* $(,)?) => {
         pub(crate) const TESTS: &[(&str, fn())] = &[$((stringify!($name), $name)),*];
     };
-}
-
-/// Waits for what must come.
-#[track_caller]
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let give_up = clock::now().after(PATIENCE);
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(clock::now() < give_up, "in {PATIENCE:?} this did not come: {what}");
-        sleep(Duration::from_millis(2));
-    }
 }

@@ -1,10 +1,27 @@
 //! What lies between the processes, and can be made worse.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::host::Host;
-use crate::proxy::{Proxy, Weather};
+
+/// What befalls every packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Weather {
+    /// Of 100 packets, how many are lost.
+    pub(crate) loss: u8,
+    /// Of 100 packets, how many arrive twice.
+    pub(crate) twice: u8,
+    /// How long each takes; a wide range puts them out of order.
+    pub(crate) delay: Range<Duration>,
+}
+
+impl Weather {
+    pub(crate) const CALM: Self =
+        Self { loss: 0, twice: 0, delay: Duration::ZERO..Duration::from_millis(2) };
+}
 
 pub(crate) trait Network {
     /// The address of `node` in the members list.
@@ -29,31 +46,5 @@ pub(crate) trait Network {
     fn members(&self) -> String {
         let members = Host::nodes().map(|node| format!("{node}={}", self.member(node)));
         members.collect::<Vec<_>>().join(",")
-    }
-}
-
-impl Network for Proxy {
-    fn member(&self, node: Host) -> SocketAddr {
-        self.front(node)
-    }
-
-    fn listen(&self, host: Host) -> SocketAddr {
-        self.behind(host)
-    }
-
-    fn command(&self, _: Host, program: &str) -> Command {
-        Command::new(program)
-    }
-
-    fn cut(&self, from: Host, to: Host) {
-        Self::cut(self, from, to);
-    }
-
-    fn set_weather(&self, weather: Weather) {
-        Self::set_weather(self, weather);
-    }
-
-    fn heal(&self) {
-        Self::heal(self);
     }
 }

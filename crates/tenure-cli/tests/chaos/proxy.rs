@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::ops::Range;
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -22,6 +22,7 @@ use tenure::clock;
 use tenure_core::Time;
 
 use crate::host::{Host, NODES};
+use crate::network::{Network, Weather};
 use crate::rng::Rng;
 
 /// Per-client sockets; the one that was silent for longest makes room.
@@ -33,22 +34,6 @@ const KEPT: usize = 64;
 /// The thread looks at least this often whether it is to end.
 const GLANCE: Duration = Duration::from_millis(20);
 const PORT: u16 = 7100;
-
-/// What befalls every packet.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Weather {
-    /// Of 100 packets, how many are lost.
-    pub(crate) loss: u8,
-    /// Of 100 packets, how many arrive twice.
-    pub(crate) twice: u8,
-    /// How long each takes; a wide range puts them out of order.
-    pub(crate) delay: Range<Duration>,
-}
-
-impl Weather {
-    pub(crate) const CALM: Self =
-        Self { loss: 0, twice: 0, delay: Duration::ZERO..Duration::from_millis(2) };
-}
 
 /// What passed, as counts and as a sample.
 #[derive(Clone, Default, Debug)]
@@ -82,8 +67,11 @@ impl Proxy {
         let mut rng = Rng::new(seed ^ u64::from(std::process::id()));
         let (net, fronts) = loop {
             let net = [1 + rng.within(0..254) as u8, rng.within(0..255) as u8];
-            let bind = |host: Host| UdpSocket::bind((address(net, 1, host), PORT));
-            if let Ok(fronts) = Host::nodes().map(bind).collect::<io::Result<Vec<_>>>() {
+            let bind = |first| {
+                let bind = |host| UdpSocket::bind((address(net, first, host), PORT));
+                Host::nodes().map(bind).collect::<io::Result<Vec<_>>>()
+            };
+            if let (Ok(fronts), Ok(_)) = (bind(1), bind(10)) {
                 break (net, fronts);
             }
         };
@@ -99,39 +87,41 @@ impl Proxy {
         Self { net, rules, thread: Some(thread) }
     }
 
-    /// The address of `node` that others are told.
-    pub(crate) fn front(&self, node: Host) -> SocketAddr {
-        assert!(node.is_node());
-        (address(self.net, 1, node), PORT).into()
-    }
-
-    /// The address that `host` must bind.
-    pub(crate) fn behind(&self, host: Host) -> SocketAddr {
-        (address(self.net, 10, host), if host.is_node() { PORT } else { 0 }).into()
-    }
-
     fn rules(&self) -> MutexGuard<'_, Rules> {
         self.rules.lock().unwrap()
     }
 
-    /// From now on nothing passes from one to the other.
-    pub(crate) fn cut(&self, from: Host, to: Host) {
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.rules().traffic.clone()
+    }
+}
+
+impl Network for Proxy {
+    fn member(&self, node: Host) -> SocketAddr {
+        assert!(node.is_node());
+        (address(self.net, 1, node), PORT).into()
+    }
+
+    fn listen(&self, host: Host) -> SocketAddr {
+        (address(self.net, 10, host), if host.is_node() { PORT } else { 0 }).into()
+    }
+
+    fn command(&self, _: Host, program: &str) -> Command {
+        Command::new(program)
+    }
+
+    fn cut(&self, from: Host, to: Host) {
         self.rules().cuts.insert((from, to));
     }
 
-    pub(crate) fn set_weather(&self, weather: Weather) {
+    fn set_weather(&self, weather: Weather) {
         self.rules().weather = weather;
     }
 
-    /// No cuts, and calm.
-    pub(crate) fn heal(&self) {
+    fn heal(&self) {
         let mut rules = self.rules();
         rules.cuts.clear();
         rules.weather = Weather::CALM;
-    }
-
-    pub(crate) fn traffic(&self) -> Traffic {
-        self.rules().traffic.clone()
     }
 }
 

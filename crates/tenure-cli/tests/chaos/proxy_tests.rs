@@ -5,7 +5,9 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use crate::host::Host;
-use crate::proxy::{Proxy, Weather};
+use crate::network::{Network, Weather};
+use crate::proxy::{Proxy, Traffic};
+use crate::wait::eventually;
 
 crate::tests!(
     answers_come_from_the_address_that_was_asked,
@@ -27,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_millis(200);
 
 fn bind(proxy: &Proxy, host: Host) -> UdpSocket {
-    let socket = UdpSocket::bind(proxy.behind(host)).unwrap();
+    let socket = UdpSocket::bind(proxy.listen(host)).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket
 }
@@ -49,20 +51,20 @@ fn answers_come_from_the_address_that_was_asked() {
     let proxy = Proxy::start(1);
     let (a, b, x, y) = (bind(&proxy, A), bind(&proxy, B), bind(&proxy, X), bind(&proxy, Y));
     for (client, text) in [(&x, "from x"), (&y, "from y"), (&a, "a node asks a node")] {
-        client.send_to(text.as_bytes(), proxy.front(B)).unwrap();
+        client.send_to(text.as_bytes(), proxy.member(B)).unwrap();
         let (heard, from) = hear(&b);
         assert_eq!(heard, text);
         assert_ne!(from, client.local_addr().unwrap(), "it did not pass the proxy");
         b.send_to(b"answer", from).unwrap();
-        assert_eq!(hear(client), ("answer".to_owned(), proxy.front(B)));
+        assert_eq!(hear(client), ("answer".to_owned(), proxy.member(B)));
     }
 }
 
 fn a_client_looks_the_same_to_a_node_each_time() {
     let proxy = Proxy::start(2);
     let (a, b, x, y) = (bind(&proxy, A), bind(&proxy, B), bind(&proxy, X), bind(&proxy, Y));
-    let mut ask = |client: &UdpSocket, node: &UdpSocket, host| {
-        client.send_to(b"?", proxy.front(host)).unwrap();
+    let ask = |client: &UdpSocket, node: &UdpSocket, host| {
+        client.send_to(b"?", proxy.member(host)).unwrap();
         hear(node).1
     };
     let first = ask(&x, &a, A);
@@ -74,20 +76,20 @@ fn a_client_looks_the_same_to_a_node_each_time() {
 fn a_cut_has_a_direction() {
     let proxy = Proxy::start(3);
     let (a, x, y) = (bind(&proxy, A), bind(&proxy, X), bind(&proxy, Y));
-    x.send_to(b"0", proxy.front(A)).unwrap();
+    x.send_to(b"0", proxy.member(A)).unwrap();
     let of_x = hear(&a).1;
 
     proxy.cut(X, A);
-    x.send_to(b"1", proxy.front(A)).unwrap();
+    x.send_to(b"1", proxy.member(A)).unwrap();
     expect_silence(&a);
     a.send_to(b"2", of_x).unwrap();
     assert_eq!(hear(&x).0, "2", "the other direction is open");
-    y.send_to(b"3", proxy.front(A)).unwrap();
+    y.send_to(b"3", proxy.member(A)).unwrap();
     assert_eq!(hear(&a).0, "3", "others pass");
 
     proxy.heal();
     proxy.cut(A, X);
-    x.send_to(b"4", proxy.front(A)).unwrap();
+    x.send_to(b"4", proxy.member(A)).unwrap();
     assert_eq!(hear(&a).0, "4");
     a.send_to(b"5", of_x).unwrap();
     expect_silence(&x);
@@ -108,10 +110,10 @@ fn loss_repetition_and_disorder_are_as_set() {
     // In small portions, so that no buffer overflows whatever the machine does meanwhile.
     for portion in 0..SENT / 20 {
         (0..20).for_each(|nth| {
-            x.send_to((portion * 20 + nth).to_string().as_bytes(), proxy.front(A)).unwrap();
+            x.send_to((portion * 20 + nth).to_string().as_bytes(), proxy.member(A)).unwrap();
         });
-        let arrived = |traffic: &crate::proxy::Traffic| traffic.passed + traffic.twice;
-        crate::eventually("the proxy takes a portion", || {
+        let arrived = |traffic: &Traffic| traffic.passed + traffic.twice;
+        eventually("the proxy takes a portion", || {
             let traffic = proxy.traffic();
             (traffic.passed + traffic.lost == (portion + 1) * 20).then_some(())
         });
@@ -137,11 +139,11 @@ fn strangers_pass_and_cannot_answer_for_a_node() {
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     stranger.set_read_timeout(Some(PATIENCE)).unwrap();
     Host::all().for_each(|host| proxy.cut(host, A));
-    stranger.send_to(b"who leads", proxy.front(A)).unwrap();
+    stranger.send_to(b"who leads", proxy.member(A)).unwrap();
     let (heard, path) = hear(&a);
     assert_eq!(heard, "who leads");
     a.send_to(b"x", path).unwrap();
-    assert_eq!(hear(&stranger), ("x".to_owned(), proxy.front(A)));
+    assert_eq!(hear(&stranger), ("x".to_owned(), proxy.member(A)));
     x.send_to(b"forged", path).unwrap();
     expect_silence(&stranger);
 }
@@ -150,12 +152,12 @@ fn a_node_that_is_away_is_only_silent() {
     let proxy = Proxy::start(6);
     let x = bind(&proxy, X);
     for _ in 0..10 {
-        x.send_to(b"1", proxy.front(A)).unwrap();
+        x.send_to(b"1", proxy.member(A)).unwrap();
     }
-    crate::eventually("all pass", || (proxy.traffic().passed == 10).then_some(()));
+    eventually("all pass", || (proxy.traffic().passed == 10).then_some(()));
     expect_silence(&x);
     let a = bind(&proxy, A);
-    x.send_to(b"2", proxy.front(A)).unwrap();
+    x.send_to(b"2", proxy.member(A)).unwrap();
     let (heard, path) = hear(&a);
     assert_eq!(heard, "2");
     a.send_to(b"3", path).unwrap();

@@ -9,18 +9,13 @@ use std::time::Duration;
 use tenure::clock;
 use tenure_core::{Fence, Time};
 
-use crate::cluster::{Cluster, Timing};
+use crate::cluster::{Cluster, Memory, Timing};
 use crate::faults::{Blow, Fault};
 use crate::host::Host;
 use crate::judge::Leadership;
 use crate::network::Network;
-use crate::proxy::Proxy;
 use crate::rng::Rng;
 use crate::worker::Manner;
-
-crate::tests!(two_commands_never_run_at_once);
-
-const LONG_ROUNDS: usize = 200;
 
 pub(crate) const TIMING: Timing = Timing {
     lease: Duration::from_millis(1500),
@@ -28,28 +23,17 @@ pub(crate) const TIMING: Timing = Timing {
     kill_margin: Duration::from_millis(250),
 };
 
-fn two_commands_never_run_at_once() {
-    let long = env::var_os("TENURE_LONG").is_some();
-    let rounds = if long { LONG_ROUNDS } else { Fault::ALL.len() };
-    let command = "cargo test -p tenure-cli --test chaos -- rounds";
-    let only = env::var("ONLY").ok(); let all: Vec<Fault> = Fault::ALL.into_iter().filter(|f| only.as_ref().is_none_or(|o| format!("{f:?}") == *o)).collect(); let rounds = env::var("ROUNDS").map_or(rounds, |r| r.parse().unwrap()); play(rounds, &all, command, Proxy::start);
-}
-
-/// Plays `rounds` rounds, each kind of fault about equally often.
-pub(crate) fn play<N: Network>(
-    rounds: usize,
-    faults: &[Fault],
-    command: &str,
-    network: impl FnOnce(u64) -> N,
-) {
-    let repeat = Repeat::begin(command, rounds > faults.len());
+/// Plays `rounds` rounds, each kind of fault about equally often. `command` repeats them, with
+/// the seed in place of `{}`.
+pub(crate) fn play<N: Network>(rounds: usize, command: &str, network: impl FnOnce(u64) -> N) {
+    let repeat = Repeat::begin(command);
     let mut rng = Rng::new(repeat.seed);
-    let cluster = Cluster::start(network(rng.next()), TIMING);
+    let cluster = Cluster::start(network(rng.next()), TIMING, Memory::New);
     let mut chaos = Chaos { cluster, rng, left: VecDeque::new(), record: Record::default() };
-    chaos.heal(&[]);
+    chaos.heal();
     chaos.cluster.await_any();
     for round in 1..=rounds {
-        let fault = chaos.next(faults);
+        let fault = chaos.next();
         chaos.round(round, fault);
     }
     chaos.cluster.expect_no_panics();
@@ -64,13 +48,11 @@ struct Repeat {
 }
 
 impl Repeat {
-    fn begin(command: &str, long: bool) -> Self {
+    fn begin(command: &str) -> Self {
         let chosen = env::var("TENURE_SEED").ok().map(|seed| seed.parse().expect("a number"));
         let seed = chosen.unwrap_or_else(|| RandomState::new().hash_one(0_u8));
-        let long = if long { "TENURE_LONG=1 " } else { "" };
         println!("seed {seed}");
-        let command = format!("{long}TENURE_SEED={seed} {command}");
-        Self { seed, command, began: clock::now() }
+        Self { seed, command: command.replace("{}", &seed.to_string()), began: clock::now() }
     }
 }
 
@@ -96,13 +78,12 @@ struct Record {
     rounds: BTreeMap<Fault, usize>,
     /// From the fault to the next CMD's begin, where the leadership changed.
     taken_over: BTreeMap<Fault, Vec<Duration>>,
-    exits: BTreeMap<String, usize>,
 }
 
 impl<N: Network> Chaos<N> {
-    fn next(&mut self, faults: &[Fault]) -> Fault {
+    fn next(&mut self) -> Fault {
         if self.left.is_empty() {
-            let mut shuffled = faults.to_vec();
+            let mut shuffled = Fault::ALL;
             self.rng.shuffle(&mut shuffled);
             self.left = shuffled.into();
         }
@@ -111,16 +92,13 @@ impl<N: Network> Chaos<N> {
 
     fn round(&mut self, round: usize, fault: Fault) {
         Host::nodes().for_each(|node| self.cluster.await_serving(node));
-        let leader = self.cluster.await_any();
+        let leader = self.settled_leader();
         let runner = Host::named(&leader.id).unwrap();
-        // The fault may come at any moment between two renewals.
-        thread::sleep(self.rng.span(&(Duration::ZERO..TIMING.lease / 3)));
-        let leader = self.latest(&leader);
         let struck_at = clock::now();
         let mut rng = Rng::new(self.rng.next());
         let (cluster, rng) = (&mut self.cluster, &mut rng);
         let struck = Blow { cluster, rng, leader: &leader, runner }.strike(fault);
-        self.heal(&struck.ended);
+        self.heal();
         let above = if struck.ends_leadership { leader.fence } else { Fence::NONE };
         let after = self.cluster.await_leader(above, clock::now());
         let taken_over = self.cluster.judged().began_after(leader.fence);
@@ -131,24 +109,25 @@ impl<N: Network> Chaos<N> {
         println!("{round:3} {fault:?} ({}): {leader} -> {after}, {took}", struck.how);
     }
 
-    /// The leadership as it is now: a change without a fault is possible on a busy machine.
-    fn latest(&mut self, leader: &Leadership) -> Leadership {
-        let now = self.cluster.judged().current().cloned();
-        let now = now.unwrap_or_else(|| leader.clone());
-        assert_eq!(now.id, leader.id, "the leader changed without a fault");
-        now
+    /// A leader, at any moment between two renewals.
+    fn settled_leader(&mut self) -> Leadership {
+        loop {
+            let leader = self.cluster.await_any();
+            thread::sleep(self.rng.span(&(Duration::ZERO..TIMING.lease / 3)));
+            // A change without a fault is possible on a busy machine.
+            if self.cluster.judged().fence() == leader.fence {
+                return leader;
+            }
+        }
     }
 
-    /// Ends all faults, and starts again what has ended: only `may_end` may have ended by itself.
-    fn heal(&mut self, may_end: &[Host]) {
+    /// Ends all faults, and starts the runners again that have ended.
+    fn heal(&mut self) {
         self.cluster.network.heal();
-        for (host, status) in self.cluster.departed() {
-            assert!(may_end.contains(&host), "{host} ended by itself: {status}");
-            *self.record.exits.entry(format!("{host}: {status}")).or_default() += 1;
-        }
-        for runner in
-            Host::runners().filter(|runner| !self.cluster.runs(*runner)).collect::<Vec<_>>()
-        {
+        let departed = self.cluster.departed();
+        assert!(departed.is_empty(), "ended by themselves: {departed:?}");
+        let missing = Host::runners().filter(|runner| !self.cluster.runs(*runner));
+        for runner in missing.collect::<Vec<_>>() {
             let manner = Manner::ALL[self.rng.within(0..Manner::ALL.len())];
             self.cluster.start_runner(runner, manner);
         }
@@ -171,7 +150,6 @@ impl<N: Network> Chaos<N> {
                 times.len()
             );
         }
-        println!("exits: {:?}", self.record.exits);
         println!(
             "{} leaderships, {} lines, 0 overlaps, last fence {fence}, least left of a lease at \
              work {:?}, {:?} in all",
