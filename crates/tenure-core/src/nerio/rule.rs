@@ -134,7 +134,6 @@ pub mod planted {
         Rule::VerifyFromSend,
         Rule::PromiseKept,
         Rule::Quarantine,
-        Rule::QuarantineForAll,
         Rule::ReleaseInQuarantine,
         Rule::WrittenBeforeOk,
         Rule::LowerBeforeRelease,
@@ -158,6 +157,7 @@ pub mod planted {
         Rule::VerifyBound,
         Rule::VerifyEnds,
         Rule::QuarantineStretches,
+        Rule::QuarantineForAll,
         Rule::DeltaMaxEver,
         Rule::StrictSamples,
     ];

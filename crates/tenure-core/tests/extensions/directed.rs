@@ -236,3 +236,13 @@ pub(crate) fn delta_max_is_the_largest_ever_configured() {
     s.pass(ms(2_199));
     assert!(matches!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Quarantine { .. })));
 }
+
+/// Rule 1: not even the current leader (two leaders otherwise).
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_quarantine_holds_for_the_leader_too() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.reboot("a");
+    let renewal = Request { leading: true, ..request(at(99_000)) };
+    assert!(matches!(refusal(&s.ask("p", "a", renewal)), Some(Refusal::Quarantine { .. })));
+}

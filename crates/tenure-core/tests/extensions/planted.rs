@@ -23,6 +23,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::VerifyBound, directed::an_answer_is_bound_to_the_life_of_its_asker),
     (Rule::VerifyEnds, directed::nothing_is_promised_after_the_claim_was_lowered),
     (Rule::QuarantineStretches, directed::a_quarantine_lasts_one_plus_rho_times_delta_max),
+    (Rule::QuarantineForAll, directed::a_quarantine_holds_for_the_leader_too),
     (Rule::DeltaMaxEver, directed::delta_max_is_the_largest_ever_configured),
     (Rule::StrictSamples, directed::samples_of_one_grantor_strictly_increase),
 ];

@@ -204,7 +204,8 @@ impl Candidate {
     pub(super) fn due(&self) -> Option<Time> {
         let giving = self.giving.as_ref().map(Giving::due);
         let Some(campaign) = &self.campaign else { return giving };
-        let lease = campaign.lease.as_ref().map(|lease| lease.until);
+        let ends = |_: &&Lease| ruling(Rule::FenceEndsAtLapse);
+        let lease = campaign.lease.as_ref().filter(ends).map(|lease| lease.until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.until);
         [giving, lease, transfer, Some(campaign.next_at)].into_iter().flatten().min()
     }
