@@ -86,8 +86,9 @@ fn a_lost_release_is_sent_again() {
     assert_eq!(s.actors["q"].core.deadline(), None, "and then no more");
 }
 
-/// Erratum 4. The printed rule elects two leaders: p leads by {a, b} and releases, the message to
-/// b is delayed; p leads again by {a, b}; the old release arrives, b is free, q leads by {b, c}.
+/// Erratum 4. The printed rule elects two leaders: p leads by {a, b} and releases, twice because
+/// the answer is slow; p leads again by {a, b}; a release arrives again, b is free, q leads by
+/// {b, c}.
 #[test]
 fn erratum_4_a_delayed_release_does_not_end_a_later_lease() {
     let mut s = Story::new();
@@ -100,7 +101,11 @@ fn erratum_4_a_delayed_release_does_not_end_a_later_lease() {
     assert!(s.leads("p"));
     s.resign("p");
     let delayed = s.take("p", "b");
-    s.deliver("p", "a");
+    s.pass(ms(60));
+    for grantor in ["a", "b"] {
+        s.deliver("p", grantor);
+        s.deliver(grantor, "p");
+    }
     s.drop_all();
     s.slip(ms(1));
     s.campaign("p");
@@ -111,6 +116,7 @@ fn erratum_4_a_delayed_release_does_not_end_a_later_lease() {
     s.drop_all();
     assert!(s.leads("p"), "again, by the same two");
 
+    assert!(!delayed.is_empty());
     for letter in &delayed {
         let effects = s.put(letter);
         assert!(!emitted(&effects).iter().any(|event| matches!(event, Event::Freed { .. })));
@@ -122,6 +128,49 @@ fn erratum_4_a_delayed_release_does_not_end_a_later_lease() {
         s.deliver(grantor, "q");
     }
     assert_eq!(s.leader(), Some("p"), "q could not take b");
+}
+
+/// Who gives up lets others go first: a new attempt of its own does not overtake the release,
+/// and would take back the grants that it frees.
+#[test]
+fn a_new_attempt_does_not_overtake_the_release() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.run(ms(150));
+    let request_of = |letters: &[Letter]| {
+        letters.iter().any(|letter| matches!(letter.message, Message::Request(_)))
+    };
+    s.resign("p");
+    s.slip(ms(1));
+    s.campaign("p");
+    s.timers();
+    assert!(!request_of(&s.letters), "nothing but the releases");
+    s.deliver("p", "a");
+    s.deliver("a", "p");
+    assert!(!request_of(&s.take("p", "a")), "a alone is no quorum");
+    s.deliver("p", "b");
+    s.deliver("b", "p");
+    assert!(request_of(&s.take("p", "a")) && request_of(&s.take("p", "b")), "a and b are one");
+    assert!(!request_of(&s.take("p", "c")), "c may still have to hear of the release");
+    s.run(ms(200));
+    assert_eq!(s.leader(), Some("q"));
+    assert!(s.letters.is_empty());
+}
+
+/// If the release never arrives, it no longer matters when the lease has ended everywhere.
+#[test]
+fn a_new_attempt_does_not_wait_for_ever() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.resign("p");
+    s.campaign("p");
+    for _ in 0..30 {
+        s.drop_all();
+        s.pass(ms(50));
+    }
+    s.run(ms(200));
+    assert_eq!(s.leader(), Some("p"));
 }
 
 /// Erratum 4, the other half: a request that was released before it arrived is not granted.

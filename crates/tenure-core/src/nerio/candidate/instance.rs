@@ -70,7 +70,8 @@ impl Candidate {
             value: campaign.value.clone(),
         };
         for (member, to) in shared.config.members.iter().enumerate() {
-            if campaign.held_off.contains_key(&member) {
+            let giving = self.giving.as_ref().is_some_and(|giving| giving.awaits(member));
+            if giving || campaign.held_off.contains_key(&member) {
                 continue;
             }
             let message = Message::Request(request.clone());

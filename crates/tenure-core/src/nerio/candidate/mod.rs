@@ -169,7 +169,6 @@ impl Candidate {
         if self.campaign.is_some() {
             return self.emit(Event::Ignored(Ignored::Command), out);
         }
-        // No new attempt between `E := C` and the release that a promise still holds up.
         let begin = self.giving.as_ref().map_or(now, |giving| giving.not_before().max(now));
         self.campaign = Some(Campaign {
             value,
@@ -260,6 +259,7 @@ impl Candidate {
         if campaign.first.is_some() {
             let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
             let old = led.map_or(Time::ZERO, |lease| lease.until);
+            let next = (next, end != End::Expired);
             self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
             self.give_up_due(now, shared, out);
         }

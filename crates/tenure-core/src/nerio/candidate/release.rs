@@ -19,6 +19,8 @@ pub(super) struct Giving {
     pause: Duration,
     arrived: MemberSet,
     told: bool,
+    /// Given up on purpose, so that others come first: nothing new may overtake it.
+    on_purpose: bool,
 }
 
 impl Giving {
@@ -27,7 +29,7 @@ impl Giving {
         hold: Time,
         old_until: Time,
         start: Time,
-        next: Option<NodeName>,
+        (next, on_purpose): (Option<NodeName>, bool),
         shared: &Shared<'_>,
     ) -> Self {
         let longest = shared.config.lease.max(shared.config.lease_first());
@@ -41,6 +43,7 @@ impl Giving {
             pause: shared.retry(),
             arrived: MemberSet::EMPTY,
             told: false,
+            on_purpose,
         }
     }
 
@@ -48,9 +51,16 @@ impl Giving {
         self.again.min(self.until)
     }
 
-    /// No new attempt begins before: the release must have been sent.
+    /// No new attempt begins before: the release must have been sent, and if it was given on
+    /// purpose a quorum must have it. A request that overtook it would take the grant back from
+    /// those for whom it was given up.
     pub(super) fn not_before(&self) -> Time {
-        self.hold.next()
+        if self.on_purpose && !self.told { self.until } else { self.hold.next() }
+    }
+
+    /// Whether this member is not to be asked before it has the release.
+    pub(super) fn awaits(&self, member: usize) -> bool {
+        self.on_purpose && !self.arrived.contains(member)
     }
 
     pub(super) fn old_until(&self) -> Time {
@@ -114,11 +124,16 @@ impl Candidate {
         let (arrived, told) = (giving.arrived, giving.told);
         giving.told |= shared.config.quorums.is_quorum(arrived);
         let tell = giving.told && !told;
+        let begin = giving.not_before().max(now);
         if arrived.len() == shared.config.members.len() {
             self.giving = None;
         }
         if tell {
             self.emit(Event::Released, out);
+            if let Some(campaign) = self.campaign.as_mut().filter(|c| c.first.is_none()) {
+                campaign.next_at = begin;
+            }
+            self.work(now, shared, out);
         }
     }
 }
