@@ -98,9 +98,9 @@ impl Nerio {
             | Message::Release(_)
             | Message::Query(_)
             | Message::List(_)
-            | Message::FenceRead(_) => self.ask_grantor(now, from, message, out),
+            | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
             Message::FenceSeen(_) => match self.member(from) {
-                Some(_) => self.ask_grantor(now, from, message, out),
+                Some(_) => self.hand_to_grantor(now, from, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
             Message::Granted(_)
@@ -124,7 +124,7 @@ impl Nerio {
         self.config.members.iter().position(is_it)
     }
 
-    fn ask_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+    fn hand_to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
         match &mut self.grantor {
             Some(grantor) => grantor.on_message(now, from, message, out),
             None => ignore(out, None, Ignored::NotAGrantor),
@@ -320,7 +320,13 @@ impl Protocol for Nerio {
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Message { from, message } => self.on_message(now, &from, message, out),
-            Input::Timeout => self.on_timeout(now, out),
+            Input::Timeout => {
+                self.on_timeout(now, out);
+                debug_assert!(
+                    self.deadline().is_none_or(|deadline| deadline.at > now),
+                    "I10: nothing that was due is left"
+                );
+            }
             Input::Command { election, command } => self.on_command(now, election, command, out),
             Input::Flushed(ticket) => {
                 if let Some(grantor) = &mut self.grantor {

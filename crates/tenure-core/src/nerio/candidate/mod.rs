@@ -169,7 +169,6 @@ impl Candidate {
         if self.campaign.is_some() {
             return self.emit(Event::Ignored(Ignored::Command), out);
         }
-        // No new attempt between `E := C` and the release that a promise still holds up.
         let begin = self.giving.as_ref().map_or(now, |giving| giving.not_before().max(now));
         self.campaign = Some(Campaign {
             value,
@@ -205,7 +204,8 @@ impl Candidate {
     pub(super) fn due(&self) -> Option<Time> {
         let giving = self.giving.as_ref().map(Giving::due);
         let Some(campaign) = &self.campaign else { return giving };
-        let lease = campaign.lease.as_ref().map(|lease| lease.until);
+        let ends = |_: &&Lease| ruling(Rule::FenceEndsAtLapse);
+        let lease = campaign.lease.as_ref().filter(ends).map(|lease| lease.until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.until);
         [giving, lease, transfer, Some(campaign.next_at)].into_iter().flatten().min()
     }
@@ -259,6 +259,7 @@ impl Candidate {
         if campaign.first.is_some() {
             let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
             let old = led.map_or(Time::ZERO, |lease| lease.until);
+            let next = (next, end != End::Expired);
             self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
             self.give_up_due(now, shared, out);
         }
