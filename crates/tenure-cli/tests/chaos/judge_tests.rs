@@ -25,7 +25,8 @@ fn verdict(journal: &str) -> Result<Judge, Violation> {
 }
 
 const TWO: &str = "begin 100 1 x 10 900\nchild 101 1 x 11 900\ntick 120 1 x 10 900\n\
-                   tick 119 1 x 11 950\nend 130 1 x 10 950\nbegin 200 3 y 20 990\ntick 201 3 y 20 990";
+                   tick 119 1 x 11 950\n\
+                   end 130 1 x 10 950\nbegin 200 3 y 20 990\ntick 201 3 y 20 990";
 
 fn leaders_one_after_the_other_are_right() {
     let judge = verdict(TWO).unwrap();

@@ -1,7 +1,7 @@
 //! A network on loopback that loses, repeats, delays and partitions.
 //!
 //! ```text
-//! client 127.N.N.10+i:any ──→ front 127.N.N.1+m:7100 ═ per-client socket ──→ node 127.N.N.10+m:7100
+//! client 127.N.N.10+i:any → front 127.N.N.1+m:7100 ═ per-client socket → node 127.N.N.10+m:7100
 //!        ←── from the front ──                       ═  127.0.0.1:any    ←── its answer
 //! ```
 //!

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure::nerio::{Checked, Config, Member, Node};
+use tenure::nerio::{Checked, Config, Member};
 
 use super::Result;
 use super::process::Process;
@@ -86,11 +86,6 @@ impl Cluster {
     /// Starts a process of a node that only campaigns.
     pub(crate) fn candidate(&self, name: &str) -> Result<Process> {
         self.process(&["candidate", name])
-    }
-
-    /// A node of this process that only campaigns.
-    pub(crate) fn node(&self, name: &str) -> Result<Node> {
-        Ok(Node::builder(self.settings.config()?, name.parse()?).start()?)
     }
 
     fn process(&self, role: &[&str]) -> Result<Process> {

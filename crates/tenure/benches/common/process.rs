@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 use super::{CHILD, Result};
 
-/// This program in another role. It ends when it is dropped, and when this process ends.
+/// This program in another role. Dropping it ends it as a power cut does; it also ends when this
+/// process does.
 pub(crate) struct Process {
-    child: Child,
+    pub(crate) child: Child,
     orders: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
@@ -33,22 +33,6 @@ impl Process {
     pub(crate) fn ask(&mut self, order: &str) -> Result<String> {
         writeln!(self.orders, "{order}")?;
         self.line()
-    }
-
-    /// Ends it as a power cut does.
-    pub(crate) fn kill(&mut self) -> Result<()> {
-        Ok(self.child.kill()?)
-    }
-
-    /// The processor time that its threads have used, which the kernel counts in nanoseconds.
-    pub(crate) fn processor_time(&self) -> Result<Duration> {
-        let mut nanos = 0;
-        for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
-            let used = text.split_whitespace().next().ok_or("an empty schedstat")?;
-            nanos += used.parse::<u64>()?;
-        }
-        Ok(Duration::from_nanos(nanos))
     }
 
     fn line(&mut self) -> Result<String> {

@@ -6,6 +6,7 @@
 use std::io::{BufRead, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -43,7 +44,15 @@ pub(crate) fn echo() -> Result<()> {
 /// Three echoing processes, and the thread that asks them.
 pub(crate) struct Floor {
     _echoes: Vec<Process>,
-    orders: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+enum Order {
+    /// One exchange, with an answer to whoever waits.
+    Ask(oneshot::Sender<()>),
+    /// Exchanges that nobody waits for, each after this time: what one who waits for an
+    /// election does.
+    Refresh { every: Duration, times: u32 },
 }
 
 impl Floor {
@@ -57,49 +66,78 @@ impl Floor {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
         socket.set_nonblocking(true)?;
         let (orders, taken) = mpsc::unbounded_channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-        thread::spawn(move || runtime.block_on(ask(socket, addresses, taken)));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        thread::spawn(move || runtime.block_on(serve(socket, addresses, taken)));
         Ok(Self { _echoes: echoes, orders })
     }
 
     /// One exchange, as an application's `campaign().await` is one.
     pub(crate) async fn exchange(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        self.orders.send(reply)?;
+        self.orders.send(Order::Ask(reply))?;
         Ok(answer.await?)
+    }
+
+    /// Begins to keep all but the application from being idle.
+    pub(crate) fn refresh(&self, every: Duration, times: u32) -> Result<()> {
+        Ok(self.orders.send(Order::Refresh { every, times })?)
     }
 }
 
-async fn ask(
+/// The thread that asks.
+async fn serve(
     socket: UdpSocket,
     addresses: Vec<SocketAddr>,
-    mut orders: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
 ) -> std::io::Result<()> {
     let socket = tokio::net::UdpSocket::from_std(socket)?;
-    let mut buffer = [0; LENGTH];
-    let mut round = 0_u64;
+    let mut asker = Asker { socket, addresses, round: 0, buffer: [0; LENGTH] };
     loop {
         // The third answer to the round before arrives while nobody waits for it.
-        let reply = tokio::select! {
+        let order = tokio::select! {
             biased;
-            late = socket.recv_from(&mut buffer) => {
+            late = asker.socket.recv_from(&mut asker.buffer) => {
                 late?;
                 continue;
             }
             order = orders.recv() => order,
         };
-        let Some(reply) = reply else { return Ok(()) };
-        round += 1;
+        match order {
+            None => return Ok(()),
+            Some(Order::Ask(reply)) => {
+                asker.exchange().await?;
+                let _ = reply.send(());
+            }
+            Some(Order::Refresh { every, times }) => {
+                for _ in 0..times {
+                    tokio::time::sleep(every).await;
+                    asker.exchange().await?;
+                }
+            }
+        }
+    }
+}
+
+struct Asker {
+    socket: tokio::net::UdpSocket,
+    addresses: Vec<SocketAddr>,
+    round: u64,
+    buffer: [u8; LENGTH],
+}
+
+impl Asker {
+    async fn exchange(&mut self) -> std::io::Result<()> {
+        self.round += 1;
         let mut datagram = [0; LENGTH];
-        datagram[..8].copy_from_slice(&round.to_le_bytes());
-        for address in &addresses {
-            socket.try_send_to(&datagram, *address)?;
+        datagram[..8].copy_from_slice(&self.round.to_le_bytes());
+        for address in &self.addresses {
+            self.socket.try_send_to(&datagram, *address)?;
         }
         let mut heard = 0;
         while heard < 2 {
-            socket.recv_from(&mut buffer).await?;
-            heard += u32::from(buffer[..8] == datagram[..8]);
+            self.socket.recv_from(&mut self.buffer).await?;
+            heard += u32::from(self.buffer[..8] == datagram[..8]);
         }
-        let _ = reply.send(());
+        Ok(())
     }
 }

@@ -9,23 +9,24 @@ use tokio::runtime::{Builder, Runtime};
 use crate::common::Result;
 use crate::common::cluster::{Cluster, Settings};
 use crate::floor::Floor;
+use crate::node;
 use crate::sample::{Samples, judge};
 
-/// How long everything has been idle before a campaign and before its floor.
+/// How long the application has been idle before a campaign, and before its floor.
 const IDLE: Duration = Duration::from_millis(2);
 /// How often one who waits refreshes its request. A short interval keeps the rounds short.
 const REFRESH: Duration = Duration::from_millis(20);
-/// On average the last refresh was half an interval ago.
-const IDLE_WAITING: Duration = Duration::from_millis(10);
+/// How often it has done so before a hand-over. The second one asks for the right fence.
+const REFRESHES: u32 = 3;
+/// How long the application has been idle before a hand-over, and before its floor.
+const IDLE_WAITING: Duration = Duration::from_millis(70);
 
 fn runtime() -> Result<Runtime> {
     Ok(Builder::new_current_thread().enable_time().build()?)
 }
 
-/// How long `idle` and then one exchange of the floor takes, the idle time left out.
-fn floor_round(runtime: &Runtime, floor: &Floor, idle: Duration) -> Result<Duration> {
-    runtime.block_on(floor.exchange())?;
-    sleep(idle);
+/// How long one exchange of the floor takes.
+fn floor_round(runtime: &Runtime, floor: &Floor) -> Result<Duration> {
     let began = clock::now();
     runtime.block_on(floor.exchange())?;
     Ok(clock::now().since(began))
@@ -36,11 +37,12 @@ pub(crate) fn campaign(quick: bool) -> Result<()> {
     let rounds = if quick { 300 } else { 2_000 };
     let (runtime, floor) = (runtime()?, Floor::start()?);
     let cluster = Cluster::start(Settings::new()?)?;
-    let election = cluster.node("one")?.election("billing")?;
+    let election = node(&cluster, "one")?.election("billing")?;
     let (mut bare, mut campaigns) = (Samples::new(), Samples::new());
     let mut fence = None;
     for round in 0..=rounds {
-        let took_bare = floor_round(&runtime, &floor, IDLE)?;
+        sleep(IDLE);
+        let took_bare = floor_round(&runtime, &floor)?;
         sleep(IDLE);
         let began = clock::now();
         let leadership = runtime.block_on(election.campaign("10.0.0.7:8080"))?;
@@ -70,25 +72,25 @@ pub(crate) fn campaign(quick: bool) -> Result<()> {
 
 /// From the call of `resign` to the moment when the campaign of one who waits resolves.
 pub(crate) fn handover(quick: bool) -> Result<()> {
-    let rounds = if quick { 50 } else { 300 };
+    let rounds = if quick { 50 } else { 200 };
     let (runtime, floor) = (runtime()?, Floor::start()?);
     let cluster = Cluster::start(Settings { refresh: REFRESH, ..Settings::new()? })?;
-    let elections =
-        [cluster.node("one")?, cluster.node("two")?].map(|node| node.election("billing"));
-    let [one, two] = elections;
-    let (mut next, mut after) = (one?, two?);
+    let mut next = node(&cluster, "one")?.election("billing")?;
+    let mut after = node(&cluster, "two")?.election("billing")?;
     let (mut bare, mut handovers) = (Samples::new(), Samples::new());
     let mut leadership = runtime.block_on(next.campaign("10.0.0.7:8080"))?;
     for round in 0..=rounds {
         std::mem::swap(&mut next, &mut after);
-        bare.push_span(floor_round(&runtime, &floor, IDLE_WAITING)?);
+        floor.refresh(REFRESH, REFRESHES)?;
+        sleep(IDLE_WAITING);
+        let took_bare = floor_round(&runtime, &floor)?;
         let (won, took) = runtime.block_on(async {
             leadership.settled().await?;
             let mut waiting = Box::pin(next.campaign("10.0.0.8:8080"));
             // Long enough to be known as waiting everywhere, with the fence of now.
             tokio::select! {
                 _ = &mut waiting => return Err("two leaders at once".into()),
-                () = tokio::time::sleep(REFRESH * 3 + IDLE_WAITING) => {}
+                () = tokio::time::sleep(IDLE_WAITING) => {}
             }
             let began = clock::now();
             let ((), (won, took)) = tokio::join!(leadership.resign(), async {
@@ -101,6 +103,7 @@ pub(crate) fn handover(quick: bool) -> Result<()> {
         }
         leadership = won;
         if round > 0 {
+            bare.push_span(took_bare);
             handovers.push_span(took);
         }
     }

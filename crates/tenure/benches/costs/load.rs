@@ -78,7 +78,14 @@ impl Reading {
         let [received, sent, messages, lost] = numbers[..] else {
             return Err(format!("strange counters: {counters}").into());
         };
-        Ok(Self { at: clock::now(), used: node.processor_time()?, received, sent, messages, lost })
+        Ok(Self {
+            at: clock::now(),
+            used: processor_time(node.child.id())?,
+            received,
+            sent,
+            messages,
+            lost,
+        })
     }
 
     fn rates_since(&self, before: &Self) -> Rates {
@@ -92,6 +99,17 @@ impl Reading {
             lost: self.lost - before.lost,
         }
     }
+}
+
+/// What the threads of a process have used, which the kernel counts in nanoseconds.
+fn processor_time(process: u32) -> Result<Duration> {
+    let mut nanos = 0;
+    for task in std::fs::read_dir(format!("/proc/{process}/task"))? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+        let used = text.split_whitespace().next().ok_or("an empty schedstat")?;
+        nanos += used.parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(nanos))
 }
 
 impl Rates {

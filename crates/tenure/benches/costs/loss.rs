@@ -9,6 +9,7 @@ use tokio::runtime::Builder;
 use crate::common::Result;
 use crate::common::cluster::{Cluster, Settings};
 use crate::common::process::Process;
+use crate::node;
 use crate::sample::{Nanos, Samples, judge};
 
 const LEASE: Duration = Duration::from_secs(2);
@@ -19,7 +20,7 @@ pub(crate) fn measure(quick: bool) -> Result<()> {
     let rounds = if quick { 3 } else { 10 };
     let runtime = Builder::new_current_thread().enable_time().build()?;
     let mut cluster = Cluster::start(Settings { lease: LEASE, ..Settings::new()? })?;
-    let election = cluster.node("one")?.election("service-00000")?;
+    let election = node(&cluster, "one")?.election("service-00000")?;
     let trip = trip(&runtime, &cluster)?;
     println!(
         "loss of a machine: kill -9 of a leader that is also one of 3 grantors, {rounds} rounds"
@@ -27,17 +28,17 @@ pub(crate) fn measure(quick: bool) -> Result<()> {
     println!("  lease {LEASE:?}, round trip {} (median campaign)", Nanos(trip));
     let (mut ratios, mut worst) = (Samples::new(), f64::MIN);
     for _ in 0..rounds {
-        cluster.grantors[0].ask("hold 1")?;
-        let lost = &mut cluster.grantors[0];
+        let mut lost = cluster.grantors.remove(0);
+        lost.ask("hold 1")?;
         let (left, took, leadership) = runtime.block_on(async {
             let mut waiting = Box::pin(election.campaign("10.0.0.8:8080"));
             tokio::select! {
                 _ = &mut waiting => return Err("two leaders at once".into()),
                 () = tokio::time::sleep(LEASE / 2) => {}
             }
-            let until = until_renewed(lost)?;
+            let until = until_renewed(&mut lost)?;
             let began = clock::now();
-            lost.kill()?;
+            drop(lost);
             let leadership = waiting.await?;
             let took = clock::now().since(began);
             Ok::<_, Box<dyn std::error::Error>>((until.since(began), took, leadership))
@@ -52,7 +53,8 @@ pub(crate) fn measure(quick: bool) -> Result<()> {
         ratios.push(ratio);
         worst = worst.max(ratio);
         runtime.block_on(leadership.resign());
-        cluster.grantors[0] = cluster.grantor("a", "existing")?;
+        let again = cluster.grantor("a", "existing")?;
+        cluster.grantors.insert(0, again);
     }
     judge("median of (take-over − round trip) / remaining", ratios.median(), BEYOND, "");
     judge("the slowest of them", worst, BEYOND, "");
@@ -73,7 +75,7 @@ fn until_renewed(leader: &mut Process) -> Result<Time> {
 
 /// What an uncontended campaign takes in this cluster.
 fn trip(runtime: &tokio::runtime::Runtime, cluster: &Cluster) -> Result<f64> {
-    let election = cluster.node("two")?.election("round-trip")?;
+    let election = node(cluster, "two")?.election("round-trip")?;
     let mut trips = Samples::new();
     for _ in 0..50 {
         sleep(Duration::from_millis(2));

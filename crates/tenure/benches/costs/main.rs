@@ -13,10 +13,15 @@ mod sample;
 
 use std::process::ExitCode;
 
+use common::cluster::Cluster;
 use common::{CHILD, Result, is_asked_to_measure, role};
+use tenure::nerio::Node;
 
-/// What can be measured by itself: name and what does it.
-const PARTS: [(&str, fn(bool) -> Result<()>); 5] = [
+/// Measures something and prints it; fewer rounds when it is told to be quick.
+type Part = fn(bool) -> Result<()>;
+
+/// What can be measured by itself.
+const PARTS: [(&str, Part); 5] = [
     ("campaign", latency::campaign),
     ("handover", latency::handover),
     ("question", question::measure),
@@ -51,6 +56,9 @@ fn measure(arguments: &[String]) -> Result<()> {
         let names = PARTS.map(|(name, _)| name).join(", ");
         return Err(format!("no part is called {unknown}; there are {names}").into());
     }
+    let busy = std::fs::read_to_string("/proc/loadavg")?;
+    let busy = busy.split_whitespace().next().unwrap_or_default();
+    println!("Before this run {busy} threads wanted a processor (load average of a minute).\n");
     for (name, part) in PARTS {
         if named.is_empty() || named.iter().any(|word| *word == name) {
             part(quick)?;
@@ -58,4 +66,9 @@ fn measure(arguments: &[String]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A node of this process, which only campaigns.
+fn node(cluster: &Cluster, name: &str) -> Result<Node> {
+    Ok(Node::builder(cluster.settings.config()?, name.parse()?).start()?)
 }

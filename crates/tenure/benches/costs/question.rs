@@ -8,6 +8,7 @@ use tokio::runtime::Builder;
 
 use crate::common::Result;
 use crate::common::cluster::{Cluster, Settings};
+use crate::node;
 use crate::sample::{Samples, judge};
 
 const BATCH: u32 = 1_000;
@@ -25,12 +26,12 @@ pub(crate) fn measure(quick: bool) -> Result<()> {
     let batches = if quick { 1_000 } else { 5_000 };
     let runtime = Builder::new_current_thread().enable_time().build()?;
     let cluster = Cluster::start(Settings::new()?)?;
-    let election = cluster.node("one")?.election("billing")?;
+    let election = node(&cluster, "one")?.election("billing")?;
     let leadership = runtime.block_on(election.campaign("10.0.0.7:8080"))?;
     let mut samples = [const { Samples::new() }; 3];
     let [reads, questions, edicts] = &mut samples;
     for _ in 0..batches {
-        reads.push(batch(|| clock_gettime(ClockId::Boottime)));
+        reads.push(batch(|| clock_gettime(ClockId::Boottime).tv_nsec));
         questions.push(batch(|| black_box(&leadership).is_current()));
         edicts.push(batch(|| black_box(&leadership).edict()));
     }
