@@ -5,7 +5,7 @@ use tenure::nerio::View;
 use tenure::{VerifyError, clock};
 
 use super::leader::patience;
-use super::observe::millis;
+use super::observe::{json as state, line, millis};
 use super::open;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,15 +24,12 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
         view = handle.leader(patience) => view,
         failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
     };
-    let leader = match view {
+    let leader = match &view {
         View::Leader(leader) => leader,
-        View::Vacant => {
-            output::print("vacant: nobody leads\n")?;
-            return Ok(Exit::Vacant);
-        }
-        View::Unknown { .. } => {
-            output::print("unknown: no quorum of grantors answers\n")?;
-            return Ok(Exit::Unknown);
+        View::Vacant | View::Unknown { .. } => {
+            let told = if as_json { state(&election, &view).to_string() } else { line(&view) };
+            output::print(&format!("{told}\n"))?;
+            return Ok(if view == View::Vacant { Exit::Vacant } else { Exit::Unknown });
         }
     };
     match handle.verify(leader.address, patience).await {
