@@ -121,7 +121,6 @@ pub mod planted {
         Rule::ClaimFromSend,
         Rule::ReleaseNamesStart,
         Rule::FreshSample,
-        Rule::GrantedStartGrows,
         Rule::ClaimByMinimum,
         Rule::Floor,
         Rule::StampOfGrant,
@@ -144,6 +143,7 @@ pub mod planted {
     pub const CAUGHT_BY_STORY: &[Rule] = &[
         Rule::ReleaseByLife,
         Rule::FinishGrows,
+        Rule::GrantedStartGrows,
         Rule::OneOk,
         Rule::Watermark,
         Rule::ReleaseUnparks,

@@ -41,6 +41,20 @@ pub(crate) fn finish_never_goes_back() {
     assert_eq!(s.state("a").holder.unwrap().remaining, ms(1_100));
 }
 
+/// Rule 3: gs, the highest Start granted to its holder, is not overwritten by an older duplicate:
+/// a release of the lease before would then end the lease after it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_older_duplicate_does_not_lower_the_granted_start() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(10)));
+    s.ask("p", "a", request(at(30)));
+    let effects = s.ask("p", "a", request(at(10)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Stale)]);
+    let effects = s.tell("p", "a", release(at(20)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert_eq!(s.holder("a").as_deref(), Some("p"));
+}
+
 /// Rule 1: dropped when not refreshed for 3 refresh intervals.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_parked_request_that_is_not_refreshed_is_dropped() {

@@ -10,6 +10,7 @@ use crate::directed;
 const STORIES: &[(Rule, fn())] = &[
     (Rule::ReleaseByLife, directed::a_release_of_an_earlier_life_frees_nobody),
     (Rule::FinishGrows, directed::finish_never_goes_back),
+    (Rule::GrantedStartGrows, directed::an_older_duplicate_does_not_lower_the_granted_start),
     (Rule::OneOk, directed::start_length_sample_and_fence_come_from_one_ok),
     (Rule::Watermark, directed::a_release_that_overtakes_its_request_ends_it),
     (Rule::ReleaseUnparks, directed::a_release_deletes_what_is_parked_at_or_below_it),
