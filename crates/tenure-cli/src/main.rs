@@ -10,6 +10,9 @@ fn main() -> ExitCode {
     if let Some(code) = tenure::supervise::reenter() {
         return code;
     }
+    if let Some(code) = commands::demo::reenter() {
+        return code;
+    }
     let arguments: Vec<_> = std::env::args_os().collect();
     let reading = invocation::read(&arguments, &Environment::of_this_process(), failure::warn);
     let ended = reading.and_then(|reading| match reading {

@@ -4,6 +4,7 @@
 //! the settings alone has been refused before it begins.
 
 pub mod completions;
+pub mod demo;
 mod leader;
 mod node;
 mod observe;
@@ -37,11 +38,7 @@ pub fn dispatch(invocation: Invocation) -> Result<Exit, Failure> {
         Command::Resign(settings) => block_on(tell::resign(settings)),
         Command::Transfer(settings) => block_on(tell::transfer(settings)),
         Command::Completions(shell) => completions::run(shell),
-        Command::Demo(_) => Err(Failure::new(
-            Exit::Bug,
-            "this build checks the settings of the command and cannot carry it out",
-            "use a build that can; --show-settings prints what was understood",
-        )),
+        Command::Demo(settings) => block_on(demo::run(settings)),
     }
 }
 
