@@ -18,6 +18,9 @@ const LONG: &str = "TENURE_LONG";
 const LOOM_TEST: &str = "crates/tenure/tests/loom.rs";
 const LOOM_FLAGS: &str = "--cfg tenure_loom";
 
+/// A core whose rules can be broken one at a time, in a target directory of its own.
+const PLANTED_FLAGS: &str = "--cfg tenure_planted";
+
 /// One check. The order of the variants is the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Step {
@@ -29,6 +32,7 @@ pub(crate) enum Step {
     Readme,
     Test,
     Long,
+    Planted,
     Loom,
     Doctest,
     Doc,
@@ -58,6 +62,7 @@ impl Step {
             Self::Readme => "the README's code is compiled and run, and it names this command",
             Self::Test => "unit, process and property tests",
             Self::Long => "tests in crates/*/tests/*_long.rs: minutes, or root",
+            Self::Planted => "every rule that is broken on purpose is noticed",
             Self::Loom => "every interleaving of the claim's cell",
             Self::Doctest => "every example in the documentation runs",
             Self::Doc => "the documentation builds, private items too, without a warning",
@@ -77,6 +82,11 @@ impl Step {
             Self::Readme => vec![Cmd::cargo(tidy::README_COMMAND)],
             Self::Test => vec![Cmd::cargo("test --workspace --lib --bins --tests --examples")],
             Self::Long => long(workspace)?,
+            Self::Planted => vec![
+                Cmd::cargo("test --package tenure-core --tests --release --target-dir")
+                    .arg(workspace.target.join("planted").display().to_string())
+                    .env("RUSTFLAGS", PLANTED_FLAGS),
+            ],
             Self::Loom => vec![
                 Cmd::cargo("test --package tenure --test loom --release --target-dir")
                     .arg(workspace.target.join("loom").display().to_string())
@@ -97,7 +107,7 @@ impl Step {
             Self::BareMetal => tools::bare_metal(workspace)?,
             Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
             Self::Loom => loom_exists(workspace)?,
-            Self::Test | Self::Long | Self::Doctest | Self::Doc => {}
+            Self::Test | Self::Long | Self::Planted | Self::Doctest | Self::Doc => {}
         }
         for command in self.commands(workspace)? {
             let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };

@@ -15,7 +15,7 @@
 //!    [`Input::Flushed`] or [`Input::Failed`] when it is known.
 //! 6. Lower a claim's cell before carrying out whatever follows it.
 //!
-//! What a core promises in turn, checked for every core by one suite:
+//! What a core promises in turn, checked for every core by one suite (`tests/contract`):
 //!
 //! - The same inputs give the same effects, byte for byte.
 //! - A [`Timeout`](Input::Timeout) that comes early does nothing; one that comes late does all

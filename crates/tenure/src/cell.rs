@@ -41,8 +41,9 @@ impl ClaimCell {
         false
     }
 
-    /// Ends the claim for ever.
+    /// Ends the claim for ever. An exchange, as a raise is: of the two that meet, one sees the
+    /// other.
     pub(crate) fn lower(&self) {
-        self.0.store(0, Ordering::Release);
+        self.0.swap(0, Ordering::AcqRel);
     }
 }

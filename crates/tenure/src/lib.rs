@@ -10,6 +10,74 @@
 //! - [`supervise`]: a command that outlives neither its supervisor nor its lease.
 //! - [`state`]: what a grantor remembers.
 //!
+//! # A tour
+//!
+//! Three members that grant leases, and two candidates, all in one process for the example's
+//! sake:
+//!
+//! ```
+//! use std::time::Duration;
+//! use tenure::nerio::{Config, Member, Node, Storage, View};
+//! use tenure::state::Opening;
+//! use tenure::{Change, EdictGate, FenceGate, Loss};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let sockets: Vec<_> =
+//! #     (0..3).map(|_| std::net::UdpSocket::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+//! # let addresses: Vec<_> =
+//! #     sockets.iter().map(|socket| socket.local_addr()).collect::<Result<_, _>>()?;
+//! # drop(sockets);
+//! let mut members = Vec::new();
+//! for (name, address) in ["a", "b", "c"].into_iter().zip(addresses) {
+//!     members.push(Member { name: name.parse()?, address });
+//! }
+//! let config = Config::new("shop".parse()?, members).check()?;
+//! let mut grantors = Vec::new();
+//! for name in ["a", "b", "c"] {
+//!     // In production: `Storage::Directory`. `New` is for the very first start of a cluster.
+//!     let storage = Storage::Memory { opening: Opening::New };
+//!     grantors.push(Node::builder(config.clone(), name.parse()?).grantor(storage).start()?);
+//! }
+//! let one = Node::builder(config.clone(), "one".parse()?).start()?;
+//! let two = Node::builder(config.clone(), "two".parse()?).start()?;
+//!
+//! // Who leads? Nobody yet, and a quorum says so.
+//! let mut observer = one.election("billing")?.observe();
+//! assert_eq!(observer.next().await, Some(Change::View(View::Vacant)));
+//!
+//! // One leads, the other waits.
+//! let leadership = one.election("billing")?.campaign("10.0.0.7:8080").await?;
+//! let election = two.election("billing")?;
+//! let waiting = tokio::spawn(async move { election.campaign("10.0.0.8:8080").await });
+//!
+//! // Before each act: does it still hold? And for whoever guards the resource: a fence.
+//! assert!(leadership.is_current() && leadership.remaining() > Duration::ZERO);
+//! let mut gate = FenceGate::default();
+//! gate.admit(leadership.fence())?;
+//! let mut edicts = EdictGate::new();
+//! edicts.admit(&leadership.edict()?)?;
+//!
+//! // A leader's own word, which it keeps whatever happens to it.
+//! let asked = two.election("billing")?.verify(one.address(), Duration::from_secs(5)).await?;
+//! assert_eq!(asked.leader.as_str(), "one");
+//!
+//! // Hand over. The successor's fence is greater, so the gates refuse the predecessor.
+//! let (fence, old) = (leadership.fence(), leadership.edict()?);
+//! while leadership.transfer_to("two".parse()?).await.is_err() {}
+//! assert_eq!(leadership.loss(), Some(Loss::Transferred));
+//! let successor = waiting.await??;
+//! gate.admit(successor.fence())?;
+//! edicts.admit(&successor.edict()?)?;
+//! assert!(gate.admit(fence).is_err() && edicts.admit(&old).is_err());
+//!
+//! // Work that is dropped before the lease ends; resigned only after it has ended.
+//! let done = successor.run(async { "done" }).await;
+//! assert_eq!(done, Ok("done"));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The protocol itself, its guarantees and what it does *not* guarantee: [`nerio`].
 
 #[cfg(not(target_os = "linux"))]
@@ -45,3 +113,8 @@ pub use observe::{Change, Observer};
 pub use tenure_core::{
     ClusterName, Drift, DriftError, ElectionName, Fence, NameError, NodeName, Time, Value,
 };
+
+/// What the README shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,7 +1,9 @@
 //! Waiting for a descriptor in tokio.
 
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
+use std::task::{Context, Poll, ready};
 
 use tokio::net::unix::pipe;
 
@@ -9,6 +11,7 @@ use tokio::net::unix::pipe;
 ///
 /// Constructing tokio's own `AsyncFd` is unsafe. Its pipe takes any descriptor that `epoll` takes,
 /// and nothing but its readiness is used here, on a duplicate.
+#[derive(Debug)]
 pub(crate) struct Watched<T> {
     inner: T,
     readiness: pipe::Receiver,
@@ -25,15 +28,24 @@ impl<T: AsFd> Watched<T> {
         &self.inner
     }
 
-    /// Waits until `read` gives anything but `WouldBlock`. Cancel safe: what was read is returned
-    /// by the very poll that read it.
+    /// Waits until `read` gives anything but `WouldBlock`, for one task at a time. Cancel safe:
+    /// what was read is returned by the very poll that read it.
     pub(crate) async fn read<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
+        poll_fn(|context| self.poll_read(context, &mut read)).await
+    }
+
+    /// The same for whoever polls. Only the task that polled last is woken.
+    pub(crate) fn poll_read<R>(
+        &self,
+        context: &mut Context<'_>,
+        mut read: impl FnMut(&T) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
         loop {
-            self.readiness.readable().await?;
+            ready!(self.readiness.poll_read_ready(context))?;
             match self.readiness.try_io(|| read(&self.inner)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result,
+                result => return Poll::Ready(result),
             }
         }
     }

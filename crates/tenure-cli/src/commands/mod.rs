@@ -4,7 +4,7 @@
 //! the settings alone has been refused before it begins.
 
 pub mod completions;
-pub mod demo;
+mod demo;
 mod leader;
 mod node;
 mod observe;
@@ -15,6 +15,8 @@ mod status;
 mod tell;
 mod verify;
 mod wait_safe;
+
+pub use demo::reenter;
 
 use std::future::Future;
 

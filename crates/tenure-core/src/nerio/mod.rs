@@ -1,4 +1,251 @@
 //! Nerio: quorum leases with ordered edicts.
+//!
+//! Grantors, a few processes with clocks, give leases; a candidate that holds the leases of a
+//! quorum of them leads until its own clock says that the first of them might have ended. What a
+//! leader creates can be ordered by anybody, however late it arrives.
+//!
+//! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering*
+//! (arXiv 1109.5111). Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2, 10.4 and 10.5. What is
+//! not built yet is [listed below](#not-built-yet). "The paper" is this one throughout.
+//!
+//! # Model
+//!
+//! | | assumed for safety | assumed for progress |
+//! |---|---|---|
+//! | network | nothing: loss, delay, repetition, reordering, partitions | a quorum in touch |
+//! | clocks | each runs at `1 ± ρ` of real time while its machine is up ([`Drift`]) | the same |
+//! | processes | may pause at any point, end, and begin again | a quorum of grantors runs |
+//! | memory of grantors | the state directory is not copied, nor set back to an older state | |
+//! | participants | follow the protocol; lives ([`Inc`]) do not collide | the same |
+//!
+//! Clocks need not agree on the time, and their origins may change when a machine starts anew.
+//! A machine that is restored from a snapshot, or a clock beyond ρ, is outside the model: then
+//! two may lead, and only fences at the guarded resource keep them apart.
+//!
+//! # Guarantees
+//!
+//! - **Leader Uniqueness**: of one election at most one life of one process leads at any time.
+//! - **Edict Ordering** and **fences**: leaderships are totally ordered, by their quorum timestamp
+//!   ([`QuorumTimestamp`]) and by an integer ([`Fence`]) that agrees with it.
+//! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
+//! - **Eventual Election**: with a quorum in touch a vacancy ends: after a release in one round
+//!   trip, after a crash when the lease has ended.
+//! - Whatever arrives, memory stays within [`Limits`], and nothing that decodes causes a panic.
+//!
+//! # What is not guaranteed
+//!
+//! - That a leader is still leader when what it sent arrives. Recipients gate on the fence or on
+//!   the edict timestamp; a lease alone protects nothing outside the leader's own process.
+//! - Anything against participants that lie. Oks count only from a member's own address and one
+//!   life speaks from one address, which stops accidents and forgers that cannot fake addresses;
+//!   the others need an authenticated transport.
+//! - Progress after *two of three* grantors lost their state directories at the same time: each
+//!   waits to read the fences of a quorum of the others, until an operator decides.
+//! - Fairness. Candidates go by [priority](Command::Campaign) and by a hash, not by age.
+//!
+//! # Grantor
+//!
+//! State for each election: `A` and `F` (the grant), `gs` (the highest Start granted), the
+//! requests that wait, released Starts, and the fences seen.
+//!
+//! ```text
+//!  Start ──> opening ──> quarantine ──┬──────────────────────────> serving
+//!            (boot is    (memory of   │ memory lost                    ^
+//!            written)    grants lost) └──> reading ──> storing ────────┘
+//!                                          (fences of  (reserve is
+//!                                          a quorum)   written)
+//!
+//!  serving, for each election:
+//!
+//!              request: granted                    request of another:
+//!          ┌──────────────────────┐                refused and parked
+//!          │                      v                    ┌──────┐
+//!       ┌──────┐             ┌─────────┐ <─────────────┘      │
+//!       │ free │             │ granted │ ─────────────────────┘
+//!       └──────┘             └─────────┘ <──┐ request of the holder, Start > gs:
+//!          ^   F is reached, or   │  └──────┘ F := max(F, T + (1 + ρ)δ)
+//!          │   a release ≥ gs     │
+//!          └──────────────────────┘
+//!              and the first of those who wait is granted in the same step
+//! ```
+//!
+//! # Candidate
+//!
+//! State for each election: `Start`, `E`, the oks that count, and the leadership they became.
+//!
+//! ```text
+//!          campaign             ok of a quorum            renewed at once
+//!  idle ───────────> contending ──────────────> leading ──────────────────> settled
+//!   ^                 │  ^   │    the fence is   │  a short first lease       │   ^
+//!   │                 │  └───┘    accepted by    │                            └───┘ renewed
+//!   │                 │  refresh, all of it      │                              │
+//!   │   withdrawn     │  yield                   │ E is reached, resigned,      │
+//!   │                 v                          v handed over                  v
+//!   └──────────── giving up <──────────────────────────────────────────────────┘
+//!     confirmed   E := C, then what was promised is waited for, then releases are sent
+//! ```
+//!
+//! # Messages
+//!
+//! | message | from, to | section | carries |
+//! |---|---|---|---|
+//! | [`Request`] | candidate, grantor | 3, step 3 | Start, δ, the fence proposed, who is next |
+//! | [`Granted`] | grantor, candidate | 3, step 6; 7 | Start, `T_q`, whether the fence is accepted |
+//! | [`Refused`] | grantor, candidate | 10.2 | why, the holder and its remaining time |
+//! | [`Release`] | candidate, grantor | 6, erratum 4 | the Start up to which all is given up |
+//! | [`Released`] | grantor, candidate | | that it arrived |
+//! | [`Verify`] | anybody, leader | 10.5 | the asker's Start |
+//! | [`Remainder`] | leader, asker | 10.5 | the least real time left, bound to the question |
+//! | [`Query`], [`State`] | anybody, grantor | 10.4 | the holder, or that there is none |
+//! | [`List`], [`Listed`] | anybody, grantor | | names of elections |
+//! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen |
+//!
+//! How they travel: [`wire`].
+//!
+//! # Timers
+//!
+//! | timer | default | why |
+//! |---|---|---|
+//! | lease δ | 5 s | [`Config::lease`] |
+//! | first lease | max(3R + 2d, 1 s), ≤ δ | a successor that died costs it once |
+//! | renewal | ¼ to ⅓ of δ after the last | room for repetitions before work must stop |
+//! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have come |
+//! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
+//! | a waiting request | min(3R, (1 + ρ)δ) | after that its sender is dead, or its lease over |
+//! | yield | until the rival's grant ends, + [0, R) | both would meet again |
+//! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
+//! | quarantine | (1 + ρ)·δ_max | every lease that was forgotten has ended |
+//! | a forgotten election | F + (1 + ρ)·δ_max | what is still on its way has lapsed |
+//! | a failed write | 1 s | the disk is asked again, and nothing is granted meanwhile |
+//!
+//! Where `d` is a high percentile of measured round trips.
+//!
+//! # Invariants
+//!
+//! What one step can check of them is a `debug_assert!` that names the number; all of them are
+//! judged in true time by `tests/world`, where each rule behind them is also broken on purpose.
+//!
+//! - **I1** A grantor gives a lease to one life at a time: `A` changes only when `C ≥ F`.
+//! - **I2** `F` goes back only by a valid release: by the holder's life, with a Start ≥ `gs`.
+//! - **I3** Samples of a grantor's clock strictly increase, over restarts too (boot, clock,
+//!   counter); the sample of the free test is `T_q`.
+//! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
+//!   granted.
+//! - **I5** The fence seen in an election only grows, and what was accepted is at most `H`, which
+//!   is durable; a restart begins at `H`.
+//! - **I6** A claim stands on oks of a quorum, each above its floor and the last of its grantor:
+//!   `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at the completion.
+//! - **I7** A Start is used once by a life, in all its campaigns: (who, Start) names an instance.
+//! - **I8** A claim is announced only with a fence that all of the completing quorum accepted for
+//!   this leadership; once `C ≥ E` it is over for ever, and its fence with it.
+//! - **I9** The claim is lowered before the release is sent, the release is not sent before what
+//!   a verification promised, and no attempt begins in between.
+//! - **I10** After a timeout nothing is left that was due.
+//! - **I11** No ok leaves before the grant it confirms is written.
+//!
+//! I1 to I4 and I6 give equation 14 (a claim implies grants of a quorum), and with equation 7
+//! (quorums meet, proved by [`Quorums`]) Leader Uniqueness.
+//!
+//! # Where this is not the paper
+//!
+//! Errata, built in the corrected form:
+//!
+//! 1. 10.5 prints `T = Start + δ(ρ − 1)`, good while `T < C`. Here: `T = Start + δ(1 − ρ)`, good
+//!    while `C < T`. As printed an asker believes longer than the leader leads.
+//! 2. 10.5 lets a leader promise and then release (6). Here a release waits for the promise, at
+//!    most [`Config::verify_max`].
+//! 3. 9 prints the negation of its start condition. The ring is not built yet.
+//! 4. 6 lets any release of the holder take effect. Here it names the Start it ends, and requests
+//!    at or below a released Start are ignored. As printed a delayed release elects two leaders.
+//! 5. 10.1 has ρ as a time. It is a rate, and the default is 10⁻³: Linux slews by 5·10⁻⁴.
+//!
+//! Extensions, each with its tests in `tests/extensions/`:
+//!
+//! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new one.
+//! - *Parked requests*: a refused request waits at the grantor, for whoever the order puts first.
+//!   To safety that is a slow network; it replaces polling and random retries.
+//! - *Who is next*: the order of those who wait is the same at all grantors: whom the leader
+//!   named, a leader before others, priority, a hash. Split votes are undone by yielding to
+//!   somebody ranked above, only when no quorum is possible any more.
+//! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
+//!   aborts the old instance. A grantor that answers late is not lost.
+//! - *Fence*: an integer beside the edict timestamp. Costs a second round only when a candidate
+//!   had not heard of the last one.
+//! - *Restart*: a grantor that ends and begins again on the same boot of its machine remembers
+//!   its grants; on another boot it waits; if its directory is lost, it also reads the fences.
+//! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
+//!
+//! # Not built yet
+//!
+//! | what | where it will fit |
+//! |---|---|
+//! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
+//! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
+//! | 10.6, epochs | [`wire::Envelope::epoch`], [`EdictTimestamp::epoch`]; a check on admission |
+//! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
+//! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
+//!
+//! # Example
+//!
+//! Three nodes, a campaign, and a network of one queue:
+//!
+//! ```
+//! use std::collections::VecDeque;
+//! use std::net::SocketAddr;
+//! use std::time::Duration;
+//!
+//! use tenure_core::nerio::{
+//!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Sender, Start,
+//! };
+//! use tenure_core::{Fence, Input, Protocol, Time};
+//!
+//! let names = ["a", "b", "c"];
+//! let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], 7101 + n as u16));
+//! let member = |n: usize| Member { name: names[n].parse().unwrap(), address: address(n) };
+//! let config = Config::new("demo".parse()?, (0..3).map(member).collect()).check()?;
+//! let mut nodes: Vec<Nerio> =
+//!     names.iter().map(|name| Nerio::new(config.clone(), name.parse().unwrap())).collect();
+//!
+//! // What a driver does: hand over an input with one sample of the clock, and carry out the
+//! // effects in their order. Here writing is easy, and what is sent arrives.
+//! let now = Time::from_nanos(1_000_000_000);
+//! let mut queue = VecDeque::new();
+//! for n in 0..3 {
+//!     let memory = Memory {
+//!         instance: Instance(n as u128),
+//!         boot: Boot(0),
+//!         delta_max: Duration::ZERO,
+//!         reserve: Fence::NONE,
+//!         kept: Kept::New,
+//!     };
+//!     let start = Start { inc: Inc(n as u128), seed: 1, memory: Some(memory) };
+//!     queue.push_back((n, Input::Start(start)));
+//! }
+//! let campaign = Command::Campaign { value: "10.0.0.1:80".parse()?, priority: 0 };
+//! queue.push_back((0, Input::Command { election: "db".parse()?, command: campaign }));
+//!
+//! while let Some((n, input)) = queue.pop_front() {
+//!     let mut effects = Vec::new();
+//!     nodes[n].handle(now, input, &mut effects);
+//!     for effect in effects {
+//!         match effect {
+//!             Effect::Flush(ticket, _record) => queue.push_front((n, Input::Flushed(ticket))),
+//!             Effect::Send { to, message } => {
+//!                 let from = Sender { who: nodes[n].who().clone(), address: address(n) };
+//!                 let to = (0..3).find(|n| address(*n) == to).unwrap();
+//!                 queue.push_back((to, Input::Message { from, message }));
+//!             }
+//!             Effect::Claim { .. } | Effect::Persist(_) | Effect::Emit { .. } => {}
+//!         }
+//!     }
+//! }
+//! assert!(nodes[0].standing(&"db".parse()?, now).is_leading());
+//! assert!(!nodes[1].standing(&"db".parse()?, now).is_leading());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Drift`]: crate::Drift
+//! [`Fence`]: crate::Fence
 
 mod agenda;
 mod candidate;

@@ -98,9 +98,9 @@ impl Nerio {
             | Message::Release(_)
             | Message::Query(_)
             | Message::List(_)
-            | Message::FenceRead(_) => self.ask_grantor(now, from, message, out),
+            | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
             Message::FenceSeen(_) => match self.member(from) {
-                Some(_) => self.ask_grantor(now, from, message, out),
+                Some(_) => self.hand_to_grantor(now, from, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
             Message::Granted(_)
@@ -124,7 +124,7 @@ impl Nerio {
         self.config.members.iter().position(is_it)
     }
 
-    fn ask_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+    fn hand_to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
         match &mut self.grantor {
             Some(grantor) => grantor.on_message(now, from, message, out),
             None => ignore(out, None, Ignored::NotAGrantor),
@@ -158,7 +158,8 @@ impl Nerio {
                 match self.observers.get_mut(&election) {
                     Some(observer) => {
                         observer.on_state(now, member, m, &self.config, out);
-                        self.observers_due.set(&election, Some(observer.due()));
+                        let due = Some(observer.due());
+                        self.observers_due.set(&mut observer.appointment, &election, due);
                     }
                     None => ignore(out, Some(election), Ignored::Unasked),
                 }
@@ -179,7 +180,8 @@ impl Nerio {
         let (config, who, draw) = (&self.config, &self.who, self.draw);
         let mut shared = Shared { config, who, draw, trips: &mut self.trips };
         act(candidate, &mut shared, out);
-        self.candidates_due.set(election, candidate.due());
+        let due = candidate.due();
+        self.candidates_due.set(&mut candidate.appointment, election, due);
     }
 
     fn on_command(&mut self, now: Time, election: ElectionName, command: Command, out: &mut Out) {
@@ -210,16 +212,21 @@ impl Nerio {
                 });
             }
             Command::Observe { every } => {
+                self.unobserve(&election);
                 let mut observer = Observer::new(election.clone(), every, now);
                 observer.work(now, &self.config, out);
-                self.observers_due.set(&election, Some(observer.due()));
+                let due = Some(observer.due());
+                self.observers_due.set(&mut observer.appointment, &election, due);
                 self.observers.insert(election, observer);
             }
-            Command::Unobserve => {
-                self.observers.remove(&election);
-                self.observers_due.set(&election, None);
-            }
+            Command::Unobserve => self.unobserve(&election),
             Command::Verify { leader } => self.verify(now, election, leader, out),
+        }
+    }
+
+    fn unobserve(&mut self, election: &ElectionName) {
+        if let Some(mut observer) = self.observers.remove(election) {
+            self.observers_due.set(&mut observer.appointment, election, None);
         }
     }
 
@@ -284,7 +291,8 @@ impl Nerio {
         for election in self.observers_due.take_due(now) {
             let Some(observer) = self.observers.get_mut(&election) else { continue };
             observer.work(now, &self.config, out);
-            self.observers_due.set(&election, Some(observer.due()));
+            let due = Some(observer.due());
+            self.observers_due.set(&mut observer.appointment, &election, due);
         }
         // Last, because a write of the grantor's that fails takes everything after it along.
         if let Some(grantor) = &mut self.grantor {
@@ -312,7 +320,13 @@ impl Protocol for Nerio {
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Message { from, message } => self.on_message(now, &from, message, out),
-            Input::Timeout => self.on_timeout(now, out),
+            Input::Timeout => {
+                self.on_timeout(now, out);
+                debug_assert!(
+                    self.deadline().is_none_or(|deadline| deadline.at > now),
+                    "I10: nothing that was due is left"
+                );
+            }
             Input::Command { election, command } => self.on_command(now, election, command, out),
             Input::Flushed(ticket) => {
                 if let Some(grantor) = &mut self.grantor {

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::agenda::Appointment;
 use super::config::Checked;
 use super::event::{Event, LeaderView, View};
 use super::identity::Who;
@@ -23,6 +24,7 @@ pub(super) struct Observer {
     answers: BTreeMap<usize, Heard>,
     view: Option<View>,
     began: Time,
+    pub(super) appointment: Appointment,
 }
 
 /// The latest word of one grantor.
@@ -43,6 +45,7 @@ impl Observer {
             answers: BTreeMap::new(),
             view: None,
             began: now,
+            appointment: Appointment::default(),
         }
     }
 

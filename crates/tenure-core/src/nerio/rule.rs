@@ -91,6 +91,12 @@ pub enum Rule {
     StrictSamples,
 }
 
+#[cfg(tenure_planted)]
+impl Rule {
+    /// The last of them: they are numbered from one without a gap.
+    pub const LAST: Self = Self::StrictSamples;
+}
+
 /// Whether `rule` is in force.
 #[cfg(not(tenure_planted))]
 #[inline(always)]
@@ -115,7 +121,6 @@ pub mod planted {
         Rule::ClaimFromSend,
         Rule::ReleaseNamesStart,
         Rule::FreshSample,
-        Rule::FinishGrows,
         Rule::GrantedStartGrows,
         Rule::ClaimByMinimum,
         Rule::Floor,
@@ -129,11 +134,32 @@ pub mod planted {
         Rule::VerifyFromSend,
         Rule::PromiseKept,
         Rule::Quarantine,
-        Rule::QuarantineForAll,
         Rule::ReleaseInQuarantine,
         Rule::WrittenBeforeOk,
         Rule::LowerBeforeRelease,
         Rule::OneHolder,
+    ];
+
+    /// The rules whose absence only a story written for it finds (`tests/extensions`).
+    pub const CAUGHT_BY_STORY: &[Rule] = &[
+        Rule::ReleaseByLife,
+        Rule::FinishGrows,
+        Rule::OneOk,
+        Rule::Watermark,
+        Rule::ReleaseUnparks,
+        Rule::ParkedGrows,
+        Rule::ParkedExpires,
+        Rule::FenceOwner,
+        Rule::WithinReserve,
+        Rule::FenceRead,
+        Rule::RecoveringSilent,
+        Rule::ReadAfterQuarantine,
+        Rule::VerifyBound,
+        Rule::VerifyEnds,
+        Rule::QuarantineStretches,
+        Rule::QuarantineForAll,
+        Rule::DeltaMaxEver,
+        Rule::StrictSamples,
     ];
 
     static BROKEN: AtomicU8 = AtomicU8::new(0);

@@ -133,8 +133,6 @@ impl fmt::Display for EdictTimestamp {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-
     use super::super::identity::Boot;
     use super::*;
     use crate::time::Time;
@@ -183,7 +181,7 @@ mod tests {
             quorum: qt(&[(1, 0, clock, 0)]),
             counter,
         };
-        let ordered = vec![edict(0, 5, 0), edict(0, 5, 1), edict(0, 6, 0), edict(1, 2, 0)];
+        let ordered = [edict(0, 5, 0), edict(0, 5, 1), edict(0, 6, 0), edict(1, 2, 0)];
         for (i, a) in ordered.iter().enumerate() {
             for (j, b) in ordered.iter().enumerate() {
                 assert_eq!(a.order(b), Ok(i.cmp(&j)), "{a} {b}");

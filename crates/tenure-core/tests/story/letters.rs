@@ -28,6 +28,11 @@ pub fn for_span(start: Time, delta: Duration) -> Request {
     Request { delta, ..request(start) }
 }
 
+/// A request that proposes this fence.
+pub fn proposal(start: Time, fence: u64) -> Request {
+    Request { fence: Fence::new(fence), ..request(start) }
+}
+
 pub fn release(start: Time) -> Message {
     Message::Release(Release { election: x(), start, next: None })
 }

@@ -10,7 +10,7 @@
 //! s.put(&late);                       // an old letter arrives after all
 //! ```
 
-#![allow(dead_code, reason = "each test binary uses its part of the stage")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part of the stage")]
 
 #[path = "../world/disk.rs"]
 mod disk;
@@ -21,8 +21,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Checked, Command, Config, Effect, Event, Inc, Member, Message, Nerio, Record, Sender, Start,
-    Who,
+    Checked, Command, Config, Effect, Event, Inc, Member, Message, Nerio, Query, Record, Request,
+    Sender, Start, State, Who,
 };
 use tenure_core::{ElectionName, Fence, Input, NodeName, Protocol, Standing, Ticket, Time};
 
@@ -52,11 +52,11 @@ pub fn name(text: &str) -> NodeName {
 
 /// One node of each name is reached at its own port.
 pub fn address(name: &str) -> SocketAddr {
-    let port = 7_000 + name.bytes().fold(0, |sum, byte| sum * 7 + u16::from(byte - b'a'));
+    let port = 7_000 + name.bytes().fold(0, |sum, byte| sum * 27 + u16::from(byte - b'`'));
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-/// Lease 1 s, first lease 400 ms (3R + 2d = 320 ms), R 100 ms, ρ 10 %: figures that can be
+/// Lease 1 s (the first one too), R 100 ms, ρ 10 %: figures that can be
 /// worked out in the head.
 pub fn config(grantors: &[&str]) -> Config {
     let member = |text: &&str| Member { name: name(text), address: address(text) };
@@ -133,8 +133,7 @@ impl Story {
     /// Begins a life of a node; its clock starts at ten seconds, or where it was.
     pub fn start(&mut self, who: &'static str, disk: Option<Disk>) -> Vec<Effect> {
         let old = self.actors.remove(who);
-        let (clock, lives) =
-            old.map_or((at(10_000), 0), |old| (old.clock, old.lives + 1));
+        let (clock, lives) = old.map_or((at(10_000), 0), |old| (old.clock, old.lives + 1));
         let core = Nerio::new(self.config.clone(), name(who));
         let memory = disk.as_ref().map(Disk::memory);
         let (events, claims, flushes) = (Vec::new(), Vec::new(), VecDeque::new());
@@ -192,15 +191,14 @@ impl Story {
         let mut effects = Vec::new();
         actor.core.handle(actor.clock, input, &mut effects);
         let from = Sender { who: actor.core.who().clone(), address: address(who) };
-        let mut flushed = Vec::new();
+        let (mut flushed, mut sent) = (Vec::new(), Vec::new());
+        let mut failed = false;
         for effect in &effects {
             match effect.clone() {
                 Effect::Claim { until, fence, .. } => actor.claims.push((until, fence)),
                 Effect::Persist(_) if failing => {
-                    self.failing = None;
-                    let mut more = self.step(who, Input::Failed(None));
-                    effects.append(&mut more);
-                    return effects;
+                    failed = true;
+                    break;
                 }
                 Effect::Persist(record) => {
                     if let Some(disk) = &mut actor.disk {
@@ -209,10 +207,16 @@ impl Story {
                 }
                 Effect::Flush(ticket, record) => flushed.push((ticket, record)),
                 Effect::Send { to, message } => {
-                    self.letters.push(Letter { from: from.clone(), to, message });
+                    sent.push(Letter { from: from.clone(), to, message });
                 }
                 Effect::Emit { event, .. } => actor.events.push(event),
             }
+        }
+        self.letters.append(&mut sent);
+        if failed {
+            // Everything after the write that failed is dropped.
+            self.failing = None;
+            effects.extend(self.step(who, Input::Failed(None)));
         }
         if slow {
             self.actor(who).flushes.extend(flushed);
@@ -232,6 +236,18 @@ impl Story {
         self.step(who, Input::Flushed(ticket))
     }
 
+    /// The oldest flush of `who` that was not answered is durable.
+    pub fn flush_one(&mut self, who: &'static str) -> Vec<Effect> {
+        let (ticket, record) = self.actor(who).flushes.pop_front().expect("a flush to answer");
+        self.flushed(who, ticket, &record)
+    }
+
+    /// `who` starts again from its reserve, in quarantine, on a disk that answers by hand.
+    pub fn lose_disk_but_keep_reserve(&mut self, who: &'static str) {
+        self.reboot(who);
+        self.flush_one(who);
+    }
+
     pub fn command(&mut self, who: &'static str, command: Command) -> Vec<Effect> {
         self.step(who, Input::Command { election: x(), command })
     }
@@ -239,6 +255,11 @@ impl Story {
     pub fn campaign(&mut self, who: &'static str) -> Vec<Effect> {
         let value = who.parse().unwrap();
         self.command(who, Command::Campaign { value, priority: 0 })
+    }
+
+    /// `asker` asks the node at the address of `leader` whether it leads.
+    pub fn verify(&mut self, asker: &'static str, leader: &str) -> Vec<Effect> {
+        self.command(asker, Command::Verify { leader: address(leader) })
     }
 
     pub fn resign(&mut self, who: &'static str) -> Vec<Effect> {
@@ -270,6 +291,9 @@ impl Story {
 
     fn time(&mut self, span: Duration, network: bool) {
         let mut left = span;
+        if network {
+            self.deliver_all();
+        }
         loop {
             let until_due = |actor: &Actor| {
                 actor.core.deadline().map(|deadline| deadline.at.since(actor.clock))
@@ -325,11 +349,16 @@ impl Story {
 
     /// Takes what is on its way from one node to another out of the network.
     pub fn take(&mut self, from: &str, to: &str) -> Vec<Letter> {
-        let matches =
-            |l: &Letter| l.from.address == address(from) && l.to == address(to);
+        let matches = |l: &Letter| l.from.address == address(from) && l.to == address(to);
         let taken = self.letters.iter().filter(|l| matches(l)).cloned().collect();
         self.letters.retain(|l| !matches(l));
         taken
+    }
+
+    /// Delivers from one to another, and takes the answers out of the network.
+    pub fn deliver_and_take_answers(&mut self, from: &str, to: &str) -> Vec<Letter> {
+        self.deliver(from, to);
+        self.take(to, from)
     }
 
     /// Drops everything that is on its way.
@@ -348,7 +377,35 @@ impl Story {
     /// A message from one to another, made up.
     pub fn tell(&mut self, from: &str, to: &'static str, message: Message) -> Vec<Effect> {
         let from = self.sender(from);
-        self.step(to, Input::Message { from, message })
+        self.tell_as(&from, to, message)
+    }
+
+    /// A message of a life that may be over, or from an address that may be forged.
+    pub fn tell_as(&mut self, from: &Sender, to: &'static str, message: Message) -> Vec<Effect> {
+        self.step(to, Input::Message { from: from.clone(), message })
+    }
+
+    /// A request from one to another, made up.
+    pub fn ask(&mut self, from: &str, to: &'static str, request: Request) -> Vec<Effect> {
+        self.tell(from, to, Message::Request(request))
+    }
+
+    /// What a grantor says about the election.
+    pub fn state(&mut self, grantor: &'static str) -> State {
+        let query = Message::Query(Query { election: x(), start: at(1) });
+        let answers = self.tell("r", grantor, query);
+        self.letters.retain(|letter| !matches!(letter.message, Message::State(_)));
+        sent(&answers)
+            .find_map(|message| match message {
+                Message::State(state) => Some(state.clone()),
+                _ => None,
+            })
+            .unwrap()
+    }
+
+    /// Who holds the grant of a grantor.
+    pub fn holder(&mut self, grantor: &'static str) -> Option<String> {
+        self.state(grantor).holder.map(|holder| holder.who.name.to_string())
     }
 
     pub fn standing(&self, who: &str) -> Standing {

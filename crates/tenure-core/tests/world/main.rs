@@ -5,15 +5,21 @@
 //! A failure prints its seed; `TENURE_SEED=… cargo test -p tenure-core --test world one` runs
 //! that world again, with its whole conversation when `TENURE_TRACE=1`.
 
+#![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 #![allow(unreachable_pub, missing_docs)]
+#![allow(clippy::print_stdout, reason = "a failure shows its world")]
+#![allow(clippy::disallowed_methods, reason = "seeds and counts come from the environment")]
+#![cfg_attr(tenure_planted, allow(dead_code, reason = "only the planted bugs are looked for"))]
 
 mod clock;
 mod disk;
 mod judge;
 mod rng;
 mod run;
+mod setting;
 
-use run::{Faults, World};
+use run::World;
+use setting::Faults;
 
 /// How many worlds one test visits; the environment may ask for more.
 fn worlds(otherwise: u64) -> u64 {
@@ -51,10 +57,13 @@ fn calm() {
 #[cfg(not(tenure_planted))]
 #[test]
 fn stormy() {
-    let total = visit("stormy", Faults::all(), worlds(400));
-    assert!(total.elected > 1_000 && total.completions > 5_000, "too little happened: {total}");
-    assert!(total.crashes > 100 && total.expired > 100, "too few faults: {total}");
-    assert!(total.verified > 100 && total.transfers > 10, "too little asked: {total}");
+    // The invariants are checked in debug builds too, which are ten times slower.
+    let count = worlds(if cfg!(debug_assertions) { 40 } else { 400 });
+    let total = visit("stormy", Faults::all(), count);
+    let each = |number: u64| number / count;
+    assert!(each(total.elected) > 2 && each(total.completions) > 12, "too little: {total}");
+    assert!(total.crashes > count / 4 && total.expired > count / 4, "too few faults: {total}");
+    assert!(total.verified > count / 4 && total.transfers > count / 40, "too little: {total}");
 }
 
 #[cfg(not(tenure_planted))]
@@ -81,7 +90,7 @@ fn planted_bugs_are_caught() {
     let mut survivors = Vec::new();
     for rule in CAUGHT_BY_WORLD {
         let _broken = break_rule(*rule);
-        let budget = worlds(1_000);
+        let budget = worlds(500);
         let caught = (1..=budget).find_map(|seed| {
             let run = std::panic::catch_unwind(|| World::new(seed, Faults::all()).run());
             match run {

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{Packer, open};
 use tenure_core::nerio::{
-    Checked, Command, Config, Effect, End, Event, Inc, Member, Message, Nerio, Sender, Start, View,
-    Who,
+    Checked, Command, Effect, End, Event, Inc, Message, Nerio, Sender, Start, View, Who,
 };
-use tenure_core::{Drift, ElectionName, Input, NodeName, Protocol, Ticket, Time, Value};
+use tenure_core::{ElectionName, Input, NodeName, Protocol, Ticket, Time, Value};
 
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::judge::{Counts, Judge};
 use crate::rng::Rng;
+use crate::setting::{Faults, RHO, config, through_the_wire};
 
 const MS: u64 = 1_000_000;
 const GRANTORS: usize = 3;
@@ -24,49 +23,6 @@ const STORM: u64 = 20_000 * MS;
 /// And from here on everybody is content: one leader, and it stays.
 const SETTLED: u64 = STORM + 12_000 * MS;
 const END: u64 = SETTLED + 4_000 * MS;
-/// 1 % of drift is 1 % of rate.
-const RHO: u64 = 100_000_000;
-
-/// How often each fault happens: once in so many chances; zero for never.
-#[derive(Clone, Copy)]
-pub struct Faults {
-    loss: u64,
-    repeat: u64,
-    late: u64,
-    very_late: u64,
-    pause: u64,
-    crash_between: u64,
-    write_error: u64,
-    incidents: bool,
-}
-
-impl Faults {
-    pub fn none() -> Self {
-        Self {
-            loss: 0,
-            repeat: 0,
-            late: 0,
-            very_late: 0,
-            pause: 0,
-            crash_between: 0,
-            write_error: 0,
-            incidents: false,
-        }
-    }
-
-    pub fn all() -> Self {
-        Self {
-            loss: 12,
-            repeat: 8,
-            late: 20,
-            very_late: 150,
-            pause: 150,
-            crash_between: 6_000,
-            write_error: 600,
-            incidents: true,
-        }
-    }
-}
 
 enum Happening {
     Deliver { to: usize, from: Sender, message: Message },
@@ -301,6 +257,7 @@ impl World {
             return Err(format!("{name}: {overdue:?} stays in the past at {now:?}"));
         }
         let life = this.life;
+        self.check_lapses(node, &effects)?;
         if self.chance(self.faults.pause) {
             // A pause right after the clock was read.
             let longest = if self.rng.once_in(4) { 3_000 } else { 200 };
@@ -311,6 +268,21 @@ impl World {
             self.apply(node, effects)?;
         }
         self.schedule_wake(node, life);
+        Ok(())
+    }
+
+    /// The scalar fence, rule 2: a claim that has lapsed does not grow again under its fence.
+    fn check_lapses(&self, node: usize, effects: &[Effect]) -> Result<(), String> {
+        for effect in effects {
+            if let Effect::Claim { election, fence: Some(fence), .. } = effect
+                && let Some((claimed, until)) = self.nodes[node].claimed.get(election)
+                && claimed == fence
+                && *until <= self.now
+            {
+                let name = &self.nodes[node].name;
+                return Err(format!("fence {fence} of {name} outlived a lapse at {until}"));
+            }
+        }
         Ok(())
     }
 
@@ -584,37 +556,5 @@ impl Node {
             first: BTreeMap::new(),
             stuck: 0,
         }
-    }
-}
-
-fn config() -> Checked {
-    let members = ["a", "b", "c"].iter().enumerate().map(|(n, name)| Member {
-        name: name.parse().unwrap(),
-        address: SocketAddr::from(([127, 0, 0, 1], 7_001 + n as u16)),
-    });
-    let mut config = Config::new("world".parse().unwrap(), members.collect());
-    config.drift = Drift::from_parts_per_billion(u32::try_from(RHO).unwrap()).unwrap();
-    config.lease = Duration::from_millis(1_000);
-    config.delta_max = Duration::from_millis(2_000);
-    config.refresh = Duration::from_millis(100);
-    config.round_trip = Duration::from_millis(10);
-    config.verify_max = Duration::from_millis(600);
-    config.grace = Duration::from_millis(100);
-    config.kill_margin = Duration::from_millis(10);
-    config.check().unwrap()
-}
-
-/// What arrives is what the codec made of it.
-fn through_the_wire(config: &Checked, who: &Who, message: &Message) -> Result<Message, String> {
-    let envelope = tenure_core::nerio::wire::Envelope { epoch: 0, who: who.clone() };
-    let packer = Packer::new(config.digest(), &envelope);
-    let mut datagram = packer.start();
-    if !packer.push(&mut datagram, message) {
-        return Err(format!("does not fit into a datagram: {message}"));
-    }
-    let (_, mut messages) = open(config.digest(), 0, &datagram).map_err(|e| format!("{e:?}"))?;
-    match messages.next() {
-        Some(Ok(read)) if read == *message => Ok(read),
-        other => Err(format!("{message} came out of the wire as {other:?}")),
     }
 }

@@ -1,23 +1,25 @@
 //! Plain UDP.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::task::{Context, Poll};
 
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::ReadBuf;
-use tokio::net::UdpSocket;
 
 use super::Transport;
+use crate::watched::Watched;
 
 /// Room for a burst of renewals of thousands of elections; the kernel caps it.
 const BUFFER: usize = 4 << 20;
 
 /// A UDP socket.
+///
+/// Only what comes in wakes a node: tokio's own socket also wakes whenever there is room again
+/// for what goes out, after each datagram that was sent.
 #[derive(Debug)]
 pub struct Udp {
-    bound: std::net::UdpSocket,
-    socket: Option<UdpSocket>,
+    socket: UdpSocket,
+    watched: Option<Watched<UdpSocket>>,
     address: SocketAddr,
 }
 
@@ -74,19 +76,19 @@ impl Udp {
             let _ = socket.set_recv_buffer_size(BUFFER);
             let _ = socket.set_send_buffer_size(BUFFER);
             socket.bind(&address.into())?;
-            let bound = std::net::UdpSocket::from(socket);
-            let address = bound.local_addr()?;
-            Ok(Self { bound, socket: None, address })
+            let socket = UdpSocket::from(socket);
+            let address = socket.local_addr()?;
+            Ok(Self { socket, watched: None, address })
         };
         open().map_err(refused)
     }
 
     /// Registers with the runtime it is used in, which is not the one it was made in.
-    fn socket(&mut self) -> io::Result<&UdpSocket> {
-        if self.socket.is_none() {
-            self.socket = Some(UdpSocket::from_std(self.bound.try_clone()?)?);
+    fn watched(&mut self) -> io::Result<&Watched<UdpSocket>> {
+        if self.watched.is_none() {
+            self.watched = Some(Watched::new(self.socket.try_clone()?)?);
         }
-        self.socket.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
+        self.watched.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
 
@@ -96,7 +98,7 @@ impl Transport for Udp {
     }
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
-        self.bound.send_to(datagram, to).map(drop)
+        self.socket.send_to(datagram, to).map(drop)
     }
 
     fn poll_receive(
@@ -104,12 +106,52 @@ impl Transport for Udp {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        let mut read = ReadBuf::new(buffer);
-        let socket = self.socket()?;
-        match socket.poll_recv_from(context, &mut read) {
-            Poll::Ready(Ok(from)) => Poll::Ready(Ok((read.filled().len(), from))),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending => Poll::Pending,
+        self.watched()?.poll_read(context, |socket| socket.recv_from(buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_goes_out_wakes_nobody() {
+        const SENT: u32 = 50;
+        let any = "127.0.0.1:0".parse().unwrap();
+        let mut udp = Udp::loopback(any).unwrap();
+        let (address, other) = (udp.local_address(), UdpSocket::bind(any).unwrap());
+        let mut sender = Udp { socket: udp.socket.try_clone().unwrap(), watched: None, address };
+        let woken = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&woken);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .on_thread_unpark(move || {
+                count.fetch_add(1, Ordering::Relaxed);
+            })
+            .build()
+            .unwrap();
+        let node = thread::spawn(move || {
+            let mut buffer = [0; 8];
+            let receive = poll_fn(|context| udp.poll_receive(context, &mut buffer));
+            let (length, from) = runtime.block_on(receive).unwrap();
+            (buffer[..length].to_vec(), from)
+        });
+        for _ in 0..SENT {
+            sender.send(other.local_addr().unwrap(), b"out").unwrap();
+            other.recv(&mut [0; 8]).unwrap();
+            // Room for the event that must not come.
+            thread::sleep(Duration::from_millis(1));
         }
+        let woken = woken.load(Ordering::Relaxed);
+        other.send_to(b"in", address).unwrap();
+        let received = node.join().unwrap();
+        assert_eq!(received, (b"in".to_vec(), other.local_addr().unwrap()));
+        assert!(woken < SENT / 2, "{woken} times for {SENT} datagrams");
     }
 }

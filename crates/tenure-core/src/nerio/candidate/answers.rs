@@ -45,7 +45,13 @@ impl Candidate {
         let Some(sent) = sent.filter(|_| fresh) else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
-        if !granted.waited {
+        if granted.waited {
+            // Who was in the way there has gone, and so, soon, elsewhere: older refusals that
+            // name it are no reason to yield.
+            if let Some(gone) = campaign.refusals.remove(&member) {
+                campaign.refusals.retain(|_, rival| rival.name != gone.name);
+            }
+        } else {
             shared.trips.observe(now.since(sent.start));
         }
         let known = campaign.oks.get(&member);

@@ -40,6 +40,8 @@ impl Candidate {
         }
         let failed = self.last_start;
         self.last_start = now;
+        let promised = self.giving.as_ref().is_some_and(|giving| now < giving.not_before());
+        debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();
         let delta = if leading { shared.config.lease } else { shared.config.lease_first() };
         campaign.first.get_or_insert(now);
@@ -68,7 +70,8 @@ impl Candidate {
             value: campaign.value.clone(),
         };
         for (member, to) in shared.config.members.iter().enumerate() {
-            if campaign.held_off.contains_key(&member) {
+            let giving = self.giving.as_ref().is_some_and(|giving| giving.awaits(member));
+            if giving || campaign.held_off.contains_key(&member) {
                 continue;
             }
             let message = Message::Request(request.clone());
@@ -99,6 +102,8 @@ impl Candidate {
             Some((ok.instance, ok.stamp))
         });
         let timestamp = QuorumTimestamp::new(stamps);
+        debug_assert!(shared.config.quorums.is_quorum(members), "I6: a quorum completes");
+        debug_assert!(now < until, "I6: in time");
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
         let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });

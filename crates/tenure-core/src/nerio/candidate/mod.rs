@@ -13,6 +13,7 @@ use core::time::Duration;
 
 use self::instance::{Answer, Sent};
 use self::release::Giving;
+use super::agenda::Appointment;
 use super::config::Checked;
 use super::event::{End, Event, Ignored, TransferFailure};
 use super::identity::Who;
@@ -60,6 +61,7 @@ pub(super) struct Candidate {
     /// The latest instant until which a verification answer said that this node leads.
     promise: Time,
     draws: u64,
+    pub(super) appointment: Appointment,
 }
 
 /// From the wish to lead to the end of leading.
@@ -129,6 +131,7 @@ impl Candidate {
             last_start: Time::ZERO,
             promise: Time::ZERO,
             draws: 0,
+            appointment: Appointment::default(),
         }
     }
 
@@ -166,7 +169,6 @@ impl Candidate {
         if self.campaign.is_some() {
             return self.emit(Event::Ignored(Ignored::Command), out);
         }
-        // No new attempt between `E := C` and the release that a promise still holds up.
         let begin = self.giving.as_ref().map_or(now, |giving| giving.not_before().max(now));
         self.campaign = Some(Campaign {
             value,
@@ -202,7 +204,8 @@ impl Candidate {
     pub(super) fn due(&self) -> Option<Time> {
         let giving = self.giving.as_ref().map(Giving::due);
         let Some(campaign) = &self.campaign else { return giving };
-        let lease = campaign.lease.as_ref().map(|lease| lease.until);
+        let ends = |_: &&Lease| ruling(Rule::FenceEndsAtLapse);
+        let lease = campaign.lease.as_ref().filter(ends).map(|lease| lease.until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.until);
         [giving, lease, transfer, Some(campaign.next_at)].into_iter().flatten().min()
     }
@@ -256,6 +259,7 @@ impl Candidate {
         if campaign.first.is_some() {
             let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
             let old = led.map_or(Time::ZERO, |lease| lease.until);
+            let next = (next, end != End::Expired);
             self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
             self.give_up_due(now, shared, out);
         }

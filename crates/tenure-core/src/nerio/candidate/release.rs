@@ -19,6 +19,8 @@ pub(super) struct Giving {
     pause: Duration,
     arrived: MemberSet,
     told: bool,
+    /// Given up on purpose, so that others come first: nothing new may overtake it.
+    on_purpose: bool,
 }
 
 impl Giving {
@@ -27,7 +29,7 @@ impl Giving {
         hold: Time,
         old_until: Time,
         start: Time,
-        next: Option<NodeName>,
+        (next, on_purpose): (Option<NodeName>, bool),
         shared: &Shared<'_>,
     ) -> Self {
         let longest = shared.config.lease.max(shared.config.lease_first());
@@ -41,6 +43,7 @@ impl Giving {
             pause: shared.retry(),
             arrived: MemberSet::EMPTY,
             told: false,
+            on_purpose,
         }
     }
 
@@ -48,9 +51,16 @@ impl Giving {
         self.again.min(self.until)
     }
 
-    /// No new attempt begins before: the release must have been sent.
+    /// No new attempt begins before: the release must have been sent, and if it was given on
+    /// purpose a quorum must have it. A request that overtook it would take the grant back from
+    /// those for whom it was given up.
     pub(super) fn not_before(&self) -> Time {
-        self.hold.next()
+        if self.on_purpose && !self.told { self.until } else { self.hold.next() }
+    }
+
+    /// Whether this member is not to be asked before it has the release.
+    pub(super) fn awaits(&self, member: usize) -> bool {
+        self.on_purpose && !self.arrived.contains(member)
     }
 
     pub(super) fn old_until(&self) -> Time {
@@ -74,6 +84,7 @@ impl Candidate {
         if now < giving.again {
             return;
         }
+        debug_assert!(now >= giving.hold, "I9: a release waits for what was promised");
         giving.again = now.after(giving.pause);
         giving.pause = giving.pause.saturating_mul(2);
         let (missing, start) = (everybody.minus(giving.arrived), giving.start);
@@ -105,19 +116,24 @@ impl Candidate {
         out: &mut Out,
     ) {
         self.work(now, shared, out);
-        let Some(giving) = self.giving.as_mut().filter(|giving| giving.start == released.start)
-        else {
+        let sent = |giving: &&mut Giving| giving.start == released.start && now >= giving.hold;
+        let Some(giving) = self.giving.as_mut().filter(sent) else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
         giving.arrived = giving.arrived.with(member);
         let (arrived, told) = (giving.arrived, giving.told);
         giving.told |= shared.config.quorums.is_quorum(arrived);
         let tell = giving.told && !told;
+        let begin = giving.not_before().max(now);
         if arrived.len() == shared.config.members.len() {
             self.giving = None;
         }
         if tell {
             self.emit(Event::Released, out);
+            if let Some(campaign) = self.campaign.as_mut().filter(|c| c.first.is_none()) {
+                campaign.next_at = begin;
+            }
+            self.work(now, shared, out);
         }
     }
 }

@@ -55,6 +55,7 @@ impl Fences {
         let seen = office.fence_seen;
         let within = fence <= self.high || !ruling(Rule::WithinReserve);
         if fence > seen && within {
+            debug_assert!(fence <= self.high, "I5: what is accepted is below the durable H");
             office.fence_seen = fence;
             office.fence_owner = Some(by.clone());
             return true;

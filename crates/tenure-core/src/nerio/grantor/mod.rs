@@ -135,6 +135,7 @@ impl Grantor {
                 None => Stamp { clock: last.clock.next(), counter: 0, ..last },
             },
         };
+        debug_assert!(stamp > self.last_stamp || now == Time::MAX, "I3: samples increase");
         self.last_stamp = stamp;
         stamp
     }
@@ -232,9 +233,8 @@ impl Grantor {
         out: &mut Out,
     ) {
         let Parked { who, address, request, .. } = asked;
-        let drift = self.config.drift;
-        let held =
-            if ruling(Rule::GrantStretches) { drift.stretch(request.delta) } else { request.delta };
+        let stretched = self.config.drift.stretch(request.delta);
+        let held = if ruling(Rule::GrantStretches) { stretched } else { request.delta };
         let floor = self.fences.floor();
         let office =
             self.offices.entry(request.election.clone()).or_insert_with(|| Office::vacant(floor));
@@ -246,6 +246,13 @@ impl Grantor {
             && ruling(Rule::FinishGrows)
         {
             finish = before.record.finish;
+        }
+        if let Some(before) = &before {
+            let ended = same.is_some() || !before.is_live(taken.clock);
+            debug_assert!(ended, "I1: A changes only when the grant has ended");
+            debug_assert!(before.record.finish <= finish, "I2: F does not go back");
+            let grows = same.is_none_or(|grant| grant.record.start < request.start);
+            debug_assert!(grows, "I4: gs grows with each grant to one holder");
         }
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
@@ -435,8 +442,9 @@ impl Grantor {
     }
 
     fn schedule(&mut self, election: &ElectionName) {
-        let due = self.offices.get(election).map(|office| office.due(&self.config));
-        self.agenda.set(election, due);
+        let Some(office) = self.offices.get_mut(election) else { return };
+        let due = Some(office.due(&self.config));
+        self.agenda.set(&mut office.appointment, election, due);
     }
 
     fn office(&self, election: &ElectionName) -> Option<&Office> {

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use super::super::agenda::Appointment;
 use super::super::config::Checked;
 use super::super::identity::Who;
 use super::super::message::{Holder, Request};
@@ -93,6 +94,7 @@ pub(super) struct Office {
     /// When a watermark was last raised: as long as its requests may still be on their way, the
     /// office is kept.
     raised_at: Time,
+    pub(super) appointment: Appointment,
 }
 
 /// Every Start up to `start` was given up. Only for requests from the address that said so: the

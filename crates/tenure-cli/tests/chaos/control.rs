@@ -1,0 +1,39 @@
+//! The control: with nodes that forget, CMDs do run at once, and the judge sees it.
+
+use std::time::Duration;
+
+use crate::cluster::{Cluster, Memory, Timing};
+use crate::host::Host;
+use crate::judge::Violation;
+use crate::network::Network;
+use crate::proxy::Proxy;
+use crate::wait::eventually;
+use crate::worker::Manner;
+
+crate::tests!(forgetful_nodes_give_two_leaders_and_the_judge_sees_it);
+
+/// Long enough for another leader to come within it.
+const TIMING: Timing = Timing {
+    lease: Duration::from_secs(20),
+    grace: Duration::from_millis(400),
+    kill_margin: Duration::from_millis(250),
+};
+
+fn forgetful_nodes_give_two_leaders_and_the_judge_sees_it() {
+    let mut cluster = Cluster::start(Proxy::start(8), TIMING, Memory::Forgetful);
+    let leader = Host::runner(0);
+    cluster.start_runner(leader, Manner::Polite);
+    cluster.await_any();
+    Host::nodes().for_each(|node| cluster.network.part(leader, node));
+    for node in Host::nodes() {
+        cluster.kill(node);
+        cluster.start_node(node, Memory::Forgetful);
+    }
+    cluster.start_runner(Host::runner(1), Manner::Polite);
+    let found = eventually("two leaders at once", || cluster.verdict().err());
+    let expected = matches!(
+        found,
+        Violation::Overlap { .. } | Violation::ClockOverlap { .. } | Violation::SameFence { .. }
+    );
+    assert!(expected, "{found}");
+}

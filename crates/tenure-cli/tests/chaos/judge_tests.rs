@@ -1,0 +1,93 @@
+//! The judge fails on bad journals.
+
+use std::time::Duration;
+
+use tenure_core::Fence;
+
+use crate::judge::{Judge, Violation};
+
+crate::tests!(
+    leaders_one_after_the_other_are_right,
+    a_line_after_the_next_began_is_an_overlap,
+    a_clock_reading_before_the_last_of_the_one_before_is_an_overlap,
+    an_equal_fence_is_wrong,
+    a_smaller_fence_is_wrong,
+    a_stale_line_of_an_old_leader_is_wrong,
+    work_without_a_begin_is_wrong,
+    a_command_that_is_started_twice_is_wrong,
+    what_nobody_writes_is_wrong,
+);
+
+fn verdict(journal: &str) -> Result<Judge, Violation> {
+    let mut judge = Judge::default();
+    journal.lines().try_for_each(|line| judge.read(line))?;
+    Ok(judge)
+}
+
+const TWO: &str = "begin 100 1 x 10 900\nchild 101 1 x 11 900\ntick 120 1 x 10 900\n\
+                   tick 119 1 x 11 950\n\
+                   end 130 1 x 10 950\nbegin 200 3 y 20 990\ntick 201 3 y 20 990";
+
+fn leaders_one_after_the_other_are_right() {
+    let judge = verdict(TWO).unwrap();
+    assert_eq!((judge.tallies.leaderships, judge.tallies.lines), (2, 7));
+    assert_eq!(judge.tallies.least_left, Some(Duration::from_nanos(780)));
+    let leader = judge.current().unwrap();
+    assert_eq!((leader.fence, leader.last.as_nanos(), leader.ticks), (Fence::new(3), 201, 1));
+}
+
+fn a_line_after_the_next_began_is_an_overlap() {
+    let found = verdict(&format!("{TWO}\ntick 202 1 x 11 950")).err().unwrap();
+    assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+    // Even if the clock says that it came before.
+    let found = verdict(&format!("{TWO}\ntick 131 1 x 11 950")).err().unwrap();
+    assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+}
+
+fn a_clock_reading_before_the_last_of_the_one_before_is_an_overlap() {
+    for at in [200, 201] {
+        let found = verdict(&format!("{TWO}\nbegin {at} 4 x 30 990")).err().unwrap();
+        assert!(matches!(found, Violation::ClockOverlap { .. }), "{found}");
+    }
+    verdict(&format!("{TWO}\nbegin 202 4 x 30 990")).unwrap();
+}
+
+fn an_equal_fence_is_wrong() {
+    let found = verdict(&format!("{TWO}\nbegin 300 3 x 30 990")).err().unwrap();
+    assert!(matches!(found, Violation::SameFence { .. }), "{found}");
+}
+
+fn a_smaller_fence_is_wrong() {
+    let found = verdict(&format!("{TWO}\nbegin 300 2 x 30 990")).err().unwrap();
+    assert!(matches!(found, Violation::FenceWentBack { .. }), "{found}");
+}
+
+fn a_stale_line_of_an_old_leader_is_wrong() {
+    let three = format!("{TWO}\nbegin 300 4 x 30 990\ntick 301 4 x 30 990");
+    for stale in ["tick 302 1 x 10 950", "end 302 3 y 20 990"] {
+        let found = verdict(&format!("{three}\n{stale}")).err().unwrap();
+        assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+    }
+    let found = verdict(&format!("{three}\ntick 302 2 z 10 950")).err().unwrap();
+    assert!(matches!(found, Violation::FenceWentBack { .. }), "{found}");
+}
+
+fn work_without_a_begin_is_wrong() {
+    for line in ["tick 300 9 x 30 990", "child 300 9 x 30 990", "end 300 9 x 30 990"] {
+        let found = verdict(&format!("{TWO}\n{line}")).err().unwrap();
+        assert!(matches!(found, Violation::NeverBegan { .. }), "{found}");
+        assert!(matches!(verdict(line), Err(Violation::NeverBegan { .. })));
+    }
+}
+
+fn a_command_that_is_started_twice_is_wrong() {
+    let found = verdict(&format!("{TWO}\nbegin 300 3 y 30 990")).err().unwrap();
+    assert!(matches!(found, Violation::BegunTwice { first: 20, .. }), "{found}");
+}
+
+fn what_nobody_writes_is_wrong() {
+    for text in ["", "tick", "tock 1 1 x 1 1", "tick 1 1 x 1", "tick -1 1 x 1 1", "tick 1 1 x 1 1 "]
+    {
+        assert!(matches!(verdict(&format!("{TWO}\n{text}\n")), Err(Violation::Unreadable { .. })));
+    }
+}

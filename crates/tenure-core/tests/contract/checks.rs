@@ -1,0 +1,183 @@
+//! One function for each promise.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use tenure_core::{Effect, Input, Protocol, Time};
+
+use crate::cluster::{Clocks, Cluster};
+use crate::rng::Rng;
+use crate::subject::Subject;
+
+const SEEDS: u64 = 12;
+const STEPS: usize = 1_500;
+
+fn hash<T: Hash>(state: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    state.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn print<C: Protocol>(effects: &[Effect<C>]) -> String {
+    effects.iter().map(|effect| format!("{effect}\n{effect:?}\n")).collect()
+}
+
+/// The same inputs give the same effects, byte for byte, and the same state.
+pub(crate) fn determinism<S: Subject>() {
+    for seed in 0..SEEDS {
+        let mut cluster = Cluster::<S>::new(seed, Clocks::Forward);
+        let mut twins: Vec<S::Core> = (0..S::NODES).map(S::core).collect();
+        for (node, twin) in twins.iter_mut().enumerate() {
+            let mut effects = Vec::new();
+            twin.handle(S::origin(node), Input::Start(S::start(node)), &mut effects);
+        }
+        for _ in 0..STEPS {
+            let call = cluster.step();
+            let twin = &mut twins[call.node];
+            let mut effects = Vec::new();
+            twin.handle(call.now, call.input.clone(), &mut effects);
+            assert_eq!(print(&effects), print(&call.effects), "seed {seed}: {}", call.input);
+            let core = &cluster.cores[call.node];
+            assert!(*twin == *core && hash(twin) == hash(core), "seed {seed}: {}", call.input);
+            assert_eq!(twin.deadline(), core.deadline());
+        }
+    }
+}
+
+/// A timeout that comes early changes neither state nor effects.
+pub(crate) fn early_timeouts<S: Subject>() {
+    let mut early = 0;
+    for seed in 0..SEEDS {
+        let mut cluster = Cluster::<S>::new(seed, Clocks::Forward);
+        for _ in 0..STEPS {
+            let call = cluster.step();
+            let core = &cluster.cores[call.node];
+            if core.deadline().is_some_and(|deadline| deadline.at <= call.now) {
+                continue;
+            }
+            let mut same = core.clone();
+            let mut effects = Vec::new();
+            same.handle(call.now, Input::Timeout, &mut effects);
+            assert!(effects.is_empty(), "seed {seed}: {}", print(&effects));
+            assert!(same == *core && hash(&same) == hash(core), "seed {seed}");
+            early += 1;
+        }
+    }
+    assert!(early > 1_000, "only {early} early timeouts");
+}
+
+/// A timeout that comes late does all that was due: no deadline is left in the past, and a
+/// second one finds nothing to do.
+pub(crate) fn late_timeouts<S: Subject>() {
+    for seed in 0..SEEDS {
+        let mut cluster = Cluster::<S>::new(seed, Clocks::Forward);
+        for step in 0..STEPS {
+            let call = cluster.step();
+            let mut core = cluster.cores[call.node].clone();
+            let Some(deadline) = core.deadline() else { continue };
+            let late = Duration::from_millis([0, 1, 300, 10_000, 10_000_000][step % 5]);
+            let now = deadline.at.max(call.now).after(late);
+            core.handle(now, Input::Timeout, &mut Vec::new());
+            let left = core.deadline().filter(|left| left.at <= now);
+            assert_eq!(left, None, "seed {seed}: in the past at {now:?}, after {deadline:?}");
+            let done = core.clone();
+            let mut effects = Vec::new();
+            core.handle(now, Input::Timeout, &mut effects);
+            assert!(effects.is_empty() && core == done, "seed {seed}: {}", print(&effects));
+        }
+    }
+}
+
+/// A duplicate of a message changes no standing, at once or a little later.
+pub(crate) fn duplicates<S: Subject>() {
+    let (mut repeated, mut leading) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut cluster = Cluster::<S>::new(seed, Clocks::Forward);
+        for _ in 0..STEPS {
+            let call = cluster.step();
+            if !matches!(call.input, Input::Message { .. }) {
+                continue;
+            }
+            let core = &cluster.cores[call.node];
+            for later in [Duration::ZERO, Duration::from_micros(10)] {
+                let now = call.now.after(later);
+                let mut twice = core.clone();
+                twice.handle(now, call.input.clone(), &mut Vec::new());
+                for election in S::elections() {
+                    let (once, after) =
+                        (core.standing(&election, now), twice.standing(&election, now));
+                    assert_eq!(once, after, "seed {seed}: {}", call.input);
+                    leading += usize::from(once.is_leading());
+                }
+            }
+            repeated += 1;
+        }
+    }
+    assert!(repeated > 1_000 && leading > 500, "{repeated} repeated, {leading} while leading");
+}
+
+/// Whatever arrives, the state stays within the configured limits. Measured by what it prints:
+/// everything a core keeps is in its `Debug`.
+pub(crate) fn memory<S: Subject>() {
+    let mut core = S::core(0);
+    let mut now = S::origin(0);
+    let mut effects = Vec::new();
+    core.handle(now, Input::Start(S::start(0)), &mut effects);
+    let mut rng = Rng::new(99);
+    for message in 0..60_000 {
+        for effect in std::mem::take(&mut effects) {
+            if let Effect::Flush(ticket, _) = effect {
+                core.handle(now, Input::Flushed(ticket), &mut effects);
+            }
+        }
+        let (from, message) = match message % 64 {
+            0 => {
+                core.handle(now, Input::Timeout, &mut effects);
+                continue;
+            }
+            _ => S::hostile(&mut rng),
+        };
+        now = now.after(Duration::from_micros(rng.within(0..200)));
+        effects.clear();
+        core.handle(now, Input::Message { from, message }, &mut effects);
+        assert!(effects.len() <= 64, "one message had {} effects", effects.len());
+        if rng.once_in(500) {
+            let bytes = format!("{core:?}").len();
+            assert!(bytes <= S::DEBUG_BYTES_MAX, "{bytes} bytes are kept");
+        }
+    }
+}
+
+/// A clock that stands still, begins at zero or comes to the end of time is survived: no panic,
+/// no call without end, no deadline that stays in the past.
+pub(crate) fn clocks<S: Subject>() {
+    let end = Time::from_nanos(u64::MAX - 3_000_000_000);
+    let still = [Time::ZERO, Time::from_nanos(1), S::origin(0), Time::MAX].map(Clocks::Still);
+    let moving = [Time::ZERO, end, Time::from_nanos(u64::MAX - 1)].map(Clocks::UpTo);
+    for clocks in still.into_iter().chain(moving) {
+        for seed in 0..4 {
+            let mut cluster = Cluster::<S>::new(seed, clocks);
+            for _ in 0..STEPS {
+                let call = cluster.step();
+                let mut core = cluster.cores[call.node].clone();
+                core.handle(call.now, Input::Timeout, &mut Vec::new());
+                let left = core.deadline().filter(|left| left.at <= call.now);
+                assert_eq!(left, None, "{clocks:?}, seed {seed}: after {}", call.input);
+            }
+        }
+    }
+}
+
+/// Every input and every effect prints on one line: that line is the format of traces.
+pub(crate) fn lines<S: Subject>() {
+    let mut cluster = Cluster::<S>::new(5, Clocks::Forward);
+    for _ in 0..STEPS {
+        let call = cluster.step();
+        let printed = call.effects.iter().map(ToString::to_string).chain([call.input.to_string()]);
+        for line in printed {
+            assert!(!line.is_empty() && !line.contains('\n'), "{line:?}");
+        }
+        let same = call.before == cluster.cores[call.node];
+        assert!(same == (hash(&call.before) == hash(&cluster.cores[call.node])));
+    }
+}

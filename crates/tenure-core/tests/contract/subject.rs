@@ -1,0 +1,63 @@
+//! What a core brings along to be checked.
+
+use tenure_core::{ElectionName, Protocol, Time};
+
+use crate::rng::Rng;
+
+/// A core under the suite: how to make one, what to feed it, and how its packets are read.
+pub(crate) trait Subject {
+    /// The core.
+    type Core: Protocol;
+
+    /// What its corpus is called.
+    const NAME: &'static str;
+    /// How many nodes its small cluster has.
+    const NODES: usize;
+    /// No state of one node prints longer than this, whatever arrives.
+    const DEBUG_BYTES_MAX: usize;
+
+    /// A node that has not started.
+    fn core(node: usize) -> Self::Core;
+
+    /// With what it starts.
+    fn start(node: usize) -> <Self::Core as Protocol>::Start;
+
+    /// As whom the others see it.
+    fn sender(node: usize) -> <Self::Core as Protocol>::Sender;
+
+    /// Which node is reached at an address.
+    fn node_at(address: &<Self::Core as Protocol>::Address) -> Option<usize>;
+
+    /// The elections that commands are about.
+    fn elections() -> Vec<ElectionName>;
+
+    /// A command that an application may give.
+    fn command(rng: &mut Rng) -> <Self::Core as Protocol>::Command;
+
+    /// A valid message that nobody honest would send, from anybody: any election, any name, any
+    /// life, any address, any figure.
+    fn hostile(
+        rng: &mut Rng,
+    ) -> (<Self::Core as Protocol>::Sender, <Self::Core as Protocol>::Message);
+
+    /// A packet with this message.
+    fn seal(
+        from: &<Self::Core as Protocol>::Sender,
+        message: &<Self::Core as Protocol>::Message,
+    ) -> Vec<u8>;
+
+    /// Makes a packet that was kept under other settings one of these.
+    fn adopt(packet: &mut [u8]);
+
+    /// Everything of a packet that decodes.
+    fn open(packet: &[u8]) -> Vec<Received<Self>>;
+
+    /// The origin of the clock of a node in the ordinary run.
+    fn origin(node: usize) -> Time {
+        Time::from_nanos(1_000_000_000 * (7 + node as u64 * 1_000))
+    }
+}
+
+/// A message and who sent it.
+pub(crate) type Received<S> =
+    (<<S as Subject>::Core as Protocol>::Sender, <<S as Subject>::Core as Protocol>::Message);

@@ -1,0 +1,263 @@
+//! The scalar fence: one integer that grows with each leadership.
+
+use tenure_core::Fence;
+use tenure_core::nerio::{Effect, Event, Message, Refusal, Request};
+
+use crate::story::*;
+
+/// Rule 1: accepted if it is above what was seen; the ok says so, and the previous value.
+#[test]
+fn a_proposal_is_accepted_above_what_was_seen() {
+    let mut s = Story::new();
+    let ok = granted(&s.ask("p", "a", proposal(at(10), 7))).unwrap();
+    assert_eq!((ok.accepted, ok.seen), (true, Fence::NONE));
+    s.tell("p", "a", release(at(10)));
+    for (fence, accepted) in [(6, false), (7, false), (8, true)] {
+        let ok = granted(&s.ask("q", "a", proposal(at(20 + fence), fence))).unwrap();
+        assert_eq!((ok.accepted, ok.seen), (accepted, Fence::new(7)), "{fence}");
+        s.tell("q", "a", release(at(20 + fence)));
+    }
+}
+
+/// Rule 1: refusals report what was seen and never raise it.
+#[test]
+fn refusals_report_what_was_seen_and_never_raise_it() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    assert_eq!(refused(&s.ask("q", "a", proposal(at(20), 99))).unwrap().seen, Fence::new(7));
+    assert_eq!(s.state("a").seen, Fence::new(7));
+}
+
+/// Rule 1: a candidate proposes the best it knows + 1, so that one round trip is normal.
+#[test]
+fn one_round_trip_is_normal() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.run(ms(150));
+    s.resign("p");
+    s.deliver("p", "a");
+    s.deliver("p", "b");
+    s.deliver("a", "q");
+    let effects = s.deliver("b", "q");
+    assert!(emitted(&effects).iter().any(|event| matches!(event, Event::Elected { .. })));
+    assert_eq!(s.fence("q"), 2);
+}
+
+/// Rule 2: handed out only if all oks of the completing quorum accepted the same fence for the
+/// same leadership; else `max(seen) + 1`, and renewed at once. "Leader" is said only after.
+#[test]
+fn a_fence_that_was_not_accepted_by_all_costs_another_round() {
+    let mut s = Story::new();
+    s.ask("r", "a", proposal(at(10), 7));
+    s.tell("r", "a", release(at(10)));
+    s.letters.clear();
+    s.campaign("p");
+    s.slip(ms(1));
+    s.deliver("p", "a");
+    s.deliver("p", "b");
+    s.deliver("a", "p");
+    let effects = s.deliver("b", "p");
+    assert!(!s.leads("p"), "it holds a lease, and no fence yet");
+    let again = requests(&effects);
+    assert_eq!(again.len(), 3, "at once");
+    assert!(again.iter().all(|request| request.fence == Fence::new(8)));
+    s.deliver_all();
+    assert_eq!(s.fence("p"), 8);
+}
+
+/// A lease of full length is announced even if the fence took several rounds.
+#[test]
+fn settled_is_said_however_long_the_fence_took() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    for grantor in GRANTORS {
+        s.lose_disk_but_keep_reserve(grantor);
+    }
+    s.pass(ms(3_000));
+    s.campaign("p");
+    for _ in 0..100 {
+        s.run(ms(1));
+    }
+    assert!(!s.leads("p"), "no fence is accepted before the reserve is durable");
+    for grantor in GRANTORS {
+        s.flush_one(grantor);
+    }
+    s.run(ms(400));
+    assert!(s.leads("p"));
+    let settled = s.events("p").iter().filter(|event| **event == Event::Settled).count();
+    assert_eq!(settled, 1, "{:?}", s.events("p"));
+}
+
+/// While no fence is accepted, the candidate asks ever more slowly.
+#[test]
+fn a_fence_that_is_never_accepted_is_not_asked_for_in_a_hot_loop() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    for grantor in GRANTORS {
+        s.lose_disk_but_keep_reserve(grantor);
+    }
+    s.pass(ms(3_000));
+    s.campaign("p");
+    let mut requests = 0;
+    for _ in 0..10_000 {
+        requests += s.letters.iter().filter(|l| l.to == address("a")).count();
+        s.deliver_all();
+        s.pass(std::time::Duration::from_micros(100));
+    }
+    assert!(!s.leads("p"));
+    assert!(requests < 60, "{requests} requests in a second at a round trip of 0.1 ms");
+}
+
+/// Rule 2: the fence stays over renewals that complete before the lease ends.
+#[test]
+fn a_fence_stays_over_renewals() {
+    let mut s = Story::new();
+    s.elect("p");
+    let fence = s.fence("p");
+    s.run(ms(10_000));
+    assert_eq!((s.leader(), s.fence("p")), (Some("p"), fence));
+}
+
+/// Rule 2: otherwise it is a new leadership with a new fence, even with nobody in between.
+#[test]
+fn a_lapse_ends_the_fence_even_with_nobody_in_between() {
+    let mut s = Story::new();
+    s.elect("p");
+    let fence = s.fence("p");
+    while s.leads("p") {
+        s.drop_all();
+        s.pass(ms(1));
+    }
+    s.run(ms(5));
+    assert!(!s.leads("p"), "the application decides whether to campaign again");
+    s.elect("p");
+    assert!(s.fence("p") > fence);
+}
+
+/// Rule 3: no fsync for each grant: a reserve covers many.
+#[test]
+fn a_reserve_covers_many_grants() {
+    let mut s = Story::new();
+    let mut flushes = 0;
+    for n in 1..=2_048 {
+        let effects = s.ask("p", "a", proposal(at(n), n));
+        assert!(granted(&effects).unwrap().accepted, "reserved ahead: {n}");
+        flushes += effects.iter().filter(|e| matches!(e, Effect::Flush(..))).count();
+    }
+    assert!(flushes <= 4, "{flushes}");
+}
+
+/// Rule 3: only the flush of the highest reserve makes it durable, not one before it.
+#[test]
+fn the_flush_of_an_older_reserve_does_not_make_a_newer_one_durable() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.ask("p", "a", proposal(at(10), 5_000));
+    s.ask("p", "a", proposal(at(20), 9_000_000));
+    s.flush_one("a");
+    let ok = granted(&s.ask("p", "a", proposal(at(30), 9_000_000))).unwrap();
+    assert!(!ok.accepted, "a crash now would restart far below it");
+    s.flush_one("a");
+    assert!(granted(&s.ask("p", "a", proposal(at(40), 9_000_000))).unwrap().accepted);
+}
+
+/// Rule 3: a flush that was dropped with the effects of a failed write is asked for again.
+#[test]
+fn a_dropped_flush_is_asked_for_again() {
+    let mut s = Story::new();
+    s.failing = Some("a");
+    s.ask("p", "a", proposal(at(10), 5_000));
+    s.pass(ms(1_200));
+    s.ask("p", "a", proposal(at(20), 5_000));
+    assert!(granted(&s.ask("p", "a", proposal(at(30), 5_000))).unwrap().accepted);
+}
+
+/// Rule 3: a restart begins at H, with no owner.
+#[test]
+fn a_restart_begins_at_the_reserve() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    s.reboot("a");
+    s.pass(ms(2_200));
+    assert_eq!(s.state("a").seen, Fence::new(1_024));
+    let again = Request { first: at(10), ..proposal(at(20), 1_024) };
+    assert!(!granted(&s.ask("p", "a", again)).unwrap().accepted);
+}
+
+/// Rule 4, restart: a start before the read is durable reads again.
+#[test]
+fn a_restart_before_the_read_is_durable_reads_again() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    s.pass(ms(2_100));
+    s.restart("a");
+    s.drop_all();
+    s.pass(ms(2_200));
+    assert_eq!(refusal(&s.ask("r", "a", request(at(30)))), Some(Refusal::Recovering));
+    s.deliver_all();
+    s.restart("a");
+    assert!(granted(&s.ask("r", "a", request(at(31)))).is_some(), "and once is enough");
+}
+
+/// Rule 5: fence order and QT order agree.
+#[test]
+fn fences_and_quorum_timestamps_agree() {
+    let mut s = Story::new();
+    let mut last = None;
+    for candidate in ["p", "q", "r", "q", "p"] {
+        s.actor(candidate).events.clear();
+        s.elect(candidate);
+        let elected = s.events(candidate).iter().find_map(|event| match event {
+            Event::Elected { fence, timestamp } => Some((*fence, timestamp.clone())),
+            _ => None,
+        });
+        let (fence, timestamp) = elected.unwrap();
+        if let Some((before, earlier)) = last.replace((fence, timestamp.clone())) {
+            assert!(before < fence);
+            assert_eq!(earlier.order(&timestamp), Ok(std::cmp::Ordering::Less));
+        }
+        s.resign(candidate);
+        s.deliver_all();
+    }
+}
+
+/// Rule 6: one H and one floor for each grantor: when an election is evicted, the floor rises to
+/// what it had seen.
+#[test]
+fn an_evicted_election_leaves_its_fence_behind() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    s.pass(ms(3_300));
+    let written = s.actor("a").disk.as_ref().unwrap().grants.len();
+    assert_eq!((s.state("a").seen, written), (Fence::new(7), 0), "evicted, and not forgotten");
+    let other = Request { election: "y".parse().unwrap(), ..proposal(at(20), 7) };
+    assert!(!granted(&s.ask("p", "a", other)).unwrap().accepted);
+}
+
+/// Rule 6: a proposal above seen + 2⁴⁰ is refused: one packet must not exhaust the number.
+#[test]
+fn a_proposal_too_far_ahead_is_refused() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    let far = 7 + (1 << 40);
+    let effects = s.ask("p", "a", proposal(at(20), far + 1));
+    assert_eq!(refusal(&effects), Some(Refusal::FenceTooFar));
+    assert!(granted(&s.ask("p", "a", proposal(at(30), far))).is_some());
+}
+
+/// Rule 6, on the other side: a candidate that was told a fence that nobody has seen finds back.
+#[test]
+fn a_wrong_word_about_fences_does_not_stop_a_candidate() {
+    let mut s = Story::new();
+    s.campaign("p");
+    s.deliver("p", "a");
+    let mut answer = s.take("a", "p").remove(0);
+    let Message::Granted(ok) = &mut answer.message else { panic!("{answer:?}") };
+    ok.seen = Fence::new(u64::MAX - 1);
+    s.put(&answer);
+    s.drop_all();
+    s.run(ms(1_000));
+    assert!(s.leads("p"), "{:?}", s.events("p"));
+    assert!(s.fence("p") < 1_000);
+}

@@ -1,0 +1,271 @@
+//! Who is next: the order of those who wait, handing over, and split votes.
+
+use tenure_core::nerio::{Command, End, Event, Ignored, Message, Release, TransferFailure};
+
+use crate::story::*;
+
+fn release_for(start: u64, next: &str) -> Message {
+    Message::Release(Release { election: x(), start: at(start), next: Some(name(next)) })
+}
+
+/// Rule 1: a release is valid if the holder is its (name, inc) and its Start ≥ gs.
+#[test]
+fn a_release_below_the_granted_start_is_ignored() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(20)));
+    let effects = s.tell("p", "a", release(at(19)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert_eq!(s.holder("a").as_deref(), Some("p"));
+    let effects = s.tell("p", "a", release(at(20)));
+    assert_eq!(emitted(&effects), [Event::Freed { by: s.who("p") }]);
+    assert_eq!(s.holder("a"), None);
+}
+
+/// Rule 1: then `F := C`, and `next` is handled if it waits and is fresh, else the best by the
+/// common order, at once.
+#[test]
+fn a_release_hands_over_to_next() {
+    for next in ["q", "r"] {
+        let mut s = Story::new();
+        s.ask("p", "a", request(at(10)));
+        s.ask("q", "a", request(at(20)));
+        s.ask("r", "a", request(at(20)));
+        let effects = s.tell("p", "a", release_for(10, next));
+        assert!(granted(&effects).is_some(), "at once");
+        assert_eq!(s.holder("a").as_deref(), Some(next));
+    }
+}
+
+#[test]
+fn a_next_that_does_not_wait_is_passed_over() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(10)));
+    s.ask("q", "a", request(at(20)));
+    s.tell("p", "a", release_for(10, "r"));
+    assert_eq!(s.holder("a").as_deref(), Some("q"), "next never creates a grant by itself");
+}
+
+/// Rule 2: `next` is kept with the grant of the highest Start, and cleared on use.
+#[test]
+fn next_is_used_once() {
+    let mut s = Story::new();
+    let mut renewal = request(at(10));
+    renewal.next = Some(name("q"));
+    s.ask("p", "a", renewal);
+    s.ask("q", "a", request(at(20)));
+    s.tell("p", "a", release(at(10)));
+    assert_eq!(s.holder("a").as_deref(), Some("q"));
+    let mut first = request(at(30));
+    first.priority = 1;
+    s.ask("r", "a", first);
+    s.ask("p", "a", request(at(30)));
+    s.tell("q", "a", release(at(20)));
+    assert_eq!(s.holder("a").as_deref(), Some("r"), "q's wish is open again");
+}
+
+/// Rule 2: the common order is the same at all grantors, and never the order of arrival.
+#[test]
+fn the_common_order_is_not_the_order_of_arrival() {
+    let mut winners = Vec::new();
+    for order in [["p", "q"], ["q", "p"]] {
+        let mut s = Story::new();
+        for grantor in GRANTORS {
+            s.ask("r", grantor, request(at(10)));
+            for candidate in order {
+                s.ask(candidate, grantor, request(at(20)));
+            }
+            s.tell("r", grantor, release(at(10)));
+            winners.push(s.holder(grantor));
+        }
+    }
+    winners.dedup();
+    assert_eq!(winners.len(), 1, "{winners:?}");
+}
+
+#[test]
+fn the_higher_priority_goes_first() {
+    for urgent in ["p", "q"] {
+        let mut s = Story::new();
+        s.ask("r", "a", request(at(10)));
+        for candidate in ["p", "q"] {
+            let mut request = request(at(20));
+            request.priority = u8::from(candidate == urgent);
+            s.ask(candidate, "a", request);
+        }
+        s.tell("r", "a", release(at(10)));
+        assert_eq!(s.holder("a").as_deref(), Some(urgent));
+    }
+}
+
+/// A leader that waits for a grantor goes before those who do not lead.
+#[test]
+fn a_leader_goes_before_those_who_do_not_lead() {
+    let mut s = Story::new();
+    s.ask("r", "a", request(at(10)));
+    let mut urgent = request(at(20));
+    urgent.priority = 200;
+    s.ask("q", "a", urgent);
+    let mut renewal = request(at(20));
+    renewal.leading = true;
+    s.ask("p", "a", renewal);
+    s.tell("r", "a", release(at(10)));
+    assert_eq!(s.holder("a").as_deref(), Some("p"));
+}
+
+/// Rule 3: a short first lease, renewed at once on completion.
+#[test]
+fn the_first_lease_is_short_and_renewed_at_once() {
+    let mut s = Story::new();
+    let begin = s.campaign("p");
+    assert!(requests(&begin).iter().all(|request| request.delta == ms(1_000)), "at most a lease");
+    let mut config = config(&GRANTORS);
+    config.lease = ms(2_000);
+    let mut s = Story::with(config);
+    let begin = s.campaign("p");
+    let first = s.config.lease_first();
+    assert_eq!(first, ms(1_000));
+    assert!(requests(&begin).iter().all(|request| request.delta == first && !request.leading));
+    s.slip(ms(1));
+    s.deliver("p", "a");
+    s.deliver("p", "b");
+    s.deliver("a", "p");
+    let completion = s.deliver("b", "p");
+    let renewal = requests(&completion);
+    assert_eq!(renewal.len(), 3, "renewed at once");
+    assert!(renewal.iter().all(|request| request.delta == ms(2_000) && request.leading));
+}
+
+/// Rule 4: a candidate yields only if no quorum is possible any more and a refusal names a
+/// holder ranked above it: exactly one of three that hold one grantor each goes on.
+#[test]
+fn of_a_split_vote_one_goes_on() {
+    let mut s = Story::new();
+    for candidate in CANDIDATES {
+        s.campaign(candidate);
+    }
+    for (candidate, grantor) in CANDIDATES.iter().zip(GRANTORS) {
+        s.deliver(candidate, grantor);
+    }
+    s.deliver_all();
+    s.run(ms(50));
+    assert!(s.leader().is_some(), "somebody leads after a round of yields");
+    let leader = s.leader().unwrap();
+    s.run(ms(3_000));
+    assert_eq!(s.leader(), Some(leader), "and stays");
+}
+
+/// Rule 4: an ok for a request that waited says that the holder in the way has gone: what older
+/// refusals say of it is no reason to give the ok away again.
+#[test]
+fn the_first_ok_of_a_hand_over_is_kept() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.run(ms(150));
+    s.resign("p");
+    for grantor in ["a", "b"] {
+        s.deliver("p", grantor);
+        let effects = s.deliver(grantor, "q");
+        assert_eq!(releases(&effects), [], "b and c have said that p leads");
+    }
+    assert!(s.leads("q"));
+}
+
+/// Rule 4: never by counting votes: one that may still win does not yield.
+#[test]
+fn a_candidate_that_may_still_win_does_not_yield() {
+    let mut s = Story::new();
+    s.ask("q", "a", request(at(10)));
+    s.campaign("p");
+    s.deliver("p", "a");
+    s.deliver("p", "b");
+    s.deliver("b", "p");
+    let effects = s.deliver("a", "p");
+    assert_eq!(releases(&effects), [], "b and c would be a quorum");
+}
+
+/// Transfer to a named candidate is this field: a hand-over to one who waits.
+#[test]
+fn a_transfer_hands_over_to_one_who_waits() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.campaign("r");
+    s.run(ms(250));
+    let fence = s.fence("p");
+    s.command("p", Command::Transfer { to: name("r"), probe: false });
+    s.run(ms(5));
+    assert_eq!(s.leader(), Some("r"));
+    assert!(s.fence("r") > fence);
+    assert!(s.events("p").contains(&Event::Ended(End::Transferred)));
+}
+
+#[test]
+fn a_transfer_to_one_who_does_not_wait_fails_and_the_leader_leads_on() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.command("p", Command::Transfer { to: name("q"), probe: false });
+    s.run(ms(3_000));
+    let (to, why) = (name("q"), TransferFailure::NotWaiting);
+    assert!(s.events("p").contains(&Event::TransferFailed { to, why }));
+    assert_eq!(s.leader(), Some("p"));
+}
+
+#[test]
+fn every_transfer_is_answered() {
+    let mut s = Story::new();
+    let failed = |to: &str, why| Event::TransferFailed { to: name(to), why };
+    let transfer = |to: &str| Command::Transfer { to: name(to), probe: false };
+    let effects = s.command("p", transfer("q"));
+    assert_eq!(emitted(&effects), [failed("q", TransferFailure::NotLeading)]);
+
+    s.elect("p");
+    s.command("p", transfer("q"));
+    let effects = s.command("p", transfer("r"));
+    assert!(emitted(&effects).contains(&failed("q", TransferFailure::Replaced)));
+    let effects = s.resign("p");
+    assert!(emitted(&effects).contains(&failed("r", TransferFailure::NotLeading)));
+}
+
+/// An ok that speaks of another successor does not end the leadership.
+#[test]
+fn an_ok_for_an_earlier_transfer_hands_over_to_nobody_else() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.run(ms(150));
+    s.slip(ms(1));
+    s.command("p", Command::Transfer { to: name("q"), probe: false });
+    s.command("p", Command::Transfer { to: name("r"), probe: false });
+    s.deliver_all();
+    assert!(s.leads("p"), "q waits, r does not, and r was named last");
+}
+
+/// Resign without a campaign does nothing.
+#[test]
+fn resign_is_idempotent() {
+    let mut s = Story::new();
+    assert_eq!(emitted(&s.resign("p")), [Event::Ignored(Ignored::Command)]);
+    s.elect("p");
+    assert!(emitted(&s.resign("p")).contains(&Event::Ended(End::Resigned)));
+    assert_eq!(emitted(&s.resign("p")), [Event::Ignored(Ignored::Command)]);
+}
+
+/// Campaigns that are over are forgotten when there are many: what an application asks for is
+/// bounded too.
+#[test]
+fn campaigns_that_are_over_do_not_pile_up() {
+    let mut config = config(&GRANTORS);
+    config.limits.elections = 10;
+    let mut s = Story::with(config);
+    for n in 0..300 {
+        let value = "".parse().unwrap();
+        for command in [Command::Campaign { value, priority: 0 }, Command::Resign] {
+            let election = format!("e{n}").parse().unwrap();
+            s.step("p", tenure_core::Input::Command { election, command });
+            s.run(ms(100));
+        }
+    }
+    let kept = format!("{:?}", s.actors["p"].core).matches("Candidate {").count();
+    assert!(kept <= 11, "{kept} of 300 are kept");
+}

@@ -1,0 +1,165 @@
+//! Restart: what a grantor remembers, and what it waits for when it does not.
+
+use tenure_core::nerio::{Effect, Event, Ignored, Record, Refusal, Request};
+
+use crate::story::*;
+
+/// Rule 1: a lease longer than δ_max is refused.
+#[test]
+fn no_lease_is_longer_than_delta_max() {
+    let mut s = Story::new();
+    let delta_max = ms(2_000);
+    let long = for_span(at(10), delta_max + std::time::Duration::from_nanos(1));
+    assert_eq!(refusal(&s.ask("p", "a", long)), Some(Refusal::TooLong { delta_max }));
+    assert!(granted(&s.ask("p", "a", for_span(at(11), delta_max))).is_some());
+    let empty = s.ask("p", "a", for_span(at(12), ms(0)));
+    assert_eq!(emitted(&empty), [Event::Ignored(Ignored::Empty)]);
+}
+
+/// Rule 2: the grant is written before the ok leaves, a repeated one too.
+#[test]
+fn the_grant_is_written_before_the_ok_leaves() {
+    let mut s = Story::new();
+    for _ in 0..2 {
+        let effects = s.ask("p", "a", request(at(10)));
+        let written = effects.iter().position(|e| matches!(e, Effect::Persist(Record::Grant(_))));
+        let sent = effects.iter().position(|e| matches!(e, Effect::Send { .. }));
+        assert!(written.unwrap() < sent.unwrap(), "{:?}", lines(&effects));
+    }
+}
+
+/// Rule 2: a grant that could not be written is not confirmed, and nothing is granted for a
+/// while.
+#[test]
+fn a_grant_that_was_not_written_is_not_confirmed() {
+    let mut s = Story::new();
+    s.letters.clear();
+    s.failing = Some("a");
+    let effects = s.ask("p", "a", request(at(10)));
+    assert!(emitted(&effects).contains(&Event::DiskFailed));
+    assert!(s.letters.is_empty(), "no ok left: {:?}", s.letters);
+    assert_eq!(refusal(&s.ask("p", "a", request(at(20)))), Some(Refusal::Disk));
+    s.pass(ms(1_100));
+    assert!(granted(&s.ask("p", "a", request(at(30)))).is_some());
+}
+
+/// A write of the grantor that fails does not take along what the candidate of the same node
+/// has to say.
+#[test]
+fn a_failed_write_does_not_silence_the_candidate_of_the_same_node() {
+    let mut s = Story::new();
+    s.elect("a");
+    let other = |request| Request { election: "y".parse().unwrap(), ..request };
+    s.ask("q", "a", other(request(at(10))));
+    s.slip(ms(1_000));
+    s.ask("r", "a", other(request(at(10))));
+    s.slip(ms(100));
+    s.actor("a").claims.clear();
+    s.failing = Some("a");
+    let effects = s.step("a", tenure_core::Input::Timeout);
+    assert!(emitted(&effects).contains(&Event::DiskFailed), "r's grant could not be written");
+    let now = s.now("a");
+    assert_eq!(s.actor("a").claims, [(now, None)], "the lapsed claim was lowered");
+}
+
+/// Rule 2: a crash of the process alone needs no quarantine: the table is restored.
+#[test]
+fn a_restart_on_the_same_boot_remembers_its_grants() {
+    let mut s = Story::new();
+    let ok = granted(&s.ask("p", "a", request(at(10)))).unwrap();
+    s.slip(ms(100));
+    s.restart("a");
+    assert!(matches!(refusal(&s.ask("q", "a", request(at(20)))), Some(Refusal::Held { .. })));
+    let again = granted(&s.ask("p", "a", request(at(10)))).unwrap();
+    assert_eq!((again.stamp, again.instance), (ok.stamp, ok.instance));
+    assert_eq!(s.state("a").holder.unwrap().remaining, ms(1_000));
+    s.pass(ms(1_000));
+    let later = granted(&s.ask("r", "a", request(at(30)))).unwrap();
+    assert!(later.stamp > ok.stamp, "another boot count is later whatever the clock says");
+}
+
+/// Rule 2: another boot of the machine means quarantine, and a clock that begins anew still
+/// gives later samples.
+#[test]
+fn a_reboot_gives_later_samples() {
+    let mut s = Story::new();
+    let ok = granted(&s.ask("p", "a", request(at(10)))).unwrap();
+    s.reboot("a");
+    s.pass(ms(2_200));
+    let later = granted(&s.ask("p", "a", request(at(20)))).unwrap();
+    assert!(later.stamp.clock < ok.stamp.clock && later.stamp > ok.stamp);
+}
+
+/// The boot count is raised, durably, before the first grant.
+#[test]
+fn nothing_is_granted_before_the_boot_is_durable() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.restart("a");
+    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Recovering));
+    s.flush_one("a");
+    assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
+}
+
+#[test]
+fn a_boot_that_could_not_be_written_is_written_again() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.restart("a");
+    let (ticket, _) = s.actor("a").flushes.pop_front().unwrap();
+    let effects = s.step("a", tenure_core::Input::Failed(Some(ticket)));
+    assert_eq!(emitted(&effects), [Event::DiskFailed]);
+    s.pass(ms(1_000));
+    s.flush_one("a");
+    assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
+}
+
+/// Rule 3: a release during quarantine only moves watermarks.
+#[test]
+fn a_release_during_quarantine_only_moves_watermarks() {
+    let mut s = Story::new();
+    s.reboot("a");
+    s.pass(ms(100));
+    s.tell("p", "a", release(at(10)));
+    assert!(matches!(refusal(&s.ask("q", "a", request(at(20)))), Some(Refusal::Quarantine { .. })));
+    s.pass(ms(2_100));
+    let effects = s.ask("p", "a", request(at(10)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+    assert!(granted(&s.ask("p", "a", request(at(11)))).is_some());
+}
+
+/// A release that comes before the grantor serves is not confirmed, so that it comes again.
+#[test]
+fn a_release_that_cannot_be_carried_out_yet_is_not_confirmed() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(10)));
+    s.slow_disks = true;
+    s.restart("a");
+    let effects = s.tell("p", "a", release(at(10)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotServing)]);
+    assert_eq!(sent(&effects).count(), 0);
+    s.flush_one("a");
+    s.tell("p", "a", release(at(10)));
+    assert_eq!(s.holder("a"), None);
+}
+
+/// A node is a grantor and a candidate at once, and in several elections.
+#[test]
+fn one_node_is_grantor_and_candidate_of_two_elections() {
+    let mut s = Story::new();
+    let election: tenure_core::ElectionName = "y".parse().unwrap();
+    s.campaign("a");
+    let value = "".parse().unwrap();
+    let command = tenure_core::nerio::Command::Campaign { value, priority: 0 };
+    s.step("a", tenure_core::Input::Command { election: election.clone(), command });
+    s.run(ms(100));
+    assert!(s.leads("a"));
+    let actor = s.actor("a");
+    let other = tenure_core::Protocol::standing(&actor.core, &election, actor.clock);
+    assert!(other.is_leading());
+    s.resign("a");
+    s.run(ms(100));
+    let actor = s.actor("a");
+    let other = tenure_core::Protocol::standing(&actor.core, &election, actor.clock);
+    assert!(other.is_leading() && !s.leads("a"), "each election is its own");
+}

@@ -1,0 +1,100 @@
+//! Verification, made sound.
+
+use tenure_core::nerio::{Command, Event, Ignored, Inc, Message, Remainder};
+
+use crate::story::*;
+
+/// The answer is `min(E − C, vmax) / (1 + ρ)` from one sample, with the fence.
+#[test]
+fn the_answer_is_what_is_left_less_the_drift() {
+    let mut config = config(&GRANTORS);
+    config.verify_max = ms(110);
+    let mut s = Story::with(config);
+    s.elect("p");
+    let answer = remainder(&s.tell("q", "p", verify(at(7)))).unwrap();
+    assert_eq!(answer.remaining, ms(100));
+    assert_eq!((answer.start, answer.asker), (at(7), s.who("q").inc));
+    assert_eq!(answer.fence.unwrap().number(), s.fence("p"));
+}
+
+#[test]
+fn one_who_does_not_lead_promises_nothing() {
+    let mut s = Story::new();
+    s.campaign("p");
+    assert!(remainder(&s.tell("q", "p", verify(at(7)))).unwrap().remaining.is_zero());
+    assert!(remainder(&s.tell("q", "r", verify(at(7)))).unwrap().remaining.is_zero());
+}
+
+/// Erratum 2: E := C, then the promise is waited for, then the release is sent; no new attempt
+/// in between.
+#[test]
+fn a_release_waits_for_the_promise_and_no_attempt_begins_before() {
+    let mut config = config(&GRANTORS);
+    config.verify_max = ms(110);
+    let mut s = Story::with(config);
+    s.elect("p");
+    s.tell("q", "p", verify(at(7)));
+    s.drop_all();
+    assert_eq!(releases(&s.resign("p")), []);
+    assert!(!s.leads("p"), "the claim is lowered at once");
+    assert_eq!(requests(&s.campaign("p")), []);
+    s.pass(ms(109));
+    assert!(s.letters.is_empty(), "{:?}", s.letters);
+    s.pass(ms(1));
+    let sent =
+        |s: &Story| s.letters.iter().filter(|l| matches!(l.message, Message::Release(_))).count();
+    assert_eq!(sent(&s), 3);
+}
+
+/// A transfer waits as well.
+#[test]
+fn a_transfer_waits_for_the_promise() {
+    let mut config = config(&GRANTORS);
+    config.verify_max = ms(110);
+    let mut s = Story::with(config);
+    s.elect("p");
+    s.campaign("q");
+    s.run(ms(150));
+    s.tell("r", "p", verify(at(7)));
+    s.slip(ms(1));
+    s.command("p", Command::Transfer { to: name("q"), probe: false });
+    s.run(ms(100));
+    assert_eq!(s.leader(), None, "p has stopped, q may not begin");
+    s.run(ms(20));
+    assert_eq!(s.leader(), Some("q"));
+}
+
+#[test]
+fn an_answer_that_was_not_asked_for_is_ignored() {
+    let mut s = Story::new();
+    s.elect("p");
+    let remaining = ms(500);
+    let asker = s.who("q").inc;
+    let mut answer = Remainder { election: x(), start: s.now("q"), asker, remaining, fence: None };
+    let effects = s.tell("p", "q", Message::Remainder(answer.clone()));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Unasked)]);
+    s.verify("q", "r");
+    let effects = s.tell("p", "q", Message::Remainder(answer.clone()));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Unasked)], "r was asked");
+    answer.asker = Inc(1);
+    let effects = s.tell("r", "q", Message::Remainder(answer));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::OtherLife)]);
+}
+
+/// Questions that were never answered do not keep later ones from being asked.
+#[test]
+fn lost_questions_do_not_use_up_the_room() {
+    let mut s = Story::new();
+    for n in 0..1_000 {
+        s.slip(ms(1));
+        let command = Command::Verify { leader: address("p") };
+        let election = format!("lost/{n}").parse().unwrap();
+        let effects = s.step("q", tenure_core::Input::Command { election, command });
+        assert_eq!(sent(&effects).count(), 1, "asked");
+        s.drop_all();
+    }
+    s.elect("p");
+    s.verify("q", "p");
+    s.deliver_all();
+    assert!(s.events("q").iter().any(|event| matches!(event, Event::Verified { .. })));
+}

@@ -1,0 +1,16 @@
+//! One test for each sentence of the paper that promises something, named after it, in files
+//! named after its sections. (van Renesse, Schneider, Gehrke: *Nerio: Leader Election and Edict
+//! Ordering*, arXiv 1109.5111.)
+
+#![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
+#![cfg(not(tenure_planted))]
+
+mod section_1;
+mod section_10;
+mod section_2;
+mod section_3;
+mod section_6;
+mod section_7;
+mod section_8;
+#[path = "../story/mod.rs"]
+mod story;

@@ -1,0 +1,205 @@
+//! Section 10: interference, finding the leader, verification.
+
+use tenure_core::Protocol;
+use tenure_core::nerio::{Command, Event, Refusal, View};
+
+use crate::story::*;
+
+/// 10.2: "if a process has granted a lease to another process, then instead of just ignoring the
+/// grant request, it responds with an error message."
+#[test]
+fn a_refusal_says_who_holds_the_lease_and_for_how_long() {
+    let mut s = Story::new();
+    s.elect("p");
+    let remaining = s.state("a").holder.unwrap().remaining;
+    s.slip(ms(100));
+    let refusal = refusal(&s.ask("q", "a", request(at(10))));
+    let Some(Refusal::Held { holder, .. }) = refusal else { panic!("{refusal:?}") };
+    assert_eq!(holder.who, s.who("p"));
+    assert_eq!(holder.address, address("p"));
+    assert_eq!(holder.value.as_str(), "p");
+    assert_eq!(holder.remaining, remaining - ms(100));
+    assert_eq!(holder.fence.map(|fence| fence.number()), Some(s.fence("p")));
+}
+
+/// 10.2: "a process p that sends a revocation request must first have aborted the protocol, thus
+/// even if it ends up collecting positive responses from a quorum, E should not be advanced."
+#[test]
+fn a_withdrawn_attempt_is_not_won_by_late_oks() {
+    let mut s = Story::new();
+    s.campaign("p");
+    let oks: Vec<Letter> =
+        GRANTORS.iter().flat_map(|to| s.deliver_and_take_answers("p", to)).collect();
+    s.resign("p");
+    for ok in &oks {
+        s.put(ok);
+    }
+    assert!(!s.leads("p") && s.actors["p"].claims.is_empty());
+}
+
+/// 10.2: "If more than one process concurrently tries to become leader, then none may be able to
+/// enlist a quorum": a random back-off keeps them apart.
+#[test]
+fn those_who_yield_wait_for_different_times() {
+    let mut s = Story::new();
+    for candidate in CANDIDATES {
+        s.campaign(candidate);
+    }
+    for (candidate, grantor) in CANDIDATES.iter().zip(GRANTORS) {
+        s.deliver(candidate, grantor);
+    }
+    s.run(ms(1_000));
+    assert!(s.leader().is_some());
+}
+
+/// 10.4: "If process p has an unexpired grant for another process q, then process p can respond
+/// by giving q as a forwarding address."
+#[test]
+fn a_grantor_says_where_the_leader_is() {
+    let mut s = Story::new();
+    assert_eq!(s.state("a").holder, None);
+    s.elect("p");
+    let holder = s.state("a").holder.unwrap();
+    assert_eq!((holder.who, holder.address), (s.who("p"), address("p")));
+}
+
+fn view(s: &Story, who: &str) -> Option<View> {
+    s.events(who).iter().rev().find_map(|event| match event {
+        Event::View(view) => Some(view.clone()),
+        _ => None,
+    })
+}
+
+/// 10.4 for those who are no member: leader when a quorum names the same life, vacant when a
+/// quorum says free, else unknown.
+#[test]
+fn an_observer_finds_the_leader() {
+    let mut s = Story::new();
+    s.command("r", Command::Observe { every: ms(100) });
+    s.deliver_all();
+    assert_eq!(view(&s, "r"), Some(View::Vacant));
+    s.elect("p");
+    s.run(ms(200));
+    let Some(View::Leader(leader)) = view(&s, "r") else { panic!("{:?}", view(&s, "r")) };
+    assert_eq!((leader.who, leader.address), (s.who("p"), address("p")));
+    assert_eq!(leader.fence.map(|fence| fence.number()), Some(s.fence("p")));
+    s.drop_all();
+    s.pass(ms(2_000));
+    assert!(matches!(view(&s, "r"), Some(View::Unknown { .. })), "{:?}", view(&s, "r"));
+}
+
+/// Its remainder is counted from the send, and less the drift of both clocks.
+#[test]
+fn what_an_observer_believes_ends_with_the_grants() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.actors.remove("p");
+    s.command("r", Command::Observe { every: ms(5_000) });
+    let asked = s.now("r");
+    let remaining = s.state("a").holder.unwrap().remaining;
+    for grantor in GRANTORS {
+        s.deliver("r", grantor);
+    }
+    s.slip(ms(100));
+    s.deliver_all();
+    let Some(View::Leader(leader)) = view(&s, "r") else { panic!() };
+    let drift = s.config.drift;
+    assert_eq!(leader.until, asked.after(drift.shrink(drift.real_at_least(remaining))));
+}
+
+/// A grantor in quarantine does not say that an election is vacant.
+#[test]
+fn a_grantor_without_memory_does_not_say_vacant() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.reboot("a");
+    s.reboot("b");
+    s.command("r", Command::Observe { every: ms(100) });
+    s.run(ms(1_000));
+    assert!(!matches!(view(&s, "r"), Some(View::Vacant | View::Leader(_))), "{:?}", view(&s, "r"));
+}
+
+/// An observer may ask as rarely as it likes.
+#[test]
+fn an_observer_that_never_asks_again_is_no_trouble() {
+    let mut s = Story::new();
+    s.command("r", Command::Observe { every: std::time::Duration::MAX });
+    s.deliver_all();
+    assert_eq!(view(&s, "r"), Some(View::Vacant));
+    assert_eq!(s.actors["r"].core.deadline(), None, "in 584 years");
+    s.command("r", Command::Unobserve);
+    assert_eq!(s.actors["r"].core.deadline(), None);
+}
+
+/// 10.5 with erratum 1: `T = Start_q + δ(1 − ρ)`, good while `C_q < T`, δ = (E_p − C_p)/(1 + ρ).
+#[test]
+fn erratum_1_a_verification_is_good_until_start_plus_one_minus_rho_delta() {
+    let mut s = Story::new();
+    s.elect("p");
+    let asked = s.now("q");
+    s.verify("q", "p");
+    s.slip(ms(50));
+    s.deliver("q", "p");
+    let left = s.until("p").since(s.now("p"));
+    s.slip(ms(50));
+    s.deliver("p", "q");
+    let until = s.events("q").iter().find_map(|event| match event {
+        Event::Verified { until, .. } => Some(*until),
+        _ => None,
+    });
+    let drift = s.config.drift;
+    assert_eq!(until, Some(asked.after(drift.shrink(drift.real_at_least(left)))));
+}
+
+/// Erratum 1: an answer that comes after that says nothing any more.
+#[test]
+fn erratum_1_a_late_answer_verifies_nothing() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.verify("q", "p");
+    s.deliver("q", "p");
+    s.slip(ms(900));
+    s.deliver("p", "q");
+    assert_eq!(s.events("q").last(), Some(&Event::NotVerified { by: s.who("p") }));
+}
+
+/// 10.5: "if p is no longer leader, δ will be negative".
+#[test]
+fn one_who_no_longer_leads_says_so() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.resign("p");
+    s.deliver_all();
+    s.verify("q", "p");
+    s.deliver_all();
+    assert_eq!(s.events("q").last(), Some(&Event::NotVerified { by: s.who("p") }));
+}
+
+/// Erratum 2: the printed protocol lets a leader promise and then release. Here q believes in p
+/// until T, and nobody else leads before.
+#[test]
+fn erratum_2_nobody_else_leads_before_a_promise_has_run_out() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("r");
+    s.run(ms(150));
+    s.verify("q", "p");
+    s.deliver_all();
+    let until = s.events("q").iter().rev().find_map(|event| match event {
+        Event::Verified { until, .. } => Some(*until),
+        _ => None,
+    });
+    s.resign("p");
+    while s.now("q") < until.unwrap() {
+        s.run(ms(1));
+        assert_eq!(s.leader(), None);
+    }
+    s.run(ms(250));
+    assert_eq!(s.leader(), Some("r"));
+}
+
+/// Erratum 5: ρ is a rate, and its default is above the 5·10⁻⁴ by which Linux slews a clock.
+#[test]
+fn erratum_5_the_default_bound_on_drift_is_above_what_ntp_does() {
+    assert_eq!(tenure_core::Drift::DEFAULT.to_string(), "0.001");
+}

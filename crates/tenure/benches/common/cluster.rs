@@ -1,0 +1,96 @@
+//! Three grantors on loopback, each a process with a state directory on disk.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure::nerio::{Checked, Config, Member};
+
+use super::Result;
+use super::process::Process;
+
+pub(crate) const GRANTORS: [&str; 3] = ["a", "b", "c"];
+
+/// What must be the same in every process of a cluster.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) lease: Duration,
+    pub(crate) refresh: Duration,
+    pub(crate) addresses: Vec<SocketAddr>,
+}
+
+impl Settings {
+    /// The defaults, on ports that are free now.
+    pub(crate) fn new() -> Result<Self> {
+        let sockets = GRANTORS.map(|_| UdpSocket::bind("127.0.0.1:0"));
+        let addresses = sockets.into_iter().map(|socket| socket?.local_addr());
+        let addresses = addresses.collect::<std::io::Result<_>>()?;
+        let (lease, refresh) = (Duration::from_secs(5), Duration::from_millis(250));
+        Ok(Self { lease, refresh, addresses })
+    }
+
+    pub(crate) fn config(&self) -> Result<Checked> {
+        let members = GRANTORS
+            .into_iter()
+            .zip(&self.addresses)
+            .map(|(name, address)| Ok(Member { name: name.parse()?, address: *address }));
+        let members = members.collect::<Result<_>>()?;
+        let mut config = Config::new("bench".parse()?, members).with_lease(self.lease);
+        config.refresh = self.refresh;
+        // Room for the grace of a short lease.
+        config.grace = config.grace.min(self.lease / 5);
+        Ok(config.check()?)
+    }
+
+    /// As arguments of a child.
+    fn words(&self) -> Vec<String> {
+        let millis = [self.lease, self.refresh].map(|span| span.as_millis().to_string());
+        let addresses = self.addresses.iter().map(ToString::to_string);
+        millis.into_iter().chain(addresses).collect()
+    }
+
+    pub(crate) fn from_words(words: &[String]) -> Result<Self> {
+        let [lease, refresh, addresses @ ..] = words else { return Err("no settings".into()) };
+        let millis = |word: &String| word.parse().map(Duration::from_millis);
+        let addresses = addresses.iter().map(|word| word.parse());
+        let addresses = addresses.collect::<std::result::Result<_, _>>()?;
+        Ok(Self { lease: millis(lease)?, refresh: millis(refresh)?, addresses })
+    }
+}
+
+/// Dropping it ends the processes.
+pub(crate) struct Cluster {
+    pub(crate) settings: Settings,
+    pub(crate) grantors: Vec<Process>,
+    directory: TempDir,
+}
+
+impl Cluster {
+    pub(crate) fn start(settings: Settings) -> Result<Self> {
+        // Beside the build, so on a disk: a temporary folder may be in memory.
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let mut cluster = Self { settings, grantors: Vec::new(), directory };
+        for name in GRANTORS {
+            let grantor = cluster.grantor(name, "new")?;
+            cluster.grantors.push(grantor);
+        }
+        Ok(cluster)
+    }
+
+    /// Starts a process of a grantor: on a `new` state directory or on the `existing` one.
+    pub(crate) fn grantor(&self, name: &str, opening: &str) -> Result<Process> {
+        let path = self.directory.path().join(name).display().to_string();
+        self.process(&["grantor", name, opening, &path])
+    }
+
+    /// Starts a process of a node that only campaigns.
+    pub(crate) fn candidate(&self, name: &str) -> Result<Process> {
+        self.process(&["candidate", name])
+    }
+
+    fn process(&self, role: &[&str]) -> Result<Process> {
+        let role = role.iter().map(ToString::to_string);
+        let arguments: Vec<_> = role.chain(self.settings.words()).collect();
+        Ok(Process::start(&arguments)?.0)
+    }
+}

@@ -1,0 +1,16 @@
+//! Clusters of real processes: this program, started again as a node.
+
+pub(crate) mod cluster;
+pub(crate) mod process;
+pub(crate) mod role;
+
+/// Whatever goes wrong ends the run: nothing is measured then.
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The first argument of a program that is started as a node.
+pub(crate) const CHILD: &str = "child";
+
+/// Whether this was started to measure. `cargo test --benches` starts it too, without this flag.
+pub(crate) fn is_asked_to_measure(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| argument == "--bench")
+}

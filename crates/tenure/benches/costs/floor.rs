@@ -1,0 +1,143 @@
+//! The floor: what it costs to ask three processes and hear from two, and nothing else.
+//!
+//! Threads, runtimes, sockets and hand-overs are those of nodes and of an application: what is
+//! left out is the protocol, the wire format and the state directory.
+
+use std::io::{BufRead, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::common::Result;
+use crate::common::process::Process;
+
+/// About as long as a datagram with one request.
+const LENGTH: usize = 128;
+
+/// Plays one of the three: sends back whatever comes.
+pub(crate) fn echo() -> Result<()> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_nonblocking(true)?;
+    let address = socket.local_addr()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    thread::spawn(move || {
+        runtime.block_on(async move {
+            let socket = tokio::net::UdpSocket::from_std(socket)?;
+            let mut buffer = [0; LENGTH];
+            loop {
+                let (length, from) = socket.recv_from(&mut buffer).await?;
+                socket.try_send_to(&buffer[..length], from)?;
+            }
+            #[expect(unreachable_code, reason = "the type of the block")]
+            std::io::Result::Ok(())
+        })
+    });
+    println!("{address}");
+    std::io::stdout().flush()?;
+    // Until the input ends.
+    std::io::stdin().lock().lines().for_each(drop);
+    Ok(())
+}
+
+/// Three echoing processes, and the thread that asks them.
+pub(crate) struct Floor {
+    _echoes: Vec<Process>,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+enum Order {
+    /// One exchange, with an answer to whoever waits.
+    Ask(oneshot::Sender<()>),
+    /// Exchanges that nobody waits for, each after this time: what one who waits for an
+    /// election does.
+    Refresh { every: Duration, times: u32 },
+}
+
+impl Floor {
+    pub(crate) fn start() -> Result<Self> {
+        let (mut echoes, mut addresses) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
+            let (echo, address) = Process::start(&["echo".to_owned()])?;
+            echoes.push(echo);
+            addresses.push(address.parse()?);
+        }
+        let socket = UdpSocket::bind("127.0.0.1:0")?;
+        socket.set_nonblocking(true)?;
+        let (orders, taken) = mpsc::unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        thread::spawn(move || runtime.block_on(serve(socket, addresses, taken)));
+        Ok(Self { _echoes: echoes, orders })
+    }
+
+    /// One exchange, as an application's `campaign().await` is one.
+    pub(crate) async fn exchange(&self) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.send(Order::Ask(reply))?;
+        Ok(answer.await?)
+    }
+
+    /// Begins to keep all but the application from being idle.
+    pub(crate) fn refresh(&self, every: Duration, times: u32) -> Result<()> {
+        Ok(self.orders.send(Order::Refresh { every, times })?)
+    }
+}
+
+/// The thread that asks.
+async fn serve(
+    socket: UdpSocket,
+    addresses: Vec<SocketAddr>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+) -> std::io::Result<()> {
+    let socket = tokio::net::UdpSocket::from_std(socket)?;
+    let mut asker = Asker { socket, addresses, round: 0, buffer: [0; LENGTH] };
+    loop {
+        // The third answer to the round before arrives while nobody waits for it.
+        let order = tokio::select! {
+            biased;
+            late = asker.socket.recv_from(&mut asker.buffer) => {
+                late?;
+                continue;
+            }
+            order = orders.recv() => order,
+        };
+        match order {
+            None => return Ok(()),
+            Some(Order::Ask(reply)) => {
+                asker.exchange().await?;
+                let _ = reply.send(());
+            }
+            Some(Order::Refresh { every, times }) => {
+                for _ in 0..times {
+                    tokio::time::sleep(every).await;
+                    asker.exchange().await?;
+                }
+            }
+        }
+    }
+}
+
+struct Asker {
+    socket: tokio::net::UdpSocket,
+    addresses: Vec<SocketAddr>,
+    round: u64,
+    buffer: [u8; LENGTH],
+}
+
+impl Asker {
+    async fn exchange(&mut self) -> std::io::Result<()> {
+        self.round += 1;
+        let mut datagram = [0; LENGTH];
+        datagram[..8].copy_from_slice(&self.round.to_le_bytes());
+        for address in &self.addresses {
+            self.socket.try_send_to(&datagram, *address)?;
+        }
+        let mut heard = 0;
+        while heard < 2 {
+            self.socket.recv_from(&mut self.buffer).await?;
+            heard += u32::from(self.buffer[..8] == datagram[..8]);
+        }
+        Ok(())
+    }
+}

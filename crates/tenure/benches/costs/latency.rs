@@ -1,0 +1,118 @@
+//! Winning an election that nobody else wants, and taking one over from a leader who resigns.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use tenure::clock;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::common::Result;
+use crate::common::cluster::{Cluster, Settings};
+use crate::floor::Floor;
+use crate::node;
+use crate::sample::{Samples, judge};
+
+/// How long the application has been idle before a campaign, and before its floor.
+const IDLE: Duration = Duration::from_millis(2);
+/// How often one who waits refreshes its request. A short interval keeps the rounds short.
+const REFRESH: Duration = Duration::from_millis(20);
+/// How often it has done so before a hand-over. The second one asks for the right fence.
+const REFRESHES: u32 = 3;
+/// How long the application has been idle before a hand-over, and before its floor.
+const IDLE_WAITING: Duration = Duration::from_millis(70);
+
+fn runtime() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_time().build()?)
+}
+
+/// How long one exchange of the floor takes.
+fn floor_round(runtime: &Runtime, floor: &Floor) -> Result<Duration> {
+    let began = clock::now();
+    runtime.block_on(floor.exchange())?;
+    Ok(clock::now().since(began))
+}
+
+/// By a candidate that has heard the election's fence, to the moment it has its own.
+pub(crate) fn campaign(quick: bool) -> Result<()> {
+    let rounds = if quick { 300 } else { 2_000 };
+    let (runtime, floor) = (runtime()?, Floor::start()?);
+    let cluster = Cluster::start(Settings::new()?)?;
+    let election = node(&cluster, "one")?.election("billing")?;
+    let (mut bare, mut campaigns) = (Samples::new(), Samples::new());
+    let mut fence = None;
+    for round in 0..=rounds {
+        sleep(IDLE);
+        let took_bare = floor_round(&runtime, &floor)?;
+        sleep(IDLE);
+        let began = clock::now();
+        let leadership = runtime.block_on(election.campaign("10.0.0.7:8080"))?;
+        let took = clock::now().since(began);
+        if fence.replace(leadership.fence()).is_some_and(|fence| fence >= leadership.fence()) {
+            return Err("a fence did not grow".into());
+        }
+        runtime.block_on(async {
+            leadership.settled().await?;
+            leadership.resign().await;
+            Ok::<_, tenure::Loss>(())
+        })?;
+        // The first one hears of the fence.
+        if round > 0 {
+            bare.push_span(took_bare);
+            campaigns.push_span(took);
+        }
+    }
+    println!(
+        "campaign, uncontended, with its fence: {rounds} rounds of each in turn, {IDLE:?} idle"
+    );
+    bare.print("floor: bare exchange with 2 of 3 over UDP");
+    campaigns.print("campaign().await");
+    judge("ratio of medians", campaigns.median() / bare.median(), 2.0, "");
+    Ok(())
+}
+
+/// From the call of `resign` to the moment when the campaign of one who waits resolves.
+pub(crate) fn handover(quick: bool) -> Result<()> {
+    let rounds = if quick { 50 } else { 200 };
+    let (runtime, floor) = (runtime()?, Floor::start()?);
+    let cluster = Cluster::start(Settings { refresh: REFRESH, ..Settings::new()? })?;
+    let mut next = node(&cluster, "one")?.election("billing")?;
+    let mut after = node(&cluster, "two")?.election("billing")?;
+    let (mut bare, mut handovers) = (Samples::new(), Samples::new());
+    let mut leadership = runtime.block_on(next.campaign("10.0.0.7:8080"))?;
+    for round in 0..=rounds {
+        std::mem::swap(&mut next, &mut after);
+        floor.refresh(REFRESH, REFRESHES)?;
+        sleep(IDLE_WAITING);
+        let took_bare = floor_round(&runtime, &floor)?;
+        let (won, took) = runtime.block_on(async {
+            leadership.settled().await?;
+            let mut waiting = Box::pin(next.campaign("10.0.0.8:8080"));
+            // Long enough to be known as waiting everywhere, with the fence of now.
+            tokio::select! {
+                _ = &mut waiting => return Err("two leaders at once".into()),
+                () = tokio::time::sleep(IDLE_WAITING) => {}
+            }
+            let began = clock::now();
+            let ((), (won, took)) = tokio::join!(leadership.resign(), async {
+                (waiting.await, clock::now().since(began))
+            });
+            Ok::<_, Box<dyn std::error::Error>>((won?, took))
+        })?;
+        if won.fence() <= leadership.fence() {
+            return Err("a fence did not grow".into());
+        }
+        leadership = won;
+        if round > 0 {
+            bare.push_span(took_bare);
+            handovers.push_span(took);
+        }
+    }
+    println!(
+        "hand-over by resign to one who waits: {rounds} rounds of each in turn, {IDLE_WAITING:?} \
+         idle (one who waits asks every {REFRESH:?})"
+    );
+    bare.print("floor: bare exchange with 2 of 3 over UDP");
+    handovers.print("resign() to the end of campaign().await");
+    judge("ratio of medians", handovers.median() / bare.median(), 2.5, "");
+    Ok(())
+}

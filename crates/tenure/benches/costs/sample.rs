@@ -1,0 +1,58 @@
+//! Samples, and how they are reported.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What was measured, in nanoseconds.
+pub(crate) struct Samples(Vec<f64>);
+
+impl Samples {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(crate) fn push(&mut self, nanos: f64) {
+        self.0.push(nanos);
+    }
+
+    pub(crate) fn push_span(&mut self, span: Duration) {
+        self.push(span.as_nanos() as f64);
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The smallest sample that is not below this share of them.
+    fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
+    }
+
+    pub(crate) fn print(&self, what: &str) {
+        let (median, high) = (Nanos(self.median()), Nanos(self.quantile(0.99)));
+        println!("  {what:46} p50 {median:>9}  p99 {high:>9}");
+    }
+}
+
+/// Nanoseconds as people read them.
+pub(crate) struct Nanos(pub(crate) f64);
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.0 {
+            nanos if nanos < 1e3 => format!("{nanos:.1} ns"),
+            nanos if nanos < 1e6 => format!("{:.1} µs", nanos / 1e3),
+            nanos => format!("{:.1} ms", nanos / 1e6),
+        };
+        f.pad(&text)
+    }
+}
+
+/// Says whether `found` is at most `target`, both told as `what` in `unit`.
+pub(crate) fn judge(what: &str, found: f64, target: f64, unit: &str) {
+    let met = if found <= target { "met" } else { "NOT MET" };
+    println!("  {what}: {found:.3}{unit}, target ≤ {target}{unit}: target {met}");
+}
