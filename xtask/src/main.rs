@@ -3,6 +3,7 @@
 //! `test` and `tidy` only read. `fix` is the twin that writes.
 #![expect(clippy::print_stdout, reason = "a command line tool talks on standard output")]
 
+mod bench;
 mod command;
 mod error;
 mod steps;
@@ -32,6 +33,8 @@ enum Task {
     /// Run every check, stopping at the first that fails. Writes nothing but build output.
     #[command(visible_alias = "ci")]
     Test(Selection),
+    /// Measure what elections cost, and say whether the targets are met.
+    Bench(bench::Selection),
     /// Check what compilers do not: sizes, leftovers, links, decisions.
     Tidy,
     /// Write what can be corrected by machine: lints with a known correction, then formatting.
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
     let workspace = Workspace::find();
     let done = match cli.task {
         Task::Test(selection) => test(&workspace, &selection),
+        Task::Bench(selection) => bench::run(&workspace, &selection),
         Task::Tidy => tidy::run(&workspace),
         Task::Fix => fix(&workspace),
     };
