@@ -187,7 +187,7 @@ fn demo_command() -> Command {
         .args(output())
         .after_help(
             "Reads no settings file, and of the variables only TENURE_LOG. Ends with 1 when two \
-             leaders overlapped or a fence went back.\n\n\
+             leaders overlapped, a fence went back or a failover did not happen in time.\n\n\
              Example:\n  tenure demo --for 30s",
         )
 }

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     if let Some(code) = tenure::supervise::reenter() {
         return code;
     }
-    if let Some(code) = commands::reenter_as_worker() {
+    if let Some(code) = commands::reenter() {
         return code;
     }
     let arguments: Vec<_> = std::env::args_os().collect();

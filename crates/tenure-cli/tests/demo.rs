@@ -1,13 +1,15 @@
-//! The demo, as a user runs it.
+//! `tenure demo`, as people and programs start it.
 
-use std::process::Command;
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
-fn demo(args: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_tenure")).arg("demo").args(args).output();
-    let output = output.expect("the command runs");
-    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
-}
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
+<<<<<<< HEAD
 #[test]
 fn it_fails_over_checks_what_was_written_and_leaves_nothing_behind() {
     let (code, text) = demo(&["--for", "7s", "--lease", "1s"]);
@@ -23,18 +25,225 @@ fn it_fails_over_checks_what_was_written_and_leaves_nothing_behind() {
         let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
         let words = String::from_utf8_lossy(&words);
         assert!(!words.contains(directory), "still running: {words}");
+=======
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Generous: the machine may be busy.
+const PATIENCE: u32 = 1_500;
+const POLL: Duration = Duration::from_millis(20);
+
+/// A folder for one demo's directory, by which its processes are known.
+struct Stage(TempDir);
+
+impl Stage {
+    fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("t").tempdir().unwrap())
+    }
+
+    fn demo(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.arg("demo").args(args).env("TMPDIR", self.0.path()).env_remove("TENURE_LOG");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.demo(args).output().unwrap()
+    }
+
+    /// The command lines of all processes that have to do with this stage.
+    fn processes(&self) -> Vec<String> {
+        let stage = self.0.path().to_str().unwrap();
+        let numbers = fs::read_dir("/proc").unwrap().flatten();
+        numbers
+            .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
+            .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+            .filter(|line| line.contains(stage))
+            .collect()
+    }
+
+    fn is_clean(&self) -> bool {
+        self.processes().is_empty() && fs::read_dir(self.0.path()).unwrap().next().is_none()
+>>>>>>> wt/demo
     }
 }
 
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// Waits for the line that contains `part`, and returns it.
+fn line_with(out: &mut impl BufRead, part: &str) -> String {
+    for line in out.lines() {
+        let line = line.unwrap();
+        if line.contains(part) {
+            return line;
+        }
+    }
+    panic!("the demo ended before it said {part:?}");
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..PATIENCE {
+        if holds() {
+            return;
+        }
+        thread::sleep(POLL);
+    }
+    panic!("never: {what}");
+}
+
 #[test]
-fn every_line_for_programs_is_an_object() {
-    let (code, text) = demo(&["--for", "4s", "--lease", "1s", "--json"]);
-    assert_eq!(code, Some(0), "{text}");
-    let events: Vec<serde_json::Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
-    let kinds: Vec<_> = events.iter().filter_map(|event| event["event"].as_str()).collect();
-    assert_eq!(kinds.first(), Some(&"started"));
-    assert_eq!(kinds.last(), Some(&"done"));
-    assert!(kinds.contains(&"failover"), "{kinds:?}");
-    assert_eq!(events.last().expect("one at least")["wrong"], serde_json::json!([]));
+fn ends_by_itself_with_a_summary_and_nothing_left() {
+    let stage = Stage::new();
+    let output = stage.run(&["--for", "12s"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    for said in
+        ["leads with the fence", "tenure resign: ", "lines of work", "\nresign  ", "right: "]
+    {
+        assert!(out.contains(said), "{said:?} in\n{out}");
+    }
+    assert!(!out.contains('\x1b'), "{out}");
+    assert_eq!(err, "");
+    assert!(stage.is_clean(), "{:?}", stage.processes());
+}
+
+#[test]
+fn tells_programs_of_every_failover() {
+    let stage = Stage::new();
+    let output = stage.run(&["--for", "12s", "--json", "--keep"]);
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(output.status.code(), Some(0), "{lines:#?}");
+    let (first, last) = (&lines[0], lines.last().unwrap());
+    assert_eq!((&first["event"], &last["event"]), (&"opened".into(), &"summary".into()));
+    assert_eq!(last["ok"], true);
+
+    let failovers: Vec<_> = lines.iter().filter(|line| line["event"] == "failover").collect();
+    assert_eq!(failovers[0]["fault"], "resign");
+    let mut fence = 0;
+    for failover in &failovers {
+        assert_ne!(failover["from"], failover["to"], "{failover}");
+        assert!(failover["fence"].as_u64().unwrap() > fence);
+        fence = failover["fence"].as_u64().unwrap();
+        if ["kill", "stop"].iter().any(|fault| failover["fault"] == *fault) {
+            let (took, idle) = (&failover["took_ms"], &failover["idle_ms"]);
+            assert!(took.as_f64().unwrap() > 0.0 && idle.as_f64().unwrap() > 0.0, "{failover}");
+        }
+    }
+
+    // The directory was kept, and the file in it says the same.
+    let kept = Path::new(last["kept"].as_str().unwrap());
+    assert_eq!(kept, Path::new(first["directory"].as_str().unwrap()));
+    let work = fs::read_to_string(kept.join("work")).unwrap();
+    let mut fences: Vec<u64> =
+        work.lines().map(|line| line.split(' ').nth(1).unwrap().parse().unwrap()).collect();
+    assert_eq!(fences.len() as u64, last["lines"].as_u64().unwrap());
+    assert!(fences.is_sorted());
+    fences.dedup();
+    assert_eq!(fences.len() as u64, last["leaderships"].as_u64().unwrap());
+    assert_eq!(stage.processes(), [""; 0]);
+}
+
+#[test]
+fn gives_the_same_summary_when_interrupted() {
+    let stage = Stage::new();
+    let mut demo = stage.demo(&[]).spawn().unwrap();
+    let mut out = BufReader::new(demo.stdout.take().unwrap());
+    line_with(&mut out, "leads with the fence");
+    send(&demo, Signal::INT);
+    line_with(&mut out, " of work");
+    line_with(&mut out, "right: ");
+    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    assert!(stage.is_clean(), "{:?}", stage.processes());
+}
+
+#[test]
+fn its_processes_do_not_outlive_it() {
+    let stage = Stage::new();
+    let mut demo = stage.demo(&[]).spawn().unwrap();
+    let mut out = BufReader::new(demo.stdout.take().unwrap());
+    line_with(&mut out, "leads with the fence");
+    // Three nodes, two candidates, a guard and a worker.
+    assert_eq!(stage.processes().len(), 7, "{:#?}", stage.processes());
+    send(&demo, Signal::KILL);
+    demo.wait().unwrap();
+    eventually("all processes are gone", || stage.processes().is_empty());
+}
+
+#[test]
+fn ends_when_its_reader_leaves() {
+    let stage = Stage::new();
+    let mut demo = stage.demo(&[]).spawn().unwrap();
+    let mut out = BufReader::new(demo.stdout.take().unwrap());
+    line_with(&mut out, "leads with the fence");
+    drop(out);
+    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    assert!(stage.is_clean(), "{:?}", stage.processes());
+}
+
+#[test]
+fn copes_with_others_who_kill_its_processes() {
+    let stage = Stage::new();
+    let mut demo = stage.demo(&["--json"]).spawn().unwrap();
+    let mut out = BufReader::new(demo.stdout.take().unwrap());
+    let led: Value = serde_json::from_str(&line_with(&mut out, "leads")).unwrap();
+    let worker = i32::try_from(led["pid"].as_u64().unwrap()).unwrap();
+    kill_process(Pid::from_raw(worker).unwrap(), Signal::KILL).unwrap();
+    let departed: Value = serde_json::from_str(&line_with(&mut out, "departed")).unwrap();
+    assert_eq!(departed["name"], led["id"]);
+    assert_eq!(departed["returns"], true);
+    line_with(&mut out, "failover");
+    send(&demo, Signal::TERM);
+    let summary: Value = serde_json::from_str(&line_with(&mut out, "summary")).unwrap();
+    assert_eq!(summary["ok"], true, "{summary}");
+    assert_eq!(demo.wait().unwrap().code(), Some(0));
+}
+
+/// The judge does not look away: here somebody writes who was overtaken long ago.
+#[test]
+fn a_leader_out_of_turn_is_found_out() {
+    let stage = Stage::new();
+    let mut demo = stage.demo(&["--json"]).spawn().unwrap();
+    let mut out = BufReader::new(demo.stdout.take().unwrap());
+    let opened: Value = serde_json::from_str(&line_with(&mut out, "opened")).unwrap();
+    line_with(&mut out, "leads");
+    let work = Path::new(opened["directory"].as_str().unwrap()).join("work");
+    let mut work = fs::OpenOptions::new().append(true).open(work).unwrap();
+    work.write_all(format!("1 0 eve 1 {}\n", u64::MAX).as_bytes()).unwrap();
+    let summary: Value = serde_json::from_str(&line_with(&mut out, "summary")).unwrap();
+    assert_eq!(summary["ok"], false);
+    let wrong = summary["wrong"][0].as_str().unwrap();
+    assert!(
+        wrong.contains(": eve with the fence 0 wrote after somebody with the newer"),
+        "{wrong}"
+    );
+    assert_eq!(demo.wait().unwrap().code(), Some(1));
+    assert!(stage.is_clean(), "{:?}", stage.processes());
+}
+
+#[test]
+fn says_where_it_cannot_be_played() {
+    let stage = Stage::new();
+    let nowhere = stage.0.path().join("nowhere");
+    let output = stage.demo(&["--for", "5s"]).env("TMPDIR", &nowhere).output().unwrap();
+    assert_eq!(output.status.code(), Some(74));
+    let err = text(&output.stderr);
+    let begin = format!("error: the demo's directory cannot be made in {}: ", nowhere.display());
+    assert!(err.starts_with(&begin), "{err}");
+    assert!(err.ends_with("\nfix: set TMPDIR to a directory where this user may write\n"), "{err}");
+
+    let deep = stage.0.path().join("d".repeat(90));
+    fs::create_dir(&deep).unwrap();
+    let output = stage.demo(&["--for", "5s"]).env("TMPDIR", &deep).output().unwrap();
+    assert_eq!(output.status.code(), Some(74));
+    assert!(text(&output.stderr).ends_with("\nfix: set TMPDIR to a shorter path\n"));
+    assert_eq!(fs::read_dir(&deep).unwrap().count(), 0);
 }

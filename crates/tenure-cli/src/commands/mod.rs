@@ -16,7 +16,7 @@ mod tell;
 mod verify;
 mod wait_safe;
 
-pub use demo::reenter_as_worker;
+pub use demo::reenter;
 
 use std::future::Future;
 

@@ -18,8 +18,15 @@ use crate::settings::ask::Runner;
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
 
+/// How long a status may take: one runner that is stopped must not hide the one that leads.
+const STATUS_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Sends one request to the socket at `path`.
 pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
+    ask_within(path, request, PATIENCE).await
+}
+
+async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
     let unreachable = |error: io::Error| {
         let what = format!("nobody answers at the control socket {}: {error}", path.display());
         Failure::new(Exit::Unreachable, what, "start it, or give --control PATH")
@@ -33,7 +40,7 @@ pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
         BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
         serde_json::from_str(&answer).map_err(io::Error::other)
     };
-    let answer = tokio::time::timeout(PATIENCE, exchange).await;
+    let answer = tokio::time::timeout(patience, exchange).await;
     match answer.map_err(io::Error::from).and_then(|answer| answer).map_err(unreachable)? {
         Answer::Done(value) => Ok(value),
         Answer::Refused { what, fix } => Err(Failure::new(Exit::Refused, what, fix)),
@@ -51,7 +58,8 @@ pub async fn find_leader(runner: &Runner, election: &str) -> Result<PathBuf, Fai
     let sockets = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
     let mut asked = 0;
     for socket in sockets {
-        let Ok(status) = ask(&socket.path(), &Request::Status).await else { continue };
+        let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
+        let Ok(status) = status else { continue };
         asked += 1;
         if status["election"] == election && status["leading"] == true {
             return Ok(socket.path());

@@ -89,7 +89,8 @@ fn own_directory(directory: &Path) -> Result<(), Failure> {
         })?;
     }
     let user = rustix::process::geteuid().as_raw();
-    let default = directory.starts_with("/tmp/tenure-") || directory.ends_with("tenure");
+    let default =
+        directory.to_string_lossy().starts_with("/tmp/tenure-") || directory.ends_with("tenure");
     let foreign = directory.metadata().is_ok_and(|about| {
         about.uid() != user || (default && about.permissions().mode() & 0o022 != 0)
     });

@@ -1,86 +1,191 @@
-//! The proof at the end of the demo: the file that all workers wrote to.
+//! Was there ever more than one leader? The file of the leaders' work tells.
 
+use std::fmt;
 use std::io;
+use std::path::Path;
+use std::time::Duration;
 
-/// One line of a worker.
+use tenure::Time;
+
+use super::work::{Line, Lines};
+use crate::failure::quoted;
+
+/// How many flaws are kept in full; further ones are counted.
+const KEPT: usize = 8;
+
+/// The lines under one fence.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Line {
-    /// When it was written, in nanoseconds of `CLOCK_BOOTTIME`.
-    pub(super) at: u64,
-    /// The fence of its leader.
+pub(super) struct Leadership {
     pub(super) fence: u64,
-    /// Its leader.
     pub(super) id: String,
+    pub(super) pid: u32,
+    /// When the first line was written.
+    pub(super) first: Time,
+    /// When the latest one was written.
+    pub(super) last: Time,
+    /// The latest end of the lease that a line tells.
+    pub(super) until: Time,
+    pub(super) lines: u64,
 }
 
-/// Reads the file in the order in which it was written, as it grows.
+/// What must not be in the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Flaw {
+    /// It is no line.
+    Unreadable { line: u64, text: String },
+    /// An older leader wrote after a newer one.
+    Stale { line: u64, id: String, fence: u64, newer: u64 },
+    /// A leader's first line is not later than the last one of the leader before.
+    Overlap { line: u64, id: String, fence: u64, before: u64, by: Duration },
+    /// Two processes wrote under one fence.
+    Shared { line: u64, fence: u64, first: String, second: String },
+    /// Work was done when the lease was over.
+    Late { line: u64, id: String, fence: u64, by: Duration },
+    /// One process wrote lines whose times go back.
+    Disorder { line: u64, id: String, fence: u64 },
+}
+
+/// Reads the lines in the order of the file. Needs the same memory for a file of any length.
 #[derive(Default)]
 pub(super) struct Judge {
-    unread: Vec<u8>,
-    /// The first line of each leadership.
-    pub(super) leaderships: Vec<Line>,
-    pub(super) last: Option<Line>,
-    pub(super) lines: u64,
-    /// What is wrong, in words; at most a screenful.
-    pub(super) wrong: Vec<String>,
+    current: Option<Leadership>,
+    lines: u64,
+    leaderships: u64,
+    flaws: Vec<Flaw>,
+    flaw_count: u64,
 }
 
 impl Judge {
-    /// Reads on.
-    pub(super) fn read(&mut self, file: &mut impl io::Read) -> io::Result<()> {
-        file.read_to_end(&mut self.unread)?;
-        let Some(end) = self.unread.iter().rposition(|byte| *byte == b'\n') else {
-            return Ok(());
-        };
-        let rest = self.unread.split_off(end + 1);
-        let whole = std::mem::replace(&mut self.unread, rest);
-        for line in String::from_utf8_lossy(&whole).lines() {
-            self.judge(line);
+    /// Reads a whole file to which nobody writes any more.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let mut judge = Self::default();
+        let mut lines = Lines::open(path)?;
+        lines.read(|line| drop(judge.read(line)))?;
+        if !lines.rest().is_empty() {
+            judge.read(lines.rest());
         }
-        Ok(())
+        Ok(judge)
     }
 
-    fn judge(&mut self, text: &str) {
-        let Some(line) = parse(text) else {
-            return self.complain(format!("a line that no worker writes: {text:?}"));
-        };
+    /// Reads one line. When it begins a leadership, returns the one before, if there was one,
+    /// in an outer `Some`.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Option<Option<Leadership>> {
         self.lines += 1;
-        let wrong = self.last.as_ref().and_then(|last| {
-            if line.fence < last.fence {
-                Some(format!(
-                    "{} wrote with fence {} after {} had written with {}",
-                    line.id, line.fence, last.id, last.fence
-                ))
-            } else if line.fence == last.fence && line.id != last.id {
-                Some(format!("{} and {} share the fence {}", last.id, line.id, line.fence))
-            } else if line.at < last.at {
-                Some(format!("the clock went back at {}", line.at))
-            } else {
+        let Some(line) = Line::parse(bytes) else {
+            let text = quoted(&String::from_utf8_lossy(bytes));
+            self.flaw(Flaw::Unreadable { line: self.lines, text });
+            return None;
+        };
+        if line.at >= line.until {
+            let (id, by) = (line.id.clone(), line.at.since(line.until));
+            self.flaw(Flaw::Late { line: self.lines, id, fence: line.fence, by });
+        }
+        match &self.current {
+            Some(current) if line.fence < current.fence => {
+                let newer = current.fence;
+                let Line { id, fence, .. } = line;
+                self.flaw(Flaw::Stale { line: self.lines, id, fence, newer });
                 None
             }
-        });
-        if let Some(wrong) = wrong {
-            self.complain(wrong);
+            Some(current) if line.fence == current.fence => {
+                self.same_fence(line);
+                None
+            }
+            Some(_) | None => Some(self.next_fence(line)),
         }
-        if self.last.as_ref().is_none_or(|last| last.fence < line.fence) {
-            self.leaderships.push(line.clone());
-        }
-        self.last = Some(line);
     }
 
-    fn complain(&mut self, wrong: String) {
-        if self.wrong.len() < 20 {
-            self.wrong.push(wrong);
+    fn same_fence(&mut self, line: Line) {
+        let Some(current) = &mut self.current else { return };
+        let fence = line.fence;
+        let flaw = if (&line.id, line.pid) != (&current.id, current.pid) {
+            let first = format!("{} ({})", current.id, current.pid);
+            let second = format!("{} ({})", line.id, line.pid);
+            Some(Flaw::Shared { line: self.lines, fence, first, second })
+        } else if line.at < current.last {
+            Some(Flaw::Disorder { line: self.lines, id: line.id, fence })
+        } else {
+            None
+        };
+        current.last = current.last.max(line.at);
+        current.until = current.until.max(line.until);
+        current.lines += 1;
+        if let Some(flaw) = flaw {
+            self.flaw(flaw);
         }
+    }
+
+    fn next_fence(&mut self, line: Line) -> Option<Leadership> {
+        let Line { at, fence, id, pid, until } = line;
+        let next = Leadership { fence, id, pid, first: at, last: at, until, lines: 1 };
+        self.leaderships += 1;
+        let before = self.current.replace(next)?;
+        if at <= before.last {
+            let (id, by) = (self.current.as_ref().map(|c| c.id.clone())?, before.last.since(at));
+            self.flaw(Flaw::Overlap { line: self.lines, id, fence, before: before.fence, by });
+        }
+        Some(before)
+    }
+
+    fn flaw(&mut self, flaw: Flaw) {
+        self.flaw_count += 1;
+        if self.flaws.len() < KEPT {
+            self.flaws.push(flaw);
+        }
+    }
+
+    /// The leadership of the latest line.
+    pub(super) fn current(&self) -> Option<&Leadership> {
+        self.current.as_ref()
+    }
+
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    pub(super) fn leaderships(&self) -> u64 {
+        self.leaderships
+    }
+
+    /// The first few flaws.
+    pub(super) fn flaws(&self) -> &[Flaw] {
+        &self.flaws
+    }
+
+    /// How many there are in all.
+    pub(super) fn flaw_count(&self) -> u64 {
+        self.flaw_count
     }
 }
 
-fn parse(text: &str) -> Option<Line> {
-    let mut words = text.split(' ');
-    let at = words.next()?.parse().ok()?;
-    let fence = words.next()?.parse().ok()?;
-    let id = words.next()?.to_owned();
-    words.next().is_none().then_some(Line { at, fence, id })
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { line, text } => write!(f, "line {line} is not a line: {text}"),
+            Self::Stale { line, id, fence, newer } => write!(
+                f,
+                "line {line}: {id} with the fence {fence} wrote after somebody with the newer \
+                 fence {newer}"
+            ),
+            Self::Overlap { line, id, fence, before, by } => write!(
+                f,
+                "line {line}: {id} with the fence {fence} began {by:?} before the leader with \
+                 the fence {before} had stopped"
+            ),
+            Self::Shared { line, fence, first, second } => {
+                write!(f, "line {line}: {first} and {second} have the same fence {fence}")
+            }
+            Self::Late { line, id, fence, by } => write!(
+                f,
+                "line {line}: {id} with the fence {fence} wrote {by:?} after the end of its lease"
+            ),
+            Self::Disorder { line, id, fence } => write!(
+                f,
+                "line {line}: the lines of {id} with the fence {fence} are not in the order of \
+                 their times"
+            ),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -88,34 +193,86 @@ mod tests {
     use super::*;
 
     fn judged(text: &str) -> Judge {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Judge::of(file.path()).unwrap()
+    }
+
+    fn flaws(text: &str) -> Vec<String> {
+        judged(text).flaws().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_good_file_has_no_flaw() {
+        let judge = judged("10 1 ann 7 90\n30 1 ann 7 120\n50 2 ben 8 140\n70 4 ann 9 150\n");
+        assert_eq!(judge.flaws(), []);
+        assert_eq!((judge.lines(), judge.leaderships(), judge.flaw_count()), (4, 3, 0));
+        let last = judge.current().unwrap();
+        assert_eq!((last.fence, &last.id[..], last.pid, last.lines), (4, "ann", 9, 1));
+    }
+
+    #[test]
+    fn a_leadership_is_handed_on_when_the_next_one_begins() {
         let mut judge = Judge::default();
-        // In two pieces, the first of which ends in the middle of a line.
-        let (first, second) = text.as_bytes().split_at(text.len() / 2);
-        judge.read(&mut &*first).unwrap();
-        judge.read(&mut &*second).unwrap();
-        judge
+        assert_eq!(judge.read(b"10 1 ann 7 90"), Some(None));
+        assert_eq!(judge.read(b"30 1 ann 7 120"), None);
+        let before = judge.read(b"50 2 ben 8 140").unwrap().unwrap();
+        let of = |nanos| Time::from_nanos(nanos);
+        assert_eq!((before.first, before.last, before.until), (of(10), of(30), of(120)));
+        assert_eq!((before.fence, before.lines), (1, 2));
     }
 
     #[test]
-    fn a_good_file_has_a_leadership_for_each_fence() {
-        let judge = judged("10 1 one\n12 1 one\n20 4 two\n22 4 two\n30 5 one\n");
-        assert_eq!(judge.wrong, Vec::<String>::new());
-        assert_eq!((judge.lines, judge.leaderships.len()), (5, 3));
-        assert_eq!(judge.leaderships[1], Line { at: 20, fence: 4, id: "two".to_owned() });
+    fn an_older_leader_after_a_newer_one_is_a_flaw() {
+        assert_eq!(
+            flaws("10 1 ann 7 90\n20 2 ben 8 90\n30 1 ann 7 90\n40 2 ben 8 90\n"),
+            ["line 3: ann with the fence 1 wrote after somebody with the newer fence 2"]
+        );
     }
 
     #[test]
-    fn every_kind_of_bad_line_is_named() {
-        for (text, wrong) in [
-            ("10 1 one\n20 2 two\n21 1 one\n", "one wrote with fence 1 after two had written"),
-            ("10 1 one\n20 1 two\n", "one and two share the fence 1"),
-            ("10 1 one\n9 1 one\n", "the clock went back at 9"),
-            ("10 1 one\nhello\n", "a line that no worker writes: \"hello\""),
-            ("10 1 one two\n", "a line that no worker writes"),
-        ] {
-            let judge = judged(text);
-            assert_eq!(judge.wrong.len(), 1, "{text}");
-            assert!(judge.wrong[0].starts_with(wrong), "{:?}", judge.wrong);
-        }
+    fn two_at_once_are_a_flaw_even_when_the_lines_are_in_order() {
+        let overlap =
+            "line 3: ben with the fence 2 began 5ns before the leader with the fence 1 had stopped";
+        assert_eq!(flaws("10 1 ann 7 90\n30 1 ann 7 90\n25 2 ben 8 90\n"), [overlap]);
+        assert_eq!(flaws("30 1 ann 7 90\n30 2 ben 8 90\n").len(), 1);
+        assert_eq!(flaws("30 1 ann 7 90\n31 2 ben 8 90\n").len(), 0);
+    }
+
+    #[test]
+    fn one_fence_belongs_to_one_process() {
+        assert_eq!(
+            flaws("10 1 ann 7 90\n20 1 ben 8 90\n"),
+            ["line 2: ann (7) and ben (8) have the same fence 1"]
+        );
+        assert_eq!(
+            flaws("10 1 ann 7 90\n20 1 ann 8 90\n"),
+            ["line 2: ann (7) and ann (8) have the same fence 1"]
+        );
+    }
+
+    #[test]
+    fn work_after_the_lease_is_a_flaw() {
+        let late = "line 2: ann with the fence 1 wrote 6ns after the end of its lease";
+        assert_eq!(flaws("10 1 ann 7 14\n20 1 ann 7 14\n"), [late]);
+        assert_eq!(flaws("14 1 ann 7 14\n").len(), 1);
+    }
+
+    #[test]
+    fn times_that_go_back_and_lines_that_are_none_are_flaws() {
+        assert_eq!(
+            flaws("20 1 ann 7 90\n10 1 ann 7 90\nnonsense\u{1b}[2J\n30 1 ann 7 90\n30 1 an"),
+            [
+                "line 2: the lines of ann with the fence 1 are not in the order of their times",
+                r#"line 3 is not a line: "nonsense\u{1b}[2J""#,
+                "line 5 is not a line: \"30 1 an\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn flaws_are_counted_beyond_those_that_are_kept() {
+        let judge = judged(&"nonsense\n".repeat(100));
+        assert_eq!((judge.flaws().len(), judge.flaw_count()), (KEPT, 100));
     }
 }

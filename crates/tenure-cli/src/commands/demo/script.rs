@@ -1,0 +1,296 @@
+//! What is done to the leaders, and when: a clockwork without I/O.
+
+use std::time::Duration;
+
+use tenure::Time;
+
+use super::judge::Leadership;
+
+/// Processes start slowly on a busy machine; nothing takes longer than its lease and this.
+const SLACK: Duration = Duration::from_secs(10);
+/// A leader whose last line is not older is at work.
+const FRESH: Duration = Duration::from_millis(500);
+/// How long a killed or stopped candidate is shown as such after somebody else has taken over.
+const MOURNING: Duration = Duration::from_millis(700);
+
+/// What is done to a leader.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Fault {
+    /// `tenure resign`.
+    Resign,
+    /// Its `tenure run` is killed with SIGKILL.
+    Kill,
+    /// Its `tenure run` is stopped with SIGSTOP until its lease is over, and goes on later.
+    Stop,
+}
+
+impl Fault {
+    pub(super) const ALL: [Self; 3] = [Self::Resign, Self::Kill, Self::Stop];
+
+    pub(super) const fn next(self) -> Self {
+        match self {
+            Self::Resign => Self::Kill,
+            Self::Kill => Self::Stop,
+            Self::Stop => Self::Resign,
+        }
+    }
+
+    /// For people.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Resign => "resign",
+            Self::Kill => "kill -9",
+            Self::Stop => "SIGSTOP",
+        }
+    }
+
+    /// For programs.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::Resign => "resign",
+            Self::Kill => "kill",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// A fault, whom it is done to, and the fence of the leadership that it ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Strike {
+    pub(super) fault: Fault,
+    pub(super) victim: String,
+    pub(super) fence: u64,
+}
+
+/// Where the demo is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Scene {
+    /// Nobody has led yet.
+    Opening { limit: Time },
+    /// The leader works; the next fault comes at `until`.
+    Pause { until: Time },
+    /// The fault was done at `at`, and somebody else must lead before `limit`.
+    Struck { strike: Strike, at: Time, limit: Time },
+    /// Somebody else leads, and the victim is set right at `at`.
+    Mourning { strike: Strike, at: Time },
+    /// Not enough time is left for another fault.
+    Epilogue,
+}
+
+/// What is to be done now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Act {
+    /// Do it, and tell [`Script::struck`] when.
+    Strike(Strike),
+    /// Start the victim again, or let it go on.
+    Mend(Strike),
+    /// The time is over.
+    End,
+    /// What should have happened did not, for this long.
+    Overdue(Duration),
+}
+
+/// The clockwork.
+pub(super) struct Script {
+    lease: Duration,
+    grace: Duration,
+    end: Option<Time>,
+    began: Time,
+    scene: Scene,
+    next: Fault,
+}
+
+impl Script {
+    /// A demo that begins at `now` and ends at `end`, or never.
+    pub(super) fn new(lease: Duration, grace: Duration, now: Time, end: Option<Time>) -> Self {
+        let scene = Scene::Opening { limit: now.after(lease + SLACK) };
+        Self { lease, grace, end, began: now, scene, next: Fault::Resign }
+    }
+
+    pub(super) fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// The fault that comes next.
+    pub(super) fn next(&self) -> Fault {
+        self.next
+    }
+
+    /// Long enough to see the lease renewed.
+    fn pause(&self) -> Duration {
+        (self.lease * 3 / 4).clamp(Duration::from_secs(1), Duration::from_secs(4))
+    }
+
+    fn rest(&mut self, now: Time) {
+        let until = now.after(self.pause());
+        let room = self.lease + Duration::from_secs(1);
+        self.scene = match self.end {
+            Some(end) if until.after(room) > end => Scene::Epilogue,
+            _ => Scene::Pause { until },
+        };
+    }
+
+    /// What to do at `now`, while the latest line of the file is one of `leader`.
+    pub(super) fn step(&mut self, now: Time, leader: Option<&Leadership>) -> Option<Act> {
+        let over = self.end.is_some_and(|end| now >= end);
+        match &self.scene {
+            Scene::Opening { .. } | Scene::Pause { .. } | Scene::Mourning { .. } if over => {
+                Some(Act::End)
+            }
+            Scene::Epilogue => over.then_some(Act::End),
+            Scene::Opening { limit } => (now >= *limit).then(|| self.overdue(now, self.began)),
+            Scene::Pause { until } if now < *until => None,
+            Scene::Pause { until } => match leader {
+                Some(leader) if now.since(leader.last) <= FRESH => {
+                    let (victim, fence) = (leader.id.clone(), leader.fence);
+                    Some(Act::Strike(Strike { fault: self.next, victim, fence }))
+                }
+                // It lost its lease without our doing: somebody will take over.
+                _ => (now >= until.after(self.lease + SLACK)).then(|| self.overdue(now, *until)),
+            },
+            Scene::Struck { at, limit, .. } => (now >= *limit).then(|| self.overdue(now, *at)),
+            Scene::Mourning { at, .. } if now < *at => None,
+            Scene::Mourning { strike, .. } => {
+                let act = Act::Mend(strike.clone());
+                self.rest(now);
+                Some(act)
+            }
+        }
+    }
+
+    fn overdue(&self, now: Time, since: Time) -> Act {
+        Act::Overdue(now.since(since))
+    }
+
+    /// `strike` was done at `at`.
+    pub(super) fn struck(&mut self, strike: Strike, at: Time) {
+        // A resignation waits for the work to end, the others for the lease.
+        let wait = match strike.fault {
+            Fault::Resign => self.grace,
+            Fault::Kill | Fault::Stop => self.lease,
+        };
+        self.next = strike.fault.next();
+        self.scene = Scene::Struck { strike, at, limit: at.after(wait + SLACK) };
+    }
+
+    /// Somebody else leads with `fence` since `now`. Returns what was done to the leader before,
+    /// and when; `None` when nothing was.
+    pub(super) fn succeeded(&mut self, now: Time, fence: u64) -> Option<(Strike, Time)> {
+        match &self.scene {
+            Scene::Struck { strike, at, .. } if fence > strike.fence => {
+                let answered = (strike.clone(), *at);
+                match strike.fault {
+                    Fault::Resign => self.rest(now),
+                    Fault::Kill | Fault::Stop => {
+                        let (strike, at) = (strike.clone(), now.after(MOURNING));
+                        self.scene = Scene::Mourning { strike, at };
+                    }
+                }
+                Some(answered)
+            }
+            Scene::Opening { .. } | Scene::Pause { .. } => {
+                self.rest(now);
+                None
+            }
+            Scene::Struck { .. } | Scene::Mourning { .. } | Scene::Epilogue => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(2);
+    const GRACE: Duration = Duration::from_millis(400);
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn leader(id: &str, fence: u64, last: Time) -> Leadership {
+        let (id, until) = (id.to_owned(), last.after(LEASE));
+        Leadership { fence, id, pid: 1, first: at(0), last, until, lines: 1 }
+    }
+
+    fn strike(fault: Fault, victim: &str, fence: u64) -> Strike {
+        Strike { fault, victim: victim.into(), fence }
+    }
+
+    #[test]
+    fn the_faults_take_turns_with_pauses_between() {
+        let mut script = Script::new(LEASE, GRACE, at(0), None);
+        assert_eq!(script.step(at(100), None), None);
+        assert_eq!(script.succeeded(at(200), 1), None);
+        assert_eq!(script.step(at(1_699), Some(&leader("ann", 1, at(1_690)))), None);
+
+        let resign = strike(Fault::Resign, "ann", 1);
+        let act = script.step(at(1_700), Some(&leader("ann", 1, at(1_690))));
+        assert_eq!(act, Some(Act::Strike(resign.clone())));
+        script.struck(resign.clone(), at(1_701));
+        assert_eq!(script.step(at(1_710), Some(&leader("ann", 1, at(1_705)))), None);
+        assert_eq!(script.succeeded(at(1_740), 2), Some((resign, at(1_701))));
+
+        let kill = strike(Fault::Kill, "ben", 2);
+        let act = script.step(at(3_240), Some(&leader("ben", 2, at(3_230))));
+        assert_eq!(act, Some(Act::Strike(kill.clone())));
+        script.struck(kill.clone(), at(3_241));
+        assert_eq!(script.succeeded(at(5_000), 3), Some((kill.clone(), at(3_241))));
+        assert_eq!(script.step(at(5_699), Some(&leader("ann", 3, at(5_690)))), None);
+        assert_eq!(
+            script.step(at(5_700), Some(&leader("ann", 3, at(5_690)))),
+            Some(Act::Mend(kill))
+        );
+
+        let stop = strike(Fault::Stop, "ann", 3);
+        let act = script.step(at(7_200), Some(&leader("ann", 3, at(7_190))));
+        assert_eq!(act, Some(Act::Strike(stop)));
+    }
+
+    #[test]
+    fn what_does_not_happen_in_time_is_overdue() {
+        let mut script = Script::new(LEASE, GRACE, at(0), None);
+        assert_eq!(script.step(at(11_999), None), None);
+        assert_eq!(script.step(at(12_000), None), Some(Act::Overdue(Duration::from_secs(12))));
+
+        script.struck(strike(Fault::Resign, "ann", 1), at(0));
+        assert_eq!(script.step(at(10_399), None), None);
+        assert!(matches!(script.step(at(10_400), None), Some(Act::Overdue(_))));
+        script.struck(strike(Fault::Kill, "ann", 1), at(0));
+        assert_eq!(script.step(at(11_999), None), None);
+        assert!(matches!(script.step(at(12_000), None), Some(Act::Overdue(_))));
+    }
+
+    #[test]
+    fn a_leader_that_does_not_work_is_left_alone_and_not_for_ever() {
+        let mut script = Script::new(LEASE, GRACE, at(0), None);
+        script.succeeded(at(0), 1);
+        let idle = leader("ann", 1, at(900));
+        assert_eq!(script.step(at(1_500), Some(&idle)), None);
+        assert!(matches!(script.step(at(13_500), Some(&idle)), Some(Act::Overdue(_))));
+    }
+
+    #[test]
+    fn a_change_that_nobody_caused_begins_a_new_pause() {
+        let mut script = Script::new(LEASE, GRACE, at(0), None);
+        script.succeeded(at(0), 1);
+        assert_eq!(script.succeeded(at(1_000), 2), None);
+        assert_eq!(script.scene(), &Scene::Pause { until: at(2_500) });
+    }
+
+    #[test]
+    fn nothing_is_begun_that_could_not_end_in_time() {
+        let mut script = Script::new(LEASE, GRACE, at(0), Some(at(4_499)));
+        script.succeeded(at(0), 1);
+        assert_eq!(script.scene(), &Scene::Epilogue);
+        assert_eq!(script.step(at(4_498), None), None);
+        assert_eq!(script.step(at(4_499), None), Some(Act::End));
+
+        let mut script = Script::new(LEASE, GRACE, at(0), Some(at(4_500)));
+        script.succeeded(at(0), 1);
+        script.struck(strike(Fault::Kill, "ann", 1), at(1_500));
+        assert_eq!(script.step(at(5_000), None), None, "a failover is waited for");
+        assert!(script.succeeded(at(5_100), 2).is_some());
+        assert_eq!(script.step(at(5_101), None), Some(Act::End));
+    }
+}

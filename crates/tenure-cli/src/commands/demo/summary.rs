@@ -1,0 +1,231 @@
+//! What the demo has shown, and whether anything was wrong.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::judge::Judge;
+use super::news::millis;
+use super::script::Fault;
+use super::tally::{Spread, Tally};
+use super::words::seconds;
+use crate::exit::Exit;
+use crate::failure::one_line;
+
+/// The end of the demo.
+pub(super) struct Summary {
+    pub(super) elapsed: Duration,
+    pub(super) judge: Judge,
+    pub(super) tally: Tally,
+    /// What was wrong beside the file.
+    pub(super) wrong: Vec<String>,
+    /// The directory, when it was left behind.
+    pub(super) kept: Option<PathBuf>,
+}
+
+impl Summary {
+    /// How the command ends.
+    pub(super) fn exit(&self) -> Exit {
+        if self.everything_wrong().is_empty() { Exit::Done } else { Exit::Wrong }
+    }
+
+    fn everything_wrong(&self) -> Vec<String> {
+        let mut all = self.wrong.clone();
+        all.extend(self.judge.flaws().iter().map(ToString::to_string));
+        let more = self.judge.flaw_count() - self.judge.flaws().len() as u64;
+        if more > 0 {
+            all.push(format!("{more} more of this kind"));
+        }
+        if self.judge.leaderships() == 0 {
+            all.push(format!("nobody led within {}", seconds(self.elapsed)));
+        }
+        all
+    }
+
+    /// One object for programs.
+    pub(super) fn object(&self) -> Value {
+        let wrong = self.everything_wrong();
+        let failovers = Fault::ALL.map(|fault| {
+            let toll = self.tally.toll(fault);
+            json!({
+                "fault": fault.key(),
+                "count": toll.took.count,
+                "took_ms": spread(&toll.took),
+                "idle_ms": spread(&toll.idle),
+                "beyond_lease_ms": spread(&toll.beyond),
+            })
+        });
+        json!({
+            "event": "summary",
+            "ok": wrong.is_empty(),
+            "wrong": wrong,
+            "elapsed_ms": millis(self.elapsed),
+            "leaderships": self.judge.leaderships(),
+            "lines": self.judge.lines(),
+            "failovers": failovers,
+            "unprovoked": self.tally.unprovoked(),
+            "kept": self.kept.as_ref().map(|path| path.display().to_string()),
+        })
+    }
+
+    /// Some lines for people.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "\n{} in {:.1} s, {} of work\n",
+            counted(self.judge.leaderships(), "leadership"),
+            self.elapsed.as_secs_f64(),
+            counted(self.judge.lines(), "line"),
+        );
+        text += &self.failovers();
+        match self.tally.unprovoked() {
+            0 => {}
+            count => {
+                let _ = writeln!(
+                    text,
+                    "{} a leader lost its lease by itself: is this machine busy?",
+                    counted(count, "time")
+                );
+            }
+        }
+        let wrong = self.everything_wrong();
+        if wrong.is_empty() {
+            text += "\
+right: fences only grow; no older leader wrote after a newer one, none after the end
+       of its lease, and never two at once
+";
+        }
+        for wrong in wrong {
+            let _ = writeln!(text, "WRONG: {}", one_line(&wrong));
+        }
+        if let Some(kept) = &self.kept {
+            let _ = writeln!(text, "kept:  {}", one_line(&kept.display().to_string()));
+        }
+        text
+    }
+
+    /// A table with a line for each kind of fault that was done.
+    fn failovers(&self) -> String {
+        let row = |cells: [&str; 7]| {
+            let [fault, times, least, mean, most, idle, expected] = cells;
+            format!(
+                "{fault:8} {times:>6}  {least:>6} {mean:>6} {most:>6}  {idle:>6}   {expected}\n"
+            )
+        };
+        let done = Fault::ALL.into_iter().filter(|fault| self.tally.toll(*fault).took.count > 0);
+        let mut rows: Vec<String> = done
+            .map(|fault| {
+                let toll = self.tally.toll(fault);
+                let Spread { count, least, most, .. } = toll.took;
+                let expected = match fault {
+                    Fault::Resign => "round trip + process start".to_owned(),
+                    Fault::Kill | Fault::Stop => {
+                        format!("rest of the lease (+ {} s)", figure(toll.beyond.most))
+                    }
+                };
+                let [least, mean, most, idle] =
+                    [least, toll.took.mean(), most, toll.idle.mean()].map(figure);
+                let times = count.to_string();
+                row([fault.name(), &times, &least, &mean, &most, &idle, &expected])
+            })
+            .collect();
+        if rows.is_empty() {
+            return "no failover was measured: there was no time for one\n".to_owned();
+        }
+        rows.insert(0, row(["seconds", "times", "least", "mean", "most", "idle", "expected"]));
+        format!("\n{}\n", rows.concat())
+    }
+}
+
+/// `1 line`, `2 lines`.
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn figure(span: Duration) -> String {
+    format!("{:.3}", span.as_secs_f64())
+}
+
+fn spread(spread: &Spread) -> Value {
+    match spread.count {
+        0 => Value::Null,
+        _ => json!({
+            "least": millis(spread.least),
+            "mean": millis(spread.mean()),
+            "most": millis(spread.most),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::Time;
+
+    use super::super::judge::Leadership;
+    use super::super::tally::Failover;
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn led(fence: u64, id: &str, first: u64, last: u64) -> Leadership {
+        let (first, last, until) = (at(first), at(last), at(last + 500));
+        Leadership { fence, id: id.into(), pid: 7, first, last, until, lines: 9 }
+    }
+
+    fn summary(lines: &[&str], wrong: &[&str]) -> Summary {
+        let (mut judge, mut tally) = (Judge::default(), Tally::default());
+        lines.iter().for_each(|line| drop(judge.read(line.as_bytes())));
+        let (ann, ben) = (led(1, "ann", 0, 1_000), led(2, "ben", 1_530, 1_530));
+        tally.add(Failover::new(Some((Fault::Kill, at(1_010))), ann, at(1_500), &ben));
+        let wrong = wrong.iter().map(ToString::to_string).collect();
+        Summary { elapsed: Duration::from_secs(12), judge, tally, wrong, kept: None }
+    }
+
+    const GOOD: [&str; 2] = ["10 1 ann 7 90", "20 2 ben 8 90"];
+
+    #[test]
+    fn a_good_end_says_what_was_checked() {
+        let summary = summary(&GOOD, &[]);
+        assert_eq!(
+            summary.text(),
+            "
+2 leaderships in 12.0 s, 2 lines of work
+
+seconds   times   least   mean   most    idle   expected
+kill -9       1   0.520  0.520  0.520   0.530   rest of the lease (+ 0.030 s)
+
+right: fences only grow; no older leader wrote after a newer one, none after the end
+       of its lease, and never two at once
+"
+        );
+        assert_eq!(summary.exit(), Exit::Done);
+        let object = summary.object();
+        assert_eq!((&object["ok"], &object["leaderships"]), (&json!(true), &json!(2)));
+        assert_eq!(object["failovers"][1]["took_ms"]["most"], json!(520.0));
+        assert_eq!(object["failovers"][0]["took_ms"], Value::Null);
+    }
+
+    #[test]
+    fn whatever_is_wrong_is_told_and_shown_by_the_exit_code() {
+        let stale = summary(&["10 2 ann 7 90", "20 1 ben 8 90"], &[]);
+        assert_eq!(stale.exit(), Exit::Wrong);
+        let text = stale.text();
+        assert!(text.contains("WRONG: line 2: ben with the fence 1 wrote after"), "{text}");
+        assert!(!text.contains("right:"));
+        assert_eq!(stale.object()["ok"], json!(false));
+
+        let overdue = summary(&GOOD, &["nobody took over"]);
+        assert_eq!(overdue.exit(), Exit::Wrong);
+        assert!(overdue.text().contains("WRONG: nobody took over\n"));
+
+        let empty = summary(&[], &[]);
+        assert_eq!(empty.exit(), Exit::Wrong);
+        assert!(empty.text().contains("WRONG: nobody led within 12.000 s\n"));
+
+        let many = summary(&["nonsense"; 20], &[]);
+        assert!(many.text().contains("WRONG: 12 more of this kind\n"));
+    }
+}

@@ -1,0 +1,81 @@
+//! What the demo says about its faults, and why it does them.
+
+use std::time::Duration;
+
+use super::place::CANDIDATES;
+use super::script::{Fault, Strike};
+use super::tally::Failover;
+
+/// The candidate that is not `name`.
+pub(super) fn other(name: &str) -> &'static str {
+    CANDIDATES.into_iter().find(|candidate| *candidate != name).unwrap_or("nobody")
+}
+
+/// Seconds with milliseconds: `1.203 s`.
+pub(super) fn seconds(span: Duration) -> String {
+    format!("{:.3} s", span.as_secs_f64())
+}
+
+/// What is about to be done to `victim`, and what that shows.
+pub(super) fn plan(fault: Fault, victim: &str) -> String {
+    let heir = other(victim);
+    match fault {
+        Fault::Resign => format!(
+            "tenure resign: {victim} stops its work and then gives the lease back, so {heir} \
+             need not wait for its end"
+        ),
+        Fault::Kill => format!(
+            "kill -9 of {victim}'s tenure run: its guard ends the work at once, but a dead leader \
+             looks like a slow one, so {heir} waits until the lease is over"
+        ),
+        Fault::Stop => format!(
+            "SIGSTOP of {victim}'s tenure run for longer than its lease: its guard ends the work \
+             in time, and when it goes on it knows that it does not lead"
+        ),
+    }
+}
+
+/// What is going on since a fault.
+pub(super) fn struck(strike: &Strike) -> String {
+    let victim = &strike.victim;
+    let heir = other(victim);
+    match strike.fault {
+        Fault::Resign => format!("{victim} resigns: it stops its work and gives the lease back"),
+        Fault::Kill => {
+            format!("{victim}'s tenure run was killed with -9: {heir} waits for the lease to end")
+        }
+        Fault::Stop => {
+            format!("{victim}'s tenure run was stopped: {heir} waits for the lease to end")
+        }
+    }
+}
+
+/// What is going on before the victim is set right.
+pub(super) fn mourning(strike: &Strike) -> String {
+    let victim = &strike.victim;
+    let heir = other(victim);
+    match strike.fault {
+        Fault::Resign => format!("{heir} has taken over"),
+        Fault::Kill => format!("{heir} has taken over; {victim} is started again soon"),
+        Fault::Stop => format!("{heir} has taken over; {victim} goes on soon, and must not work"),
+    }
+}
+
+/// The victim was set right.
+pub(super) fn mended(strike: &Strike) -> String {
+    let victim = &strike.victim;
+    match strike.fault {
+        Fault::Resign | Fault::Kill => format!("{victim} is started again"),
+        Fault::Stop => format!("{victim} goes on (SIGCONT)"),
+    }
+}
+
+/// How long the failover should have taken.
+pub(super) fn expected(failover: &Failover) -> Option<String> {
+    Some(match failover.fault? {
+        Fault::Resign => "expected: a round trip and the start of a process".to_owned(),
+        Fault::Kill | Fault::Stop => {
+            format!("expected: {}, what was left of the lease", seconds(failover.left?))
+        }
+    })
+}

@@ -1,0 +1,134 @@
+//! The file that the leaders write, line by line.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use tenure::Time;
+
+/// No line is longer; what is, is taken for two that are no lines.
+const LINE_MAX: usize = 256;
+const CHUNK: usize = 16 * 1024;
+
+/// What a leader's worker writes many times a second: `boottime_ns fence id pid until_ns`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Line {
+    /// When it was written.
+    pub(super) at: Time,
+    /// Under which fence.
+    pub(super) fence: u64,
+    /// By whose worker.
+    pub(super) id: String,
+    /// By which process.
+    pub(super) pid: u32,
+    /// How long its lease was to last, read after `at`.
+    pub(super) until: Time,
+}
+
+impl Line {
+    /// Reads a line without its end; `None` when it is not exactly such a line.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut fields = std::str::from_utf8(bytes).ok()?.split(' ');
+        let mut next = || fields.next().filter(|field| !field.is_empty());
+        let line = Self {
+            at: Time::from_nanos(next()?.parse().ok()?),
+            fence: next()?.parse().ok()?,
+            id: next()?.to_owned(),
+            pid: next()?.parse().ok()?,
+            until: Time::from_nanos(next()?.parse().ok()?),
+        };
+        fields.next().is_none().then_some(line)
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (at, until) = (self.at.as_nanos(), self.until.as_nanos());
+        write!(f, "{at} {} {} {} {until}", self.fence, self.id, self.pid)
+    }
+}
+
+/// Reads the lines of a file that grows.
+pub(super) struct Lines {
+    file: File,
+    begun: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::open(path)?, begun: Vec::new() })
+    }
+
+    /// Hands on every line that has come since the last time, without its end.
+    pub(super) fn read(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+        let mut chunk = [0; CHUNK];
+        loop {
+            let read = match self.file.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            for byte in &chunk[..read] {
+                match byte {
+                    b'\n' => each(&std::mem::take(&mut self.begun)),
+                    _ if self.begun.len() == LINE_MAX => {
+                        each(&std::mem::take(&mut self.begun));
+                        self.begun.push(*byte);
+                    }
+                    _ => self.begun.push(*byte),
+                }
+            }
+        }
+    }
+
+    /// What came after the last line end: nothing, unless somebody stopped halfway.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.begun
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_line_reads_as_it_was_written_and_nothing_else_does() {
+        let line = Line {
+            at: Time::from_nanos(12),
+            fence: 3,
+            id: "ann".into(),
+            pid: 4711,
+            until: Time::from_nanos(99),
+        };
+        assert_eq!(line.to_string(), "12 3 ann 4711 99");
+        assert_eq!(Line::parse(line.to_string().as_bytes()), Some(line));
+        for bad in ["", "12 3 ann 4711", "12 3 ann 4711 99 1", "12  3 ann 4711 99", "x 3 a 1 9"] {
+            assert_eq!(Line::parse(bad.as_bytes()), None, "{bad:?}");
+        }
+        assert_eq!(Line::parse(b"12 3 \xff 4711 99"), None);
+    }
+
+    #[test]
+    fn lines_come_once_and_whole() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut lines = Lines::open(file.path()).unwrap();
+        let read = |lines: &mut Lines| {
+            let mut all = Vec::new();
+            lines.read(|line| all.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+            all
+        };
+        file.write_all(b"one\ntw").unwrap();
+        assert_eq!(read(&mut lines), ["one"]);
+        assert_eq!(lines.rest(), b"tw");
+        file.write_all(b"o\n\n").unwrap();
+        assert_eq!(read(&mut lines), ["two", ""]);
+        assert_eq!(lines.rest(), b"");
+        file.write_all(&[b'x'; LINE_MAX + 1]).unwrap();
+        assert_eq!(read(&mut lines), ["x".repeat(LINE_MAX)]);
+        assert_eq!(lines.rest(), b"x");
+    }
+}
