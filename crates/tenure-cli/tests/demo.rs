@@ -9,23 +9,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-<<<<<<< HEAD
-#[test]
-fn it_fails_over_checks_what_was_written_and_leaves_nothing_behind() {
-    let (code, text) = demo(&["--for", "7s", "--lease", "1s"]);
-    assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains(" leads, fence "), "{text}");
-    assert!(text.contains("lines by") && text.contains("fences only grow"), "{text}");
-    assert!(text.ends_with("all was well\n"), "{text}");
-    let directory = text.split("in ").nth(1).and_then(|rest| rest.lines().next());
-    let directory = directory.expect("it says where it works");
-    assert!(!std::path::Path::new(directory).exists(), "{directory} was left behind");
-    let processes = std::fs::read_dir("/proc").expect("there are processes");
-    for process in processes.flatten() {
-        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words);
-        assert!(!words.contains(directory), "still running: {words}");
-=======
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -66,7 +49,6 @@ impl Stage {
 
     fn is_clean(&self) -> bool {
         self.processes().is_empty() && fs::read_dir(self.0.path()).unwrap().next().is_none()
->>>>>>> wt/demo
     }
 }
 
