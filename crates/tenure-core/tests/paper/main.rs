@@ -14,3 +14,15 @@ mod section_7;
 mod section_8;
 #[path = "../story/mod.rs"]
 mod story;
+
+use story::Story;
+use tenure_core::nerio::{Event, QuorumTimestamp};
+
+/// The timestamp with which `who` was elected last.
+fn elected(s: &Story, who: &str) -> QuorumTimestamp {
+    let elected = s.events(who).iter().rev().find_map(|event| match event {
+        Event::Elected { timestamp, .. } => Some(timestamp.clone()),
+        _ => None,
+    });
+    elected.unwrap()
+}

@@ -1,16 +1,9 @@
 //! Section 1: the properties that the protocol satisfies.
 
-use tenure_core::nerio::{End, Event, QuorumTimestamp};
+use tenure_core::nerio::{End, Event};
 
+use crate::elected;
 use crate::story::*;
-
-fn elected(s: &Story, who: &str) -> QuorumTimestamp {
-    let elected = s.events(who).iter().rev().find_map(|event| match event {
-        Event::Elected { timestamp, .. } => Some(timestamp.clone()),
-        _ => None,
-    });
-    elected.unwrap()
-}
 
 /// "Leader Uniqueness: At any time, at most one process is leader."
 #[test]

@@ -4,15 +4,8 @@ use std::cmp::Ordering;
 
 use tenure_core::nerio::{EdictTimestamp, Event, Incomparable, QuorumTimestamp};
 
+use crate::elected;
 use crate::story::*;
-
-fn elected(s: &Story, who: &str) -> QuorumTimestamp {
-    let elected = s.events(who).iter().rev().find_map(|event| match event {
-        Event::Elected { timestamp, .. } => Some(timestamp.clone()),
-        _ => None,
-    });
-    elected.unwrap()
-}
 
 /// "Extend the ok response from q with T_q. … Process p awaits messages from all processes in a
 /// quorum Q, and constructs a Quorum Timestamp QT_p as the set of pairs (q, T_q) for all q ∈ Q."

@@ -262,14 +262,16 @@ impl<T: Transport> Driver<T> {
 
     /// One input to the core, and whatever follows from it.
     fn input(&mut self, now: Time, input: Input<Nerio>) {
+        self.handle(now, input);
+        while let Some((election, command)) = self.owed.pop() {
+            self.handle(now, Input::Command { election, command });
+        }
+    }
+
+    fn handle(&mut self, now: Time, input: Input<Nerio>) {
         let mut effects = Vec::new();
         self.core.handle(now, input, &mut effects);
         self.carry_out(now, effects);
-        while let Some((election, command)) = self.owed.pop() {
-            let mut effects = Vec::new();
-            self.core.handle(now, Input::Command { election, command }, &mut effects);
-            self.carry_out(now, effects);
-        }
     }
 
     /// Strictly in their order. A failed write stops what follows it.
@@ -285,9 +287,7 @@ impl<T: Transport> Driver<T> {
                     if let Err(error) = self.records.persist(&record) {
                         tracing::error!(%error, "a record could not be written");
                         self.counters.write_failures += 1;
-                        let mut effects = Vec::new();
-                        self.core.handle(now, Input::Failed(None), &mut effects);
-                        return self.carry_out(now, effects);
+                        return self.handle(now, Input::Failed(None));
                     }
                 }
                 Effect::Flush(ticket, record) => self.records.flush(ticket, record),
