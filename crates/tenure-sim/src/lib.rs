@@ -1,2 +1,4 @@
 //! A made-up world for Tenure's cores: true time, drifting clocks, a network and disks that fail,
 //! and a judge that sees all of it.
+
+pub mod timeline;

@@ -1,0 +1,92 @@
+//! What happened in a run, as shapes on one axis of true time: who held what until when, which
+//! messages travelled, what went wrong. [`svg`] draws it.
+
+pub mod svg;
+
+/// A run, or the end of one, ready to be drawn. All times are true time in nanoseconds.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Timeline {
+    /// What is shown, in one line.
+    pub title: String,
+    /// The nodes, from the top down.
+    pub lanes: Vec<Lane>,
+    /// What lasted.
+    pub spans: Vec<Span>,
+    /// What travelled.
+    pub arrows: Vec<Arrow>,
+    /// What happened at one instant.
+    pub marks: Vec<Mark>,
+    /// The moment that must not have been, and what is wrong with it.
+    pub violation: Option<(u64, String)>,
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lane {
+    /// Its name.
+    pub name: String,
+    /// What it is, for example `grantor` or `candidate`.
+    pub role: String,
+    /// How its clock runs, for example `1.1000 of true time`.
+    pub clock: String,
+}
+
+/// Something on one node that lasted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// Index of the lane.
+    pub lane: usize,
+    /// What it is.
+    pub kind: SpanKind,
+    /// The election, where it is about one.
+    pub election: Option<String>,
+    /// When it began.
+    pub from: u64,
+    /// When it ended, or would have.
+    pub until: u64,
+    /// What to say about it, briefly.
+    pub label: String,
+}
+
+/// What a [`Span`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SpanKind {
+    /// A candidate claims to lead.
+    Claim,
+    /// A grantor has given its lease; the label names the holder.
+    Grant,
+    /// A grantor waits after a restart.
+    Quarantine,
+    /// The process does not run at all.
+    Down,
+    /// The process is stopped, and does not know.
+    Paused,
+}
+
+/// A message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arrow {
+    /// The lane it left.
+    pub from: usize,
+    /// When it left.
+    pub sent: u64,
+    /// The lane it was for.
+    pub to: usize,
+    /// When it arrived; `None` if it was lost.
+    pub arrived: Option<u64>,
+    /// What it said, in a few words.
+    pub label: String,
+}
+
+/// Something on one node at one instant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// Index of the lane.
+    pub lane: usize,
+    /// When.
+    pub at: u64,
+    /// What happened, in a few words.
+    pub label: String,
+    /// Whether it is a fault that the world caused, or something that a node did.
+    pub fault: bool,
+}

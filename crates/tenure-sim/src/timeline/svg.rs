@@ -1,0 +1,1 @@
+//! Draws a [`Timeline`](super::Timeline) as SVG.
