@@ -1,0 +1,88 @@
+//! A clock that runs at its own rate from its own origin.
+
+use tenure_core::Time;
+
+/// Rates are fractions of 2³⁰: this is one second a second.
+pub const TRUE_RATE: u64 = 1 << 30;
+
+/// A hardware clock: local time as a function of true time. The rate changes at given instants.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// Each with the true time at which it begins, what the clock shows then, and its rate.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    since: u64,
+    shown: u64,
+    rate: u64,
+}
+
+impl Clock {
+    /// A clock that shows `origin` at the true time `since`.
+    #[must_use]
+    pub fn new(since: u64, origin: u64, rate: u64) -> Self {
+        Self { pieces: vec![Piece { since, shown: origin, rate }] }
+    }
+
+    /// From the true time `since` on it runs at `rate`. Instants have to be given in order.
+    pub fn change(&mut self, since: u64, rate: u64) {
+        let shown = self.shows(since).as_nanos();
+        self.pieces.push(Piece { since, shown, rate });
+    }
+
+    /// At the true time `since` it jumps ahead by `by`.
+    pub fn jump(&mut self, since: u64, by: u64) {
+        let shown = self.shows(since).as_nanos() + by;
+        self.pieces.push(Piece { since, shown, rate: self.rate(since) });
+    }
+
+    /// What it shows at the true time `at`.
+    #[must_use]
+    pub fn shows(&self, at: u64) -> Time {
+        let piece = self.pieces.iter().rev().find(|piece| piece.since <= at);
+        let piece = piece.unwrap_or(&self.pieces[0]);
+        let passed = u128::from(at.saturating_sub(piece.since)) * u128::from(piece.rate);
+        Time::from_nanos(piece.shown + (passed >> 30) as u64)
+    }
+
+    /// The first true time at which it shows `local` or more.
+    #[must_use]
+    pub fn reaches(&self, local: Time) -> u64 {
+        let local = local.as_nanos();
+        let piece = self.pieces.iter().rev().find(|piece| piece.shown <= local);
+        let Some(piece) = piece else { return self.pieces[0].since };
+        let next = self.pieces.iter().find(|next| next.since > piece.since);
+        let ahead = u128::from(local - piece.shown) << 30;
+        let real = u64::try_from(ahead.div_ceil(u128::from(piece.rate))).unwrap_or(u64::MAX);
+        let at = piece.since.saturating_add(real);
+        next.map_or(at, |next| at.min(next.since))
+    }
+
+    /// How fast it runs at the true time `at`.
+    #[must_use]
+    pub fn rate(&self, at: u64) -> u64 {
+        let piece = self.pieces.iter().rev().find(|piece| piece.since <= at);
+        piece.unwrap_or(&self.pieces[0]).rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_reaches_is_when_it_shows() {
+        let mut clock = Clock::new(100, 5_000, TRUE_RATE + TRUE_RATE / 10);
+        clock.change(1_000, TRUE_RATE - TRUE_RATE / 10);
+        clock.jump(2_000, 500);
+        for local in 5_000..9_000 {
+            let at = clock.reaches(Time::from_nanos(local));
+            assert!(clock.shows(at) >= Time::from_nanos(local), "{local} at {at}");
+            if at > 100 {
+                assert!(clock.shows(at - 1) < Time::from_nanos(local), "{local} before {at}");
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! One step of a world: an input to a core, its effects, its messages on their way.
+
+use tenure_core::{Effect, Input, Protocol};
+
+use super::fault::Kind;
+use super::{Guest, Happening, Scene, Seen, World};
+use crate::rng::Rng;
+
+/// Bits of a draw that are left when it is known that a fault strikes.
+const LEFT: u64 = (1 << 48) - 1;
+
+/// A span from `from` to just below `to`, by a draw that struck.
+fn span(draw: u64, from: u64, to: u64) -> u64 {
+    from + (draw & LEFT) % (to - from).max(1)
+}
+
+impl<G: Guest> World<G> {
+    pub(super) fn happen(&mut self, happening: Happening<G>) -> Result<(), G::Wrong> {
+        match happening {
+            Happening::Deliver { to, from, message, arrow } => {
+                let stopped = self.nodes[to].stopped_until;
+                if stopped > self.now {
+                    self.queue.push(stopped, Happening::Deliver { to, from, message, arrow });
+                    return Ok(());
+                }
+                if self.nodes[to].core.is_none() {
+                    return Ok(());
+                }
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.arrived(arrow, self.now);
+                }
+                self.input(to, Input::Message { from, message })
+            }
+            Happening::Apply { node, life, effects } => {
+                if self.nodes[node].life != life || self.nodes[node].core.is_none() {
+                    return Ok(());
+                }
+                self.apply(node, effects)
+            }
+            Happening::Flushed { node, life, ticket, record } => {
+                if self.nodes[node].life != life || self.nodes[node].core.is_none() {
+                    return Ok(());
+                }
+                if self.write_fails(node) {
+                    return self.input(node, Input::Failed(Some(ticket)));
+                }
+                self.guest.write(&mut self.nodes[node].disk, &record);
+                self.input(node, Input::Flushed(ticket))
+            }
+            Happening::Wake { node, life } => {
+                let this = &mut self.nodes[node];
+                if this.life != life || this.wake != Some(self.now) {
+                    return Ok(());
+                }
+                if this.stopped_until > self.now {
+                    let at = this.stopped_until;
+                    this.wake = Some(at);
+                    self.queue.push(at, Happening::Wake { node, life });
+                    return Ok(());
+                }
+                this.wake = None;
+                self.input(node, Input::Timeout)
+            }
+            Happening::Start { node } => self.start(node),
+            Happening::Wish { node } => self.wish(node),
+            Happening::Incident { number } => self.incident(number),
+        }
+    }
+
+    /// Hands one input to one core, with one sample of its clock, and carries out what it wants.
+    pub(super) fn input(&mut self, node: usize, input: Input<G::Core>) -> Result<(), G::Wrong> {
+        let mut effects = std::mem::take(&mut self.spare);
+        effects.clear();
+        let this = &mut self.nodes[node];
+        let Some(core) = &mut this.core else { return Ok(()) };
+        let scene = Scene::of(&self.conditions, &this.clock, self.now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.line(self.now, node, format!("[{}] {input}", scene.local));
+        }
+        self.guest.see(&scene, Seen::Input { node, input: &input })?;
+        let timer = matches!(input, Input::Timeout);
+        core.handle(scene.local, input, &mut effects);
+        this.inputs += 1;
+        let (life, count) = (this.life, this.inputs);
+        self.guest.see(&scene, Seen::Handled { node, core, timer, effects: &effects })?;
+        if self.strikes(Kind::Pause, node, count) {
+            // A pause right after the clock was read. Most are short.
+            let draw = self.fate.draw(Kind::Pause, node, count);
+            let unit = self.conditions.unit;
+            let longest = if draw.is_multiple_of(4) { unit * 3 } else { unit / 4 };
+            let until = self.now + span(draw >> 2, 1, longest);
+            self.stop(node, until);
+            self.queue.push(until, Happening::Apply { node, life, effects });
+        } else {
+            self.apply(node, effects)?;
+        }
+        self.schedule_wake(node, life);
+        Ok(())
+    }
+
+    fn schedule_wake(&mut self, node: usize, life: u128) {
+        let this = &mut self.nodes[node];
+        let Some(deadline) = this.core.as_ref().and_then(Protocol::deadline) else { return };
+        let mut at = this.clock.reaches(deadline.at).max(self.now + 1);
+        if this.life != life || this.wake.is_some_and(|wake| wake <= at) {
+            return;
+        }
+        this.timers += 1;
+        let count = this.timers;
+        if self.strikes(Kind::Early, node, count) {
+            at = span(self.fate.draw(Kind::Early, node, count), self.now + 1, at + 1);
+        } else if self.strikes(Kind::Tardy, node, count) {
+            at += span(self.fate.draw(Kind::Tardy, node, count), 0, self.conditions.unit / 20);
+        }
+        self.nodes[node].wake = Some(at);
+        self.queue.push(at, Happening::Wake { node, life });
+    }
+
+    fn apply(&mut self, node: usize, mut effects: Vec<Effect<G::Core>>) -> Result<(), G::Wrong> {
+        let (life, count) = (self.nodes[node].life, self.nodes[node].inputs);
+        let crash = (!effects.is_empty() && self.strikes(Kind::Crash, node, count)).then(|| {
+            let draw = self.fate.draw(Kind::Crash, node, count) & LEFT;
+            draw as usize % (effects.len() + 1)
+        });
+        let all = effects.len();
+        for (number, effect) in effects.drain(..).enumerate() {
+            if crash == Some(number) {
+                self.note(node, || format!("ends before effect {} of {all}", number + 1));
+                return self.end_by_chance(node, count);
+            }
+            if !self.carry_out(node, life, effect)? {
+                return Ok(());
+            }
+        }
+        if crash == Some(all) {
+            self.note(node, || "ends after its effects".to_owned());
+            return self.end_by_chance(node, count);
+        }
+        if effects.capacity() > self.spare.capacity() {
+            self.spare = effects;
+        }
+        Ok(())
+    }
+
+    /// Carries out one effect; false if the rest must be dropped.
+    fn carry_out(
+        &mut self,
+        node: usize,
+        life: u128,
+        effect: Effect<G::Core>,
+    ) -> Result<bool, G::Wrong> {
+        self.note(node, || format!("    {effect}"));
+        let this = &self.nodes[node];
+        let scene = Scene::of(&self.conditions, &this.clock, self.now);
+        let seen = Seen::Effect { node, life, effect: &effect, disk: &this.disk };
+        let wish = self.guest.see(&scene, seen)?;
+        match effect {
+            Effect::Persist(record) => {
+                if self.write_fails(node) {
+                    self.input(node, Input::Failed(None))?;
+                    return Ok(false);
+                }
+                self.guest.write(&mut self.nodes[node].disk, &record);
+            }
+            Effect::Flush(ticket, record) => {
+                let count = self.nodes[node].writes;
+                let at =
+                    self.now + self.conditions.flush.of(self.fate.draw(Kind::Act, node, count));
+                self.queue.push(at, Happening::Flushed { node, life, ticket, record });
+            }
+            Effect::Send { to, message } => self.send(node, life, &to, message),
+            Effect::Claim { .. } | Effect::Emit { .. } => {}
+        }
+        if let Some((election, command)) = wish {
+            self.input(node, Input::Command { election, command })?;
+        }
+        // The command may have ended it.
+        Ok(self.nodes[node].life == life && self.nodes[node].core.is_some())
+    }
+
+    fn write_fails(&mut self, node: usize) -> bool {
+        self.nodes[node].writes += 1;
+        let count = self.nodes[node].writes;
+        self.strikes(Kind::Write, node, count)
+    }
+
+    fn send(
+        &mut self,
+        node: usize,
+        life: u128,
+        to: &<G::Core as Protocol>::Address,
+        message: <G::Core as Protocol>::Message,
+    ) {
+        let Some(to) = self.guest.find(to) else { return };
+        let link = node * 64 + to;
+        self.nodes[node].sent[to] += 1;
+        let count = self.nodes[node].sent[to];
+        let draw = self.fate.draw(Kind::Act, link, count);
+        let trip = if node == to { &self.conditions.loopback } else { &self.conditions.trip };
+        let mut delay = trip.of(draw);
+        let recorder = self.recorder.as_mut();
+        let arrow = recorder.map_or(0, |r| r.sent(node, to, self.now, message.to_string()));
+        let cut = self.nodes[node].cut[to] > self.now;
+        if cut || (node != to && self.strikes(Kind::Loss, link, count)) {
+            self.note(node, || "        lost".to_owned());
+            return;
+        }
+        let from = self.guest.sender(node, life);
+        if node != to {
+            let unit = self.conditions.unit;
+            if self.strikes(Kind::VeryLate, link, count) {
+                // Around a whole lease and up to three.
+                delay = span(self.fate.draw(Kind::VeryLate, link, count), unit / 2, unit * 3);
+            } else if self.strikes(Kind::Late, link, count) {
+                delay += span(self.fate.draw(Kind::Late, link, count), 0, unit / 2);
+            }
+            if self.strikes(Kind::Repeat, link, count) {
+                let again = span(self.fate.draw(Kind::Repeat, link, count), 0, unit);
+                let (from, message) = (from.clone(), message.clone());
+                let again = self.now + delay + again;
+                self.queue.push(again, Happening::Deliver { to, from, message, arrow });
+            }
+        }
+        self.queue.push(self.now + delay, Happening::Deliver { to, from, message, arrow });
+    }
+
+    /// An application wants something, or nothing for now.
+    fn wish(&mut self, node: usize) -> Result<(), G::Wrong> {
+        let this = &mut self.nodes[node];
+        this.wishes += 1;
+        let (count, stopped) = (this.wishes, this.stopped_until > self.now);
+        let mut rng = Rng::new(self.fate.draw(Kind::Act, node, count), 1);
+        self.queue.push(self.now + self.conditions.pace.of(rng.next()), Happening::Wish { node });
+        let Some(core) = this.core.as_ref().filter(|_| !stopped) else { return Ok(()) };
+        let scene = Scene::of(&self.conditions, &this.clock, self.now);
+        let wish = self.guest.wish(&scene, node, core, &mut rng);
+        let Some((election, command)) = wish else { return Ok(()) };
+        if self.fate.happens(Kind::Act, node, count, self.now) {
+            return self.input(node, Input::Command { election, command });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! What happens to processes and machines: starts, ends, stops, cuts.
+
+use super::clock::Clock;
+use super::conditions::{DiskFate, Incident};
+use super::fault::Kind;
+use super::{Guest, Happening, Seen, World};
+use crate::recorder::Outage;
+use crate::rng::mix;
+
+use tenure_core::Input;
+
+impl<G: Guest> World<G> {
+    /// A process starts, if none runs there and its state directory lets it.
+    pub(super) fn start(&mut self, node: usize) -> Result<(), G::Wrong> {
+        if self.nodes[node].core.is_some() {
+            return Ok(());
+        }
+        let seed = self.conditions.seed;
+        let this = &mut self.nodes[node];
+        this.lives += 1;
+        let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ u64::from(this.lives) << 8)));
+        let life = half(node as u64) << 64 | half(node as u64 | 1 << 63);
+        let input = match self.guest.start(node, life, &this.disk) {
+            Ok(start) => Input::Start(start),
+            Err(why) => {
+                self.note(node, || format!("does not start: {why}"));
+                let again = self.now + self.conditions.unit / 2;
+                self.queue.push(again, Happening::Start { node });
+                let mut disks: Vec<_> = self.nodes.iter_mut().map(|n| &mut n.disk).collect();
+                self.guest.harm(&mut disks, node, DiskFate::Kept, false);
+                return Ok(());
+            }
+        };
+        this.life = life;
+        this.wake = None;
+        this.stopped_until = self.now;
+        this.core = Some(self.guest.core(node));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.back(node, self.now);
+        }
+        self.show(node, Seen::Started { node, life })?;
+        self.input(node, input)
+    }
+
+    /// A process ends.
+    fn end(&mut self, node: usize, down: u64) -> Result<(), G::Wrong> {
+        let this = &mut self.nodes[node];
+        this.core = None;
+        this.life = 0;
+        self.queue.push(self.now + down, Happening::Start { node });
+        if let Some(recorder) = &mut self.recorder {
+            recorder.out(node, self.now, Outage::Down);
+        }
+        self.show(node, Seen::Crashed { node })?;
+        Ok(())
+    }
+
+    /// A process ends in the middle of its work, and its machine lives.
+    pub(super) fn end_by_chance(&mut self, node: usize, count: u32) -> Result<(), G::Wrong> {
+        let draw = mix(self.fate.draw(Kind::Crash, node, count));
+        self.end(node, 1 + draw % (self.conditions.unit * 3 / 2))
+    }
+
+    /// A process stands still until then.
+    pub(super) fn stop(&mut self, node: usize, until: u64) {
+        let this = &mut self.nodes[node];
+        this.stopped_until = this.stopped_until.max(until);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.stopped(node, self.now, until);
+        }
+    }
+
+    pub(super) fn incident(&mut self, number: usize) -> Result<(), G::Wrong> {
+        let (_, incident) = self.conditions.incidents[number].clone();
+        if !self.fate.happens(Kind::Incident, 0, number as u32, self.now) {
+            return Ok(());
+        }
+        match incident {
+            Incident::Crash { node, down, reboot, disk } => self.crash(node, down, reboot, disk),
+            Incident::Cut { from, to, until } => {
+                self.note(from, || format!("is cut off from node {to}"));
+                self.cut(from, to, until);
+                Ok(())
+            }
+            Incident::Split { side, until } => {
+                self.note(0, || format!("the network splits: {side:b}"));
+                let sides = |node: usize| side >> node & 1;
+                for from in 0..self.nodes.len() {
+                    for to in 0..self.nodes.len() {
+                        if sides(from) != sides(to) {
+                            self.cut(from, to, until);
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Incident::Stop { node, until } => {
+                self.note(node, || "is stopped".to_owned());
+                self.stop(node, until);
+                Ok(())
+            }
+        }
+    }
+
+    fn cut(&mut self, from: usize, to: usize, until: u64) {
+        let until = until.min(self.conditions.storm_ends);
+        let cut = &mut self.nodes[from].cut[to];
+        *cut = until.max(*cut);
+    }
+
+    /// Ends a process; starts its machine anew at once, which shows `reboot` on its clock, if it
+    /// is so; and lets `fate` happen to its state directory.
+    pub fn crash(
+        &mut self,
+        node: usize,
+        down: u64,
+        reboot: Option<u64>,
+        fate: DiskFate,
+    ) -> Result<(), G::Wrong> {
+        if self.nodes[node].core.is_none() {
+            return Ok(());
+        }
+        let how = if reboot.is_some() { "machine" } else { "process" };
+        let mut disks: Vec<_> = self.nodes.iter_mut().map(|n| &mut n.disk).collect();
+        let harmed = self.guest.harm(&mut disks, node, fate, reboot.is_some());
+        self.note(node, || format!("{how} ends, disk {fate:?}, allowed {harmed}"));
+        if let Some(origin) = reboot {
+            let rate = self.nodes[node].clock.rate(self.now);
+            self.nodes[node].clock = Clock::new(self.now, origin, rate);
+        }
+        self.end(node, down)
+    }
+}

@@ -1,0 +1,68 @@
+//! What is going to happen, the earliest first.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A queue in true time. Of what happens at the same instant, what was put first comes first.
+#[derive(Clone, Debug)]
+pub struct Queue<T> {
+    /// When, a number that is given once, and where it is kept.
+    order: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    kept: Vec<Option<T>>,
+    free: Vec<u32>,
+    last: u64,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { order: BinaryHeap::new(), kept: Vec::new(), free: Vec::new(), last: 0 }
+    }
+}
+
+impl<T> Queue<T> {
+    /// `happening` will happen at the true time `at`.
+    pub fn push(&mut self, at: u64, happening: T) {
+        self.last += 1;
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.kept[place as usize] = Some(happening);
+                place
+            }
+            None => {
+                self.kept.push(Some(happening));
+                u32::try_from(self.kept.len() - 1).unwrap_or(u32::MAX)
+            }
+        };
+        self.order.push(Reverse((at, self.last, place)));
+    }
+
+    /// What happens next, and when.
+    pub fn pop(&mut self) -> Option<(u64, T)> {
+        let Reverse((at, _, place)) = self.order.pop()?;
+        self.free.push(place);
+        Some((at, self.kept[place as usize].take()?))
+    }
+
+    /// When something happens next.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        self.order.peek().map(|Reverse((at, ..))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_comes_first_and_at_one_instant_the_first_put() {
+        let mut queue = Queue::default();
+        for (at, what) in [(5, 'a'), (3, 'b'), (5, 'c'), (1, 'd')] {
+            queue.push(at, what);
+        }
+        assert_eq!(queue.pop(), Some((1, 'd')));
+        queue.push(3, 'e');
+        let rest: String = std::iter::from_fn(|| queue.pop()).map(|(_, what)| what).collect();
+        assert_eq!(rest, "beac");
+    }
+}
