@@ -163,9 +163,16 @@ impl<G: Guest> World<G> {
                 self.guest.write(&mut self.nodes[node].disk, &record);
             }
             Effect::Flush(ticket, record) => {
-                let count = self.nodes[node].writes;
-                let at =
-                    self.now + self.conditions.flush.of(self.fate.draw(Kind::Act, node, count));
+                let this = &mut self.nodes[node];
+                let draw = self.fate.draw(Kind::Write, node, this.writes);
+                let idle = this.flushed_at <= self.now;
+                // One after the other, as they were asked for.
+                let at = (self.now + self.conditions.flush.of(draw)).max(this.flushed_at);
+                this.flushed_at = at;
+                if idle && draw.is_multiple_of(2) {
+                    // It is durable before anybody knows.
+                    self.guest.write(&mut this.disk, &record);
+                }
                 self.queue.push(at, Happening::Flushed { node, life, ticket, record });
             }
             Effect::Send { to, message } => self.send(node, life, &to, message),

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::Time;
-use tenure_core::nerio::Inc;
+use tenure_core::nerio::{Inc, Message, Refusal};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -12,10 +12,18 @@ const REMEMBERED: usize = 16;
 /// asking for. It breaks no safety, and costs everybody else a lease.
 #[derive(Debug)]
 pub(super) struct GrantsToTheDead {
-    asked: BTreeMap<Key, Vec<(Time, Time)>>,
+    asked: BTreeMap<Key, Vec<Asked>>,
     gave_up: BTreeMap<Key, (Time, Time)>,
-    /// Whether a request may be turned away for reasons that are not its own.
-    refusals: bool,
+}
+
+/// A request that arrived.
+#[derive(Debug)]
+struct Asked {
+    start: Time,
+    /// When, on the grantor's clock.
+    at: Time,
+    /// Whether the grantor said that it waits.
+    parked: bool,
 }
 
 /// A grantor, an election, a life.
@@ -26,9 +34,8 @@ impl Property for GrantsToTheDead {
     const SOURCE: &'static str = "parked requests 1 and 2; erratum 4";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
-        let refusals = plan.conditions.rates.write > 0;
-        Self { asked: BTreeMap::new(), gave_up: BTreeMap::new(), refusals }
+    fn new(_: &Plan) -> Self {
+        Self { asked: BTreeMap::new(), gave_up: BTreeMap::new() }
     }
 
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
@@ -43,7 +50,15 @@ impl Property for GrantsToTheDead {
                 if asked.len() >= REMEMBERED {
                     asked.remove(0);
                 }
-                asked.push((request.start, *local));
+                asked.push(Asked { start: request.start, at: *local, parked: false });
+                Ok(())
+            }
+            Fact::Sent { node, message: Message::Refused(refused), .. } => {
+                if let Refusal::Held { parked: true, .. } = refused.refusal {
+                    let elections = &court.plan.elections;
+                    let election = elections.iter().position(|name| *name == refused.election);
+                    self.is_parked(*node, election.unwrap_or(0), refused.start);
+                }
                 Ok(())
             }
             Fact::GivesUp { grantor, election, from, release, local } => {
@@ -83,20 +98,34 @@ impl GrantsToTheDead {
         let Some(asked) = self.asked.get(&key) else {
             return Err(format!("who never asked with Start {start}"));
         };
-        let arrivals = asked.iter().rev().filter(|(other, _)| *other == start);
-        let Some(arrival) = arrivals.map(|(_, at)| *at).next() else {
+        // Where writes fail, what waits may be turned away when its turn comes.
+        let keeps = court.plan.conditions.rates.write == 0;
+        let Some(arrival) = asked.iter().rev().find(|asked| asked.start == start) else {
             return Err(format!("who never asked with Start {start}"));
         };
-        if local.since(arrival) > config.parked_for() {
-            let (age, most) = (local.since(arrival), config.parked_for());
+        if local.since(arrival.at) > config.parked_for() {
+            let (age, most) = (local.since(arrival.at), config.parked_for());
             return Err(format!("who asked {age:?} ago and not since; {most:?} is the most"));
         }
-        let fresh = |(other, at): &&(Time, Time)| {
-            *other > start && at >= &arrival && local.since(*at) < config.parked_for()
+        let fresh = |other: &&Asked| {
+            let waits = other.parked && other.at < local;
+            other.start > start && waits && local.since(other.at) < config.parked_for()
         };
-        match asked.iter().find(fresh).filter(|_| !self.refusals) {
-            Some((newer, _)) => Err(format!("with Start {start}, and it has asked with {newer}")),
+        match asked.iter().find(fresh).filter(|_| keeps) {
+            Some(newer) => Err(format!("with Start {start}, and it waits with {}", newer.start)),
             None => Ok(()),
+        }
+    }
+
+    fn is_parked(&mut self, grantor: usize, election: usize, start: Time) {
+        let all = (grantor, election, Inc(0))..(grantor, election + 1, Inc(0));
+        for (_, asked) in self.asked.range_mut(all) {
+            // Of two that wait, the one with the lower Start is not kept.
+            if asked.iter().all(|other| other.start <= start)
+                && let Some(this) = asked.iter_mut().find(|other| other.start == start)
+            {
+                this.parked = true;
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::nerio::End;
+use tenure_core::nerio::{End, Message};
 
 use super::{Court, Fact, Plan, Property, seconds};
 
@@ -11,6 +11,8 @@ pub(super) struct PromptSuccession {
     calm: bool,
     /// Since when each node wants to lead each election.
     waiting: BTreeMap<(usize, usize), u64>,
+    /// Until when the answers to verifications may hold up a release in each election.
+    promised: BTreeMap<usize, u64>,
     /// By when each election must have a leader again, and when it lost the last.
     due: BTreeMap<usize, (u64, u64)>,
 }
@@ -20,7 +22,12 @@ impl Property for PromptSuccession {
     const SOURCE: &'static str = "parked requests; who is next";
 
     fn new(plan: &Plan) -> Self {
-        Self { calm: plan.calm, waiting: BTreeMap::new(), due: BTreeMap::new() }
+        Self {
+            calm: plan.calm,
+            waiting: BTreeMap::new(),
+            promised: BTreeMap::new(),
+            due: BTreeMap::new(),
+        }
     }
 
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
@@ -32,19 +39,28 @@ impl Property for PromptSuccession {
                 self.waiting.insert((*election, *node), court.now);
                 Ok(())
             }
+            Fact::Sent { message: Message::Remainder(answer), .. }
+                if answer.remaining > Duration::ZERO =>
+            {
+                let elections = &court.plan.elections;
+                let election = elections.iter().position(|name| *name == answer.election);
+                let until = court.now + Bound::of(court.plan).promise;
+                self.promised.insert(election.unwrap_or(0), until);
+                Ok(())
+            }
             Fact::Ended { election, node, end } => {
                 self.waiting.remove(&(*election, *node));
                 self.due.remove(election);
                 let led = court.annals(*election).leaderships.last().filter(|l| l.node == *node);
-                let Some(led) = led.filter(|_| matches!(end, End::Resigned | End::Transferred))
-                else {
+                if led.is_none() || !matches!(end, End::Resigned | End::Transferred) {
                     return Ok(());
-                };
+                }
                 let bound = Bound::of(court.plan);
                 let parked = |since: &u64| since + bound.parked < court.now;
                 let mut others = self.waiting.range((*election, 0)..(*election + 1, 0));
                 if others.any(|(_, since)| parked(since)) {
-                    let from = court.now.max(led.promised);
+                    let promised = self.promised.get(election).copied().unwrap_or(0);
+                    let from = court.now.max(promised);
                     self.due.insert(*election, (from + bound.next, court.now));
                 }
                 Ok(())
@@ -73,6 +89,8 @@ struct Bound {
     /// From the end of one leadership to the next: the release, the ok, and a second round for
     /// the fence; a waiting request that is refreshed just then; and a rival that yields.
     next: u64,
+    /// How long the answer to a verification holds up a release.
+    promise: u64,
 }
 
 impl Bound {
@@ -80,6 +98,10 @@ impl Bound {
         let trip = plan.conditions.trip.longest();
         let config = plan.config();
         let nanos = |span: Duration| config.drift.real_at_most(span).as_nanos() as u64;
-        Self { parked: 2 * trip, next: 20 * trip + 2 * nanos(config.refresh) }
+        Self {
+            parked: 2 * trip,
+            next: 20 * trip + 2 * nanos(config.refresh),
+            promise: nanos(config.verify_max),
+        }
     }
 }
