@@ -26,6 +26,9 @@ use self::queue::Queue;
 use crate::recorder::Recorder;
 use crate::rng::Rng;
 
+/// A command about an election.
+pub type Wish<G> = (ElectionName, <<G as Guest>::Core as Protocol>::Command);
+
 /// A protocol that moves into a world, with its applications and its judges.
 pub trait Guest: Sized {
     /// The core that is housed.
@@ -75,7 +78,7 @@ pub trait Guest: Sized {
         node: usize,
         core: &Self::Core,
         rng: &mut Rng,
-    ) -> Option<(ElectionName, <Self::Core as Protocol>::Command)>;
+    ) -> Option<Wish<Self>>;
 
     /// Sees what happens, and says what must not be. May answer with a command: what the driver
     /// of this protocol would do at once.
@@ -83,7 +86,7 @@ pub trait Guest: Sized {
         &mut self,
         scene: &Scene<'_>,
         seen: Seen<'_, Self>,
-    ) -> Result<Option<(ElectionName, <Self::Core as Protocol>::Command)>, Self::Wrong>;
+    ) -> Result<Option<Wish<Self>>, Self::Wrong>;
 }
 
 /// What a guest sees of its world.
@@ -317,5 +320,3 @@ impl<'a> Scene<'a> {
         Self { now, conditions, clock, local: clock.shows(now), storm }
     }
 }
-
-type Wish<G> = (ElectionName, <<G as Guest>::Core as Protocol>::Command);

@@ -14,6 +14,7 @@ impl Property for ClaimsStandOnGrants {
         Self
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Claimed { node, election, who, until, .. } if *until > court.now => {

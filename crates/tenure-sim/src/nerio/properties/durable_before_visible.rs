@@ -16,6 +16,7 @@ impl Property for DurableBeforeVisible {
         Self
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Sent { node, message: Message::Granted(ok), disk, .. } = fact else {
             return Ok(());

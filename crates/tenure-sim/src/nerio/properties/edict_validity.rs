@@ -13,6 +13,7 @@ impl Property for EdictValidity {
         Self
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Edict { election, who, fence, .. } => {

@@ -14,6 +14,7 @@ impl Property for FencesGrow {
         Self
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Claimed { election, who, fence, until, first, .. } = fact else {
             return Ok(());

@@ -5,9 +5,6 @@ use tenure_core::nerio::{Inc, Message, Refusal};
 
 use super::{Court, Fact, Plan, Property};
 
-/// How many requests of one life are remembered at one grantor.
-const REMEMBERED: usize = 16;
-
 /// Parked requests and erratum 4: nobody is granted what it has given up, nor what it stopped
 /// asking for. It breaks no safety, and costs everybody else a lease.
 #[derive(Debug)]
@@ -38,6 +35,7 @@ impl Property for GrantsToTheDead {
         Self { asked: BTreeMap::new(), gave_up: BTreeMap::new() }
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
@@ -47,9 +45,9 @@ impl Property for GrantsToTheDead {
             }
             Fact::Asks { grantor, election, from, request, local } => {
                 let asked = self.asked.entry((*grantor, *election, from.who.inc)).or_default();
-                if asked.len() >= REMEMBERED {
-                    asked.remove(0);
-                }
+                // What is older than that is dead, or was never parked.
+                let config = &court.plan.nodes[*grantor].config;
+                asked.retain(|asked| local.since(asked.at) <= config.parked_for());
                 asked.push(Asked { start: request.start, at: *local, parked: false });
                 Ok(())
             }
@@ -96,12 +94,14 @@ impl GrantsToTheDead {
             return Err(format!("whose Start {start} was given up at {at} up to {up_to}"));
         }
         let Some(asked) = self.asked.get(&key) else {
-            return Err(format!("who never asked with Start {start}"));
+            let most = config.parked_for();
+            return Err(format!("who did not ask with Start {start} in the last {most:?}"));
         };
         // Where writes fail, what waits may be turned away when its turn comes.
         let keeps = court.plan.conditions.rates.write == 0;
         let Some(arrival) = asked.iter().rev().find(|asked| asked.start == start) else {
-            return Err(format!("who never asked with Start {start}"));
+            let most = config.parked_for();
+            return Err(format!("who did not ask with Start {start} in the last {most:?}"));
         };
         if local.since(arrival.at) > config.parked_for() {
             let (age, most) = (local.since(arrival.at), config.parked_for());

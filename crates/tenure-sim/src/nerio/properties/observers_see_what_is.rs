@@ -9,7 +9,7 @@ use super::{Court, Fact, Plan, Property, seconds};
 #[derive(Debug)]
 pub(super) struct ObserversSeeWhatIs {
     views: BTreeMap<(usize, usize), bool>,
-    /// When each life last gave something up.
+    /// When each life last gave something up, or a grantor took it back.
     gave_up: BTreeMap<(usize, Inc), u64>,
     judged: bool,
 }
@@ -22,6 +22,7 @@ impl Property for ObserversSeeWhatIs {
         Self { views: BTreeMap::new(), gave_up: BTreeMap::new(), judged: false }
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
@@ -32,7 +33,7 @@ impl Property for ObserversSeeWhatIs {
                 self.views.insert((*node, *election), **view == View::Vacant);
                 self.judge(court, *election, *node, view, *until)
             }
-            Fact::Released { election, who, .. } => {
+            Fact::Released { election, who, .. } | Fact::Freed { election, by: who, .. } => {
                 self.gave_up.insert((*election, who.inc), court.now);
                 Ok(())
             }

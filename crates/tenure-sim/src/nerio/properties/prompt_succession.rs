@@ -30,6 +30,7 @@ impl Property for PromptSuccession {
         }
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         if !self.calm {
             return Ok(());

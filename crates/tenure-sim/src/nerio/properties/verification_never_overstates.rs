@@ -12,6 +12,7 @@ impl Property for VerificationNeverOverstates {
         Self
     }
 
+    #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Verified { election, leader, until } = fact else { return Ok(()) };
         if *until <= court.now {

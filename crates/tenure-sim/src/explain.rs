@@ -1,0 +1,106 @@
+//! A failure as people read it: what is violated, in which world, after which faults; every event
+//! on one line; a picture; and the command that shows it again.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::recorder::LEGEND;
+use crate::sweep::{Sweep, run};
+use crate::timeline::{Lane, Timeline};
+use crate::violation::Violation;
+use crate::world::World;
+use crate::world::clock::TRUE_RATE;
+use crate::world::fault::Fault;
+
+/// One world, run again with everything written down.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The plan of the world, in one line.
+    pub plan: String,
+    /// What was violated, if anything was.
+    pub violation: Option<Violation>,
+    /// A line for each event.
+    pub lines: Vec<String>,
+    /// The picture.
+    pub timeline: Timeline,
+    /// What went wrong and what was wished, in order.
+    pub struck: Vec<(u64, Fault)>,
+    /// How much happened.
+    pub events: u64,
+}
+
+/// Runs the world of `seed` again, with everything written down.
+#[must_use]
+pub fn account(sweep: &Sweep, seed: u64, only: Option<BTreeSet<Fault>>) -> Account {
+    let plan = sweep.plan(seed);
+    let line = plan.to_string();
+    let lanes = plan.conditions.sites.iter().zip(&plan.nodes).map(|(site, node)| Lane {
+        name: site.name.clone(),
+        role: match (node.member, node.campaigns) {
+            (true, true) => "grantor, candidate",
+            (true, false) => "grantor",
+            (false, _) => "candidate",
+        }
+        .to_owned(),
+        clock: format!("{:.4} of true time", site.clock.rate(0) as f64 / TRUE_RATE as f64),
+    });
+    let lanes = lanes.collect();
+    let town = crate::nerio::Town::new(plan.clone()).drawn();
+    let mut world = World::new(plan.conditions, town, only).recorded();
+    let violation = run(&mut world).err();
+    let (end, events) = (world.now(), world.events());
+    let struck = world.fate().struck().to_vec();
+    let spans = world.guest.take_spans();
+    let recorder = world.into_recorder().unwrap_or_default();
+    let lines = recorder.lines().to_vec();
+    let title = format!("seed {seed}");
+    let mut timeline = recorder.timeline(title, lanes, end);
+    timeline.spans.extend(spans.into_iter().map(|mut span| {
+        span.until = span.until.max(span.from);
+        span
+    }));
+    timeline.violation = violation.as_ref().map(|v| (v.at, v.to_string()));
+    Account { plan: line, violation, lines, timeline, struck, events }
+}
+
+/// The command that shows the same again.
+#[must_use]
+pub fn command(sweep: &Sweep, seed: u64, only: &BTreeSet<Fault>, planted: Option<&str>) -> String {
+    let mut command = format!("cargo xtask replay --seed {seed}");
+    if sweep.climate == crate::nerio::plan::Climate::BrokenClocks {
+        command.push_str(" --broken-clocks");
+    }
+    if let Some(rule) = planted {
+        let _ = write!(command, " --rule {rule}");
+    }
+    if let Some(rule) = sweep.broken {
+        let _ = write!(command, " --rule {rule:?}");
+    }
+    let only: Vec<String> = only.iter().map(ToString::to_string).collect();
+    let _ = write!(command, " --only {}", only.join(","));
+    command
+}
+
+impl Account {
+    /// All of it as text, with at most so many lines of the trace: its end.
+    #[must_use]
+    pub fn text(&self, most: usize) -> String {
+        let mut text = format!("world: {}\n", self.plan);
+        let faults = self.struck.iter().filter(|(_, fault)| !fault.is_wish());
+        let faults: Vec<String> = faults.map(|(_, fault)| fault.to_string()).collect();
+        let listed = if faults.is_empty() { "nothing".to_owned() } else { faults.join(" ") };
+        let _ = writeln!(text, "what goes wrong in it: {listed}\n");
+        let _ = writeln!(text, "{LEGEND}\n");
+        let left_out = self.lines.len().saturating_sub(most);
+        if left_out > 0 {
+            let _ = writeln!(text, "({left_out} lines before are left out: --trace FILE has all)");
+        }
+        for line in &self.lines[left_out..] {
+            let _ = writeln!(text, "{line}");
+        }
+        if let Some(violation) = &self.violation {
+            let _ = writeln!(text, "\nviolated: {violation}");
+        }
+        text
+    }
+}

@@ -1,0 +1,99 @@
+//! Making a failure small: the same violation with as little going wrong as possible.
+
+use std::collections::BTreeSet;
+
+use crate::sweep::{Sweep, run, world};
+use crate::violation::Violation;
+use crate::world::fault::{Fault, Kind};
+
+/// A failure, and what is needed for it.
+#[derive(Clone, Debug)]
+pub struct Shrunk {
+    /// The seed of the world.
+    pub seed: u64,
+    /// What goes wrong in it, and what its applications want; nothing else does.
+    pub only: BTreeSet<Fault>,
+    /// What is violated then.
+    pub violation: Violation,
+    /// How many faults and wishes there were before.
+    pub before: usize,
+    /// How many worlds were tried.
+    pub tried: usize,
+}
+
+struct Shrinking<'a> {
+    sweep: &'a Sweep,
+    seed: u64,
+    /// In the order in which they struck.
+    kept: Vec<Fault>,
+    violation: Violation,
+    tried: usize,
+    most: usize,
+}
+
+/// Leaves out of the world of `seed` whatever is not needed for a violation of the same property,
+/// the earliest first; tries at most so many worlds.
+#[must_use]
+pub fn shrink(sweep: &Sweep, seed: u64, violation: Violation, most: usize) -> Shrunk {
+    let mut first = world(sweep.plan(seed), None);
+    let _ = run(&mut first);
+    let kept: Vec<Fault> = first.fate().struck().iter().map(|(_, fault)| *fault).collect();
+    let before = kept.len();
+    let mut this = Shrinking { sweep, seed, kept, violation, tried: 0, most };
+    for kind in Kind::ALL {
+        this.without(|fault| fault.kind == kind);
+    }
+    this.halve();
+    let Shrinking { kept, violation, tried, .. } = this;
+    Shrunk { seed, only: kept.into_iter().collect(), violation, before, tried }
+}
+
+impl Shrinking<'_> {
+    /// Leaves everything out that `drop` names, if the violation stays.
+    fn without(&mut self, drop: impl Fn(&Fault) -> bool) -> bool {
+        let rest: Vec<Fault> = self.kept.iter().copied().filter(|fault| !drop(fault)).collect();
+        rest.len() < self.kept.len() && self.holds(rest)
+    }
+
+    fn holds(&mut self, faults: Vec<Fault>) -> bool {
+        if self.tried >= self.most {
+            return false;
+        }
+        self.tried += 1;
+        let only = faults.iter().copied().collect();
+        let mut world = world(self.sweep.plan(self.seed), Some(only));
+        match run(&mut world) {
+            Err(violation) if violation.property == self.violation.property => {
+                // What has not struck until then is not needed either.
+                let struck: BTreeSet<Fault> =
+                    world.fate().struck().iter().map(|(_, fault)| *fault).collect();
+                self.kept = faults.into_iter().filter(|fault| struck.contains(fault)).collect();
+                self.violation = violation;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Leaves out ever smaller pieces, down to single faults, until none can be left out.
+    fn halve(&mut self) {
+        let mut size = self.kept.len().div_ceil(2);
+        while size > 0 && self.tried < self.most {
+            let mut at = 0;
+            let mut shrunk = false;
+            while at < self.kept.len() && self.tried < self.most {
+                let mut rest = self.kept.clone();
+                rest.drain(at..(at + size).min(rest.len()));
+                if self.holds(rest) {
+                    shrunk = true;
+                } else {
+                    at += size;
+                }
+            }
+            if size == 1 && !shrunk {
+                break;
+            }
+            size = if size == 1 { 1 } else { size / 2 };
+        }
+    }
+}
