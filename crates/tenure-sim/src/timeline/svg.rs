@@ -38,8 +38,8 @@ const PLOT_LEFT: f64 = 216.0;
 const PLOT_RIGHT: f64 = 1384.0;
 /// Between the frame of the plot and the first and the last instant; at the end there is more,
 /// for what the last marks say.
-const LEAD: f64 = 14.0;
-const TAIL: f64 = 70.0;
+const LEAD: f64 = 26.0;
+const TAIL: f64 = 104.0;
 const MARGIN: f64 = 16.0;
 
 /// The picture: one self-contained SVG 1.1 document, 1400 units wide and as high as it needs to
@@ -74,7 +74,7 @@ pub fn draw(timeline: &Timeline) -> String {
     paint::courses(&mut body, &courses);
     bars::bars(&mut body, &shown, &lanes, &axis);
     paint::pauses(&mut body, &lanes, &axis);
-    frame::cuts(&mut body, &axis, plot);
+    frame::cuts(&mut body, &axis, plot, red);
     frame::red_line(&mut body, &shown, red, &head, plot);
     bars::labels(&mut body, &shown, &lanes, &axis, red);
     paint::flags(&mut body, &lanes);

@@ -1,10 +1,12 @@
 //! Messages: a line each, and labels where there is room for them.
 
+use std::collections::BTreeSet;
+
 use super::axis::Axis;
 use super::canvas::{Point, Rect};
 use super::lanes::LaneBox;
 use super::shown::Shown;
-use super::text;
+use super::{PLOT_LEFT, text};
 use crate::timeline::Arrow;
 
 pub(super) const LABEL_SIZE: f64 = 10.0;
@@ -43,9 +45,19 @@ pub(super) fn place<'a>(
     if let Some(x) = line {
         taken.push(Rect { x: x - 3.0, y: 0.0, width: 6.0, height: f64::MAX });
     }
+    let mut said: BTreeSet<(usize, u64, &str)> = BTreeSet::new();
     for i in order {
+        // What is sent to several at once is said once.
+        let arrow = courses[i].arrow;
+        let saying = (arrow.from, arrow.sent, arrow.label.as_str());
+        if said.contains(&saying) {
+            continue;
+        }
         let label = label(i, &courses, lanes, &taken, right);
-        taken.extend(label.iter().map(|(at, _)| *at));
+        if let Some((at, _)) = &label {
+            taken.push(*at);
+            said.insert(saying);
+        }
         courses[i].label = label;
     }
     courses
@@ -93,15 +105,22 @@ fn label(
             return None;
         }
         let width = text::width(&text, LABEL_SIZE, false) + 2.0;
+        // The first place with the fewest lines behind it.
         let mut best: Option<(usize, Rect)> = None;
-        for (place, at) in candidates(course, lanes, width).into_iter().enumerate() {
-            if at.right() > right || at.x < 0.0 || taken.iter().any(|other| other.overlaps(&at)) {
+        for at in candidates(course, lanes, width) {
+            if at.right() > right
+                || at.x < PLOT_LEFT - 44.0
+                || taken.iter().any(|other| other.overlaps(&at))
+            {
                 continue;
             }
-            let crossed = courses.iter().filter(|other| crosses(other, &at)).count();
-            let cost = crossed * 100 + place;
-            if crossed <= MOST_CROSSED && best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, at));
+            let fewer = best.map_or(MOST_CROSSED + 1, |(least, _)| least);
+            let crossed = courses.iter().filter(|other| crosses(other, &at)).take(fewer).count();
+            if crossed < fewer {
+                best = Some((crossed, at));
+            }
+            if crossed == 0 {
+                break;
             }
         }
         if let Some((_, at)) = best {

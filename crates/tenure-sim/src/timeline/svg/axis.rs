@@ -3,13 +3,13 @@
 use super::units::Scale;
 
 /// How wide a cut is drawn, whatever it leaves out.
-const CUT: f64 = 40.0;
+const CUT: f64 = 30.0;
 /// A wait is worth cutting when it takes more than this.
 const WORTH: f64 = 100.0;
 /// Two instants that are closer than this cannot be told apart easily.
 const CROWDED: f64 = 11.0;
 /// More cuts than this would be harder to read than the waits.
-const MOST_CUTS: usize = 10;
+const MOST_CUTS: usize = 16;
 /// Between two labelled ticks.
 const TICK: f64 = 84.0;
 

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::canvas::{Canvas, Point, Rect, Type};
 use super::lanes::{LaneBox, Row, RowKind};
-use super::paint::{COLOURS, GREY, INK, extent, span_title};
+use super::paint::{COLOURS, GREY, INK, backed, extent, span_title};
 use super::shown::Shown;
 use super::{PLOT_RIGHT, text};
 use crate::timeline::{Span, SpanKind};
@@ -28,6 +28,7 @@ pub(super) fn bars(canvas: &mut Canvas, shown: &Shown<'_>, lanes: &[LaneBox<'_>]
             let style = match span.kind {
                 SpanKind::Claim => format!(r#"fill="{hue}" rx="3""#),
                 SpanKind::Grant => {
+                    canvas.rect(at, r##"fill="#ffffff" rx="2""##);
                     format!(r#"fill="{hue}" fill-opacity="0.2" stroke="{hue}" rx="2""#)
                 }
                 SpanKind::Quarantine | SpanKind::Down | SpanKind::Paused => continue,
@@ -46,7 +47,9 @@ pub(super) fn labels(
     red: Option<f64>,
 ) {
     let mut walls: Vec<(f64, f64)> = red.map(|x| (x - 3.0, x + 3.0)).into_iter().collect();
-    walls.extend(axis.cuts().iter().map(|cut| (cut.left + 8.0, cut.right - 8.0)));
+    let line = walls.clone();
+    let torn = |x: f64| (x - 7.0, x + 7.0);
+    walls.extend(axis.cuts().iter().map(|cut| torn(f64::midpoint(cut.left, cut.right))));
     walls.sort_by(|a, b| a.0.total_cmp(&b.0));
     for row in lanes.iter().flat_map(|lane| &lane.rows) {
         let mut free_from = 0.0;
@@ -54,7 +57,9 @@ pub(super) fn labels(
             let next = row.spans.get(i + 1).map_or(PLOT_RIGHT, |next| axis.x(next.from));
             let (left, right) = extent(axis, span);
             let extent = (left.max(free_from), right);
-            let Some((x, inside, label)) = place(span, row, extent, next, &walls) else { continue };
+            let Some((x, inside, label)) = place(span, row, extent, next, &walls, &line) else {
+                continue;
+            };
             let (size, bold) = size(row.kind);
             free_from = x + text::width(&label, size, bold) + INSET;
             let fill = match span.kind {
@@ -65,10 +70,10 @@ pub(super) fn labels(
             let at = Point { x, y: row.top + row.kind.height() / 2.0 + size * 0.36 };
             let set = if bold { Type::new(size, fill).bold() } else { Type::new(size, fill) };
             canvas.titled(&span_title(span), |canvas| {
-                if row.kind == RowKind::State {
-                    let width = text::width(&label, size, bold) + 6.0;
-                    let back = Rect { x: x - 3.0, y: row.top, width, height: 13.0 };
-                    canvas.rect(back, r##"fill="#ffffff" fill-opacity="0.85" rx="2""##);
+                if row.kind == RowKind::State || !inside {
+                    let width = text::width(&label, size, bold) + 4.0;
+                    let (y, height) = (row.top, row.kind.height());
+                    backed(canvas, Rect { x: x - 2.0, y, width, height });
                 }
                 canvas.text(at, set, &label);
             });
@@ -92,6 +97,7 @@ fn place(
     (left, right): (f64, f64),
     next: f64,
     walls: &[(f64, f64)],
+    line: &[(f64, f64)],
 ) -> Option<(f64, bool, String)> {
     let (size, bold) = size(row.kind);
     let label = text::one_line(&span.label);
@@ -101,8 +107,8 @@ fn place(
     if let Some(piece) = pieces.iter().find(holds) {
         return Some((piece.0 + INSET, true, label));
     }
-    let behind = pieces_behind(right, next, walls);
-    if behind >= width + 2.0 * INSET {
+    let room = behind(right, next, line);
+    if room >= width + 2.0 * INSET {
         return Some((right + INSET, false, label));
     }
     let widest = pieces.iter().copied().max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
@@ -124,7 +130,7 @@ fn pieces(left: f64, right: f64, walls: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// The room right behind a bar.
-fn pieces_behind(right: f64, next: f64, walls: &[(f64, f64)]) -> f64 {
+fn behind(right: f64, next: f64, walls: &[(f64, f64)]) -> f64 {
     let pieces = pieces(right, next, walls);
     pieces.first().filter(|piece| piece.0 <= right).map_or(0.0, |piece| piece.1 - piece.0)
 }

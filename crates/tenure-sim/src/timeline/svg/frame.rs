@@ -17,6 +17,8 @@ const MOST_LINES: usize = 6;
 /// The labels of the ticks, and above them what was cut out.
 const AXIS_HEIGHT: f64 = 40.0;
 const AXIS_SIZE: f64 = 11.0;
+/// Holders explained in the legend.
+const MOST_HOLDERS: usize = 16;
 
 /// Everything above the lanes.
 pub(super) struct Head<'a> {
@@ -98,7 +100,7 @@ pub(super) fn grid(canvas: &mut Canvas, axis: &Axis, plot: Rect, red: Option<f64
 }
 
 /// The cuts: the plot torn from top to bottom, and above it how much is missing.
-pub(super) fn cuts(canvas: &mut Canvas, axis: &Axis, plot: Rect) {
+pub(super) fn cuts(canvas: &mut Canvas, axis: &Axis, plot: Rect, red: Option<f64>) {
     let mut free = 0.0;
     for cut in axis.cuts() {
         let middle = f64::midpoint(cut.left, cut.right);
@@ -109,22 +111,25 @@ pub(super) fn cuts(canvas: &mut Canvas, axis: &Axis, plot: Rect) {
                 Point { x: x + side, y: plot.y - 6.0 + i as f64 * 7.0 }
             })
         };
-        let left: Vec<Point> = edge(middle - 5.0).collect();
-        let right: Vec<Point> = edge(middle + 5.0).collect();
+        let left: Vec<Point> = edge(middle - 3.5).collect();
+        let right: Vec<Point> = edge(middle + 3.5).collect();
         let around: Vec<Point> = left.iter().chain(right.iter().rev()).copied().collect();
         let title = format!("{} in which nothing begins or ends", units::exact(cut.length));
         canvas.titled(&title, |canvas| {
             canvas.polygon(&around, r##"fill="#ffffff""##);
             for side in [&left, &right] {
-                canvas.polyline(side, r##"stroke="#64748b" stroke-width="1.1""##);
+                canvas.polyline(side, r##"stroke="#a3adbb" stroke-width="0.9""##);
             }
         });
         let label = format!("{} cut", units::about(cut.length));
         let half = text::width(&label, 10.0, false) / 2.0;
-        if middle - half > free {
+        let meets_red = |x: f64| red.is_some_and(|red| (red - x).abs() < half + 4.0);
+        let beside = red.map(|red| if red < middle { red + half + 5.0 } else { red - half - 5.0 });
+        let x = if meets_red(middle) { beside.unwrap_or(middle) } else { middle };
+        if x - half > free {
             let set = Type::new(10.0, GREY).anchor(Anchor::Middle);
-            canvas.text(Point { x: middle, y: plot.y - 24.0 }, set, &label);
-            free = middle + half + 4.0;
+            canvas.text(Point { x, y: plot.y - 24.0 }, set, &label);
+            free = x + half + 6.0;
         }
     }
 }
@@ -143,7 +148,6 @@ pub(super) fn red_line(
     };
     canvas.titled(whole, |canvas| {
         let (a, b) = (Point { x, y: violation.at.bottom() }, Point { x, y: plot.bottom() + 6.0 });
-        canvas.line(a, b, r##"stroke="#ffffff" stroke-width="5" stroke-opacity="0.7""##);
         canvas.line(a, b, &format!(r#"stroke="{RED}" stroke-width="2.5""#));
     });
 }
@@ -155,7 +159,7 @@ pub(super) fn legend(canvas: &mut Canvas, shown: &Shown<'_>, axis: &Axis, top: f
         let of = |span: &&super::super::Span| span.holder.as_deref() == Some(holder);
         shown.spans.iter().filter(|span| span.kind == SpanKind::Claim).any(of)
     };
-    for (i, holder) in shown.holders.iter().enumerate() {
+    for (i, holder) in shown.holders.iter().take(MOST_HOLDERS).enumerate() {
         let hue = COLOURS[i % COLOURS.len()];
         let what = if leads(holder) { "leads, and its grants" } else { "its grants" };
         row.entry(canvas, &format!("{holder} {what}"), |canvas, at| {
@@ -163,6 +167,14 @@ pub(super) fn legend(canvas: &mut Canvas, shown: &Shown<'_>, axis: &Axis, top: f
             let style = format!(r#"fill="{hue}" fill-opacity="0.2" stroke="{hue}" rx="2""#);
             swatch(canvas, at, &style, 13.0, 12.0);
         });
+    }
+    let others = shown.holders.len().saturating_sub(MOST_HOLDERS);
+    if others > 0 {
+        row.entry(
+            canvas,
+            &format!("{others} more holders, colours again from the first"),
+            |_, _| (),
+        );
     }
     let fills = [
         (SpanKind::Quarantine, "tl-quarantine", "in quarantine after a restart"),
@@ -184,7 +196,7 @@ pub(super) fn legend(canvas: &mut Canvas, shown: &Shown<'_>, axis: &Axis, top: f
 fn symbols(canvas: &mut Canvas, shown: &Shown<'_>, axis: &Axis, row: &mut Flow) {
     let middle = |at: Point| Point { x: at.x + 12.5, y: at.y - 4.0 };
     let ends =
-        |at: Point| [at, Point { x: at.x + 25.0, y: at.y }].map(|p| Point { x: p.x, y: p.y - 4.0 });
+        |at: Point| [at, Point { x: at.x + 24.0, y: at.y }].map(|p| Point { x: p.x, y: p.y - 4.0 });
     if shown.arrows.iter().any(|arrow| arrow.arrived.is_some()) {
         row.entry(canvas, "message", |canvas, at| {
             let style = r##"stroke="#64748b" stroke-width="1.1" marker-end="url(#tl-head)""##;
@@ -195,7 +207,7 @@ fn symbols(canvas: &mut Canvas, shown: &Shown<'_>, axis: &Axis, row: &mut Flow) 
         row.entry(canvas, "message lost", |canvas, at| {
             let style = r##"stroke="#94a3b8" stroke-width="1.1" stroke-dasharray="4 2""##;
             canvas.polyline(&ends(at), style);
-            paint::cross(canvas, ends(at)[1]);
+            paint::cross(canvas, Point { x: at.x + 21.0, y: at.y - 4.0 });
         });
     }
     if shown.marks.iter().any(|mark| mark.fault) {
@@ -216,8 +228,8 @@ fn symbols(canvas: &mut Canvas, shown: &Shown<'_>, axis: &Axis, row: &mut Flow) 
             }
         });
     }
-    if shown.violation.is_some() {
-        row.entry(canvas, "violated, or two claims at once", |canvas, at| {
+    if !shown.conflicts().is_empty() {
+        row.entry(canvas, "two claims at once", |canvas, at| {
             swatch(canvas, at, r##"fill="url(#tl-conflict)" stroke="#dc2626""##, 0.0, 25.0);
         });
     }

@@ -99,7 +99,7 @@ fn gap_below(shown: &Shown<'_>, index: usize) -> f64 {
         (0, true) => 24.0,
         (0, false) if last => 0.0,
         (0, false) => 14.0,
-        (many, _) => 50.0 + (many.min(40) * 2) as f64,
+        (many, _) => 48.0 + many.min(40) as f64,
     }
 }
 

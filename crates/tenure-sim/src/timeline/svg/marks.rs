@@ -1,7 +1,7 @@
 //! Marks of a lane, in rows such that what they say does not overlap.
 
 use super::axis::Axis;
-use super::text;
+use super::{PLOT_LEFT, text};
 use crate::timeline::Mark;
 
 pub(super) const MARK_SIZE: f64 = 10.5;
@@ -70,7 +70,7 @@ fn flag<'a>(
         }
         for start in [x + TO_TEXT, x - TO_TEXT - width] {
             let (from, until) = ((x - HALF).min(start), (x + HALF).max(start + width + 2.0));
-            if clear(start, start + width) && start > 0.0 && free(row, from, until) {
+            if clear(start, start + width) && start > PLOT_LEFT - 66.0 && free(row, from, until) {
                 return Flag { mark, x, row, text: Some((start, label)) };
             }
         }

@@ -22,11 +22,27 @@ pub(super) const COLOURS: [&str; 8] =
 
 /// Fills and arrow heads; their names are prefixed, for pages that hold more than the picture.
 pub(super) const PATTERNS: &str = r##"<defs>
-<pattern id="tl-conflict" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" fill="#dc2626" fill-opacity="0.10"/><rect width="2.6" height="7" fill="#dc2626" fill-opacity="0.75"/></pattern>
-<pattern id="tl-quarantine" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect width="9" height="9" fill="#fef3c7"/><rect width="2.5" height="9" fill="#f0c14b"/></pattern>
-<pattern id="tl-down" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" fill="#d1d5db"/><rect width="2.5" height="7" fill="#9ca3af"/></pattern>
-<pattern id="tl-paused" width="7" height="7" patternUnits="userSpaceOnUse"><rect width="7" height="7" fill="#ffffff" fill-opacity="0.35"/><circle cx="3.5" cy="3.5" r="1.4" fill="#111827" fill-opacity="0.55"/></pattern>
-<marker id="tl-head" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0.8 L8,4 L0,7.2 z" fill="#475569"/></marker>
+<pattern id="tl-conflict" width="7" height="7" patternUnits="userSpaceOnUse"
+ patternTransform="rotate(45)">
+<rect width="7" height="7" fill="#dc2626" fill-opacity="0.10"/>
+<rect width="2.6" height="7" fill="#dc2626" fill-opacity="0.75"/>
+</pattern>
+<pattern id="tl-quarantine" width="9" height="9" patternUnits="userSpaceOnUse"
+ patternTransform="rotate(-45)">
+<rect width="9" height="9" fill="#fef3c7"/>
+<rect width="2.5" height="9" fill="#f0c14b"/>
+</pattern>
+<pattern id="tl-down" width="7" height="7" patternUnits="userSpaceOnUse"
+ patternTransform="rotate(45)">
+<rect width="7" height="7" fill="#d1d5db"/>
+<rect width="2.5" height="7" fill="#9ca3af"/>
+</pattern>
+<pattern id="tl-paused" width="7" height="7" patternUnits="userSpaceOnUse">
+<rect width="7" height="7" fill="#ffffff" fill-opacity="0.35"/>
+<circle cx="3.5" cy="3.5" r="1.4" fill="#111827" fill-opacity="0.55"/>
+</pattern>
+<marker id="tl-head" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7"
+ markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0.8 L8,4 L0,7.2 z" fill="#475569"/></marker>
 </defs>
 "##;
 
@@ -133,32 +149,17 @@ pub(super) fn conflicts(
         let row = rows.into_iter().find(|row| row.spans.iter().any(|one| std::ptr::eq(*one, span)));
         row.map_or(0.0, |row| row.top + row.kind.height() / 2.0)
     };
-    let claims: Vec<&Span> =
-        shown.spans.iter().copied().filter(|span| span.kind == SpanKind::Claim).collect();
-    for (i, a) in claims.iter().enumerate() {
-        for b in &claims[i + 1..] {
-            let (from, until) = (a.from.max(b.from), a.until.min(b.until));
-            let same = a.lane == b.lane && a.holder == b.holder;
-            if a.election != b.election || same || from >= until {
-                continue;
-            }
-            let (left, mut right) = (axis.x(from), axis.x(until));
-            if until == u64::MAX {
-                right = PLOT_RIGHT;
-            }
-            let (top, bottom) = (middle(a).min(middle(b)), middle(a).max(middle(b)));
-            let at = Rect { x: left, y: top, width: (right - left).max(3.0), height: bottom - top };
-            let title = format!(
-                "two claims at once for {}: {} and {}",
-                units::exact(until - from),
-                a.label,
-                b.label
-            );
-            canvas.titled(&title, |canvas| {
-                canvas
-                    .rect(at, r##"fill="url(#tl-conflict)" stroke="#dc2626" stroke-width="0.8""##);
-            });
-        }
+    for (a, b) in shown.conflicts() {
+        let (from, until) = (a.from.max(b.from), a.until.min(b.until));
+        let left = axis.x(from);
+        let right = if until == u64::MAX { PLOT_RIGHT } else { axis.x(until) };
+        let (top, bottom) = (middle(a).min(middle(b)), middle(a).max(middle(b)));
+        let at = Rect { x: left, y: top, width: (right - left).max(3.0), height: bottom - top };
+        let length = units::exact(until - from);
+        let title = format!("two claims at once for {length}: {} and {}", a.label, b.label);
+        canvas.titled(&title, |canvas| {
+            canvas.rect(at, r##"fill="url(#tl-conflict)" stroke="#dc2626" stroke-width="0.8""##);
+        });
     }
 }
 
@@ -214,12 +215,19 @@ pub(super) fn flags(canvas: &mut Canvas, lanes: &[LaneBox<'_>]) {
             canvas.titled(&title, |canvas| {
                 symbol(canvas, Point { x: flag.x, y }, flag.mark);
                 if let Some((x, label)) = &flag.text {
+                    let width = text::width(label, MARK_SIZE, false) + 2.0;
+                    backed(canvas, Rect { x: *x - 1.0, y: y - 6.0, width, height: 13.0 });
                     let fill = if flag.mark.fault { "#9a3412" } else { INK };
                     canvas.text(Point { x: *x, y: y + 3.5 }, Type::new(MARK_SIZE, fill), label);
                 }
             });
         }
     }
+}
+
+/// What lies behind a text, so that lines may pass under it.
+pub(super) fn backed(canvas: &mut Canvas, at: Rect) {
+    canvas.rect(at, r##"fill="#f3f5f8" fill-opacity="0.88" rx="2""##);
 }
 
 fn symbol(canvas: &mut Canvas, at: Point, mark: &Mark) {

@@ -69,6 +69,21 @@ impl<'a> Shown<'a> {
         instants
     }
 
+    /// Claims of one election that overlap, by two holders.
+    pub(super) fn conflicts(&self) -> Vec<(&'a Span, &'a Span)> {
+        let mut claims: Vec<&Span> =
+            self.spans.iter().copied().filter(|span| span.kind == SpanKind::Claim).collect();
+        claims.sort_by_key(|claim| claim.from);
+        let mut found = Vec::new();
+        for (i, a) in claims.iter().copied().enumerate() {
+            let during = claims[i + 1..].iter().copied().take_while(|b| b.from < a.until);
+            let other = |b: &&Span| (a.lane, &a.holder) != (b.lane, &b.holder);
+            let overlaps = |b: &&Span| a.election == b.election && b.from < b.until;
+            found.extend(during.filter(other).filter(overlaps).map(|b| (a, b)));
+        }
+        found
+    }
+
     /// Whether rows have to say which election they are about.
     pub(super) fn several_elections(&self) -> bool {
         let mut elections = self.spans.iter().filter_map(|span| span.election.as_deref());
@@ -110,7 +125,8 @@ fn thin<'a, T, R: Ord>(
     order.sort_unstable();
     let total = all.len();
     notes.push(format!(
-        "{most} of {total} {what} are drawn: the nearest to the end, and a sample of the others"
+        "{most} of {total} {what} are drawn: the nearest to the violation or the end, \
+         and a sample of the others"
     ));
     order.into_iter().map(|i| all[i]).collect()
 }

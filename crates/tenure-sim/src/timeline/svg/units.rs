@@ -20,7 +20,7 @@ pub(super) fn about(nanos: u64) -> String {
     let (unit, name) = unit_of(nanos);
     let value = nanos as f64 / unit as f64;
     let decimals = match nanos / unit {
-        _ if nanos % unit == 0 => 0,
+        _ if nanos.is_multiple_of(unit) => 0,
         0..10 => 2,
         10..100 => 1,
         _ => 0,
@@ -45,11 +45,8 @@ impl Scale {
     /// For ticks at least `least` nanoseconds apart, on an axis that ends at `last`.
     pub(super) fn new(least: f64, last: u64) -> Self {
         let step = round_up(least);
-        // Five digits before the point are more than anybody compares.
-        let (unit, name) = UNITS
-            .into_iter()
-            .find(|(unit, _)| step / unit < 1_000 && last / unit < 10_000)
-            .unwrap_or(UNITS[3]);
+        let fits = |(unit, _): &(u64, &str)| step.max(last) / unit < 1_000;
+        let (unit, name) = UNITS.into_iter().find(fits).unwrap_or(UNITS[3]);
         let decimals = (unit.ilog10() as usize).saturating_sub(step.ilog10() as usize);
         Self { step, unit, name, decimals }
     }
@@ -104,7 +101,7 @@ mod tests {
         let coarse = Scale::new(1.1e9, 9_000_000_000);
         assert_eq!((coarse.step, coarse.label(4_000_000_000)), (2_000_000_000, "4 s".to_owned()));
         let early = Scale::new(90_000.0, 2_000_000);
-        assert_eq!((early.step, early.label(300_000)), (100_000, "300 µs".to_owned()));
+        assert_eq!((early.step, early.label(300_000)), (100_000, "0.3 ms".to_owned()));
         assert_eq!(Scale::new(f64::MAX, u64::MAX).step, u64::MAX);
         assert_eq!(Scale::new(0.0, 0).step, 1);
     }

@@ -164,7 +164,7 @@ pub(super) fn crowd(nodes: usize, messages: usize) -> Timeline {
         let took = (draw(12) > 0).then(|| (300 + draw(2_500)) * US);
         arrows.push(arrow(from, to, burst + draw(9_000) * US, took, says[draw(4) as usize]));
     }
-    let end = (messages / 24) as u64 * 1_700 * MS;
+    let end = (messages / 24) as u64 * 1_700 * MS + 8 * MS;
     let mut spans = Vec::new();
     let mut marks = Vec::new();
     for lane in 0..nodes {
