@@ -9,6 +9,8 @@ pub(super) const MARK_SIZE: f64 = 10.5;
 const HALF: f64 = 5.0;
 /// From the middle of a symbol to its text.
 const TO_TEXT: f64 = 8.0;
+/// Between one mark with its text and the next, so that each text has one symbol beside it.
+const APART: f64 = 8.0;
 const MOST_ROWS: usize = 4;
 
 /// A mark with a row, and with what of its label has room.
@@ -40,7 +42,7 @@ pub(super) fn place<'a>(
             from = from.min(*x);
             until = until.max(x + text::width(text, MARK_SIZE, false) + 2.0);
         }
-        rows[flag.row].push((from, until));
+        rows[flag.row].push((from - APART, until + APART));
         flags.push(flag);
     }
     flags.sort_by(|a, b| a.x.total_cmp(&b.x));

@@ -218,7 +218,13 @@ pub(super) fn flags(canvas: &mut Canvas, lanes: &[LaneBox<'_>]) {
                     let width = text::width(label, MARK_SIZE, false) + 2.0;
                     backed(canvas, Rect { x: *x - 1.0, y: y - 6.0, width, height: 13.0 });
                     let fill = if flag.mark.fault { "#9a3412" } else { INK };
-                    canvas.text(Point { x: *x, y: y + 3.5 }, Type::new(MARK_SIZE, fill), label);
+                    let set = Type::new(MARK_SIZE, fill);
+                    if *x < flag.x {
+                        let end = Point { x: *x + width - 2.0, y: y + 3.5 };
+                        canvas.text(end, set.anchor(Anchor::End), label);
+                    } else {
+                        canvas.text(Point { x: *x, y: y + 3.5 }, set, label);
+                    }
                 }
             });
         }
