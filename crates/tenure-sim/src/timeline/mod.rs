@@ -40,9 +40,13 @@ pub struct Span {
     pub kind: SpanKind,
     /// The election, where it is about one.
     pub election: Option<String>,
+    /// Who claims or holds, and in which of its lives: a claim and the grants that back it say
+    /// the same, and are drawn in one colour.
+    pub holder: Option<String>,
     /// When it began.
     pub from: u64,
-    /// When it ended, or would have.
+    /// When it ended, or would have; [`u64::MAX`] if never. A lease that was extended is one span,
+    /// not several that overlap.
     pub until: u64,
     /// What to say about it, briefly.
     pub label: String,
