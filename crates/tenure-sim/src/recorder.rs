@@ -77,7 +77,8 @@ impl Recorder {
     }
 
     fn span(&mut self, lane: usize, kind: SpanKind, from: u64, until: u64) {
-        self.spans.push(Span { lane, kind, election: None, from, until, label: String::new() });
+        let (election, holder, label) = (None, None, String::new());
+        self.spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 
     /// The lines so far.

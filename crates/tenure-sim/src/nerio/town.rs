@@ -176,7 +176,8 @@ impl Town {
                 let until = scene.clock.reaches(*until);
                 self.counts.claims += 1;
                 let label = format!("fence {fence}");
-                self.span(SpanKind::Claim, node, Some(election), (scene.now, until), label);
+                let claim = Shape { kind: SpanKind::Claim, lane: node, election, holder: &who };
+                self.span(claim, (scene.now, until), label);
                 let who = &who;
                 self.tell(scene, &Fact::Claimed { node, election, who, first, fence, until })?;
             }
@@ -185,8 +186,9 @@ impl Town {
                 let Some(election) = self.election(&record.election) else { return Ok(None) };
                 // It was decided when it was sampled; its process may have slept since.
                 let (finish, local) = (scene.clock.reaches(record.finish), record.stamp.clock);
-                let label = record.holder.name.to_string();
-                self.span(SpanKind::Grant, node, Some(election), (scene.now, finish), label);
+                let (kind, holder) = (SpanKind::Grant, &record.holder);
+                let grant = Shape { kind, lane: node, election, holder };
+                self.span(grant, (scene.now, finish), holder.name.to_string());
                 let grantor = node;
                 let fact = Fact::Granted { grantor, election, record, finish, local };
                 self.tell(scene, &fact)?;
@@ -208,8 +210,12 @@ impl Town {
         event: &Event,
     ) -> Result<(), Violation> {
         if let Event::Quarantined { until } = event {
-            let span = (scene.now, scene.clock.reaches(*until));
-            self.span(SpanKind::Quarantine, node, None, span, String::new());
+            let until = scene.clock.reaches(*until);
+            let (from, kind, label) = (scene.now, SpanKind::Quarantine, String::new());
+            if let Some(spans) = &mut self.spans {
+                let (election, holder) = (None, None);
+                spans.push(Span { lane: node, kind, election, holder, from, until, label });
+            }
         }
         let Some(election) = election else { return Ok(()) };
         match event {
@@ -360,26 +366,23 @@ impl Town {
         Ok(())
     }
 
-    fn span(
-        &mut self,
-        kind: SpanKind,
-        lane: usize,
-        election: Option<usize>,
-        (from, until): (u64, u64),
-        label: String,
-    ) {
+    fn span(&mut self, shape: Shape<'_>, (from, until): (u64, u64), label: String) {
         let Some(spans) = &mut self.spans else { return };
-        let election = election.map(|n| self.plan.elections[n].to_string());
-        let same =
-            |span: &&mut Span| span.lane == lane && span.kind == kind && span.election == election;
+        let Shape { kind, lane, election, holder } = shape;
+        let election = Some(self.plan.elections[election].to_string());
+        let holder = Some(holder.to_string());
+        let same = |span: &&mut Span| {
+            span.lane == lane && span.kind == kind && span.election == election
+        };
         match spans.iter_mut().rev().find(same) {
-            Some(last) if last.label == label && last.until >= from => last.until = until,
-            Some(last) if kind == SpanKind::Grant && last.until > from => {
-                last.until = from;
-                spans.push(Span { lane, kind, election, from, until, label });
+            Some(last) if last.holder == holder && last.label == label && last.until >= from => {
+                last.until = until;
+                return;
             }
-            _ => spans.push(Span { lane, kind, election, from, until, label }),
+            Some(last) if kind == SpanKind::Grant => last.until = last.until.min(from),
+            Some(_) | None => {}
         }
+        spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 
     fn end_span(&mut self, lane: usize, election: usize, at: u64) {
@@ -399,6 +402,14 @@ impl Town {
             last.until = last.until.min(at);
         }
     }
+}
+
+/// Something with a holder that is drawn.
+struct Shape<'a> {
+    kind: SpanKind,
+    lane: usize,
+    election: usize,
+    holder: &'a Who,
 }
 
 impl Guest for Town {
