@@ -56,7 +56,7 @@ pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<(), Er
     let chosen = chosen(&selection.only);
     chosen.iter().try_for_each(|golden| golden.command().run(workspace))?;
     let changed = chosen.iter().map(|golden| golden.folder());
-    let changed = changed.fold(Cmd::new("git", "status --short --"), Cmd::arg).ask(workspace);
+    let changed = changed.fold(Cmd::new("git", "diff --name-only --"), Cmd::arg).ask(workspace);
     match changed.as_deref() {
         Some("") => println!("\nAll golden texts are as committed."),
         Some(changed) => println!("\n{changed}\n\nRead `git diff` before you keep them."),
