@@ -1,9 +1,10 @@
 //! Every check and chore of this repository behind one command: `cargo xtask`.
 //!
-//! `test` and `tidy` only read. `fix` is the twin that writes.
+//! `test` and `tidy` only read. `fix` and `bless` are those that write.
 #![expect(clippy::print_stdout, reason = "a command line tool talks on standard output")]
 
 mod bench;
+mod bless;
 mod command;
 mod error;
 mod steps;
@@ -39,6 +40,8 @@ enum Task {
     Tidy,
     /// Write what can be corrected by machine: lints with a known correction, then formatting.
     Fix,
+    /// Write golden texts anew, to be reviewed: what nodes say, what errors say.
+    Bless(bless::Selection),
 }
 
 #[derive(Args)]
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Task::Bench(selection) => bench::run(&workspace, &selection),
         Task::Tidy => tidy::run(&workspace),
         Task::Fix => fix(&workspace),
+        Task::Bless(selection) => bless::run(&workspace, &selection),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

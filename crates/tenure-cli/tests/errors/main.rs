@@ -2,8 +2,7 @@
 //!
 //! The cases are in `*.txt` beside this file and are run against the real binary, each in a
 //! directory of its own. `case.rs` says how they are written, `stage.rs` what they can set up.
-//! `TENURE_BLESS=1 cargo test -p tenure-cli --test errors` rewrites what they expect; read the
-//! difference before you keep it.
+//! `cargo xtask bless` rewrites what they expect; read the difference before you keep it.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -31,7 +30,7 @@ fn suites() -> Vec<PathBuf> {
 
 #[test]
 fn every_wrong_invocation_is_refused_in_its_golden_words() {
-    let bless = std::env::var_os("TENURE_BLESS").is_some();
+    let bless = blessing();
     let (mut count, mut report) = (0, String::new());
     for path in suites() {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -60,8 +59,16 @@ fn every_wrong_invocation_is_refused_in_its_golden_words() {
             std::fs::write(&path, suite.to_string()).unwrap();
         }
     }
-    assert!(report.is_empty(), "{report}\nTENURE_BLESS=1 rewrites what is expected");
+    assert!(report.is_empty(), "{report}\nReview this. If it is meant: cargo xtask bless");
     assert!(count >= CASES_AT_LEAST, "{count} cases");
+}
+
+/// Whether golden texts are to be written. Never in CI, where nobody would read them.
+fn blessing() -> bool {
+    let bless = std::env::var_os("TENURE_BLESS").is_some();
+    let ci = std::env::var_os("CI").is_some();
+    assert!(!(bless && ci), "TENURE_BLESS is refused in CI: golden texts are reviewed by people");
+    bless
 }
 
 /// What no error of this command may look like, whatever is expected of it.

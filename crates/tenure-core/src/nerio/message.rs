@@ -360,9 +360,10 @@ impl fmt::Display for Message {
             Self::Granted(m) => {
                 let accepted = if m.accepted { "accepted" } else { "not accepted" };
                 let waited = if m.waited { " waited" } else { "" };
+                let next_waits = if m.next_waits { " next waits" } else { "" };
                 let waiting = Named("waiting", m.waiting.as_ref());
                 write!(f, "granted {} start {} stamp {} ", m.election, m.start, m.stamp)?;
-                write!(f, "fence {accepted} seen {}{waited}{waiting}", m.seen)
+                write!(f, "fence {accepted} seen {}{waited}{next_waits}{waiting}", m.seen)
             }
             Self::Refused(m) => {
                 write!(f, "refused {} start {} {} ", m.election, m.start, m.refusal)?;
