@@ -65,16 +65,13 @@ pub fn account(sweep: &Sweep, seed: u64, only: Option<BTreeSet<Fault>>) -> Accou
 
 /// The command that shows the same again.
 #[must_use]
-pub fn command(sweep: &Sweep, seed: u64, only: &BTreeSet<Fault>, planted: Option<&str>) -> String {
+pub fn command(sweep: &Sweep, seed: u64, only: &BTreeSet<Fault>, rule: Option<&str>) -> String {
     let mut command = format!("cargo xtask replay --seed {seed}");
     if sweep.climate == crate::nerio::plan::Climate::BrokenClocks {
         command.push_str(" --broken-clocks");
     }
-    if let Some(rule) = planted {
+    if let Some(rule) = rule {
         let _ = write!(command, " --rule {rule}");
-    }
-    if let Some(rule) = sweep.broken {
-        let _ = write!(command, " --rule {rule:?}");
     }
     let only: Vec<String> = only.iter().map(ToString::to_string).collect();
     let _ = write!(command, " --only {}", only.join(","));

@@ -371,9 +371,8 @@ impl Town {
         let Shape { kind, lane, election, holder } = shape;
         let election = Some(self.plan.elections[election].to_string());
         let holder = Some(holder.to_string());
-        let same = |span: &&mut Span| {
-            span.lane == lane && span.kind == kind && span.election == election
-        };
+        let same =
+            |span: &&mut Span| span.lane == lane && span.kind == kind && span.election == election;
         match spans.iter_mut().rev().find(same) {
             Some(last) if last.holder == holder && last.label == label && last.until >= from => {
                 last.until = until;

@@ -1,0 +1,67 @@
+//! One world again.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tenure_sim::explain;
+use tenure_sim::sweep::Sweep;
+use tenure_sim::world::fault::Fault;
+
+use super::World;
+
+/// How many lines of a trace are printed unless more are asked for.
+const LINES: usize = 200;
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// The seed of the world.
+    #[arg(long, value_name = "SEED")]
+    seed: u64,
+    /// Only these faults and wishes happen in it, as in loss.3.17,act.2.4.
+    #[arg(long, value_name = "FAULTS", value_delimiter = ',')]
+    only: Option<Vec<Fault>>,
+    /// Write every event here, one line each.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Write a picture here, as SVG.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Print so many lines of the end of the trace.
+    #[arg(long, value_name = "N", default_value_t = LINES)]
+    lines: usize,
+    #[command(flatten)]
+    world: World,
+}
+
+impl Replay {
+    pub(super) fn run(&self) -> Result<bool, String> {
+        let sweep = Sweep {
+            first: self.seed,
+            worlds: 1,
+            events: u64::MAX,
+            climate: self.world.climate(),
+            broken: self.world.broken()?,
+            threads: 1,
+        };
+        println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
+        std::panic::set_hook(Box::new(|_| {}));
+        let only = self.only.as_ref().map(|only| only.iter().copied().collect());
+        let account = explain::account(&sweep, self.seed, only);
+        println!("{}", account.text(self.lines));
+        if let Some(file) = &self.trace {
+            write(file, &account.lines.join("\n"))?;
+        }
+        if let Some(file) = &self.svg {
+            write(file, &tenure_sim::timeline::svg::draw(&account.timeline))?;
+        }
+        if account.violation.is_none() {
+            println!("nothing is violated in it ({} events)", account.events);
+        }
+        Ok(account.violation.is_none())
+    }
+}
+
+/// Writes a file, or says which could not be written and why.
+pub(super) fn write(file: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+}

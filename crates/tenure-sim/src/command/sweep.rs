@@ -1,0 +1,119 @@
+//! Many worlds.
+
+use std::time::Instant;
+
+use clap::Args;
+use tenure_sim::explain;
+use tenure_sim::shrink::shrink;
+use tenure_sim::sweep::{Found, Sweep};
+use tenure_sim::world::fault::Kind;
+
+use super::World;
+use super::replay::write;
+
+/// How many worlds are tried to make a failure small.
+const TRIES: usize = 3_000;
+/// How many lines of a trace are printed.
+const LINES: usize = 200;
+
+#[derive(Debug, Args)]
+pub(super) struct Sweeping {
+    /// Begin no world after so many events, as in 1e9.
+    #[arg(long, value_name = "N", default_value = "1e8", value_parser = number)]
+    events: u64,
+    /// At most so many worlds.
+    #[arg(long, value_name = "N", value_parser = number)]
+    worlds: Option<u64>,
+    /// The seed of the first world, or any text to make one of, such as a commit.
+    #[arg(long, value_name = "SEED", default_value = "1", value_parser = seed)]
+    seed: u64,
+    /// On so many threads.
+    #[arg(long, value_name = "N", default_value_t = super::threads())]
+    threads: usize,
+    /// Write a picture of the failure here, as SVG.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    world: World,
+}
+
+/// A number that may be written as 1e9.
+fn number(text: &str) -> Result<u64, String> {
+    let number: f64 = text.parse().map_err(|_| "expected a number, as in 1000 or 1e9")?;
+    if !(1.0..=1e18).contains(&number) {
+        return Err(format!("{number} is not between 1 and 1e18"));
+    }
+    Ok(number as u64)
+}
+
+/// A seed is a number; of anything else, one is made.
+fn seed(text: &str) -> Result<u64, String> {
+    let mixed = |seed, byte: u8| tenure_sim::rng::mix(seed ^ u64::from(byte));
+    // Room for all the worlds after it.
+    Ok(text.parse().unwrap_or_else(|_| text.bytes().fold(0, mixed) >> 16))
+}
+
+impl Sweeping {
+    #[expect(clippy::disallowed_methods, reason = "how fast it is, is for people to read")]
+    pub(super) fn run(&self) -> Result<bool, String> {
+        let sweep = Sweep {
+            first: self.seed,
+            worlds: self.worlds.unwrap_or(u64::MAX),
+            events: self.events,
+            climate: self.world.climate(),
+            broken: self.world.broken()?,
+            threads: self.threads,
+        };
+        println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
+        std::panic::set_hook(Box::new(|_| {}));
+        let began = Instant::now();
+        let found = sweep.run();
+        let took = began.elapsed().as_secs_f64();
+        print(&found, &sweep, took);
+        let Some((seed, violation)) = found.violation else { return Ok(true) };
+        println!("\nseed {seed} violates {violation}\nmaking it small ...");
+        let small = shrink(&sweep, seed, violation, TRIES);
+        println!(
+            "{} of {} faults and wishes are needed ({} worlds tried)\n",
+            small.only.len(),
+            small.before,
+            small.tried
+        );
+        let account = explain::account(&sweep, seed, Some(small.only.clone()));
+        println!("{}", account.text(LINES));
+        if let Some(file) = &self.svg {
+            write(file, &tenure_sim::timeline::svg::draw(&account.timeline))?;
+        }
+        println!("{}", explain::command(&sweep, seed, &small.only, self.world.rule.as_deref()));
+        Ok(false)
+    }
+}
+
+fn print(found: &Found, sweep: &Sweep, took: f64) {
+    let Found { worlds, events, counts, faults, next, .. } = found;
+    println!("worlds        {worlds}, seeds {} to {}", sweep.first, next - 1);
+    println!("events        {events}");
+    println!("messages      {}", counts.messages);
+    println!(
+        "elections     {} won: {} ran out, {} handed over, {} given up or withdrawn",
+        counts.elected, counts.expired, counts.transferred, counts.resigned
+    );
+    println!(
+        "also          {} claims raised, {} edicts, {} verifications, {} views of observers",
+        counts.claims, counts.edicts, counts.verified, counts.views
+    );
+    let kinds = Kind::ALL.iter().filter(|kind| **kind != Kind::Act);
+    let kinds: Vec<String> =
+        kinds.map(|kind| format!("{} {}", faults[*kind as usize], kind.name())).collect();
+    println!("faults        {}", kinds.join(", "));
+    println!(
+        "              of them {} ends of a process, {} directories lost, {} mistaken",
+        counts.crashes, counts.lost_disks, counts.foreign_disks
+    );
+    let rate = *events as f64 / took / 1e6;
+    let threads = sweep.threads;
+    println!("speed         {rate:.2} million events a second on {threads} threads, {took:.1} s");
+    if found.violation.is_none() {
+        println!("violations    none");
+    }
+}
