@@ -55,7 +55,7 @@ impl Candidate {
             shared.trips.observe(now.since(sent.start));
         }
         let known = campaign.oks.get(&member);
-        if known.is_some_and(|known| known.start >= granted.start) {
+        if known.is_some_and(|known| known.start >= granted.start) && ruling(Rule::OneOkEach) {
             return self.emit(Event::Ignored(Ignored::Duplicate), out);
         }
         let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
@@ -64,14 +64,20 @@ impl Candidate {
         } else {
             sent.delta
         });
-        let stamp = match known {
-            Some(known) if !ruling(Rule::OneOk) => known.stamp,
-            Some(_) | None => granted.stamp,
+        let (stamp, good_until) = match known {
+            Some(known) if !ruling(Rule::OneOk) => (known.stamp, good_until),
+            Some(known) if !ruling(Rule::LatestOk) => (granted.stamp, known.good_until),
+            Some(_) | None => (granted.stamp, good_until),
         };
         let (instance, accepted) = (granted.instance, granted.accepted.then_some(sent.fence));
         let (start, news) = (sent.start, if granted.waited { now } else { sent.start });
         let answer = Answer { start, instance, stamp, accepted, news, good_until };
-        campaign.oks.insert(member, answer);
+        let counts_for = if ruling(Rule::OneOkEach) {
+            member
+        } else {
+            campaign.oks.len() % shared.config.members.len()
+        };
+        campaign.oks.insert(counts_for, answer);
         self.try_complete(now, shared, out);
         self.yield_if_hopeless(now, shared, out);
     }
@@ -151,29 +157,35 @@ impl Candidate {
         let oks = &campaign.oks;
         let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
         let blocks = |(member, rival): &(&usize, &Rival)| {
-            rival.start >= news && oks.get(member).is_none_or(|ok| ok.start < rival.start)
+            (rival.start >= news || !ruling(Rule::YieldNews))
+                && oks.get(member).is_none_or(|ok| ok.start < rival.start)
         };
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.keys().copied().filter(|m| !blocked.contains(*m)).collect();
-        if held.is_empty() || shared.config.quorums.is_possible(blocked) {
+        let hopeless = !shared.config.quorums.is_possible(blocked) || !ruling(Rule::YieldHopeless);
+        if held.is_empty() || !hopeless {
             return;
         }
         let own = Rank::of(&self.election, shared.who, campaign.priority, false, false);
         let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(**member));
         let best = rivals.map(|(_, rival)| rival).max_by_key(|rival| rival.rank);
-        let Some(best) = best.filter(|rival| rival.rank > own).cloned() else { return };
+        let outranks = |rival: &&Rival| rival.rank > own || !ruling(Rule::YieldOutranked);
+        let Some(best) = best.filter(outranks).cloned() else { return };
         let base = if best.rank.leading { shared.config.refresh } else { best.until.since(now) };
         let until = now.after(base + self.draw(shared.config.refresh, "yield", shared));
         let Some(campaign) = &mut self.campaign else { return };
         for member in held.iter() {
             campaign.oks.remove(&member);
             campaign.floors[member] = self.last_start;
-            campaign.held_off.insert(member, until);
+            if ruling(Rule::YieldWaits) {
+                campaign.held_off.insert(member, until);
+            }
         }
         for member in held.iter() {
             let (election, start) = (self.election.clone(), self.last_start);
-            let release = Release { election, start, next: Some(best.name.clone()) };
+            let next = ruling(Rule::YieldNamesNext).then(|| best.name.clone());
+            let release = Release { election, start, next };
             let to = shared.config.members[member].address;
             out.push(Effect::Send { to, message: Message::Release(release) });
         }
