@@ -70,6 +70,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::VerifyEnds, verification::nothing_is_promised_after_the_claim_was_lowered),
     (Rule::BootDurable, restart::nothing_is_granted_before_the_boot_is_durable),
     (Rule::QuarantineStretches, restart::a_quarantine_lasts_one_plus_rho_times_delta_max),
+    (Rule::QuarantineNotShrunk, restart::a_quarantine_lasts_one_plus_rho_times_delta_max),
     (Rule::QuarantineForAll, restart::a_quarantine_holds_for_the_leader_too),
     (Rule::DeltaMaxEver, restart::delta_max_is_the_largest_ever_configured),
     (Rule::WithinDeltaMax, restart::no_lease_is_longer_than_delta_max),

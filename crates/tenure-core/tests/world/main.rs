@@ -90,7 +90,7 @@ fn planted_bugs_are_caught() {
     let mut survivors = Vec::new();
     for rule in Rule::ALL.iter().filter(|rule| !DIRECTED.contains(rule)) {
         let _broken = break_rule(*rule);
-        let budget = worlds(500);
+        let budget = worlds(1_000);
         let caught = (1..=budget).find_map(|seed| {
             let run = std::panic::catch_unwind(|| World::new(seed, Faults::all()).run());
             match run {

@@ -2,8 +2,9 @@
 
 use super::super::grantor::holder_rank;
 use super::super::message::{Granted, Refusal, Refused, Release};
-use super::instance::Answer;
+use super::instance::{Answer, Sent};
 use super::*;
+use crate::drift::Drift;
 
 impl Candidate {
     /// An ok. It counts if it answers something that was sent and not aborted since.
@@ -58,20 +59,7 @@ impl Candidate {
         if known.is_some_and(|known| known.start >= granted.start) && ruling(Rule::OneOkEach) {
             return self.emit(Event::Ignored(Ignored::Duplicate), out);
         }
-        let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
-        let good_until = from.after(if ruling(Rule::ClaimShrinks) {
-            shared.config.drift.shrink(sent.delta)
-        } else {
-            sent.delta
-        });
-        let (stamp, good_until) = match known {
-            Some(known) if !ruling(Rule::OneOk) => (known.stamp, good_until),
-            Some(known) if !ruling(Rule::LatestOk) => (granted.stamp, known.good_until),
-            Some(_) | None => (granted.stamp, good_until),
-        };
-        let (instance, accepted) = (granted.instance, granted.accepted.then_some(sent.fence));
-        let (start, news) = (sent.start, if granted.waited { now } else { sent.start });
-        let answer = Answer { start, instance, stamp, accepted, news, good_until };
+        let answer = answer(now, granted, &sent, known, shared.config.drift);
         let counts_for = if ruling(Rule::OneOkEach) {
             member
         } else {
@@ -189,5 +177,32 @@ impl Candidate {
             let to = shared.config.members[member].address;
             out.push(Effect::Send { to, message: Message::Release(release) });
         }
+    }
+}
+
+/// What an ok to `sent` counts for: all of it comes from this one, nothing from the one `known`
+/// before.
+fn answer(
+    now: Time,
+    granted: &Granted,
+    sent: &Sent,
+    known: Option<&Answer>,
+    drift: Drift,
+) -> Answer {
+    let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
+    let shrinks = ruling(Rule::ClaimShrinks);
+    let good_until = from.after(if shrinks { drift.shrink(sent.delta) } else { sent.delta });
+    let (stamp, good_until) = match known {
+        Some(known) if !ruling(Rule::OneOk) => (known.stamp, good_until),
+        Some(known) if !ruling(Rule::LatestOk) => (granted.stamp, known.good_until),
+        Some(_) | None => (granted.stamp, good_until),
+    };
+    Answer {
+        start: sent.start,
+        instance: granted.instance,
+        stamp,
+        accepted: granted.accepted.then_some(sent.fence),
+        news: if granted.waited { now } else { sent.start },
+        good_until,
     }
 }

@@ -69,6 +69,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::VerifyEnds,
     Rule::BootDurable,
     Rule::QuarantineStretches,
+    Rule::QuarantineNotShrunk,
     Rule::QuarantineForAll,
     Rule::DeltaMaxEver,
     Rule::WithinDeltaMax,
