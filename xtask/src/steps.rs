@@ -85,9 +85,12 @@ impl Step {
             Self::Readme => vec![Cmd::cargo(tidy::README_COMMAND)],
             Self::Test => vec![Cmd::cargo("test --workspace --lib --bins --tests --examples")],
             Self::Long => long(workspace)?,
-            Self::Planted => {
-                vec![planted("test --package tenure-core --tests --release", workspace)]
-            }
+            Self::Planted => vec![
+                planted("clippy --package tenure-core --all-targets", workspace)
+                    .arg("--")
+                    .arg("-Dwarnings"),
+                planted("test --package tenure-core --tests --release", workspace),
+            ],
             Self::Loom => vec![
                 Cmd::cargo("test --package tenure --test loom --release --target-dir")
                     .arg(workspace.target.join("loom").display().to_string())
@@ -108,7 +111,10 @@ impl Step {
             Self::BareMetal => tools::bare_metal(workspace)?,
             Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
             Self::Loom => loom_exists(workspace)?,
-            Self::Planted => planted_ships_nowhere(workspace)?,
+            Self::Planted => {
+                tools::component(workspace, "clippy")?;
+                planted_ships_nowhere(workspace)?;
+            }
             Self::Test | Self::Long | Self::Doctest | Self::Doc => {}
         }
         for command in self.commands(workspace)? {
