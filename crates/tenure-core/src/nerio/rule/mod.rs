@@ -11,7 +11,7 @@ macro_rules! rules {
         /// our extensions.
         ///
         /// In a build with `--cfg tenure_planted`, and only there, one rule at a time can be
-        /// broken, to prove that the checkers notice. In every other build [`ruling`] is the
+        /// broken, to prove that the checkers notice. In every other build `ruling` is the
         /// constant `true`.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
