@@ -52,6 +52,20 @@ impl Cmd {
         Err(Error::Failed { command: self.to_string(), status })
     }
 
+    /// Runs it in silence, and is content only if it fails and says `why` on standard error.
+    pub(crate) fn refuse(&self, workspace: &Workspace, why: &str) -> Result<(), Error> {
+        let output = self
+            .command(workspace)
+            .output()
+            .map_err(|source| Error::Spawn { command: self.to_string(), source })?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() && said.contains(why) {
+            return Ok(());
+        }
+        print!("{said}");
+        Err(Error::NotRefused { command: self.to_string(), why: why.to_owned() })
+    }
+
     /// Runs it in silence: its standard output, or nothing if it did not succeed or does not
     /// exist.
     pub(crate) fn ask(&self, workspace: &Workspace) -> Option<String> {

@@ -13,6 +13,12 @@ pub(crate) enum Error {
     /// A command could not be started at all.
     #[error("`{command}` could not be started: {source}")]
     Spawn { command: String, source: io::Error },
+    /// A command had to fail for a reason, and did not, or not for that one.
+    #[error(
+        "this has to be refused with \"{why}\", and was not. In the root of the repository:\n\n    \
+         {command}\n"
+    )]
+    NotRefused { command: String, why: String },
     /// A file or folder could not be read.
     #[error("{path}: {source}", path = path.display())]
     Read { path: PathBuf, source: io::Error },

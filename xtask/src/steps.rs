@@ -21,6 +21,9 @@ const LOOM_FLAGS: &str = "--cfg tenure_loom";
 /// A core whose rules can be broken one at a time, in a target directory of its own.
 const PLANTED_FLAGS: &str = "--cfg tenure_planted";
 
+/// What a shipped crate says to [`PLANTED_FLAGS`].
+const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";
+
 /// One check. The order of the variants is the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Step {
@@ -83,9 +86,10 @@ impl Step {
             Self::Test => vec![Cmd::cargo("test --workspace --lib --bins --tests --examples")],
             Self::Long => long(workspace)?,
             Self::Planted => vec![
-                Cmd::cargo("test --package tenure-core --tests --release --target-dir")
-                    .arg(workspace.target.join("planted").display().to_string())
-                    .env("RUSTFLAGS", PLANTED_FLAGS),
+                planted("clippy --package tenure-core --all-targets", workspace)
+                    .arg("--")
+                    .arg("-Dwarnings"),
+                planted("test --package tenure-core --tests --release", workspace),
             ],
             Self::Loom => vec![
                 Cmd::cargo("test --package tenure --test loom --release --target-dir")
@@ -107,7 +111,11 @@ impl Step {
             Self::BareMetal => tools::bare_metal(workspace)?,
             Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
             Self::Loom => loom_exists(workspace)?,
-            Self::Test | Self::Long | Self::Planted | Self::Doctest | Self::Doc => {}
+            Self::Planted => {
+                tools::component(workspace, "clippy")?;
+                planted_ships_nowhere(workspace)?;
+            }
+            Self::Test | Self::Long | Self::Doctest | Self::Doc => {}
         }
         for command in self.commands(workspace)? {
             let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };
@@ -146,6 +154,21 @@ fn doc() -> Vec<Cmd> {
     ["--package tenure-cli", "--workspace --exclude tenure-cli"]
         .map(|which| Cmd::cargo(&format!("doc {which} {rest}")).env("RUSTDOCFLAGS", "-D warnings"))
         .to_vec()
+}
+
+fn planted(arguments: &str, workspace: &Workspace) -> Cmd {
+    Cmd::cargo(arguments)
+        .arg("--target-dir")
+        .arg(workspace.target.join("planted").display().to_string())
+        .env("RUSTFLAGS", PLANTED_FLAGS)
+}
+
+/// The library everything shipped is built on does not compile with the rules that can be broken,
+/// whoever sets the flag; that nothing in the repository sets it, `tidy` sees to.
+fn planted_ships_nowhere(workspace: &Workspace) -> Result<(), Error> {
+    let command = planted("check --package tenure --lib --release", workspace);
+    println!("   must be refused: {command}");
+    command.refuse(workspace, NEVER_SHIPPED)
 }
 
 fn loom_exists(workspace: &Workspace) -> Result<(), Error> {

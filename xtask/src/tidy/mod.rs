@@ -6,6 +6,7 @@
 mod decisions;
 mod leftovers;
 mod links;
+mod planted;
 mod readme;
 mod shape;
 mod source;
@@ -71,6 +72,7 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     }
     complaints.extend(leftovers::check(tree));
     complaints.extend(links::check(tree));
+    complaints.extend(planted::check(tree));
     complaints.extend(decisions::check(tree));
     complaints.sort();
     complaints

@@ -260,7 +260,7 @@ mod observer;
 pub mod quorum;
 mod rank;
 mod record;
-mod rule;
+pub(crate) mod rule;
 mod timestamp;
 mod trips;
 pub mod wire;

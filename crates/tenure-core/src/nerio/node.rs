@@ -120,7 +120,9 @@ impl Nerio {
     /// could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
         let name = &from.who.name;
-        let is_it = |m: &super::config::Member| m.name == *name && m.address == from.address;
+        let is_it = |m: &super::config::Member| {
+            m.name == *name && (m.address == from.address || !ruling(Rule::OkFromMember))
+        };
         self.config.members.iter().position(is_it)
     }
 
@@ -268,12 +270,12 @@ impl Nerio {
             return ignore(out, Some(election), Ignored::Unasked);
         }
         self.asked.remove(&election);
-        let from_send = ruling(Rule::VerifyFromSend);
-        let until = if from_send {
-            answer.start.after(self.config.drift.shrink(answer.remaining))
+        let asked = if ruling(Rule::VerifyFromSend) { answer.start } else { now };
+        let until = asked.after(if ruling(Rule::VerifyShrinks) {
+            self.config.drift.shrink(answer.remaining)
         } else {
-            answer.start.after(self.config.drift.stretch(answer.remaining))
-        };
+            self.config.drift.stretch(answer.remaining)
+        });
         let event = if now < until {
             Event::Verified { leader: from.who.clone(), until, fence: answer.fence }
         } else {

@@ -11,6 +11,7 @@ use super::identity::Who;
 use super::message::{Holder, Message, Query, Service, State};
 use super::node::{Effect, Out};
 use super::quorum::MemberSet;
+use super::rule::{Rule, ruling};
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -74,7 +75,8 @@ impl Observer {
         let newer = |known: &Heard| known.start < state.start;
         if state.start <= self.last_start && self.answers.get(&member).is_none_or(newer) {
             let serving = state.service == Service::Serving;
-            let heard = Heard { start: state.start, serving, holder: state.holder };
+            let start = if ruling(Rule::ViewFromSend) { state.start } else { now };
+            let heard = Heard { start, serving, holder: state.holder };
             self.answers.insert(member, heard);
         }
         self.work(now, config, out);
@@ -117,7 +119,9 @@ impl Observer {
             .filter(|(_, heard)| heard.serving && heard.holder.is_none())
             .map(|(member, _)| *member)
             .collect();
-        if config.quorums.is_quorum(free) {
+        let enough =
+            config.quorums.is_quorum(free) || (!ruling(Rule::VacantByQuorum) && !free.is_empty());
+        if enough && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
         let mut named: BTreeMap<&Who, Vec<(Time, &Holder)>> = BTreeMap::new();
@@ -129,11 +133,14 @@ impl Observer {
             if now >= until {
                 continue;
             }
-            named.entry(&holder.who).or_default().push((until, holder));
-            let set = sets.entry(&holder.who).or_default();
+            let alike = |who: &&&Who| !ruling(Rule::ViewByLife) && who.name == holder.who.name;
+            let who = named.keys().find(alike).copied().unwrap_or(&holder.who);
+            named.entry(who).or_default().push((until, holder));
+            let set = sets.entry(who).or_default();
             *set = set.with(*member);
         }
-        let (who, _) = sets.iter().find(|(_, set)| config.quorums.is_quorum(**set))?;
+        let enough = |set| config.quorums.is_quorum(set) || !ruling(Rule::ViewByQuorum);
+        let (who, _) = sets.iter().find(|(_, set)| enough(**set))?;
         let grants = named.get(who)?;
         let until = grants.iter().map(|(until, _)| *until).min()?;
         let (_, latest) = grants.iter().max_by_key(|(_, holder)| holder.start)?;

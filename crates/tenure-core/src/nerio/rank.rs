@@ -5,6 +5,7 @@ use core::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::identity::Who;
+use super::rule::{Rule, ruling};
 use crate::name::ElectionName;
 
 /// Where a candidate stands among those who want the same election; the greatest goes first.
@@ -36,6 +37,8 @@ impl Rank {
         hasher.write_u8(0xff);
         hasher.write(who.name.as_str().as_bytes());
         hasher.write(&who.inc.0.to_le_bytes());
+        let leading = leading && ruling(Rule::LeaderFirst);
+        let priority = if ruling(Rule::PriorityFirst) { priority } else { 0 };
         Self { next, leading, priority, hash: hasher.finish() }
     }
 }

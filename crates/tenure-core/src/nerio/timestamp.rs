@@ -8,6 +8,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Instance, Stamp};
+use super::rule::{Rule, ruling};
 
 /// `QT` (section 7): the stamps of the quorum that completed an instance, frozen then.
 ///
@@ -65,11 +66,16 @@ impl QuorumTimestamp {
             };
             let here = stamp.cmp(their);
             match found {
-                Some(before) if before != here => return Err(Incomparable::Contradictory),
+                Some(before) if before != here && ruling(Rule::ContradictionIsError) => {
+                    return Err(Incomparable::Contradictory);
+                }
                 _ => found = Some(here),
             }
         }
-        found.ok_or(Incomparable::Disjoint)
+        match found {
+            None if !ruling(Rule::DisjointIsError) => Ok(Ordering::Less),
+            found => found.ok_or(Incomparable::Disjoint),
+        }
     }
 }
 

@@ -19,31 +19,6 @@ fn a_proposal_is_accepted_above_what_was_seen() {
     }
 }
 
-/// Rule 1: refusals report what was seen and never raise it.
-#[test]
-fn refusals_report_what_was_seen_and_never_raise_it() {
-    let mut s = Story::new();
-    s.ask("p", "a", proposal(at(10), 7));
-    assert_eq!(refused(&s.ask("q", "a", proposal(at(20), 99))).unwrap().seen, Fence::new(7));
-    assert_eq!(s.state("a").seen, Fence::new(7));
-}
-
-/// Rule 1: a candidate proposes the best it knows + 1, so that one round trip is normal.
-#[test]
-fn one_round_trip_is_normal() {
-    let mut s = Story::new();
-    s.elect("p");
-    s.campaign("q");
-    s.run(ms(150));
-    s.resign("p");
-    s.deliver("p", "a");
-    s.deliver("p", "b");
-    s.deliver("a", "q");
-    let effects = s.deliver("b", "q");
-    assert!(emitted(&effects).iter().any(|event| matches!(event, Event::Elected { .. })));
-    assert_eq!(s.fence("q"), 2);
-}
-
 /// Rule 2: handed out only if all oks of the completing quorum accepted the same fence for the
 /// same leadership; else `max(seen) + 1`, and renewed at once. "Leader" is said only after.
 #[test]
@@ -220,30 +195,6 @@ fn fences_and_quorum_timestamps_agree() {
         s.resign(candidate);
         s.deliver_all();
     }
-}
-
-/// Rule 6: one H and one floor for each grantor: when an election is evicted, the floor rises to
-/// what it had seen.
-#[test]
-fn an_evicted_election_leaves_its_fence_behind() {
-    let mut s = Story::new();
-    s.ask("p", "a", proposal(at(10), 7));
-    s.pass(ms(3_300));
-    let written = s.actor("a").disk.as_ref().unwrap().grants.len();
-    assert_eq!((s.state("a").seen, written), (Fence::new(7), 0), "evicted, and not forgotten");
-    let other = Request { election: "y".parse().unwrap(), ..proposal(at(20), 7) };
-    assert!(!granted(&s.ask("p", "a", other)).unwrap().accepted);
-}
-
-/// Rule 6: a proposal above seen + 2⁴⁰ is refused: one packet must not exhaust the number.
-#[test]
-fn a_proposal_too_far_ahead_is_refused() {
-    let mut s = Story::new();
-    s.ask("p", "a", proposal(at(10), 7));
-    let far = 7 + (1 << 40);
-    let effects = s.ask("p", "a", proposal(at(20), far + 1));
-    assert_eq!(refusal(&effects), Some(Refusal::FenceTooFar));
-    assert!(granted(&s.ask("p", "a", proposal(at(30), far))).is_some());
 }
 
 /// Rule 6, on the other side: a candidate that was told a fence that nobody has seen finds back.

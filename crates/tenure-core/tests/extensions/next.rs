@@ -1,12 +1,8 @@
 //! Who is next: the order of those who wait, handing over, and split votes.
 
-use tenure_core::nerio::{Command, End, Event, Ignored, Message, Release, TransferFailure};
+use tenure_core::nerio::{Command, End, Event, Ignored, TransferFailure};
 
 use crate::story::*;
-
-fn release_for(start: u64, next: &str) -> Message {
-    Message::Release(Release { election: x(), start: at(start), next: Some(name(next)) })
-}
 
 /// Rule 1: a release is valid if the holder is its (name, inc) and its Start ≥ gs.
 #[test]
@@ -19,21 +15,6 @@ fn a_release_below_the_granted_start_is_ignored() {
     let effects = s.tell("p", "a", release(at(20)));
     assert_eq!(emitted(&effects), [Event::Freed { by: s.who("p") }]);
     assert_eq!(s.holder("a"), None);
-}
-
-/// Rule 1: then `F := C`, and `next` is handled if it waits and is fresh, else the best by the
-/// common order, at once.
-#[test]
-fn a_release_hands_over_to_next() {
-    for next in ["q", "r"] {
-        let mut s = Story::new();
-        s.ask("p", "a", request(at(10)));
-        s.ask("q", "a", request(at(20)));
-        s.ask("r", "a", request(at(20)));
-        let effects = s.tell("p", "a", release_for(10, next));
-        assert!(granted(&effects).is_some(), "at once");
-        assert_eq!(s.holder("a").as_deref(), Some(next));
-    }
 }
 
 #[test]
@@ -61,78 +42,6 @@ fn next_is_used_once() {
     s.ask("p", "a", request(at(30)));
     s.tell("q", "a", release(at(20)));
     assert_eq!(s.holder("a").as_deref(), Some("r"), "q's wish is open again");
-}
-
-/// Rule 2: the common order is the same at all grantors, and never the order of arrival.
-#[test]
-fn the_common_order_is_not_the_order_of_arrival() {
-    let mut winners = Vec::new();
-    for order in [["p", "q"], ["q", "p"]] {
-        let mut s = Story::new();
-        for grantor in GRANTORS {
-            s.ask("r", grantor, request(at(10)));
-            for candidate in order {
-                s.ask(candidate, grantor, request(at(20)));
-            }
-            s.tell("r", grantor, release(at(10)));
-            winners.push(s.holder(grantor));
-        }
-    }
-    winners.dedup();
-    assert_eq!(winners.len(), 1, "{winners:?}");
-}
-
-#[test]
-fn the_higher_priority_goes_first() {
-    for urgent in ["p", "q"] {
-        let mut s = Story::new();
-        s.ask("r", "a", request(at(10)));
-        for candidate in ["p", "q"] {
-            let mut request = request(at(20));
-            request.priority = u8::from(candidate == urgent);
-            s.ask(candidate, "a", request);
-        }
-        s.tell("r", "a", release(at(10)));
-        assert_eq!(s.holder("a").as_deref(), Some(urgent));
-    }
-}
-
-/// A leader that waits for a grantor goes before those who do not lead.
-#[test]
-fn a_leader_goes_before_those_who_do_not_lead() {
-    let mut s = Story::new();
-    s.ask("r", "a", request(at(10)));
-    let mut urgent = request(at(20));
-    urgent.priority = 200;
-    s.ask("q", "a", urgent);
-    let mut renewal = request(at(20));
-    renewal.leading = true;
-    s.ask("p", "a", renewal);
-    s.tell("r", "a", release(at(10)));
-    assert_eq!(s.holder("a").as_deref(), Some("p"));
-}
-
-/// Rule 3: a short first lease, renewed at once on completion.
-#[test]
-fn the_first_lease_is_short_and_renewed_at_once() {
-    let mut s = Story::new();
-    let begin = s.campaign("p");
-    assert!(requests(&begin).iter().all(|request| request.delta == ms(1_000)), "at most a lease");
-    let mut config = config(&GRANTORS);
-    config.lease = ms(2_000);
-    let mut s = Story::with(config);
-    let begin = s.campaign("p");
-    let first = s.config.lease_first();
-    assert_eq!(first, ms(1_000));
-    assert!(requests(&begin).iter().all(|request| request.delta == first && !request.leading));
-    s.slip(ms(1));
-    s.deliver("p", "a");
-    s.deliver("p", "b");
-    s.deliver("a", "p");
-    let completion = s.deliver("b", "p");
-    let renewal = requests(&completion);
-    assert_eq!(renewal.len(), 3, "renewed at once");
-    assert!(renewal.iter().all(|request| request.delta == ms(2_000) && request.leading));
 }
 
 /// Rule 4: a candidate yields only if no quorum is possible any more and a refusal names a
@@ -169,19 +78,6 @@ fn the_first_ok_of_a_hand_over_is_kept() {
         assert_eq!(releases(&effects), [], "b and c have said that p leads");
     }
     assert!(s.leads("q"));
-}
-
-/// Rule 4: never by counting votes: one that may still win does not yield.
-#[test]
-fn a_candidate_that_may_still_win_does_not_yield() {
-    let mut s = Story::new();
-    s.ask("q", "a", request(at(10)));
-    s.campaign("p");
-    s.deliver("p", "a");
-    s.deliver("p", "b");
-    s.deliver("b", "p");
-    let effects = s.deliver("a", "p");
-    assert_eq!(releases(&effects), [], "b and c would be a quorum");
 }
 
 /// Transfer to a named candidate is this field: a hand-over to one who waits.

@@ -1,6 +1,6 @@
 //! Waiting without polling: parked requests.
 
-use tenure_core::nerio::{Event, Ignored, Message, Refusal};
+use tenure_core::nerio::{Event, Ignored, Message};
 use tenure_core::{Fence, Input, Protocol, Time};
 
 use crate::story::*;
@@ -37,30 +37,6 @@ fn the_end_of_a_lease_handles_one_parked_request() {
     assert_eq!(s.state("a").waiting, 1);
 }
 
-/// Rule 1: `F := max(F, C_arrival + (1 + ρ)δ)`: the arrival bounds the Start, so a dead
-/// candidate's request costs little.
-#[test]
-fn the_lease_of_a_parked_request_counts_from_its_arrival() {
-    let mut s = Story::new();
-    s.ask("p", "a", for_span(at(10), ms(200)));
-    s.slip(ms(50));
-    s.ask("q", "a", request(at(20)));
-    s.pass(ms(170));
-    let holder = s.state("a").holder.unwrap();
-    assert_eq!(holder.who.name, name("q"));
-    assert_eq!(holder.remaining, ms(50 + 1_100 - 220));
-}
-
-/// Rule 1: dropped when its own lease would be over.
-#[test]
-fn a_parked_request_whose_lease_would_be_over_is_dropped() {
-    let mut s = Story::new();
-    s.ask("p", "a", for_span(at(10), ms(200)));
-    s.ask("q", "a", for_span(at(20), ms(100)));
-    s.pass(ms(220));
-    assert_eq!(s.holder("a"), None);
-}
-
 /// The same for an office that is free: it is kept as long as the request may be on its way.
 #[test]
 fn a_watermark_outlives_the_next_timeout() {
@@ -74,18 +50,6 @@ fn a_watermark_outlives_the_next_timeout() {
     assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
 }
 
-/// Rule 2: the admission checks run again on unparking.
-#[test]
-fn the_checks_run_again_on_unparking() {
-    let mut s = Story::new();
-    s.ask("p", "a", for_span(at(10), ms(200)));
-    s.ask("q", "a", request(at(20)));
-    s.failing = Some("a");
-    s.ask("p", "a", for_span(at(11), ms(200)));
-    s.pass(ms(220));
-    assert_eq!(s.holder("a"), None, "it cannot write: nobody is granted");
-}
-
 /// Rule 2: the holder is never parked.
 #[test]
 fn the_holder_is_never_parked() {
@@ -97,21 +61,6 @@ fn the_holder_is_never_parked() {
     s.tell("p", "a", release(at(30)));
     assert_eq!(s.holder("a").as_deref(), Some("q"));
     assert_eq!(s.state("a").waiting, 0, "q holds and waits no more");
-}
-
-/// Rule 3: a request of the holder with a lower Start is ignored, with an equal one the stored
-/// ok is repeated, and F is not extended.
-#[test]
-fn the_highest_start_granted_counts() {
-    let mut s = Story::new();
-    let first = granted(&s.ask("p", "a", request(at(20)))).unwrap();
-    s.slip(ms(300));
-    let lower = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&lower), [Event::Ignored(Ignored::Stale)]);
-    assert_eq!(granted(&s.ask("p", "a", request(at(20)))), Some(first), "the same ok again");
-    assert_eq!(s.state("a").holder.unwrap().remaining, ms(800));
-    s.tell("p", "a", release(at(19)));
-    assert_eq!(s.holder("a").as_deref(), Some("p"), "gs is still 20");
 }
 
 /// Rule 3: a repeated request whose grant has lapsed is not granted again.
@@ -167,36 +116,6 @@ fn a_failed_renewal_is_not_released_while_the_lease_is_in_use() {
         s.drop_all();
         s.pass(ms(10));
     }
-}
-
-/// A timer that is late does not let a newcomer pass those who wait.
-#[test]
-fn those_who_wait_go_before_a_newcomer_even_if_the_timer_is_late() {
-    let mut s = Story::new();
-    s.ask("p", "a", for_span(at(10), ms(200)));
-    s.ask("q", "a", request(at(20)));
-    s.slip(ms(250));
-    let effects = s.ask("r", "a", request(at(30)));
-    assert_eq!(granted(&effects).unwrap().start, at(20), "q's: its timer was due");
-    assert!(matches!(refusal(&effects), Some(Refusal::Held { .. })), "and r waits");
-}
-
-/// Bounded, evicting the lowest in the common order.
-#[test]
-fn parked_requests_are_bounded() {
-    let mut config = config(&GRANTORS);
-    config.limits.parked = 1;
-    let mut s = Story::with(config);
-    s.ask("p", "a", request(at(10)));
-    let low = s.ask("q", "a", request(at(20)));
-    assert!(matches!(refusal(&low), Some(Refusal::Held { parked: true, .. })));
-    let mut urgent = request(at(30));
-    urgent.priority = 9;
-    assert!(matches!(refusal(&s.ask("r", "a", urgent)), Some(Refusal::Held { parked: true, .. })));
-    let again = s.ask("q", "a", request(at(40)));
-    assert!(matches!(refusal(&again), Some(Refusal::Held { parked: false, .. })));
-    s.tell("p", "a", release(at(10)));
-    assert_eq!(s.holder("a").as_deref(), Some("r"));
 }
 
 /// At the ends of the clock nothing overflows and nothing spins.

@@ -4,18 +4,6 @@ use tenure_core::nerio::{Effect, Event, Ignored, Record, Refusal, Request};
 
 use crate::story::*;
 
-/// Rule 1: a lease longer than δ_max is refused.
-#[test]
-fn no_lease_is_longer_than_delta_max() {
-    let mut s = Story::new();
-    let delta_max = ms(2_000);
-    let long = for_span(at(10), delta_max + std::time::Duration::from_nanos(1));
-    assert_eq!(refusal(&s.ask("p", "a", long)), Some(Refusal::TooLong { delta_max }));
-    assert!(granted(&s.ask("p", "a", for_span(at(11), delta_max))).is_some());
-    let empty = s.ask("p", "a", for_span(at(12), ms(0)));
-    assert_eq!(emitted(&empty), [Event::Ignored(Ignored::Empty)]);
-}
-
 /// Rule 2: the grant is written before the ok leaves, a repeated one too.
 #[test]
 fn the_grant_is_written_before_the_ok_leaves() {
@@ -88,17 +76,6 @@ fn a_reboot_gives_later_samples() {
     s.pass(ms(2_200));
     let later = granted(&s.ask("p", "a", request(at(20)))).unwrap();
     assert!(later.stamp.clock < ok.stamp.clock && later.stamp > ok.stamp);
-}
-
-/// The boot count is raised, durably, before the first grant.
-#[test]
-fn nothing_is_granted_before_the_boot_is_durable() {
-    let mut s = Story::new();
-    s.slow_disks = true;
-    s.restart("a");
-    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Recovering));
-    s.flush_one("a");
-    assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! One clock sample for one decision.
 
-use tenure_core::nerio::{Event, Ignored};
-
 use crate::story::*;
 
 /// The sample that the free test uses is taken after the message was received, and is also T_q.
@@ -43,24 +41,4 @@ fn an_early_timeout_does_nothing() {
         assert_eq!(s.step(who, tenure_core::Input::Timeout), []);
         assert_eq!(s.actor(who).core, before, "{who}");
     }
-}
-
-/// (p, Start) names an instance: no Start is used twice, even if the clock stands still, the
-/// campaign ends and begins again, and the application stops to observe in between.
-#[test]
-fn a_start_is_never_used_twice() {
-    let mut s = Story::new();
-    s.campaign("p");
-    let old: Vec<Letter> =
-        GRANTORS.iter().flat_map(|to| s.deliver_and_take_answers("p", to)).collect();
-    s.resign("p");
-    s.deliver_all();
-    s.command("p", tenure_core::nerio::Command::Unobserve);
-    let begin = s.campaign("p");
-    assert_eq!(requests(&begin), [], "the clock has not moved: there is no new Start yet");
-    for answer in &old {
-        let effects = s.put(answer);
-        assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Unasked)]);
-    }
-    assert!(!s.leads("p"), "grants that were given up count for nothing");
 }

@@ -4,19 +4,6 @@ use tenure_core::nerio::{Command, Event, Ignored, Inc, Message, Remainder};
 
 use crate::story::*;
 
-/// The answer is `min(E − C, vmax) / (1 + ρ)` from one sample, with the fence.
-#[test]
-fn the_answer_is_what_is_left_less_the_drift() {
-    let mut config = config(&GRANTORS);
-    config.verify_max = ms(110);
-    let mut s = Story::with(config);
-    s.elect("p");
-    let answer = remainder(&s.tell("q", "p", verify(at(7)))).unwrap();
-    assert_eq!(answer.remaining, ms(100));
-    assert_eq!((answer.start, answer.asker), (at(7), s.who("q").inc));
-    assert_eq!(answer.fence.unwrap().number(), s.fence("p"));
-}
-
 #[test]
 fn one_who_does_not_lead_promises_nothing() {
     let mut s = Story::new();

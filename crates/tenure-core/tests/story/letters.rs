@@ -7,7 +7,7 @@ use tenure_core::nerio::{
     Effect, Event, Granted, Message, Refusal, Refused, Release, Remainder, Request, Verify,
 };
 
-use super::{Time, ms, x};
+use super::{Time, at, ms, name, x};
 
 /// A request for 1 s in the name of an attempt that began with it.
 pub fn request(start: Time) -> Request {
@@ -35,6 +35,11 @@ pub fn proposal(start: Time, fence: u64) -> Request {
 
 pub fn release(start: Time) -> Message {
     Message::Release(Release { election: x(), start, next: None })
+}
+
+/// A release that names who should be handled first.
+pub fn release_for(start: u64, next: &str) -> Message {
+    Message::Release(Release { election: x(), start: at(start), next: Some(name(next)) })
 }
 
 pub fn verify(start: Time) -> Message {

@@ -528,7 +528,10 @@ impl World {
                     self.cut.insert((other, node), until);
                 }
             }
-            _ => self.nodes[node].busy_until = until,
+            _ => {
+                let this = &mut self.nodes[node];
+                this.busy_until = this.busy_until.max(until);
+            }
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::super::grantor::holder_rank;
 use super::super::message::{Granted, Refusal, Refused, Release};
-use super::instance::Answer;
+use super::instance::{Answer, Sent};
 use super::*;
+use crate::drift::Drift;
 
 impl Candidate {
     /// An ok. It counts if it answers something that was sent and not aborted since.
@@ -55,23 +56,16 @@ impl Candidate {
             shared.trips.observe(now.since(sent.start));
         }
         let known = campaign.oks.get(&member);
-        if known.is_some_and(|known| known.start >= granted.start) {
+        if known.is_some_and(|known| known.start >= granted.start) && ruling(Rule::OneOkEach) {
             return self.emit(Event::Ignored(Ignored::Duplicate), out);
         }
-        let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
-        let good_until = from.after(if ruling(Rule::ClaimShrinks) {
-            shared.config.drift.shrink(sent.delta)
+        let answer = answer(now, granted, &sent, known, shared.config.drift);
+        let counts_for = if ruling(Rule::OneOkEach) {
+            member
         } else {
-            sent.delta
-        });
-        let stamp = match known {
-            Some(known) if !ruling(Rule::OneOk) => known.stamp,
-            Some(_) | None => granted.stamp,
+            campaign.oks.len() % shared.config.members.len()
         };
-        let (instance, accepted) = (granted.instance, granted.accepted.then_some(sent.fence));
-        let (start, news) = (sent.start, if granted.waited { now } else { sent.start });
-        let answer = Answer { start, instance, stamp, accepted, news, good_until };
-        campaign.oks.insert(member, answer);
+        campaign.oks.insert(counts_for, answer);
         self.try_complete(now, shared, out);
         self.yield_if_hopeless(now, shared, out);
     }
@@ -151,31 +145,64 @@ impl Candidate {
         let oks = &campaign.oks;
         let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
         let blocks = |(member, rival): &(&usize, &Rival)| {
-            rival.start >= news && oks.get(member).is_none_or(|ok| ok.start < rival.start)
+            (rival.start >= news || !ruling(Rule::YieldNews))
+                && oks.get(member).is_none_or(|ok| ok.start < rival.start)
         };
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.keys().copied().filter(|m| !blocked.contains(*m)).collect();
-        if held.is_empty() || shared.config.quorums.is_possible(blocked) {
+        let hopeless = !shared.config.quorums.is_possible(blocked) || !ruling(Rule::YieldHopeless);
+        if held.is_empty() || !hopeless {
             return;
         }
         let own = Rank::of(&self.election, shared.who, campaign.priority, false, false);
         let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(**member));
         let best = rivals.map(|(_, rival)| rival).max_by_key(|rival| rival.rank);
-        let Some(best) = best.filter(|rival| rival.rank > own).cloned() else { return };
+        let outranks = |rival: &&Rival| rival.rank > own || !ruling(Rule::YieldOutranked);
+        let Some(best) = best.filter(outranks).cloned() else { return };
         let base = if best.rank.leading { shared.config.refresh } else { best.until.since(now) };
         let until = now.after(base + self.draw(shared.config.refresh, "yield", shared));
         let Some(campaign) = &mut self.campaign else { return };
         for member in held.iter() {
             campaign.oks.remove(&member);
             campaign.floors[member] = self.last_start;
-            campaign.held_off.insert(member, until);
+            if ruling(Rule::YieldWaits) {
+                campaign.held_off.insert(member, until);
+            }
         }
         for member in held.iter() {
             let (election, start) = (self.election.clone(), self.last_start);
-            let release = Release { election, start, next: Some(best.name.clone()) };
+            let next = ruling(Rule::YieldNamesNext).then(|| best.name.clone());
+            let release = Release { election, start, next };
             let to = shared.config.members[member].address;
             out.push(Effect::Send { to, message: Message::Release(release) });
         }
+    }
+}
+
+/// What an ok to `sent` counts for: all of it comes from this one, nothing from the one `known`
+/// before.
+fn answer(
+    now: Time,
+    granted: &Granted,
+    sent: &Sent,
+    known: Option<&Answer>,
+    drift: Drift,
+) -> Answer {
+    let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
+    let shrinks = ruling(Rule::ClaimShrinks);
+    let good_until = from.after(if shrinks { drift.shrink(sent.delta) } else { sent.delta });
+    let (stamp, good_until) = match known {
+        Some(known) if !ruling(Rule::OneOk) => (known.stamp, good_until),
+        Some(known) if !ruling(Rule::LatestOk) => (granted.stamp, known.good_until),
+        Some(_) | None => (granted.stamp, good_until),
+    };
+    Answer {
+        start: sent.start,
+        instance: granted.instance,
+        stamp,
+        accepted: granted.accepted.then_some(sent.fence),
+        news: if granted.waited { now } else { sent.start },
+        good_until,
     }
 }

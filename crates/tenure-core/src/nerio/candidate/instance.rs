@@ -34,7 +34,7 @@ impl Candidate {
     /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
     pub(super) fn request(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
-        if now <= self.last_start {
+        if now <= self.last_start && ruling(Rule::StartGrows) {
             campaign.next_at = self.last_start.next();
             return;
         }
@@ -43,11 +43,13 @@ impl Candidate {
         let promised = self.giving.as_ref().is_some_and(|giving| now < giving.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();
-        let delta = if leading { shared.config.lease } else { shared.config.lease_first() };
+        let full = leading || !ruling(Rule::ShortFirstLease);
+        let delta = if full { shared.config.lease } else { shared.config.lease_first() };
         campaign.first.get_or_insert(now);
         if !leading && self.best >= campaign.fence {
             // While it waits others lead: propose what the next leader needs.
-            campaign.fence = self.best.next().unwrap_or(self.best);
+            let next = self.best.next().unwrap_or(self.best);
+            campaign.fence = if ruling(Rule::ProposesNext) { next } else { self.best };
         }
         let unanswered = !campaign.sent.is_empty();
         if campaign.sent.len() == SENT_MAX {
@@ -55,9 +57,7 @@ impl Candidate {
         }
         campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
         campaign.held_off.retain(|_, until| now < *until);
-        let heard = shared.config.heard_within();
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
-        let waiting = campaign.waiting.as_ref().filter(|(_, at)| now.since(*at) < heard);
         let request = Request {
             election: self.election.clone(),
             start: now,
@@ -66,7 +66,7 @@ impl Candidate {
             fence: campaign.fence,
             priority: campaign.priority,
             leading,
-            next: transfer.or_else(|| waiting.map(|(name, _)| name.clone())),
+            next: transfer.or_else(|| campaign.successor(now, shared.config).cloned()),
             value: campaign.value.clone(),
         };
         for (member, to) in shared.config.members.iter().enumerate() {
@@ -99,7 +99,8 @@ impl Candidate {
         let Some(((members, until), has_fence)) = completed else { return };
         let stamps = members.iter().filter_map(|member| {
             let ok = campaign.oks.get(&member)?;
-            Some((ok.instance, ok.stamp))
+            let grantor = Instance(member as u128);
+            Some((if ruling(Rule::StampNamesMemory) { ok.instance } else { grantor }, ok.stamp))
         });
         let timestamp = QuorumTimestamp::new(stamps);
         debug_assert!(shared.config.quorums.is_quorum(members), "I6: a quorum completes");
@@ -108,8 +109,8 @@ impl Candidate {
         let renewed = campaign.lease.is_some();
         let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
         lease.until = lease.until.max(until);
-        let mut has_fence = has_fence;
-        if !has_fence && !ruling(Rule::FenceByAll) {
+        let mut has_fence = has_fence || !ruling(Rule::FenceByAll);
+        if !has_fence && !ruling(Rule::StoringRound) {
             campaign.fence = self.best.next().unwrap_or(self.best);
             has_fence = true;
         }
@@ -156,7 +157,7 @@ impl Candidate {
             campaign.fence = self.best.next().unwrap_or(self.best);
             campaign.next_at = now.after(campaign.fence_pause(shared));
             campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
-        } else if settled {
+        } else if settled || !ruling(Rule::RenewedAtOnce) {
             campaign.next_at = align(now.after(period), shared.config.renew_after() / 32);
         } else {
             campaign.next_at = now;

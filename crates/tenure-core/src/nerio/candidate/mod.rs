@@ -151,7 +151,9 @@ impl Candidate {
     pub(super) fn standing(&self, now: Time) -> Standing {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         match lease {
-            Some(Lease { until, office: Some((fence, _)), .. }) if now < *until => {
+            Some(Lease { until, office: Some((fence, _)), .. })
+                if now < *until || !ruling(Rule::StandingAsked) =>
+            {
                 Standing::Leading { until: *until, fence: Some(*fence) }
             }
             Some(_) | None => Standing::NotLeading,
@@ -232,9 +234,8 @@ impl Candidate {
         };
         let led = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
         let end = if led { End::Resigned } else { End::Withdrawn };
-        let heard = shared.config.heard_within();
-        let next = campaign.waiting.clone().filter(|(_, at)| now.since(*at) < heard);
-        self.end(now, end, next.map(|(name, _)| name), shared, out);
+        let next = campaign.successor(now, shared.config).cloned();
+        self.end(now, end, next, shared, out);
     }
 
     /// Section 6: first the claim is lowered, then the release is sent, never the other way.
@@ -326,13 +327,14 @@ impl Candidate {
                 Some(_) | None => (Duration::ZERO, None),
             },
         };
-        let left = left.min(shared.config.verify_max);
+        let left = if ruling(Rule::VerifyMax) { left.min(shared.config.verify_max) } else { left };
         self.promise = self.promise.max(now.after(left));
+        let real = shared.config.drift.real_at_least(left);
         let remainder = Remainder {
             election: self.election.clone(),
             start: verify.start,
             asker: from.who.inc,
-            remaining: shared.config.drift.real_at_least(left),
+            remaining: if ruling(Rule::VerifyRealTime) { real } else { left },
             fence,
         };
         out.push(Effect::Send { to: from.address, message: Message::Remainder(remainder) });
@@ -349,6 +351,13 @@ impl Candidate {
 }
 
 impl Campaign {
+    /// The first of those who wait, if a grantor has named it lately: it may have died since.
+    fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
+        let (name, named_at) = self.waiting.as_ref()?;
+        let lately = now.since(*named_at) < config.heard_within() || !ruling(Rule::NextHeard);
+        lately.then_some(name)
+    }
+
     /// Another attempt, which would be another leadership: nothing of the last one counts.
     fn begin_anew(&mut self, last_start: Time, at: Time) {
         self.first = None;

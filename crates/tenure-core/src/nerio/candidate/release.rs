@@ -43,7 +43,7 @@ impl Giving {
             pause: shared.retry(),
             arrived: MemberSet::EMPTY,
             told: false,
-            on_purpose,
+            on_purpose: on_purpose && ruling(Rule::ReleaseConfirmed),
         }
     }
 
@@ -55,12 +55,16 @@ impl Giving {
     /// purpose a quorum must have it. A request that overtook it would take the grant back from
     /// those for whom it was given up.
     pub(super) fn not_before(&self) -> Time {
-        if self.on_purpose && !self.told { self.until } else { self.hold.next() }
+        match self.on_purpose && !self.told {
+            _ if !ruling(Rule::AttemptWaits) => Time::ZERO,
+            true => self.until,
+            false => self.hold.next(),
+        }
     }
 
     /// Whether this member is not to be asked before it has the release.
     pub(super) fn awaits(&self, member: usize) -> bool {
-        self.on_purpose && !self.arrived.contains(member)
+        self.on_purpose && !self.arrived.contains(member) && ruling(Rule::AttemptWaits)
     }
 
     pub(super) fn old_until(&self) -> Time {

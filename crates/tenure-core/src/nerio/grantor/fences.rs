@@ -46,7 +46,8 @@ impl Fences {
 
     /// Whether a proposal is so far ahead that it must be refused.
     pub(super) fn is_too_far(&self, office: Option<&Office>, proposed: Fence) -> bool {
-        proposed.number() > self.seen(office).number().saturating_add(REACH)
+        let reach = self.seen(office).number().saturating_add(REACH);
+        proposed.number() > reach && ruling(Rule::FenceReach)
     }
 
     /// Takes a proposal for a leadership, with the grant that carries it; says whether it was
@@ -80,6 +81,9 @@ impl Fences {
     pub(super) fn reserve_above(&mut self, highest: Fence, ticket: Ticket) -> Record {
         let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
         self.pending = Some((ticket, high));
+        if !ruling(Rule::ReserveDurable) {
+            self.high = high;
+        }
         Record::Reserve { high }
     }
 

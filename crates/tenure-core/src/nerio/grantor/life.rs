@@ -7,6 +7,7 @@ use core::time::Duration;
 use super::super::identity::{Boot, Instance};
 use super::super::message::Service;
 use super::super::record::GrantRecord;
+use super::super::rule::{Rule, ruling};
 use crate::contract::Ticket;
 use crate::fence::Fence;
 use crate::time::Time;
@@ -62,6 +63,9 @@ impl Life {
     pub(super) fn service(&self, now: Time) -> Service {
         match self {
             Self::Serving => Service::Serving,
+            Self::Reading { .. } | Self::Storing { .. } if !ruling(Rule::ReadBeforeGrant) => {
+                Service::Serving
+            }
             Self::Quarantine { until, .. }
             | Self::Opening { quarantine: Some(until), .. }
             | Self::Unwritten { quarantine: Some(until), .. } => {

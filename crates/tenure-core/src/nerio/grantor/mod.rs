@@ -155,7 +155,8 @@ impl Grantor {
         }
         // Those who wait go first, even if the timer that should have said so is late: the order
         // of arrival differs from grantor to grantor.
-        if self.office(&election).is_some_and(|office| office.waiting() > 0) {
+        let others_wait = self.office(&election).is_some_and(|office| office.waiting() > 0);
+        if others_wait && ruling(Rule::WaitersFirst) {
             self.handle_waiting(now, &election, out);
             self.schedule(&election);
         }
@@ -164,9 +165,10 @@ impl Grantor {
         let at = stamp.clock;
         let office = self.office(&election);
         match office.and_then(|office| office.grant.as_ref()) {
-            Some(grant) if grant.record.holder == from.who => {
+            Some(grant) if grant.is_held_by(&from.who) && ruling(Rule::HolderNotParked) => {
                 let record = &grant.record;
-                if grant.is_live(at) && record.address != from.address {
+                let elsewhere = record.address != from.address && ruling(Rule::OneAddress);
+                if grant.is_live(at) && elsewhere {
                     let holder = record.address;
                     let (who, other) = (from.who.clone(), from.address);
                     let event = Event::AddressContested { who, holder, other };
@@ -177,7 +179,7 @@ impl Grantor {
                 if request.start < record.start && ruling(Rule::GrantedStartGrows) {
                     return emit(out, Some(election), Event::Ignored(Ignored::Stale));
                 }
-                if request.start == record.start {
+                if request.start == record.start && ruling(Rule::RepeatKeepsFinish) {
                     return self.repeat(at, &election, out);
                 }
             }
@@ -206,7 +208,7 @@ impl Grantor {
             Service::Recovering => return Some(Refusal::Recovering),
         }
         let office = self.office(&request.election);
-        if request.delta > self.config.delta_max {
+        if request.delta > self.config.delta_max && ruling(Rule::WithinDeltaMax) {
             let delta_max = self.config.delta_max;
             return Some(Refusal::TooLong { delta_max });
         }
@@ -256,7 +258,11 @@ impl Grantor {
         }
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
-        if let Some(before) = before.filter(|_| changed) {
+        let kept_next = match &before {
+            Some(before) if !ruling(Rule::NextOnce) => before.next.clone(),
+            Some(_) | None => None,
+        };
+        if let Some(before) = before.filter(|_| changed && ruling(Rule::Tombstone)) {
             let (other, start) = (before.record.holder, before.record.start);
             let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
             office.raise_watermark(taken.clock, from, start, bound);
@@ -280,7 +286,7 @@ impl Grantor {
             fence_seen: office.fence_seen,
             fence_owner: office.fence_owner.clone(),
         };
-        let (waited, next) = (waited.is_some(), request.next);
+        let (waited, next) = (waited.is_some(), request.next.or(kept_next));
         office.grant = Some(Grant { record, seen_before, waited, next, was_next });
         if changed {
             let event = Event::Granted { to: who };
@@ -343,6 +349,9 @@ impl Grantor {
         let Some(office) = self.offices.get_mut(&election) else { return };
         office.drop_expired(at, &self.config);
         let parked = office.park(parked, &self.config);
+        if !ruling(Rule::RefusalRaisesNothing) {
+            office.fence_seen = office.fence_seen.max(request.fence);
+        }
         self.schedule(&election);
         self.refuse(from, &request, Refusal::Held { holder, parked }, shared, out);
     }
@@ -374,10 +383,13 @@ impl Grantor {
         let office = self.offices.entry(election.clone()).or_insert_with(|| Office::vacant(floor));
         let holds = office.live(at).filter(|grant| {
             let holder = &grant.record.holder;
-            *holder == from.who || (!ruling(Rule::ReleaseByLife) && holder.name == from.who.name)
+            *holder == from.who
+                || (!ruling(Rule::ReleaseByLife) && holder.name == from.who.name)
+                || !ruling(Rule::ReleaseByHolder)
         });
         if let Some(grant) = holds
             && grant.record.address != from.address
+            && ruling(Rule::ReleaseFromAddress)
         {
             let (who, holder) = (from.who.clone(), grant.record.address);
             let event = Event::AddressContested { who, holder, other: from.address };
@@ -420,14 +432,15 @@ impl Grantor {
             && office.live(taken.clock).is_none()
             && let Some((parked, was_next)) = office.take_first()
         {
-            if office.is_released(&parked.who, parked.address, parked.request.start)
-                || self.inadmissible(now, &parked.request).is_some()
-            {
+            let refused = office.is_released(&parked.who, parked.address, parked.request.start)
+                || self.inadmissible(now, &parked.request).is_some();
+            if refused && ruling(Rule::ChecksAgain) {
                 continue;
             }
             let arrival = Stamp { clock: parked.arrival, ..taken };
             let stamp = if ruling(Rule::StampOfGrant) { taken } else { arrival };
-            return self.grant(stamp, arrival, parked, Some(was_next), out);
+            let counts_from = if ruling(Rule::LeaseFromArrival) { arrival } else { taken };
+            return self.grant(stamp, counts_from, parked, Some(was_next), out);
         }
     }
 
@@ -435,7 +448,9 @@ impl Grantor {
     fn forget_if_over(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
         let Some(office) = self.offices.get(election) else { return };
         if office.is_forgettable(now, &self.config) {
-            self.fences.raise_floor(office.fence_seen);
+            if ruling(Rule::FloorRises) {
+                self.fences.raise_floor(office.fence_seen);
+            }
             self.offices.remove(election);
             out.push(super::node::Effect::Persist(Record::Forget(election.clone())));
         }
@@ -458,7 +473,7 @@ impl Grantor {
         match self.lives.get_mut(name) {
             Some((current, _)) if *current == inc => false,
             Some((current, previous)) => {
-                let back = *previous == Some(inc);
+                let back = *previous == Some(inc) && ruling(Rule::NameContested);
                 (*current, *previous) = (inc, Some(*current));
                 if back {
                     emit(out, None, Event::NameContested { name: name.clone() });
@@ -478,10 +493,11 @@ impl Grantor {
     /// Section 10.4: what this grantor knows of the leader.
     fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
         let office = self.office(&query.election);
+        let service = self.life.service(now);
         let state = State {
             election: query.election.clone(),
             start: query.start,
-            service: self.life.service(now),
+            service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
             holder: office.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),
             waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
             seen: self.fences.seen(office),

@@ -35,6 +35,17 @@ impl Grant {
         at < self.record.finish
     }
 
+    /// Whether it is granted to `who`: to that life.
+    pub(super) fn is_held_by(&self, who: &Who) -> bool {
+        let holder = &self.record.holder;
+        holder == who || (!ruling(Rule::HolderByLife) && holder.name == who.name)
+    }
+
+    /// Whom the holder named. That is used up by it.
+    fn take_next(&mut self) -> Option<NodeName> {
+        if ruling(Rule::NextOnce) { self.next.take() } else { self.next.clone() }
+    }
+
     pub(super) fn describe(&self, at: Time) -> Holder {
         let record = &self.record;
         Holder {
@@ -69,14 +80,21 @@ impl Parked {
     /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
     pub(super) fn expires_at(&self, config: &Checked) -> Time {
         let lease_over = self.arrival.after(config.drift.stretch(self.request.delta));
-        if !ruling(Rule::ParkedExpires) {
-            return lease_over;
+        let silent = self.arrival.after(config.parked_for());
+        match (ruling(Rule::ParkedLeaseEnds), ruling(Rule::ParkedExpires)) {
+            (true, true) => lease_over.min(silent),
+            (true, false) => lease_over,
+            (false, _) => silent,
         }
-        lease_over.min(self.arrival.after(config.parked_for()))
+    }
+
+    /// Whether it is of `who`: of that life.
+    fn is_of(&self, who: &Who) -> bool {
+        self.who == *who || (!ruling(Rule::ParkedByLife) && self.who.name == who.name)
     }
 
     fn rank(&self, next: Option<&NodeName>) -> Rank {
-        let named = next == Some(&self.who.name);
+        let named = next == Some(&self.who.name) && ruling(Rule::NextFirst);
         let Request { election, priority, leading, .. } = &self.request;
         Rank::of(election, &self.who, *priority, *leading, named)
     }
@@ -108,7 +126,9 @@ struct Watermark {
 
 impl Watermark {
     fn is_of(&self, who: &Who, address: SocketAddr) -> bool {
-        self.who == *who && self.address == address
+        let same =
+            self.who == *who || (!ruling(Rule::WatermarkByLife) && self.who.name == who.name);
+        same && self.address == address
     }
 }
 
@@ -161,7 +181,7 @@ impl Office {
     /// lowest in the common order is evicted.
     pub(super) fn park(&mut self, parked: Parked, config: &Checked) -> bool {
         let next = self.grant.as_ref().and_then(|grant| grant.next.clone());
-        match self.parked.iter_mut().find(|other| other.who == parked.who) {
+        match self.parked.iter_mut().find(|other| other.is_of(&parked.who)) {
             Some(other) if other.address != parked.address => false,
             Some(other) => {
                 let newer = other.request.start < parked.request.start;
@@ -173,11 +193,15 @@ impl Office {
             None => {
                 let who = parked.who.clone();
                 self.parked.push(parked);
-                if self.parked.len() <= config.limits.parked {
+                if self.parked.len() <= config.limits.parked || !ruling(Rule::ParkedBounded) {
                     return true;
                 }
                 let ranked = self.parked.iter().enumerate();
-                let lowest = ranked.min_by_key(|(_, p)| p.rank(next.as_ref())).map(|(at, _)| at);
+                let lowest = if ruling(Rule::LowestEvicted) {
+                    ranked.min_by_key(|(_, p)| p.rank(next.as_ref())).map(|(at, _)| at)
+                } else {
+                    Some(0)
+                };
                 lowest.is_none_or(|lowest| self.parked.swap_remove(lowest).who != who)
             }
         }
@@ -195,10 +219,14 @@ impl Office {
 
     /// Takes the first in the common order out of the queue. `next` is used up.
     pub(super) fn take_first(&mut self) -> Option<(Parked, bool)> {
-        let next = self.grant.as_mut().and_then(|grant| grant.next.take());
-        let ranked = self.parked.iter().enumerate();
-        let (at, rank) =
-            ranked.map(|(at, p)| (at, p.rank(next.as_ref()))).max_by_key(|(_, rank)| *rank)?;
+        let next = self.grant.as_mut().and_then(Grant::take_next);
+        let waiting = self.parked.iter().enumerate();
+        let mut ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
+        let (at, rank) = if ruling(Rule::CommonOrder) {
+            ranked.max_by_key(|(_, rank)| *rank)
+        } else {
+            ranked.next()
+        }?;
         Some((self.parked.swap_remove(at), rank.next))
     }
 

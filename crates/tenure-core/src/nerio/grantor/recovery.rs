@@ -20,10 +20,10 @@ impl Grantor {
             if ruling(Rule::DeltaMaxEver) { memory.delta_max } else { self.config.delta_max };
         self.delta_max = self.config.delta_max.max(ever);
         self.fences = Fences::new(memory.reserve);
-        let wait = if ruling(Rule::QuarantineStretches) {
-            self.config.drift.stretch(self.delta_max)
-        } else {
-            self.delta_max
+        let wait = match (ruling(Rule::QuarantineStretches), ruling(Rule::QuarantineNotShrunk)) {
+            (true, true) => self.config.drift.stretch(self.delta_max),
+            (false, _) => self.delta_max,
+            (true, false) => self.config.drift.shrink(self.delta_max),
         };
         let quarantine = (ruling(Rule::Quarantine)
             && matches!(memory.kept, Kept::Reserve | Kept::Nothing))
@@ -39,15 +39,25 @@ impl Grantor {
         if let Some(until) = quarantine {
             emit(out, None, Event::Quarantined { until });
         }
-        self.write_boot(quarantine, must_read, out);
+        self.write_boot(now, quarantine, must_read, out);
     }
 
-    fn write_boot(&mut self, quarantine: Option<Time>, must_read: bool, out: &mut Out) {
+    fn write_boot(&mut self, now: Time, quarantine: Option<Time>, must_read: bool, out: &mut Out) {
         let (instance, boot, delta_max) = (self.instance, self.boot, self.delta_max);
         let ticket = self.next_ticket();
         let identity = Record::Identity { instance, boot, delta_max };
         out.push(super::super::node::Effect::Flush(ticket, identity));
         self.life = Life::Opening { ticket, quarantine, must_read };
+        if !ruling(Rule::BootDurable) {
+            self.open(now, quarantine, must_read, out);
+        }
+    }
+
+    /// The boot is written down.
+    fn open(&mut self, now: Time, quarantine: Option<Time>, must_read: bool, out: &mut Out) {
+        let until = quarantine.unwrap_or(now);
+        self.life = Life::Quarantine { until, must_read };
+        self.on_life_due(now, out);
     }
 
     /// A flush has ended, well or not.
@@ -64,9 +74,7 @@ impl Grantor {
         match self.life {
             Life::Opening { ticket, quarantine, must_read } if ticket == flushed => {
                 if written {
-                    let until = quarantine.unwrap_or(now);
-                    self.life = Life::Quarantine { until, must_read };
-                    self.on_life_due(now, out);
+                    self.open(now, quarantine, must_read, out);
                 } else {
                     self.life = Life::Unwritten { at: now.after(REWRITE), quarantine, must_read };
                 }
@@ -90,6 +98,9 @@ impl Grantor {
             Life::Quarantine { until, must_read } if now >= until => {
                 if must_read {
                     emit(out, None, Event::Recovering);
+                    if !ruling(Rule::ReserveAfterRead) {
+                        self.reserve_if_short(self.fences.floor(), out);
+                    }
                     self.read_fences(now, out);
                 } else {
                     self.serve(out);
@@ -100,7 +111,7 @@ impl Grantor {
             }
             Life::Reading { again, .. } if now >= again => self.read_fences(now, out),
             Life::Unwritten { at, quarantine, must_read } if now >= at => {
-                self.write_boot(quarantine, must_read, out);
+                self.write_boot(now, quarantine, must_read, out);
             }
             _ => {}
         }
@@ -168,11 +179,16 @@ impl Grantor {
             return emit(out, None, Event::Ignored(Ignored::Unasked));
         };
         answers.insert(member, seen.seen);
-        let answered: MemberSet = answers.keys().copied().collect();
+        let mut answered: MemberSet = answers.keys().copied().collect();
+        if let Some(own) = self.config.position(&self.name).filter(|_| !ruling(Rule::ReadOthers)) {
+            answered = answered.with(own);
+        }
         if !self.config.quorums.is_quorum(answered) {
             return;
         }
-        let highest = answers.values().copied().max().unwrap_or(Fence::NONE);
+        let read = answers.values().copied();
+        let highest = if ruling(Rule::ReadMaximum) { read.max() } else { read.min() };
+        let highest = highest.unwrap_or(Fence::NONE);
         self.fences.raise_floor(highest);
         // The first reserve says that the read is done: until it is durable, every start reads
         // again.

@@ -1,0 +1,283 @@
+//! The rulings that make Nerio sound, by name, so that each can be turned off where that is the
+//! experiment.
+
+#[cfg(tenure_planted)]
+pub mod planted;
+
+/// Each rule in one place: what it says, its name, and where it comes from.
+macro_rules! rules {
+    ($($(#[doc = $says:literal])+ $name:ident: $source:literal,)+) => {
+        /// One rule of the protocol: an erratum, a ruling on what the paper leaves open, or one of
+        /// our extensions.
+        ///
+        /// In a build with `--cfg tenure_planted`, and only there, one rule at a time can be
+        /// broken, to prove that the checkers notice. In every other build `ruling` is the
+        /// constant `true`.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        #[cfg_attr(
+            not(tenure_planted),
+            expect(unreachable_pub, reason = "public where it can be broken")
+        )]
+        pub enum Rule {
+            $($(#[doc = $says])+ #[doc = concat!(" (", $source, ")")] $name,)+
+        }
+
+        #[cfg(tenure_planted)]
+        impl Rule {
+            /// Every rule, in the order of the protocol.
+            pub const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// Where it comes from: a section of the paper, an erratum, or an extension with its
+            /// number.
+            #[must_use]
+            pub const fn source(self) -> &'static str {
+                match self {
+                    $(Self::$name => $source,)+
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    // The paper, and what it leaves out.
+
+    /// A claim keeps the drift margin: `E = Start + (1 − ρ)δ`.
+    ClaimShrinks: "section 3, step 8",
+    /// A grant keeps the drift margin: `F = T + (1 + ρ)δ`.
+    GrantStretches: "section 3, step 6.1",
+    /// E counts from the send of the request, not from the answer.
+    ClaimFromSend: "section 3, step 8; rounding",
+    /// `(1 − ρ)δ` rounds down.
+    ShrinkRoundsDown: "rounding",
+    /// `(1 + ρ)δ` rounds up.
+    StretchRoundsUp: "rounding",
+    /// A grantor gives a lease to one at a time.
+    OneHolder: "section 3, step 5",
+    /// F never goes back while granted.
+    FinishGrows: "section 3, step 6.1; parked requests 1",
+    /// Samples of the grantor's clock strictly increase.
+    StrictSamples: "section 2",
+    /// Every Start of a candidate is above the one before: it names the instance.
+    StartGrows: "section 2",
+    /// The sample of the free test is taken at the message.
+    FreshSample: "one clock sample",
+    /// Whether a claim holds is computed from the clock at the question.
+    StandingAsked: "one clock sample",
+    /// One grantor counts once, however often its ok arrives.
+    OneOkEach: "duplicates",
+    /// T names the memory that took it: a lost directory is another grantor.
+    StampNamesMemory: "restart: instances",
+    /// Two quorum timestamps without a common grantor have no order, which is an error.
+    DisjointIsError: "QT order is partial",
+    /// Two quorum timestamps that grantors order in opposite ways have none either.
+    ContradictionIsError: "QT order is partial",
+    /// The claim is lowered before the release is sent.
+    LowerBeforeRelease: "section 6",
+    /// Who gave up on purpose asks for nothing new before a quorum has the release.
+    ReleaseConfirmed: "section 6; who is next",
+
+    // Identity.
+
+    /// A grant is held by a life, not by a name.
+    HolderByLife: "identity",
+    /// A request waits for a life, not for a name.
+    ParkedByLife: "identity",
+    /// A life that gave its Starts up binds no later one of the same name.
+    WatermarkByLife: "identity",
+    /// A release comes from the holder's own life, not from its name.
+    ReleaseByLife: "identity",
+    /// Two lives that use one name at the same time are reported.
+    NameContested: "identity",
+    /// One life asks from one address: the first, while its grant lives.
+    OneAddress: "identity",
+    /// A release from another address ends nothing.
+    ReleaseFromAddress: "identity",
+    /// Oks count only from a member's own address.
+    OkFromMember: "identity",
+
+    // Parked requests.
+
+    /// The lease of a request that waited counts from its arrival.
+    LeaseFromArrival: "parked requests 1",
+    /// A waiting request is dropped when its own lease would be over.
+    ParkedLeaseEnds: "parked requests 1",
+    /// A waiting request that was not refreshed is dropped.
+    ParkedExpires: "parked requests 1",
+    /// Those who wait are bounded.
+    ParkedBounded: "parked requests",
+    /// Over the bound the lowest in the common order is evicted.
+    LowestEvicted: "parked requests",
+    /// The checks of admission are made again when a request has waited.
+    ChecksAgain: "parked requests 2",
+    /// A parked request is replaced only by a higher Start.
+    ParkedGrows: "parked requests 2",
+    /// A release deletes what is parked at or below its Start.
+    ReleaseUnparks: "parked requests 2",
+    /// The holder is never parked: it renews.
+    HolderNotParked: "parked requests 2",
+    /// `gs` is never overwritten by an older duplicate.
+    GrantedStartGrows: "parked requests 3",
+    /// A request that was granted gets the same ok again, and F is not extended.
+    RepeatKeepsFinish: "parked requests 3",
+    /// E is the minimum over the quorum.
+    ClaimByMinimum: "parked requests 4",
+    /// Oks at or below the floor are dropped for ever.
+    Floor: "parked requests 4",
+    /// Start, δ, T and the fence flag come from one ok, not T from an earlier one.
+    OneOk: "parked requests 4, 5",
+    /// They come from the latest ok, not T from it and E from an earlier one.
+    LatestOk: "parked requests 4, 5",
+    /// A failed renewal is not released while the earlier lease is in use.
+    KeepWhileInUse: "parked requests 4",
+    /// QT carries T of the grant, not of the arrival.
+    StampOfGrant: "parked requests 5",
+    /// No request at or below a released Start is granted.
+    Watermark: "erratum 4; parked requests 5",
+    /// No request at or below a Start that has lapsed is granted once another held the grant.
+    Tombstone: "parked requests 5",
+
+    // Who is next.
+
+    /// A release names the Start it ends.
+    ReleaseNamesStart: "erratum 4; who is next 1",
+    /// A release is valid only if the holder sent it.
+    ReleaseByHolder: "who is next 1",
+    /// Whom the last leader named goes first.
+    NextFirst: "who is next 1",
+    /// `next` is used once, and does not outlive the holder who said it.
+    NextOnce: "who is next 2",
+    /// Those who wait go by an order that is the same everywhere, not by arrival.
+    CommonOrder: "who is next 2",
+    /// Those who wait go before a newcomer, even if the timer is late.
+    WaitersFirst: "who is next 2",
+    /// A leader goes before those who do not lead.
+    LeaderFirst: "who is next 2",
+    /// The higher priority goes first.
+    PriorityFirst: "who is next 2",
+    /// The first lease is short.
+    ShortFirstLease: "who is next 3",
+    /// The first lease is renewed at once.
+    RenewedAtOnce: "who is next 3",
+    /// A leader names only one whom a grantor heard of lately.
+    NextHeard: "who is next 3",
+    /// A candidate yields only if no quorum is possible any more.
+    YieldHopeless: "who is next 4",
+    /// A candidate yields only to somebody who ranks above it.
+    YieldOutranked: "who is next 4",
+    /// A refusal older than the last grant is no reason to yield.
+    YieldNews: "who is next 4",
+    /// What was yielded is asked for again only after a while.
+    YieldWaits: "who is next 4",
+    /// Who yields says for whom.
+    YieldNamesNext: "who is next 4",
+
+    // The scalar fence.
+
+    /// A proposal needs to be above what was seen.
+    FenceAbove: "scalar fence 1",
+    /// A fence belongs to one attempt, not to a name.
+    FenceOwner: "scalar fence 1",
+    /// A refused proposal raises nothing.
+    RefusalRaisesNothing: "scalar fence 1",
+    /// A candidate proposes the best fence it knows of + 1.
+    ProposesNext: "scalar fence 1",
+    /// A claim is raised only with a fence that all oks of the quorum accepted.
+    FenceByAll: "scalar fence 2",
+    /// A fence that was not accepted is replaced by one that is stored in another round.
+    StoringRound: "scalar fence 2",
+    /// Oks count together only if they accepted the same fence.
+    OneFence: "scalar fence 2",
+    /// A fence ends with the lapse of its leadership.
+    FenceEndsAtLapse: "scalar fence 2",
+    /// No fence above the reserve is accepted.
+    WithinReserve: "scalar fence 3",
+    /// A reserve counts once it is durable.
+    ReserveDurable: "scalar fence 3",
+    /// A restart begins at the reserve.
+    RestartAtReserve: "scalar fence 3",
+    /// A grantor without memory reads the fences of a quorum.
+    FenceRead: "scalar fence 4",
+    /// It reads a full quorum of others.
+    ReadOthers: "scalar fence 4",
+    /// It goes by the highest of what it read.
+    ReadMaximum: "scalar fence 4",
+    /// The read begins after the quarantine has ended.
+    ReadAfterQuarantine: "scalar fence 4",
+    /// It grants nothing before the read is done.
+    ReadBeforeGrant: "scalar fence 4",
+    /// Its first reserve says that the read is done, and is not written before.
+    ReserveAfterRead: "scalar fence 4",
+    /// Recovering members do not answer reads.
+    RecoveringSilent: "scalar fence 4",
+    /// The floor rises to the fence of an election that is forgotten.
+    FloorRises: "scalar fence 6",
+    /// A proposal too far above what was seen is refused.
+    FenceReach: "scalar fence 6",
+
+    // Verification.
+
+    /// An answer to a verification is less the drift of the asker's clock.
+    VerifyShrinks: "erratum 1",
+    /// It says the least real time left, whatever the leader's clock is like.
+    VerifyRealTime: "erratum 1",
+    /// It counts from the question.
+    VerifyFromSend: "erratum 1",
+    /// A release waits for the promise of a verification.
+    PromiseKept: "erratum 2",
+    /// No attempt begins before a release that waits for a promise.
+    AttemptWaits: "verification",
+    /// Nothing is promised beyond vmax.
+    VerifyMax: "verification",
+    /// An answer is bound to its asker's life and question.
+    VerifyBound: "verification",
+    /// No verification is answered after `E := C`.
+    VerifyEnds: "verification",
+
+    // Restart.
+
+    /// Nothing is granted before the boot is durable.
+    BootDurable: "restart: boot count",
+    /// A grantor without memory grants nothing during its quarantine.
+    Quarantine: "restart 1",
+    /// A quarantine is longer than δ_max by the drift.
+    QuarantineStretches: "restart 1",
+    /// A quarantine is not shorter than δ_max by the drift.
+    QuarantineNotShrunk: "restart 1",
+    /// The leader too is refused during a quarantine.
+    QuarantineForAll: "restart 1",
+    /// δ_max is the largest ever configured.
+    DeltaMaxEver: "restart 1",
+    /// No lease is longer than δ_max.
+    WithinDeltaMax: "restart 1; parked requests 2",
+    /// The grant is written before its ok leaves.
+    WrittenBeforeOk: "restart 2",
+    /// A release does not end a quarantine.
+    ReleaseInQuarantine: "restart 3",
+
+    // Observers.
+
+    /// A leader is who is named by a quorum.
+    ViewByQuorum: "readings",
+    /// A quorum names one life, not one name.
+    ViewByLife: "readings",
+    /// What is left of a lease counts from the send of the question.
+    ViewFromSend: "readings",
+    /// Vacant is said only when a quorum is free.
+    VacantByQuorum: "readings",
+    /// Vacant is said when a quorum is free.
+    VacantSaid: "readings",
+    /// A grantor that does not grant says so: it is not free.
+    RecoveringNotFree: "readings; restart",
+}
+
+/// Whether `rule` is in force.
+#[cfg(not(tenure_planted))]
+#[inline(always)]
+pub(crate) const fn ruling(_rule: Rule) -> bool {
+    true
+}
+
+#[cfg(tenure_planted)]
+pub(crate) use planted::ruling;

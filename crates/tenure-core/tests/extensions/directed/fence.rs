@@ -1,0 +1,144 @@
+//! The scalar fence.
+
+use tenure_core::Fence;
+use tenure_core::nerio::{Effect, Event, Message, Record, Refusal, Request};
+
+use crate::story::*;
+
+/// Rule 1: `L = (name, inc, first Start of the attempt)`; the same leadership is accepted again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_fence_belongs_to_one_attempt_and_not_to_a_name() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    let same = Request { first: at(10), ..proposal(at(11), 7) };
+    assert!(granted(&s.ask("p", "a", same)).unwrap().accepted, "the same attempt");
+    let other = Request { first: at(12), ..proposal(at(12), 7) };
+    assert!(!granted(&s.ask("p", "a", other)).unwrap().accepted, "another attempt of p");
+}
+
+/// Rule 3: `fence_seen ≤ H` with H on disk before the ok leaves; if the reserve is not ready the
+/// lease is granted and the fence is not accepted.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn no_fence_above_the_durable_reserve_is_accepted() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    let effects = s.ask("p", "a", proposal(at(10), 5_000));
+    assert!(!granted(&effects).unwrap().accepted);
+    assert!(effects.iter().any(
+        |e| matches!(e, Effect::Flush(_, Record::Reserve { high }) if *high >= Fence::new(5_000))
+    ));
+    let effects = s.ask("p", "a", proposal(at(15), 5_000));
+    assert!(!granted(&effects).unwrap().accepted, "asked for, and not yet durable");
+    s.flush_one("a");
+    assert!(granted(&s.ask("p", "a", proposal(at(20), 5_000))).unwrap().accepted);
+}
+
+/// Rule 4: without a disk it reads the fences of a full quorum that does not contain itself,
+/// takes the maximum, and grants nothing before.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_grantor_without_memory_reads_the_fences_of_a_quorum() {
+    let mut s = Story::new();
+    s.ask("p", "b", proposal(at(10), 7));
+    s.ask("q", "c", proposal(at(10), 9));
+    s.lose_disk("a");
+    s.drop_all();
+    s.pass(ms(2_200));
+    assert_eq!(refusal(&s.ask("r", "a", request(at(30)))), Some(Refusal::Recovering));
+    s.deliver("a", "b");
+    s.deliver("b", "a");
+    assert_eq!(refusal(&s.ask("r", "a", request(at(31)))), Some(Refusal::Recovering), "b alone");
+    s.deliver("a", "c");
+    s.deliver("c", "a");
+    assert_eq!(s.state("a").seen, Fence::new(9));
+    assert!(granted(&s.ask("r", "a", request(at(32)))).is_some());
+}
+
+/// Rule 4: recovering members do not answer reads, so with three grantors two such restarts at
+/// once stop the election.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_recovering_grantor_does_not_answer_reads() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    s.lose_disk("b");
+    s.run(ms(10_000));
+    assert_eq!(refusal(&s.ask("p", "a", request(at(30)))), Some(Refusal::Recovering));
+    assert_eq!(refusal(&s.ask("p", "b", request(at(30)))), Some(Refusal::Recovering));
+}
+
+/// Rule 4: the read begins after the quarantine has *ended*: what an ok of the life before still
+/// completes must have been seen by those who are read.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_read_begins_after_the_quarantine_has_ended() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    let reads =
+        |s: &Story| s.letters.iter().filter(|l| matches!(l.message, Message::FenceRead(_))).count();
+    s.timers();
+    s.step("a", tenure_core::Input::Timeout);
+    s.pass(ms(2_199));
+    assert_eq!(reads(&s), 0, "leases that it has forgotten may still complete with a new fence");
+    s.pass(ms(1));
+    assert_eq!(reads(&s), 2);
+}
+
+/// Rule 1: refusals report what was seen and never raise it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn refusals_report_what_was_seen_and_never_raise_it() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    assert_eq!(refused(&s.ask("q", "a", proposal(at(20), 99))).unwrap().seen, Fence::new(7));
+    assert_eq!(s.state("a").seen, Fence::new(7));
+}
+
+/// Rule 1: a candidate proposes the best it knows + 1, so that one round trip is normal.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_round_trip_is_normal() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.run(ms(150));
+    s.resign("p");
+    s.deliver("p", "a");
+    s.deliver("p", "b");
+    s.deliver("a", "q");
+    let effects = s.deliver("b", "q");
+    assert!(emitted(&effects).iter().any(|event| matches!(event, Event::Elected { .. })));
+    assert_eq!(s.fence("q"), 2);
+}
+
+/// Rule 6: one H and one floor for each grantor: when an election is evicted, the floor rises to
+/// what it had seen.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_evicted_election_leaves_its_fence_behind() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    s.pass(ms(3_300));
+    let written = s.actor("a").disk.as_ref().unwrap().grants.len();
+    assert_eq!((s.state("a").seen, written), (Fence::new(7), 0), "evicted, and not forgotten");
+    let other = Request { election: "y".parse().unwrap(), ..proposal(at(20), 7) };
+    assert!(!granted(&s.ask("p", "a", other)).unwrap().accepted);
+}
+
+/// Rule 6: a proposal above seen + 2⁴⁰ is refused: one packet must not exhaust the number.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_proposal_too_far_ahead_is_refused() {
+    let mut s = Story::new();
+    s.ask("p", "a", proposal(at(10), 7));
+    let far = 7 + (1 << 40);
+    let effects = s.ask("p", "a", proposal(at(20), far + 1));
+    assert_eq!(refusal(&effects), Some(Refusal::FenceTooFar));
+    assert!(granted(&s.ask("p", "a", proposal(at(30), far))).is_some());
+}
+
+/// Rule 4, restart: the first reserve says that the read is done, so that a restart in between
+/// reads again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_restart_during_the_read_reads_again() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    s.pass(ms(2_200));
+    s.restart("a");
+    s.drop_all();
+    s.pass(ms(2_200));
+    assert_eq!(refusal(&s.ask("r", "a", request(at(30)))), Some(Refusal::Recovering));
+}

@@ -1,0 +1,102 @@
+//! Identity.
+
+use tenure_core::nerio::{Event, Ignored, Message, Refusal, Sender};
+
+use crate::story::*;
+
+/// Comparing by name alone is unsafe: a delayed release of an earlier life frees a grantor
+/// under its successor.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_release_of_an_earlier_life_frees_nobody() {
+    let mut s = Story::new();
+    let earlier = s.sender("p");
+    s.restart("p");
+    assert!(granted(&s.ask("p", "a", request(at(10)))).is_some());
+
+    let effects = s.tell_as(&earlier, "a", release(at(99)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert!(matches!(refusal(&s.ask("q", "a", request(at(20)))), Some(Refusal::Held { .. })));
+}
+
+/// A grantor that sees inc1, inc2, inc1 again raises an event, and its refusal says so.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_name_that_two_lives_use_at_once_is_reported() {
+    let mut s = Story::new();
+    s.ask("r", "a", request(at(1)));
+    let first = s.sender("p");
+    s.ask("p", "a", request(at(10)));
+    s.restart("p");
+    let second = s.ask("p", "a", request(at(20)));
+    assert!(!refused(&second).unwrap().name_shared, "a restart is no second process");
+
+    let again = s.tell_as(&first, "a", Message::Request(request(at(30))));
+    assert_eq!(emitted(&again), [Event::NameContested { name: name("p") }]);
+    assert!(refused(&again).unwrap().name_shared);
+
+    s.actor("p").events.clear();
+    s.campaign("p");
+    s.deliver("p", "a");
+    s.deliver("a", "p");
+    assert!(s.events("p").contains(&Event::NameShared { grantor: name("a") }));
+}
+
+/// One inc from two addresses: the first wins while its grant lives, the second is refused,
+/// counted and reported.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_life_from_two_addresses_keeps_the_first() {
+    let mut s = Story::new();
+    let forger = Sender { address: address("z"), ..s.sender("p") };
+    s.ask("p", "a", request(at(10)));
+
+    let effects = s.tell_as(&forger, "a", Message::Request(request(at(20))));
+    let (who, holder, other) = (s.who("p"), address("p"), address("z"));
+    assert_eq!(emitted(&effects), [Event::AddressContested { who, holder, other }]);
+    assert_eq!(refusal(&effects), Some(Refusal::OtherAddress { holder }));
+
+    s.tell_as(&forger, "a", release(at(99)));
+    assert_eq!(s.holder("a").as_deref(), Some("p"), "a forged release frees nobody");
+    assert!(granted(&s.ask("p", "a", request(at(30)))).is_some(), "and the first goes on");
+
+    s.pass(ms(1_100));
+    assert!(granted(&s.tell_as(&forger, "a", Message::Request(request(at(40))))).is_some());
+}
+
+/// An ok counts only when it comes from a member's name and address.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
+    let mut s = Story::new();
+    s.campaign("p");
+    for grantor in GRANTORS {
+        s.deliver("p", grantor);
+        for mut letter in s.take(grantor, "p") {
+            letter.from.address = address("z");
+            let effects = s.put(&letter);
+            assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotAMember)]);
+        }
+    }
+    assert!(!s.leads("p"));
+}
+
+/// Requests wait by life: what the one before gave up is not taken from the one after.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_new_life_waits_beside_the_one_before() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(10)));
+    s.ask("q", "a", request(at(30)));
+    let earlier = s.sender("q");
+    s.restart("q");
+    s.ask("q", "a", request(at(20)));
+    s.tell_as(&earlier, "a", release(at(30)));
+    let effects = s.tell("p", "a", release(at(10)));
+    assert_eq!(granted(&effects).unwrap().start, at(20));
+}
+
+/// A restarted candidate is a new one: its clock may have begun anew, below what it released.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_an_earlier_life_released_binds_no_later_one() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(99)));
+    s.tell("p", "a", release(at(99)));
+    s.restart("p");
+    assert!(granted(&s.ask("p", "a", request(at(10)))).is_some());
+}

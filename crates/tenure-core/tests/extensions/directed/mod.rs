@@ -1,0 +1,11 @@
+//! The rules whose absence a random search does not find, or not soon: a story for each, by
+//! theme. `planted` says which story is whose.
+
+pub(crate) mod clocks;
+pub(crate) mod fence;
+pub(crate) mod identity;
+pub(crate) mod next;
+pub(crate) mod observe;
+pub(crate) mod parked;
+pub(crate) mod restart;
+pub(crate) mod verification;

@@ -1,0 +1,191 @@
+//! Parked requests.
+
+use tenure_core::nerio::{Event, Ignored, Refusal};
+
+use crate::story::*;
+
+/// Rule 1 and section 3, step 6.1: F is never moved back while granted.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn finish_never_goes_back() {
+    let mut s = Story::new();
+    s.ask("p", "a", for_span(at(10), ms(1_000)));
+    s.ask("p", "a", for_span(at(20), ms(100)));
+    assert_eq!(s.state("a").holder.unwrap().remaining, ms(1_100));
+}
+
+/// Rule 3: gs, the highest Start granted to its holder, is not overwritten by an older duplicate:
+/// a release of the lease before would then end the lease after it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_older_duplicate_does_not_lower_the_granted_start() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(10)));
+    s.ask("p", "a", request(at(30)));
+    let effects = s.ask("p", "a", request(at(10)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Stale)]);
+    let effects = s.tell("p", "a", release(at(20)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert_eq!(s.holder("a").as_deref(), Some("p"));
+}
+
+/// Rule 1: dropped when not refreshed for 3 refresh intervals.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_parked_request_that_is_not_refreshed_is_dropped() {
+    let mut s = Story::new();
+    s.ask("p", "a", for_span(at(10), ms(500)));
+    s.slip(ms(100));
+    s.ask("q", "a", request(at(20)));
+    s.pass(ms(450));
+    assert_eq!(s.holder("a"), None, "q was last heard of 450 ms ago, and R is 100 ms");
+}
+
+/// Rule 2: a parked request is replaced only by a higher Start.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_parked_request_is_replaced_only_by_a_higher_start() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(10)));
+    s.ask("q", "a", request(at(30)));
+    s.ask("q", "a", request(at(20)));
+    let effects = s.tell("p", "a", release(at(10)));
+    assert_eq!(granted(&effects).unwrap().start, at(30));
+}
+
+/// Rule 2: release(s) deletes parked Starts ≤ s.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_release_deletes_what_is_parked_at_or_below_it() {
+    let mut s = Story::new();
+    s.ask("p", "a", request(at(10)));
+    s.ask("q", "a", request(at(20)));
+    s.ask("r", "a", request(at(30)));
+    s.tell("q", "a", release(at(20)));
+    s.tell("r", "a", release(at(29)));
+    assert_eq!(s.state("a").waiting, 1, "q is gone, r's Start is above its release");
+}
+
+/// Rule 2 and erratum 4: no request at or below a released Start is granted, in whatever order
+/// the two arrive.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_release_that_overtakes_its_request_ends_it() {
+    let mut s = Story::new();
+    s.tell("p", "a", release(at(10)));
+    let effects = s.ask("p", "a", request(at(10)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+    assert!(granted(&s.ask("p", "a", request(at(11)))).is_some(), "a later one is granted");
+}
+
+/// Rule 4: Start, δ, T and fence flag all come from one ok, the one with the highest Start.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn start_length_sample_and_fence_come_from_one_ok() {
+    let mut s = Story::new();
+    s.campaign("p");
+    s.deliver("p", "a");
+    s.deliver("a", "p");
+    s.drop_all();
+    s.pass(ms(100));
+    let refreshed = granted(&s.deliver("p", "a")).unwrap();
+    s.deliver("a", "p");
+    s.deliver("p", "b");
+    s.deliver("b", "p");
+    let elected = s.events("p").iter().find_map(|event| match event {
+        Event::Elected { timestamp, .. } => Some(timestamp.clone()),
+        _ => None,
+    });
+    let stamps = elected.unwrap();
+    let of_a = stamps.stamps().iter().find(|(instance, _)| *instance == refreshed.instance);
+    assert_eq!(of_a.unwrap().1, refreshed.stamp);
+}
+
+/// Rule 1: `F := max(F, C_arrival + (1 + ρ)δ)`: the arrival bounds the Start, so a dead
+/// candidate's request costs little.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_lease_of_a_parked_request_counts_from_its_arrival() {
+    let mut s = Story::new();
+    s.ask("p", "a", for_span(at(10), ms(200)));
+    s.slip(ms(50));
+    s.ask("q", "a", request(at(20)));
+    s.pass(ms(170));
+    let holder = s.state("a").holder.unwrap();
+    assert_eq!(holder.who.name, name("q"));
+    assert_eq!(holder.remaining, ms(50 + 1_100 - 220));
+}
+
+/// Rule 1: dropped when its own lease would be over.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_parked_request_whose_lease_would_be_over_is_dropped() {
+    let mut s = Story::new();
+    s.ask("p", "a", for_span(at(10), ms(200)));
+    s.ask("q", "a", for_span(at(20), ms(100)));
+    s.drop_all();
+    s.pass(ms(220));
+    assert!(s.letters.is_empty(), "an ok for a lease that is over: {:?}", s.letters);
+    assert_eq!(s.holder("a"), None);
+}
+
+/// Rule 2: the admission checks run again on unparking.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_checks_run_again_on_unparking() {
+    let mut s = Story::new();
+    s.ask("p", "a", for_span(at(10), ms(200)));
+    s.ask("q", "a", request(at(20)));
+    s.failing = Some("a");
+    s.ask("p", "a", for_span(at(11), ms(200)));
+    s.pass(ms(220));
+    assert_eq!(s.holder("a"), None, "it cannot write: nobody is granted");
+}
+
+/// Rule 3: a request of the holder with a lower Start is ignored, with an equal one the stored
+/// ok is repeated, and F is not extended.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_highest_start_granted_counts() {
+    let mut s = Story::new();
+    let first = granted(&s.ask("p", "a", request(at(20)))).unwrap();
+    s.slip(ms(300));
+    let lower = s.ask("p", "a", request(at(10)));
+    assert_eq!(emitted(&lower), [Event::Ignored(Ignored::Stale)]);
+    assert_eq!(granted(&s.ask("p", "a", request(at(20)))), Some(first), "the same ok again");
+    assert_eq!(s.state("a").holder.unwrap().remaining, ms(800));
+    s.tell("p", "a", release(at(19)));
+    assert_eq!(s.holder("a").as_deref(), Some("p"), "gs is still 20");
+}
+
+/// A timer that is late does not let a newcomer pass those who wait.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn those_who_wait_go_before_a_newcomer_even_if_the_timer_is_late() {
+    let mut s = Story::new();
+    s.ask("p", "a", for_span(at(10), ms(200)));
+    s.ask("q", "a", request(at(20)));
+    s.slip(ms(250));
+    let effects = s.ask("r", "a", request(at(30)));
+    assert_eq!(granted(&effects).unwrap().start, at(20), "q's: its timer was due");
+    assert!(matches!(refusal(&effects), Some(Refusal::Held { .. })), "and r waits");
+}
+
+/// Bounded, evicting the lowest in the common order.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn parked_requests_are_bounded() {
+    let mut config = config(&GRANTORS);
+    config.limits.parked = 1;
+    let mut s = Story::with(config);
+    s.ask("p", "a", request(at(10)));
+    let low = s.ask("q", "a", request(at(20)));
+    assert!(matches!(refusal(&low), Some(Refusal::Held { parked: true, .. })));
+    let mut urgent = request(at(30));
+    urgent.priority = 9;
+    assert!(matches!(refusal(&s.ask("r", "a", urgent)), Some(Refusal::Held { parked: true, .. })));
+    let again = s.ask("q", "a", request(at(40)));
+    assert!(matches!(refusal(&again), Some(Refusal::Held { parked: false, .. })));
+    s.tell("p", "a", release(at(10)));
+    assert_eq!(s.holder("a").as_deref(), Some("r"));
+}
+
+/// Rule 5: what has lapsed and was then granted to another leaves a mark behind: a request that
+/// arrives again would be granted to nobody's use.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_start_that_has_lapsed_is_not_granted_again() {
+    let mut s = Story::new();
+    for candidate in ["p", "q"] {
+        assert!(granted(&s.ask(candidate, "a", for_span(at(10), ms(100)))).is_some());
+        s.pass(ms(110));
+    }
+    let effects = s.ask("p", "a", for_span(at(10), ms(100)));
+    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+}

@@ -1,0 +1,66 @@
+//! Restart.
+
+use tenure_core::nerio::{Event, Ignored, Refusal, Request};
+
+use crate::story::*;
+
+/// Rule 1: `(1 + ρ)·δ_max` on its own clock from a sample taken when it starts; nobody is
+/// granted meanwhile.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_quarantine_lasts_one_plus_rho_times_delta_max() {
+    let mut s = Story::new();
+    s.reboot("a");
+    s.pass(ms(2_199));
+    let remaining = std::time::Duration::from_millis(1);
+    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Quarantine { remaining }));
+    s.pass(ms(1));
+    assert!(granted(&s.ask("p", "a", request(at(11)))).is_some());
+}
+
+/// Rule 1: δ_max is the largest ever configured.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn delta_max_is_the_largest_ever_configured() {
+    let mut s = Story::new();
+    let mut lower = config(&GRANTORS);
+    lower.delta_max = ms(1_000);
+    s.config = lower.check().unwrap();
+    s.reboot("a");
+    s.pass(ms(2_199));
+    assert!(matches!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Quarantine { .. })));
+    s.reboot("a");
+    s.pass(ms(2_199));
+    assert!(matches!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Quarantine { .. })));
+}
+
+/// Rule 1: not even the current leader (two leaders otherwise).
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_quarantine_holds_for_the_leader_too() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.reboot("a");
+    let renewal = Request { leading: true, ..request(at(99_000)) };
+    assert!(matches!(refusal(&s.ask("p", "a", renewal)), Some(Refusal::Quarantine { .. })));
+}
+
+/// Rule 1: a lease longer than δ_max is refused.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn no_lease_is_longer_than_delta_max() {
+    let mut s = Story::new();
+    let delta_max = ms(2_000);
+    let long = for_span(at(10), delta_max + std::time::Duration::from_nanos(1));
+    assert_eq!(refusal(&s.ask("p", "a", long)), Some(Refusal::TooLong { delta_max }));
+    assert!(granted(&s.ask("p", "a", for_span(at(11), delta_max))).is_some());
+    let empty = s.ask("p", "a", for_span(at(12), ms(0)));
+    assert_eq!(emitted(&empty), [Event::Ignored(Ignored::Empty)]);
+}
+
+/// The boot count is raised, durably, before the first grant.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nothing_is_granted_before_the_boot_is_durable() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.restart("a");
+    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Recovering));
+    s.flush_one("a");
+    assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
+}

@@ -1,0 +1,45 @@
+//! Verification.
+
+use tenure_core::nerio::Event;
+
+use crate::story::*;
+
+/// Nothing is promised after `E := C`.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nothing_is_promised_after_the_claim_was_lowered() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.resign("p");
+    assert!(remainder(&s.tell("q", "p", verify(at(7)))).unwrap().remaining.is_zero());
+}
+
+/// The answer is bound to the asker's (name, inc) and Start.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_answer_is_bound_to_the_life_of_its_asker() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.verify("q", "p");
+    s.deliver("q", "p");
+    let answer = s.take("p", "q");
+    s.restart("q");
+    s.verify("q", "p");
+    s.put(&answer[0]);
+    assert!(
+        !s.events("q").iter().any(|event| matches!(event, Event::Verified { .. })),
+        "an answer to an earlier life was believed: {:?}",
+        s.events("q")
+    );
+}
+
+/// The answer is `min(E − C, vmax) / (1 + ρ)` from one sample, with the fence.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_answer_is_what_is_left_less_the_drift() {
+    let mut config = config(&GRANTORS);
+    config.verify_max = ms(110);
+    let mut s = Story::with(config);
+    s.elect("p");
+    let answer = remainder(&s.tell("q", "p", verify(at(7)))).unwrap();
+    assert_eq!(answer.remaining, ms(100));
+    assert_eq!((answer.start, answer.asker), (at(7), s.who("q").inc));
+    assert_eq!(answer.fence.unwrap().number(), s.fence("p"));
+}

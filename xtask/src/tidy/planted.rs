@@ -1,0 +1,59 @@
+//! The rules that can be broken stay out of what is shipped: nothing sets the flag but the commands
+//! of this program, which say so when they run.
+
+use super::tree::Tree;
+use super::{Complaint, complaint};
+
+/// In two halves, so that this file does not complain about itself.
+const FLAG: &str = concat!("tenure_", "planted");
+
+/// Only the root's list of flags that rustc knows may name it.
+const KNOWN: &str = "check-cfg";
+
+pub(crate) fn check(tree: &Tree) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    for (path, text) in tree.texts().filter(|(path, _)| sets_flags(path)) {
+        for (index, line) in text.lines().enumerate() {
+            if line.contains(FLAG) && !(path == "Cargo.toml" && line.contains(KNOWN)) {
+                let what = format!("`{FLAG}` where every build would get it");
+                let remedy = "set it for one command, as `cargo xtask test --only planted` does";
+                complaints.push(complaint(path, index + 1, what, remedy));
+            }
+        }
+    }
+    complaints
+}
+
+/// Whether cargo or CI reads the file before it compiles anything.
+fn sets_flags(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let of_cargo = matches!(name, "Cargo.toml" | "build.rs" | "rust-toolchain.toml");
+    of_cargo || folder.split('/').any(|part| matches!(part, ".cargo" | ".ci" | ".github"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(path: &str, text: &str) -> usize {
+        check(&Tree::of(&[(path, text)])).len()
+    }
+
+    #[test]
+    fn the_flag_is_found_where_it_reaches_every_build() {
+        let flags = format!("rustflags = [\"--cfg\", \"{FLAG}\"]\n");
+        for path in ["Cargo.toml", ".cargo/config.toml", "crates/a/.cargo/config", ".ci/run"] {
+            assert_eq!(said(path, &flags), 1, "{path}");
+        }
+        let build = format!("fn main() {{ println!(\"cargo::rustc-cfg={FLAG}\"); }}\n");
+        assert_eq!(said("crates/a/build.rs", &build), 1);
+    }
+
+    #[test]
+    fn where_it_reaches_one_command_it_is_welcome() {
+        let known = format!("unexpected_cfgs = {{ {KNOWN} = [\"cfg({FLAG})\"] }}\n");
+        assert_eq!(said("Cargo.toml", &known), 0);
+        assert_eq!(said("crates/a/Cargo.toml", &known), 1, "the root's list is enough");
+        assert_eq!(said("crates/a/src/rule.rs", &format!("#[cfg({FLAG})]\n")), 0);
+    }
+}
