@@ -11,8 +11,8 @@ use tenure_sim::world::fault::Kind;
 use super::World;
 use super::replay::write;
 
-/// How many worlds are tried to make a failure small.
-const TRIES: usize = 3_000;
+/// How many events are spent on making a failure small.
+const SHRINKING: u64 = 30_000_000;
 /// How many lines of a trace are printed.
 const LINES: usize = 200;
 
@@ -72,7 +72,7 @@ impl Sweeping {
         print(&found, &sweep, took);
         let Some((seed, violation)) = found.violation else { return Ok(true) };
         println!("\nseed {seed} violates {violation}\nmaking it small ...");
-        let small = shrink(&sweep, seed, violation, TRIES);
+        let small = shrink(&sweep, seed, violation, SHRINKING);
         println!(
             "{} of {} faults and wishes are needed ({} worlds tried)\n",
             small.only.len(),
