@@ -1,0 +1,350 @@
+//! The states of the model and what leads from one to the next.
+//!
+//! Within a tick every message that is on its way and every timer that is due is handled, in any
+//! order; what is left at its end is late, which is counted. That is all of asynchrony, in the
+//! order in which it departs from a network that works: a budget of `k` reaches everything that
+//! takes at most `k` departures.
+//!
+//! No state is left out for symmetry: the cores are opaque, and their choices among grantors
+//! that are equal go by position. Three things merge states without losing any future:
+//!
+//! - Messages on their way are a multiset, and what is late is not told apart by how late.
+//! - Losing a message is not an action: it is a message that never arrives.
+//! - The judge forgets claims that have lapsed, all fences but the highest, and all quorum
+//!   timestamps but the last: what is ordered after the last one is ordered after all.
+
+use std::collections::HashMap;
+
+use tenure_core::nerio::{Checked, MemberSet, Message};
+
+use crate::disk::Lost;
+use crate::judge::Judge;
+use crate::known::{Known, Pool, print_of};
+use crate::node::{CANDIDATES, GRANTORS, Letter, NAMES, Node, Outward, Stimulus};
+use crate::search::Model;
+use crate::setting::{Budget, Setting, config};
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct State {
+    tick: u8,
+    nodes: [Known<Node>; NAMES.len()],
+    /// What is to be delivered within this tick, and what is late; each in the order of prints.
+    prompt: Vec<Known<Letter>>,
+    late: Vec<Known<Letter>>,
+    paused: [bool; NAMES.len()],
+    left: Budget,
+    judge: Judge,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// A message arrives: the nth of the prompt or of the late ones; a repeated one stays.
+    Deliver { late: bool, nth: usize, repeat: bool },
+    Fire(usize),
+    Campaign(usize),
+    Resign(usize),
+    Restart(usize, Lost),
+    Pause(usize),
+    Continue(usize),
+    Tick,
+}
+
+/// What a node makes of an input: computed by the core once, and looked up ever after.
+type Reaction = Result<(Known<Node>, Vec<Noticed>), String>;
+
+#[derive(Clone)]
+enum Noticed {
+    Sent(Known<Letter>),
+    Other(Outward),
+}
+
+pub struct World {
+    pub setting: Setting,
+    config: Checked,
+    nodes: Pool<Node>,
+    letters: Pool<Letter>,
+    reactions: HashMap<(u128, u8, Stimulus), Reaction>,
+    grants: HashMap<(u128, u8), (bool, Option<tenure_core::nerio::Who>)>,
+}
+
+impl World {
+    pub fn new(setting: Setting) -> Self {
+        Self {
+            setting,
+            config: config(),
+            nodes: Pool::new(),
+            letters: Pool::new(),
+            reactions: HashMap::new(),
+            grants: HashMap::new(),
+        }
+    }
+
+    /// How many different states of one node there were, and how many calls of the core.
+    pub fn work(&self) -> (usize, usize) {
+        (self.nodes.len(), self.reactions.len())
+    }
+
+    fn time(&self, tick: u8) -> u64 {
+        u64::try_from(self.setting.tick.as_nanos()).unwrap() * u64::from(tick)
+    }
+
+    fn react(&mut self, state: &State, node: usize, stimulus: Stimulus) -> Reaction {
+        let before = &state.nodes[node];
+        let key = (before.print, state.tick, stimulus);
+        if let Some(reaction) = self.reactions.get(&key) {
+            return reaction.clone();
+        }
+        let reaction = before.hit(&self.config, self.time(state.tick), &key.2).map(|(node, out)| {
+            let notice = |outward| match outward {
+                Outward::Sent(letter) => Noticed::Sent(self.letters.keep(letter)),
+                other => Noticed::Other(other),
+            };
+            let out = out.into_iter().map(notice).collect();
+            (self.nodes.keep(node), out)
+        });
+        self.reactions.insert(key, reaction.clone());
+        reaction
+    }
+
+    /// Lets a node react, and others notice.
+    fn hit(&mut self, next: &mut State, node: usize, stimulus: Stimulus) -> Result<(), String> {
+        let (after, noticed) = self.react(next, node, stimulus)?;
+        let (at, life) = (self.time(next.tick), (node, after.life));
+        next.nodes[node] = after;
+        let lost_disk = next.left.losses < self.setting.budget.losses;
+        for notice in noticed {
+            match notice {
+                Noticed::Sent(letter) => {
+                    if matches!(letter.message, Message::Release(_)) {
+                        next.judge.released(life)?;
+                    }
+                    insert(&mut next.prompt, letter);
+                }
+                Noticed::Other(Outward::Raised { fence, until }) => {
+                    next.judge.raise(life, fence, at, until)?;
+                }
+                Noticed::Other(Outward::Lowered) => next.judge.lower(life),
+                Noticed::Other(Outward::Elected(timestamp)) => {
+                    next.judge.timestamped(&timestamp, lost_disk)?;
+                }
+                Noticed::Other(Outward::Sent(_)) => unreachable!("it was put into the pool"),
+            }
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, state: &State, node: usize) -> &(bool, Option<tenure_core::nerio::Who>) {
+        let (key, at) = ((state.nodes[node].print, state.tick), self.time(state.tick));
+        self.grants.entry(key).or_insert_with(|| state.nodes[node].grant(at))
+    }
+
+    /// Section 2, equation 14: who leads holds the grants of a quorum. A grantor that has lost
+    /// its memory keeps its word by granting nothing to anybody.
+    fn check_grants(&mut self, state: &State) -> Result<(), String> {
+        let Some(claim) = &state.judge.claim else { return Ok(()) };
+        let who = state.nodes[claim.life.0].who();
+        // A life that ended is no longer there to be asked for its name; its claim lapses.
+        if state.nodes[claim.life.0].life != claim.life.1 {
+            return Ok(());
+        }
+        let keeps = |&node: &usize| match self.grant(state, node) {
+            (true, holder) => holder.as_ref() == Some(who),
+            (false, _) => true,
+        };
+        let keeping: MemberSet = GRANTORS.filter(keeps).collect();
+        if self.config.quorums.is_quorum(keeping) {
+            return Ok(());
+        }
+        let names: Vec<_> = keeping.iter().map(|node| NAMES[node]).collect();
+        Err(format!("equation 14: {who} leads, granted by {names:?} only"))
+    }
+
+    /// What is left undone in this tick and could have been done.
+    fn undone(&self, state: &State) -> usize {
+        let at = self.time(state.tick);
+        let letters = state.prompt.iter().filter(|letter| !state.paused[letter.to]).count();
+        let due = |n: &usize| !state.paused[*n] && state.nodes[*n].is_due(at);
+        letters + (0..NAMES.len()).filter(due).count()
+    }
+
+    fn deliveries(state: &State, actions: &mut Vec<Action>) {
+        for (late, letters) in [(false, &state.prompt), (true, &state.late)] {
+            for (nth, letter) in letters.iter().enumerate() {
+                let same = nth > 0 && letters[nth - 1] == *letter;
+                if same || state.paused[letter.to] {
+                    continue;
+                }
+                actions.push(Action::Deliver { late, nth, repeat: false });
+                if state.left.repeats > 0 {
+                    actions.push(Action::Deliver { late, nth, repeat: true });
+                }
+            }
+        }
+    }
+}
+
+impl Model for World {
+    type State = State;
+    type Action = Action;
+
+    fn first(&mut self) -> State {
+        let (grantors, candidates) = self.setting.rates;
+        let rate = |n| if GRANTORS.contains(&n) { grantors } else { candidates };
+        let nodes = std::array::from_fn(|n| self.nodes.keep(Node::new(&self.config, n, rate(n))));
+        State {
+            tick: 0,
+            nodes,
+            prompt: Vec::new(),
+            late: Vec::new(),
+            paused: [false; NAMES.len()],
+            left: self.setting.budget,
+            judge: Judge::default(),
+        }
+    }
+
+    fn actions(&self, state: &State) -> Vec<Action> {
+        let (left, at) = (&state.left, self.time(state.tick));
+        let mut actions = Vec::new();
+        Self::deliveries(state, &mut actions);
+        for (n, node) in state.nodes.iter().enumerate() {
+            if !state.paused[n] && node.is_due(at) {
+                actions.push(Action::Fire(n));
+            }
+        }
+        for n in CANDIDATES {
+            let campaigning = state.nodes[n].campaigning;
+            if state.paused[n] {
+                actions.push(Action::Continue(n));
+                continue;
+            }
+            let may = [
+                (!campaigning && left.campaigns[n - CANDIDATES.start] > 0, Action::Campaign(n)),
+                (campaigning && left.resigns > 0, Action::Resign(n)),
+                (campaigning && left.pauses > 0, Action::Pause(n)),
+                (left.rebirths > 0, Action::Restart(n, Lost::Nothing)),
+            ];
+            actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
+        }
+        for n in GRANTORS {
+            let may = [
+                (left.crashes, Lost::Nothing),
+                (left.reboots, Lost::Grants),
+                (left.losses, Lost::Everything),
+            ];
+            let restart = |(_, lost)| Action::Restart(n, lost);
+            actions.extend(may.into_iter().filter(|(left, _)| *left > 0).map(restart));
+        }
+        if state.tick < self.setting.horizon && self.undone(state) <= usize::from(left.late) {
+            actions.push(Action::Tick);
+        }
+        actions
+    }
+
+    fn act(&mut self, state: &State, action: &Action) -> Result<State, String> {
+        let mut next = state.clone();
+        match *action {
+            Action::Deliver { late, nth, repeat } => {
+                let letters = if late { &mut next.late } else { &mut next.prompt };
+                let letter = letters.remove(nth);
+                if repeat {
+                    next.left.repeats -= 1;
+                    insert(&mut next.late, letter.clone());
+                }
+                self.hit(&mut next, letter.to, Stimulus::Letter(letter))?;
+            }
+            Action::Fire(n) => self.hit(&mut next, n, Stimulus::Timeout)?,
+            Action::Campaign(n) => {
+                next.left.campaigns[n - CANDIDATES.start] -= 1;
+                self.hit(&mut next, n, Stimulus::Campaign)?;
+            }
+            Action::Resign(n) => {
+                next.left.resigns -= 1;
+                self.hit(&mut next, n, Stimulus::Resign)?;
+            }
+            Action::Restart(n, lost) => {
+                let left = match (GRANTORS.contains(&n), lost) {
+                    (false, _) => &mut next.left.rebirths,
+                    (true, Lost::Nothing) => &mut next.left.crashes,
+                    (true, Lost::Grants) => &mut next.left.reboots,
+                    (true, Lost::Everything) => &mut next.left.losses,
+                };
+                *left -= 1;
+                self.hit(&mut next, n, Stimulus::Restart(lost))?;
+            }
+            Action::Pause(n) => {
+                next.left.pauses -= 1;
+                next.paused[n] = true;
+            }
+            Action::Continue(n) => next.paused[n] = false,
+            Action::Tick => {
+                let undone = u8::try_from(self.undone(state)).unwrap();
+                next.left.late -= undone;
+                for letter in std::mem::take(&mut next.prompt) {
+                    insert(&mut next.late, letter);
+                }
+                next.tick += 1;
+                next.judge.pass(self.time(next.tick));
+            }
+        }
+        self.check_grants(&next)?;
+        Ok(next)
+    }
+
+    fn print(&self, state: &State) -> u128 {
+        print_of(state)
+    }
+
+    fn marks(&mut self, state: &State) -> Vec<&'static str> {
+        let (all, left, judge) = (self.setting.budget, state.left, &state.judge);
+        let leads = judge.claim.is_some();
+        let serves = |n: usize, world: &mut Self| world.grant(state, n).0;
+        let quarantined = GRANTORS.any(|n| !serves(n, self));
+        let rebooted = left.reboots < all.reboots || left.losses < all.losses;
+        let marks = [
+            (judge.elected > 0, "elected"),
+            (judge.changed, "another elected"),
+            (judge.changed && left.resigns < all.resigns, "another after a resignation"),
+            (judge.changed && left.pauses < all.pauses, "another after a pause"),
+            (judge.changed && left.rebirths < all.rebirths, "another after a rebirth"),
+            (judge.elected > 1 && !judge.changed, "the same again"),
+            (leads && left.crashes < all.crashes, "a leader after a crash"),
+            (leads && quarantined, "a leader during a quarantine"),
+            (leads && rebooted && !quarantined, "a leader after a quarantine"),
+        ];
+        marks.into_iter().filter(|(seen, _)| *seen).map(|(_, mark)| mark).collect()
+    }
+
+    fn describe(&mut self, state: &State, action: &Action) -> String {
+        let tick = state.tick;
+        let what = match action {
+            Action::Deliver { late, nth, repeat } => {
+                let letter = &if *late { &state.late } else { &state.prompt }[*nth];
+                let (to, from) = (NAMES[letter.to], &letter.from.who.name);
+                let late = if *late { " late" } else { "" };
+                let repeat = if *repeat { ", to be repeated" } else { "" };
+                format!("{from} to {to}{late}: {}{repeat}", letter.message)
+            }
+            Action::Fire(n) => format!("{} timeout", NAMES[*n]),
+            Action::Campaign(n) => format!("{} campaigns", NAMES[*n]),
+            Action::Resign(n) => format!("{} resigns", NAMES[*n]),
+            Action::Restart(n, lost) => format!("{} restarts, losing {lost:?}", NAMES[*n]),
+            Action::Pause(n) => format!("{} stops", NAMES[*n]),
+            Action::Continue(n) => format!("{} goes on", NAMES[*n]),
+            Action::Tick => format!("tick, leaving {} undone", self.undone(state)),
+        };
+        let clocks: Vec<_> = state
+            .nodes
+            .iter()
+            .map(|node| format!("{} {}", NAMES[node.number], node.clock.shows(self.time(tick))))
+            .collect();
+        match action {
+            Action::Tick => format!("{tick} {what} [{}]", clocks.join(", ")),
+            _ => format!("{tick} {what}"),
+        }
+    }
+}
+
+fn insert(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
+    let at = letters.partition_point(|other| other.print < letter.print);
+    letters.insert(at, letter);
+}
