@@ -22,12 +22,6 @@ pub struct Known<T> {
     value: Rc<T>,
 }
 
-impl<T: Hash> Known<T> {
-    pub fn new(value: T) -> Self {
-        Self { print: print_of(&value), value: Rc::new(value) }
-    }
-}
-
 impl<T> Clone for Known<T> {
     fn clone(&self) -> Self {
         Self { print: self.print, value: Rc::clone(&self.value) }

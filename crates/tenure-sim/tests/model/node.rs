@@ -60,6 +60,12 @@ pub enum Outward {
     Sent(Letter),
 }
 
+impl Letter {
+    pub fn channel(&self) -> (usize, SocketAddr) {
+        (self.to, self.from.address)
+    }
+}
+
 pub fn address(node: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 7_001 + u16::try_from(node).unwrap()))
 }
@@ -89,6 +95,11 @@ impl Node {
     /// Whether its timer is due at the true time `at`.
     pub fn is_due(&self, at: u64) -> bool {
         self.core.deadline().is_some_and(|deadline| deadline.at <= self.clock.shows(at))
+    }
+
+    /// Whether it leads at the true time `at`.
+    pub fn leads(&self, at: u64) -> bool {
+        self.core.standing(&election(), self.clock.shows(at)).is_leading()
     }
 
     /// What becomes of it at the true time `at`; an error is a property violated.

@@ -14,12 +14,21 @@ pub struct Budget {
     /// Messages and timers that are not handled within the tick in which they could be. A
     /// message that is late arrives at any later time, or never: loss is included.
     pub late: u8,
-    /// Messages of which a second copy goes on its way, to arrive late or never.
-    pub repeats: u8,
+    /// Troubles, that is everything below but campaigns, that come while messages of the same
+    /// tick are on their way.
+    pub hasty: u8,
+    /// Requests of which a second copy goes on its way, to arrive late or never.
+    pub repeated_requests: u8,
+    /// The same of oks.
+    pub repeated_oks: u8,
+    /// The same of releases.
+    pub repeated_releases: u8,
     /// Campaigns of each candidate, p first.
     pub campaigns: [u8; 2],
-    /// Resignations, of leaders and of those who contend.
+    /// Resignations of leaders.
     pub resigns: u8,
+    /// Campaigns given up before they were won.
+    pub withdrawals: u8,
     /// Candidates that stop, and go on later or never.
     pub pauses: u8,
     /// Candidates that begin another life.

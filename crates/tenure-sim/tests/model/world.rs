@@ -43,10 +43,21 @@ pub enum Action {
     Fire(usize),
     Campaign(usize),
     Resign(usize),
+    Withdraw(usize),
     Restart(usize, Lost),
     Pause(usize),
     Continue(usize),
     Tick,
+}
+
+impl Action {
+    fn is_trouble(&self) -> bool {
+        use Action::{Campaign, Continue, Deliver, Fire, Pause, Resign, Restart, Tick, Withdraw};
+        match self {
+            Deliver { .. } | Fire(_) | Campaign(_) | Tick => false,
+            Resign(_) | Withdraw(_) | Restart(..) | Pause(_) | Continue(_) => true,
+        }
+    }
 }
 
 /// What a node makes of an input: computed by the core once, and looked up ever after.
@@ -118,7 +129,7 @@ impl World {
                     if matches!(letter.message, Message::Release(_)) {
                         next.judge.released(life)?;
                     }
-                    insert(&mut next.prompt, letter);
+                    queue(&mut next.prompt, letter);
                 }
                 Noticed::Other(Outward::Raised { fence, until }) => {
                     next.judge.raise(life, fence, at, until)?;
@@ -170,15 +181,47 @@ impl World {
     fn deliveries(state: &State, actions: &mut Vec<Action>) {
         for (late, letters) in [(false, &state.prompt), (true, &state.late)] {
             for (nth, letter) in letters.iter().enumerate() {
-                let same = nth > 0 && letters[nth - 1] == *letter;
-                if same || state.paused[letter.to] {
+                let before = (nth > 0).then(|| &letters[nth - 1]);
+                let behind = before.is_some_and(|before| match late {
+                    true => before == letter,
+                    false => before.channel() == letter.channel(),
+                });
+                if behind || state.paused[letter.to] {
                     continue;
                 }
                 actions.push(Action::Deliver { late, nth, repeat: false });
-                if state.left.repeats > 0 {
+                if repeats(&mut state.left.clone(), &letter.message).is_some_and(|left| *left > 0) {
                     actions.push(Action::Deliver { late, nth, repeat: true });
                 }
             }
+        }
+    }
+
+    /// What people and machines do to nodes.
+    fn troubles(&self, state: &State, actions: &mut Vec<Action>) {
+        let (left, at) = (&state.left, self.time(state.tick));
+        for n in CANDIDATES {
+            if state.paused[n] {
+                actions.push(Action::Continue(n));
+                continue;
+            }
+            let (campaigning, leads) = (state.nodes[n].campaigning, state.nodes[n].leads(at));
+            let may = [
+                (leads && left.resigns > 0, Action::Resign(n)),
+                (campaigning && !leads && left.withdrawals > 0, Action::Withdraw(n)),
+                (campaigning && left.pauses > 0, Action::Pause(n)),
+                (left.rebirths > 0, Action::Restart(n, Lost::Nothing)),
+            ];
+            actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
+        }
+        for n in GRANTORS {
+            let may = [
+                (left.crashes, Lost::Nothing),
+                (left.reboots, Lost::Grants),
+                (left.losses, Lost::Everything),
+            ];
+            let restart = |(_, lost)| Action::Restart(n, lost);
+            actions.extend(may.into_iter().filter(|(left, _)| *left > 0).map(restart));
         }
     }
 }
@@ -212,27 +255,13 @@ impl Model for World {
             }
         }
         for n in CANDIDATES {
-            let campaigning = state.nodes[n].campaigning;
-            if state.paused[n] {
-                actions.push(Action::Continue(n));
-                continue;
+            let may = left.campaigns[n - CANDIDATES.start] > 0 && !state.paused[n];
+            if may && !state.nodes[n].campaigning {
+                actions.push(Action::Campaign(n));
             }
-            let may = [
-                (!campaigning && left.campaigns[n - CANDIDATES.start] > 0, Action::Campaign(n)),
-                (campaigning && left.resigns > 0, Action::Resign(n)),
-                (campaigning && left.pauses > 0, Action::Pause(n)),
-                (left.rebirths > 0, Action::Restart(n, Lost::Nothing)),
-            ];
-            actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
         }
-        for n in GRANTORS {
-            let may = [
-                (left.crashes, Lost::Nothing),
-                (left.reboots, Lost::Grants),
-                (left.losses, Lost::Everything),
-            ];
-            let restart = |(_, lost)| Action::Restart(n, lost);
-            actions.extend(may.into_iter().filter(|(left, _)| *left > 0).map(restart));
+        if state.prompt.is_empty() || left.hasty > 0 {
+            self.troubles(state, &mut actions);
         }
         if state.tick < self.setting.horizon && self.undone(state) <= usize::from(left.late) {
             actions.push(Action::Tick);
@@ -242,12 +271,15 @@ impl Model for World {
 
     fn act(&mut self, state: &State, action: &Action) -> Result<State, String> {
         let mut next = state.clone();
+        if action.is_trouble() && !state.prompt.is_empty() {
+            next.left.hasty -= 1;
+        }
         match *action {
             Action::Deliver { late, nth, repeat } => {
                 let letters = if late { &mut next.late } else { &mut next.prompt };
                 let letter = letters.remove(nth);
                 if repeat {
-                    next.left.repeats -= 1;
+                    *repeats(&mut next.left, &letter.message).expect("one was left") -= 1;
                     insert(&mut next.late, letter.clone());
                 }
                 self.hit(&mut next, letter.to, Stimulus::Letter(letter))?;
@@ -259,6 +291,10 @@ impl Model for World {
             }
             Action::Resign(n) => {
                 next.left.resigns -= 1;
+                self.hit(&mut next, n, Stimulus::Resign)?;
+            }
+            Action::Withdraw(n) => {
+                next.left.withdrawals -= 1;
                 self.hit(&mut next, n, Stimulus::Resign)?;
             }
             Action::Restart(n, lost) => {
@@ -298,7 +334,7 @@ impl Model for World {
         let (all, left, judge) = (self.setting.budget, state.left, &state.judge);
         let leads = judge.claim.is_some();
         let serves = |n: usize, world: &mut Self| world.grant(state, n).0;
-        let quarantined = GRANTORS.any(|n| !serves(n, self));
+        let quarantined = !GRANTORS.into_iter().all(|n| serves(n, self));
         let rebooted = left.reboots < all.reboots || left.losses < all.losses;
         let marks = [
             (judge.elected > 0, "elected"),
@@ -327,6 +363,7 @@ impl Model for World {
             Action::Fire(n) => format!("{} timeout", NAMES[*n]),
             Action::Campaign(n) => format!("{} campaigns", NAMES[*n]),
             Action::Resign(n) => format!("{} resigns", NAMES[*n]),
+            Action::Withdraw(n) => format!("{} withdraws", NAMES[*n]),
             Action::Restart(n, lost) => format!("{} restarts, losing {lost:?}", NAMES[*n]),
             Action::Pause(n) => format!("{} stops", NAMES[*n]),
             Action::Continue(n) => format!("{} goes on", NAMES[*n]),
@@ -342,6 +379,22 @@ impl Model for World {
             _ => format!("{tick} {what}"),
         }
     }
+}
+
+/// How often a message of this kind may still be repeated.
+fn repeats<'a>(left: &'a mut Budget, message: &Message) -> Option<&'a mut u8> {
+    match message {
+        Message::Request(_) => Some(&mut left.repeated_requests),
+        Message::Granted(_) => Some(&mut left.repeated_oks),
+        Message::Release(_) => Some(&mut left.repeated_releases),
+        _ => None,
+    }
+}
+
+/// Behind what is on its way between the same two.
+fn queue(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
+    let at = letters.partition_point(|other| other.channel() <= letter.channel());
+    letters.insert(at, letter);
 }
 
 fn insert(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
