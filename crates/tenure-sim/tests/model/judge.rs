@@ -1,9 +1,12 @@
 //! What must hold, judged in true time.
 
 use std::cmp::Ordering;
+use std::hash::Hash;
 
 use tenure_core::Fence;
 use tenure_core::nerio::{Incomparable, QuorumTimestamp};
+
+use crate::known::Known;
 
 /// One life of one node.
 pub type Life = (usize, u8);
@@ -17,7 +20,7 @@ pub struct Claim {
 }
 
 /// Knows as little of the past as the properties need, so that pasts merge.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Judge {
     pub claim: Option<Claim>,
     /// How often somebody was elected, and who was last.
@@ -26,12 +29,17 @@ pub struct Judge {
     /// Whether the last one came from another node than the one before.
     pub changed: bool,
     highest: Fence,
-    timestamp: Option<QuorumTimestamp>,
+    pub timestamp: Option<Known<QuorumTimestamp>>,
 }
 
 type Verdict = Result<(), String>;
 
 impl Judge {
+    /// All of it but the timestamp, which depends on the places of grantors.
+    pub fn rest(&self) -> impl Hash + '_ {
+        (&self.claim, self.elected, self.last, self.changed, self.highest)
+    }
+
     /// A claim was raised at the true time `at`.
     pub fn raise(&mut self, life: Life, fence: Fence, at: u64, until: u64) -> Verdict {
         if until <= at {
@@ -83,12 +91,12 @@ impl Judge {
 
     /// Lemma 7.1: leaderships are ordered by their quorum timestamps. Where a state directory
     /// was lost, two may have no grantor in common.
-    pub fn timestamped(&mut self, timestamp: &QuorumTimestamp, lost_disk: bool) -> Verdict {
+    pub fn timestamped(&mut self, timestamp: &Known<QuorumTimestamp>, lost_disk: bool) -> Verdict {
         let order = self.timestamp.as_ref().map(|earlier| earlier.order(timestamp));
         match order {
             None | Some(Ok(Ordering::Less)) => {}
             Some(Err(Incomparable::Disjoint)) if lost_disk => {}
-            Some(other) => return Err(format!("Lemma 7.1: {timestamp} comes as {other:?}")),
+            Some(other) => return Err(format!("Lemma 7.1: {} comes as {other:?}", **timestamp)),
         }
         self.timestamp = Some(timestamp.clone());
         Ok(())

@@ -15,8 +15,10 @@ mod disk;
 mod judge;
 mod known;
 mod node;
+mod reaction;
 mod search;
 mod setting;
+mod symmetry;
 mod world;
 
 use search::{Violation, explore};

@@ -40,7 +40,7 @@ pub struct Letter {
 }
 
 /// What is done to a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Stimulus {
     Letter(Known<Letter>),
     Timeout,

@@ -13,18 +13,22 @@
 //! - The judge forgets claims that have lapsed, all fences but the highest, and all quorum
 //!   timestamps but the last: what is ordered after the last one is ordered after all.
 
-use std::collections::HashMap;
-
-use tenure_core::nerio::{Checked, MemberSet, Message};
+use tenure_core::nerio::{MemberSet, Message};
 
 use crate::disk::Lost;
 use crate::judge::Judge;
-use crate::known::{Known, Pool, print_of};
-use crate::node::{CANDIDATES, GRANTORS, Letter, NAMES, Node, Outward, Stimulus};
+use crate::known::{Known, print_of};
+use crate::node::{CANDIDATES, GRANTORS, Letter, NAMES, Node, Stimulus};
+use crate::reaction::{Noticed, Reactions};
 use crate::search::Model;
 use crate::setting::{Budget, Setting, config};
+use crate::symmetry::{PERMUTATIONS, pair_first};
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// Factors that tell where in a state a letter is.
+const LATE: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
+
+#[derive(Clone)]
 pub struct State {
     tick: u8,
     nodes: [Known<Node>; NAMES.len()],
@@ -60,68 +64,32 @@ impl Action {
     }
 }
 
-/// What a node makes of an input: computed by the core once, and looked up ever after.
-type Reaction = Result<(Known<Node>, Vec<Noticed>), String>;
-
-#[derive(Clone)]
-enum Noticed {
-    Sent(Known<Letter>),
-    Other(Outward),
-}
-
 pub struct World {
     pub setting: Setting,
-    config: Checked,
-    nodes: Pool<Node>,
-    letters: Pool<Letter>,
-    reactions: HashMap<(u128, u8, Stimulus), Reaction>,
-    grants: HashMap<(u128, u8), (bool, Option<tenure_core::nerio::Who>)>,
+    reactions: Reactions,
 }
 
 impl World {
     pub fn new(setting: Setting) -> Self {
-        Self {
-            setting,
-            config: config(),
-            nodes: Pool::new(),
-            letters: Pool::new(),
-            reactions: HashMap::new(),
-            grants: HashMap::new(),
-        }
+        let tick = u64::try_from(setting.tick.as_nanos()).unwrap();
+        Self { setting, reactions: Reactions::new(config(), tick) }
     }
 
     /// How many different states of one node there were, and how many calls of the core.
     pub fn work(&self) -> (usize, usize) {
-        (self.nodes.len(), self.reactions.len())
+        (self.reactions.nodes.len(), self.reactions.calls())
     }
 
     fn time(&self, tick: u8) -> u64 {
-        u64::try_from(self.setting.tick.as_nanos()).unwrap() * u64::from(tick)
-    }
-
-    fn react(&mut self, state: &State, node: usize, stimulus: Stimulus) -> Reaction {
-        let before = &state.nodes[node];
-        let key = (before.print, state.tick, stimulus);
-        if let Some(reaction) = self.reactions.get(&key) {
-            return reaction.clone();
-        }
-        let reaction = before.hit(&self.config, self.time(state.tick), &key.2).map(|(node, out)| {
-            let notice = |outward| match outward {
-                Outward::Sent(letter) => Noticed::Sent(self.letters.keep(letter)),
-                other => Noticed::Other(other),
-            };
-            let out = out.into_iter().map(notice).collect();
-            (self.nodes.keep(node), out)
-        });
-        self.reactions.insert(key, reaction.clone());
-        reaction
+        self.reactions.time(tick)
     }
 
     /// Lets a node react, and others notice.
     fn hit(&mut self, next: &mut State, node: usize, stimulus: Stimulus) -> Result<(), String> {
-        let (after, noticed) = self.react(next, node, stimulus)?;
+        let reaction = self.reactions.of(&next.nodes[node], next.tick, stimulus);
+        let (after, noticed) = reaction.as_ref().as_ref().map_err(String::clone)?;
         let (at, life) = (self.time(next.tick), (node, after.life));
-        next.nodes[node] = after;
+        next.nodes[node] = after.clone();
         let lost_disk = next.left.losses < self.setting.budget.losses;
         for notice in noticed {
             match notice {
@@ -129,24 +97,14 @@ impl World {
                     if matches!(letter.message, Message::Release(_)) {
                         next.judge.released(life)?;
                     }
-                    queue(&mut next.prompt, letter);
+                    queue(&mut next.prompt, letter.clone());
                 }
-                Noticed::Other(Outward::Raised { fence, until }) => {
-                    next.judge.raise(life, fence, at, until)?;
-                }
-                Noticed::Other(Outward::Lowered) => next.judge.lower(life),
-                Noticed::Other(Outward::Elected(timestamp)) => {
-                    next.judge.timestamped(&timestamp, lost_disk)?;
-                }
-                Noticed::Other(Outward::Sent(_)) => unreachable!("it was put into the pool"),
+                Noticed::Raised { fence, until } => next.judge.raise(life, *fence, at, *until)?,
+                Noticed::Lowered => next.judge.lower(life),
+                Noticed::Elected(timestamp) => next.judge.timestamped(timestamp, lost_disk)?,
             }
         }
         Ok(())
-    }
-
-    fn grant(&mut self, state: &State, node: usize) -> &(bool, Option<tenure_core::nerio::Who>) {
-        let (key, at) = ((state.nodes[node].print, state.tick), self.time(state.tick));
-        self.grants.entry(key).or_insert_with(|| state.nodes[node].grant(at))
     }
 
     /// Section 2, equation 14: who leads holds the grants of a quorum. A grantor that has lost
@@ -158,12 +116,12 @@ impl World {
         if state.nodes[claim.life.0].life != claim.life.1 {
             return Ok(());
         }
-        let keeps = |&node: &usize| match self.grant(state, node) {
+        let keeps = |&node: &usize| match self.reactions.grant(&state.nodes[node], state.tick) {
             (true, holder) => holder.as_ref() == Some(who),
             (false, _) => true,
         };
         let keeping: MemberSet = GRANTORS.filter(keeps).collect();
-        if self.config.quorums.is_quorum(keeping) {
+        if self.reactions.config.quorums.is_quorum(keeping) {
             return Ok(());
         }
         let names: Vec<_> = keeping.iter().map(|node| NAMES[node]).collect();
@@ -233,7 +191,10 @@ impl Model for World {
     fn first(&mut self) -> State {
         let (grantors, candidates) = self.setting.rates;
         let rate = |n| if GRANTORS.contains(&n) { grantors } else { candidates };
-        let nodes = std::array::from_fn(|n| self.nodes.keep(Node::new(&self.config, n, rate(n))));
+        let reactions = &mut self.reactions;
+        let mut node = |n| reactions.nodes.keep(Node::new(&reactions.config, n, rate(n)));
+        let nodes = std::array::from_fn(&mut node);
+        pair_first(&nodes);
         State {
             tick: 0,
             nodes,
@@ -327,13 +288,37 @@ impl Model for World {
     }
 
     fn print(&self, state: &State) -> u128 {
-        print_of(state)
+        let rest = print_of(&(state.tick, state.paused, state.left, state.judge.rest()));
+        let mut sums = [rest; PERMUTATIONS.len()];
+        let mut add = |twins: [u128; PERMUTATIONS.len()], place: u128| {
+            for (sum, twin) in sums.iter_mut().zip(twins) {
+                debug_assert!(twin != 0, "everything in a state knows its twins");
+                *sum = sum.wrapping_add(twin.wrapping_mul(place));
+            }
+        };
+        // Prints are random numbers, so that sums of them, each taken an odd number of times,
+        // tell sets of them apart. Nodes and letters know their places themselves; only the
+        // order within a channel, and whether a letter is late, has to be added.
+        state.nodes.iter().for_each(|node| add(node.twins(), 1));
+        state.late.iter().for_each(|letter| add(letter.twins(), LATE));
+        state.judge.timestamp.iter().for_each(|last| add(last.twins(), 1));
+        let mut before: Option<(&Known<Letter>, u128)> = None;
+        for letter in &state.prompt {
+            let place = match before {
+                Some((before, place)) if before.channel() == letter.channel() => place.wrapping_mul(QUEUED),
+                _ => QUEUED,
+            };
+            add(letter.twins(), place);
+            before = Some((letter, place));
+        }
+        sums.into_iter().min().unwrap()
     }
 
     fn marks(&mut self, state: &State) -> Vec<&'static str> {
         let (all, left, judge) = (self.setting.budget, state.left, &state.judge);
         let leads = judge.claim.is_some();
-        let serves = |n: usize, world: &mut Self| world.grant(state, n).0;
+        let serves =
+            |n: usize, world: &mut Self| world.reactions.grant(&state.nodes[n], state.tick).0;
         let quarantined = !GRANTORS.into_iter().all(|n| serves(n, self));
         let rebooted = left.reboots < all.reboots || left.losses < all.losses;
         let marks = [
@@ -398,6 +383,6 @@ fn queue(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
 }
 
 fn insert(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
-    let at = letters.partition_point(|other| other.print < letter.print);
+    let at = letters.partition_point(|other| other.print() < letter.print());
     letters.insert(at, letter);
 }
