@@ -66,6 +66,7 @@ fn try_one() {
         tick: std::time::Duration::from_millis(u64::from(num("TICK", 40)) * 10),
         horizon: num("H", 2),
         rates: (Rate::Fast, Rate::Slow),
+        alike: num("ALIKE", 1) == 1,
         budget: Budget {
             late: num("LATE", 0),
             hasty: num("HASTY", 0),

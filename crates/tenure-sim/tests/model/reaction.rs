@@ -27,6 +27,8 @@ pub struct Reactions {
     pub config: Checked,
     /// True time from tick to tick, in nanoseconds.
     tick: u64,
+    /// How many of the permutations are symmetries.
+    pub permutations: usize,
     pub nodes: Pool<Node>,
     pub letters: Pool<Letter>,
     timestamps: Pool<QuorumTimestamp>,
@@ -37,10 +39,11 @@ pub struct Reactions {
 }
 
 impl Reactions {
-    pub fn new(config: Checked, tick: u64) -> Self {
+    pub fn new(config: Checked, tick: u64, permutations: usize) -> Self {
         Self {
             config,
             tick,
+            permutations,
             nodes: Pool::new(),
             letters: Pool::new(),
             timestamps: Pool::new(),

@@ -51,6 +51,8 @@ pub struct Setting {
     pub horizon: u8,
     /// The clocks of grantors and of candidates.
     pub rates: (Rate, Rate),
+    /// Whether grantors may change places.
+    pub alike: bool,
     pub budget: Budget,
     /// What has to be seen, or the exploration proves nothing.
     pub must_show: &'static [&'static str],

@@ -75,7 +75,7 @@ impl Reactions {
         let stimulus = &key.2;
         let reaction = self.call(node, tick, stimulus);
         if reaction.is_ok() {
-            for permutation in 1..PERMUTATIONS.len() {
+            for permutation in 1..self.permutations {
                 let twin = self.nodes.twin(node, permutation);
                 let stimulus = match stimulus {
                     Stimulus::Letter(letter) => {

@@ -72,7 +72,8 @@ pub struct World {
 impl World {
     pub fn new(setting: Setting) -> Self {
         let tick = u64::try_from(setting.tick.as_nanos()).unwrap();
-        Self { setting, reactions: Reactions::new(config(), tick) }
+        let permutations = if setting.alike { PERMUTATIONS.len() } else { 1 };
+        Self { setting, reactions: Reactions::new(config(), tick, permutations) }
     }
 
     /// How many different states of one node there were, and how many calls of the core.
@@ -290,6 +291,7 @@ impl Model for World {
     fn print(&self, state: &State) -> u128 {
         let rest = print_of(&(state.tick, state.paused, state.left, state.judge.rest()));
         let mut sums = [rest; PERMUTATIONS.len()];
+        let sums = &mut sums[..self.reactions.permutations];
         let mut add = |twins: [u128; PERMUTATIONS.len()], place: u128| {
             for (sum, twin) in sums.iter_mut().zip(twins) {
                 debug_assert!(twin != 0, "everything in a state knows its twins");
@@ -311,7 +313,7 @@ impl Model for World {
             add(letter.twins(), place);
             before = Some((letter, place));
         }
-        sums.into_iter().min().unwrap()
+        sums.iter().copied().min().unwrap()
     }
 
     fn marks(&mut self, state: &State) -> Vec<&'static str> {
