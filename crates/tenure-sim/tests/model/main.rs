@@ -10,6 +10,7 @@
 #![allow(clippy::print_stdout, reason = "the number of states is a result")]
 #![allow(clippy::disallowed_methods, reason = "how long it took is for people")]
 
+mod cases;
 mod clock;
 mod disk;
 mod judge;
@@ -21,68 +22,51 @@ mod setting;
 mod symmetry;
 mod world;
 
-use search::{Violation, explore};
-use setting::{Budget, Setting};
+use search::{Explored, Violation, explore};
+use setting::Setting;
 use world::World;
 
-fn run(setting: &Setting) -> Option<Violation> {
+/// Explores a configuration and tells how far that went.
+fn visit(setting: &Setting, most: usize) -> (Explored, Option<Violation>) {
     let begun = std::time::Instant::now();
     let mut world = World::new(setting.clone());
-    let most = std::env::var("MOST").ok().and_then(|s| s.parse().ok()).unwrap_or(5_000_000);
     let (explored, violation) = explore(&mut world, most);
     let (nodes, calls) = world.work();
+    let Explored { states, reached, depth, .. } = explored;
+    let seconds = begun.elapsed().as_secs_f64();
     println!(
-        "{}: {} states, reached {} times, at most {} actions deep, {} states of single nodes, \
-         {} calls of the core, {:.1} s, complete {}",
-        setting.name,
-        explored.states,
-        explored.reached,
-        explored.depth,
-        nodes,
-        calls,
-        begun.elapsed().as_secs_f64(),
-        explored.complete
+        "{}: {states} states, reached {reached} times, at most {depth} actions deep, from {nodes} \
+         states of single nodes and {calls} calls of the core, in {seconds:.1} s; {:?}",
+        setting.name, explored.marks
     );
-    for (mark, count) in &explored.marks {
-        println!("  {mark}: {count}");
-    }
-    if let Some(violation) = &violation {
-        println!("  VIOLATION {}", violation.why);
-        for step in &violation.steps {
-            println!("    {step}");
-        }
-    }
-    violation
+    (explored, violation)
 }
 
+/// Survey
 #[test]
-fn try_one() {
-    use clock::Rate;
-    let num = |name: &str, otherwise: u8| -> u8 {
-        std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
+fn survey() {
+    let long = std::env::var_os("TENURE_LONG").is_some();
+    let only = std::env::var("ONLY").ok();
+    #[cfg(tenure_planted)]
+    let rules: Vec<_> = {
+        use tenure_core::nerio::planted::*;
+        CAUGHT_BY_WORLD.iter().chain(CAUGHT_BY_STORY).copied().collect()
     };
-    let setting = Setting {
-        name: "try",
-        tick: std::time::Duration::from_millis(u64::from(num("TICK", 40)) * 10),
-        horizon: num("H", 2),
-        rates: (Rate::Fast, Rate::Slow),
-        alike: num("ALIKE", 1) == 1,
-        budget: Budget {
-            late: num("LATE", 0),
-            hasty: num("HASTY", 0),
-            repeated_requests: num("REQ", 0),
-            repeated_oks: num("OK", 0),
-            repeated_releases: num("REL", 0),
-            campaigns: [num("P", 1), num("Q", 1)],
-            resigns: num("RES", 0),
-            withdrawals: num("WITH", 0),
-            pauses: num("PAUSE", 0),
-            rebirths: num("REB", 0),
-            crashes: num("CRASH", 0),
-            reboots: num("BOOT", 0),
-            losses: num("LOSS", 0),
-        },
-        must_show: &[],
-    };
-    run(&setting);
+    #[cfg(not(tenure_planted))]
+    let rules = [()];
+    for rule in rules {
+        #[cfg(tenure_planted)]
+        let _broken = tenure_core::nerio::planted::break_rule(rule);
+        println!("RULE {rule:?}");
+        for case in cases::ALL {
+            let setting = case(long);
+            if only.as_ref().is_some_and(|only| *only != setting.name) { continue; }
+            let result = std::panic::catch_unwind(|| {
+            let (_, violation) = visit(&setting, 5_000_000);
+            if let Some(violation) = violation {
+                println!("  CAUGHT {rule:?} by {} in {} steps: {}", setting.name, violation.steps.len(), violation.why);
+            }});
+            if result.is_err() { println!("  PANIC {rule:?} {}", setting.name); }
+        }
+    }
 }
