@@ -1,20 +1,34 @@
 //! What must hold, judged in true time.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::hash::Hash;
 
-use tenure_core::Fence;
 use tenure_core::nerio::{Incomparable, QuorumTimestamp};
+use tenure_core::{Fence, Time};
 
 use crate::known::Known;
+use crate::node::NAMES;
 
 /// One life of one node.
-pub type Life = (usize, u8);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Life {
+    pub node: usize,
+    pub number: u8,
+}
+
+impl fmt::Display for Life {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}~{}", NAMES[self.node], self.number)
+    }
+}
 
 /// A life leads until then, in true time, unless it says before that it does not.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Claim {
     pub life: Life,
+    /// The first Start of its attempt, on its own clock.
+    pub first: Time,
     pub fence: Fence,
     pub until: u64,
 }
@@ -41,14 +55,19 @@ impl Judge {
     }
 
     /// A claim was raised at the true time `at`.
-    pub fn raise(&mut self, life: Life, fence: Fence, at: u64, until: u64) -> Verdict {
+    pub fn raise(
+        &mut self,
+        (life, first, fence): (Life, Time, Fence),
+        at: u64,
+        until: u64,
+    ) -> Verdict {
         if until <= at {
             return Ok(());
         }
         if let Some(claim) = &mut self.claim {
             if claim.life != life || claim.fence != fence {
                 return Err(format!(
-                    "Leader Uniqueness (1): {life:?} leads with fence {fence} while {:?} leads \
+                    "Leader Uniqueness (1): {life} leads with fence {fence} while {} leads \
                      with fence {}",
                     claim.life, claim.fence
                 ));
@@ -59,13 +78,13 @@ impl Judge {
         // Unique too: a claim that lapsed and comes back under its fence is not above it.
         if fence <= self.highest {
             let highest = self.highest;
-            return Err(format!("fences strictly grow: {life:?} got {fence} after {highest}"));
+            return Err(format!("fences strictly grow: {life} got {fence} after {highest}"));
         }
         self.highest = fence;
         self.elected += 1;
-        self.changed = self.last.is_some_and(|last| last != life.0);
-        self.last = Some(life.0);
-        self.claim = Some(Claim { life, fence, until });
+        self.changed = self.last.is_some_and(|last| last != life.node);
+        self.last = Some(life.node);
+        self.claim = Some(Claim { life, first, fence, until });
         Ok(())
     }
 
@@ -79,13 +98,16 @@ impl Judge {
         self.claim.take_if(|claim| claim.until <= at);
     }
 
-    /// Section 6: a release leaves after the claim was lowered.
-    pub fn released(&self, life: Life) -> Verdict {
+    /// Section 6: a release of everything up to `start` leaves after the claim that stands on
+    /// it was lowered. One of an earlier leadership may still be on its way to be confirmed.
+    pub fn released(&self, life: Life, start: Time) -> Verdict {
         match &self.claim {
-            Some(claim) if claim.life == life => {
-                Err(format!("a release of {life:?} left while it leads until {}", claim.until))
+            Some(Claim { life: claims, first, until, .. })
+                if *claims == life && *first <= start =>
+            {
+                Err(format!("section 6: {life} gave up what it leads with until {until}"))
             }
-            _ => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 

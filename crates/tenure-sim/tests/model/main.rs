@@ -16,6 +16,8 @@ mod disk;
 mod judge;
 mod known;
 mod node;
+#[cfg(tenure_planted)]
+mod planted;
 mod reaction;
 mod search;
 mod setting;
@@ -42,31 +44,74 @@ fn visit(setting: &Setting, most: usize) -> (Explored, Option<Violation>) {
     (explored, violation)
 }
 
-/// Survey
-#[test]
-fn survey() {
+/// Everything that may happen happens, and nothing is violated.
+#[cfg(not(tenure_planted))]
+fn holds(case: fn(bool) -> Setting) {
     let long = std::env::var_os("TENURE_LONG").is_some();
-    let only = std::env::var("ONLY").ok();
-    #[cfg(tenure_planted)]
-    let rules: Vec<_> = {
-        use tenure_core::nerio::planted::*;
-        CAUGHT_BY_WORLD.iter().chain(CAUGHT_BY_STORY).copied().collect()
-    };
-    #[cfg(not(tenure_planted))]
-    let rules = [()];
-    for rule in rules {
-        #[cfg(tenure_planted)]
-        let _broken = tenure_core::nerio::planted::break_rule(rule);
-        println!("RULE {rule:?}");
-        for case in cases::ALL {
-            let setting = case(long);
-            if only.as_ref().is_some_and(|only| *only != setting.name) { continue; }
-            let result = std::panic::catch_unwind(|| {
-            let (_, violation) = visit(&setting, 5_000_000);
-            if let Some(violation) = violation {
-                println!("  CAUGHT {rule:?} by {} in {} steps: {}", setting.name, violation.steps.len(), violation.why);
-            }});
-            if result.is_err() { println!("  PANIC {rule:?} {}", setting.name); }
-        }
+    let setting = case(long);
+    let most = if long { 50_000_000 } else { 3_000_000 };
+    let (explored, violation) = visit(&setting, most);
+    if let Some(violation) = violation {
+        panic!("{}: {violation}", setting.name);
+    }
+    assert!(explored.complete, "{}: more than {most} states", setting.name);
+    for mark in setting.must_show {
+        let seen = explored.marks.contains_key(mark);
+        assert!(seen, "{}: {mark} was never seen: nothing is proved", setting.name);
+    }
+}
+
+#[cfg(not(tenure_planted))]
+mod every_state {
+    use super::{cases, holds};
+
+    #[test]
+    fn of_a_hand_over() {
+        holds(cases::hand_over);
+    }
+
+    #[test]
+    fn with_one_delay() {
+        holds(cases::delay);
+    }
+
+    #[test]
+    fn with_many_delays_of_one_candidate() {
+        holds(cases::alone);
+    }
+
+    #[test]
+    fn at_both_ends_of_the_drift() {
+        holds(cases::drift);
+    }
+
+    #[test]
+    fn with_a_crash_of_a_grantor() {
+        holds(cases::crash);
+    }
+
+    #[test]
+    fn with_a_reboot_of_a_grantor() {
+        holds(cases::reboot);
+    }
+
+    #[test]
+    fn with_a_lost_state_directory() {
+        holds(cases::loss);
+    }
+
+    #[test]
+    fn with_a_rebirth_of_a_candidate() {
+        holds(cases::rebirth);
+    }
+
+    #[test]
+    fn with_a_release_that_comes_again() {
+        holds(cases::late_release);
+    }
+
+    #[test]
+    fn with_a_request_that_comes_again() {
+        holds(cases::late_request);
     }
 }

@@ -7,10 +7,11 @@ use tenure_core::nerio::{
     Checked, Command, Effect, Event, Inc, Kept, Message, Nerio, Query, QuorumTimestamp, Sender,
     Service, Start, Who,
 };
-use tenure_core::{ElectionName, Fence, Input, Protocol};
+use tenure_core::{ElectionName, Fence, Input, Protocol, Time};
 
 use crate::clock::{Clock, Rate};
 use crate::disk::{Disk, Lost};
+use crate::judge::Life;
 use crate::known::Known;
 
 /// Three grantors, two candidates.
@@ -27,6 +28,8 @@ pub struct Node {
     pub life: u8,
     pub clock: Clock,
     pub campaigning: bool,
+    /// The first Start of its latest attempt to lead.
+    first: Time,
     core: Nerio,
     disk: Option<Disk>,
 }
@@ -51,10 +54,14 @@ pub enum Stimulus {
 }
 
 /// What others notice of it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::large_enum_variant, reason = "goes into the pool at once")]
 pub enum Outward {
     /// It leads until this true time.
-    Raised { fence: Fence, until: u64 },
+    Raised {
+        first: Time,
+        fence: Fence,
+        until: u64,
+    },
     Lowered,
     Elected(QuorumTimestamp),
     Sent(Letter),
@@ -70,6 +77,12 @@ pub fn address(node: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 7_001 + u16::try_from(node).unwrap()))
 }
 
+/// A life of a node, as the protocol names it.
+pub fn who(life: Life) -> Who {
+    let inc = Inc((life.node as u128 + 1) << 112 | u128::from(life.number) << 96);
+    Who { name: NAMES[life.node].parse().unwrap(), inc }
+}
+
 pub fn election() -> ElectionName {
     "x".parse().unwrap()
 }
@@ -81,13 +94,14 @@ impl Node {
         let core = Nerio::new(config.clone(), NAMES[number].parse().unwrap());
         let instance = (number as u128 + 1) << 96;
         let disk = GRANTORS.contains(&number).then(|| Disk::new(instance, Kept::New));
-        let mut node = Self { number, life: 0, clock, campaigning: false, core, disk };
+        let first = Time::ZERO;
+        let mut node = Self { number, life: 0, clock, campaigning: false, first, core, disk };
         node.feed(0, node.start()).expect("starting violates nothing");
         node
     }
 
     fn start(&self) -> Input<Nerio> {
-        let inc = Inc((self.number as u128 + 1) << 112 | u128::from(self.life) << 96);
+        let inc = who(Life { node: self.number, number: self.life }).inc;
         let memory = self.disk.as_ref().map(Disk::memory);
         Input::Start(Start { inc, seed: 1, memory })
     }
@@ -152,7 +166,8 @@ impl Node {
             for effect in effects {
                 match effect {
                     Effect::Claim { until, fence: Some(fence), .. } => {
-                        outward.push(Outward::Raised { fence, until: self.clock.reaches(until) });
+                        let (first, until) = (self.first, self.clock.reaches(until));
+                        outward.push(Outward::Raised { first, fence, until });
                     }
                     Effect::Claim { fence: None, .. } => outward.push(Outward::Lowered),
                     Effect::Persist(record) => self.write(&record),
@@ -178,12 +193,15 @@ impl Node {
         }
     }
 
-    fn send(&self, to: SocketAddr, message: Message) -> Result<Option<Outward>, String> {
+    fn send(&mut self, to: SocketAddr, message: Message) -> Result<Option<Outward>, String> {
         if let Message::Granted(granted) = &message
             && !self.disk.as_ref().is_some_and(|disk| disk.has(granted))
         {
             let name = NAMES[self.number];
             return Err(format!("I11: an ok of {name} left before its grant was written"));
+        }
+        if let Message::Request(request) = &message {
+            self.first = request.first;
         }
         let from = Sender { who: self.core.who().clone(), address: address(self.number) };
         let to = (0..NAMES.len()).find(|node| address(*node) == to);
@@ -205,9 +223,5 @@ impl Node {
             }
             other => panic!("no answer to a query: {other:?}"),
         }
-    }
-
-    pub fn who(&self) -> &Who {
-        self.core.who()
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tenure_core::Fence;
 use tenure_core::nerio::{Checked, QuorumTimestamp, Who};
+use tenure_core::{Fence, Time};
 
 use crate::known::{Known, Pool};
 use crate::node::{Letter, Node, Outward, Stimulus};
@@ -14,7 +14,7 @@ pub type Reaction = Result<(Known<Node>, Vec<Noticed>), String>;
 
 /// What others notice of a node.
 pub enum Noticed {
-    Raised { fence: Fence, until: u64 },
+    Raised { first: Time, fence: Fence, until: u64 },
     Lowered,
     Elected(Known<QuorumTimestamp>),
     Sent(Known<Letter>),
@@ -72,7 +72,7 @@ impl Reactions {
         let hit = node.hit(&self.config, self.time(tick), stimulus);
         let reaction = Rc::new(hit.map(|(node, outward)| {
             let noticed = outward.into_iter().map(|outward| match outward {
-                Outward::Raised { fence, until } => Noticed::Raised { fence, until },
+                Outward::Raised { first, fence, until } => Noticed::Raised { first, fence, until },
                 Outward::Lowered => Noticed::Lowered,
                 Outward::Elected(timestamp) => Noticed::Elected(self.timestamps.keep(timestamp)),
                 Outward::Sent(letter) => Noticed::Sent(self.letters.keep(letter)),

@@ -1,6 +1,7 @@
 //! Breadth first through every state that can be reached, each visited once.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::fmt;
 
 /// What is explored: a first state, and what can happen in each.
 pub trait Model {
@@ -38,6 +39,13 @@ pub struct Explored {
 pub struct Violation {
     pub why: String,
     pub steps: Vec<String>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}, after", self.why)?;
+        self.steps.iter().try_for_each(|step| writeln!(f, "  {step}"))
+    }
 }
 
 /// How one state was found: from which other, by the how manieth of its actions.

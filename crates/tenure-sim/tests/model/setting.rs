@@ -9,7 +9,7 @@ use crate::node::{GRANTORS, NAMES, address};
 
 /// How often each thing may happen on one way through the states. Everything not counted here
 /// may happen in any order.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Budget {
     /// Messages and timers that are not handled within the tick in which they could be. A
     /// message that is late arrives at any later time, or never: loss is included.
@@ -39,6 +39,25 @@ pub struct Budget {
     pub reboots: u8,
     /// Grantors whose state directory is lost.
     pub losses: u8,
+}
+
+impl Budget {
+    /// Nothing happens at all.
+    pub const NONE: Self = Self {
+        late: 0,
+        hasty: 0,
+        repeated_requests: 0,
+        repeated_oks: 0,
+        repeated_releases: 0,
+        campaigns: [0, 0],
+        resigns: 0,
+        withdrawals: 0,
+        pauses: 0,
+        rebirths: 0,
+        crashes: 0,
+        reboots: 0,
+        losses: 0,
+    };
 }
 
 /// One configuration of the model.

@@ -16,9 +16,9 @@
 use tenure_core::nerio::{MemberSet, Message};
 
 use crate::disk::Lost;
-use crate::judge::Judge;
+use crate::judge::{Judge, Life};
 use crate::known::{Known, print_of};
-use crate::node::{CANDIDATES, GRANTORS, Letter, NAMES, Node, Stimulus};
+use crate::node::{CANDIDATES, GRANTORS, Letter, NAMES, Node, Stimulus, who};
 use crate::reaction::{Noticed, Reactions};
 use crate::search::Model;
 use crate::setting::{Budget, Setting, config};
@@ -43,7 +43,11 @@ pub struct State {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// A message arrives: the nth of the prompt or of the late ones; a repeated one stays.
-    Deliver { late: bool, nth: usize, repeat: bool },
+    Deliver {
+        late: bool,
+        nth: usize,
+        repeat: bool,
+    },
     Fire(usize),
     Campaign(usize),
     Resign(usize),
@@ -89,18 +93,20 @@ impl World {
     fn hit(&mut self, next: &mut State, node: usize, stimulus: Stimulus) -> Result<(), String> {
         let reaction = self.reactions.of(&next.nodes[node], next.tick, stimulus);
         let (after, noticed) = reaction.as_ref().as_ref().map_err(String::clone)?;
-        let (at, life) = (self.time(next.tick), (node, after.life));
+        let (at, life) = (self.time(next.tick), Life { node, number: after.life });
         next.nodes[node] = after.clone();
         let lost_disk = next.left.losses < self.setting.budget.losses;
         for notice in noticed {
             match notice {
                 Noticed::Sent(letter) => {
-                    if matches!(letter.message, Message::Release(_)) {
-                        next.judge.released(life)?;
+                    if let Message::Release(release) = &letter.message {
+                        next.judge.released(life, release.start)?;
                     }
                     queue(&mut next.prompt, letter.clone());
                 }
-                Noticed::Raised { fence, until } => next.judge.raise(life, *fence, at, *until)?,
+                Noticed::Raised { first, fence, until } => {
+                    next.judge.raise((life, *first, *fence), at, *until)?;
+                }
                 Noticed::Lowered => next.judge.lower(life),
                 Noticed::Elected(timestamp) => next.judge.timestamped(timestamp, lost_disk)?,
             }
@@ -112,13 +118,9 @@ impl World {
     /// its memory keeps its word by granting nothing to anybody.
     fn check_grants(&mut self, state: &State) -> Result<(), String> {
         let Some(claim) = &state.judge.claim else { return Ok(()) };
-        let who = state.nodes[claim.life.0].who();
-        // A life that ended is no longer there to be asked for its name; its claim lapses.
-        if state.nodes[claim.life.0].life != claim.life.1 {
-            return Ok(());
-        }
+        let who = who(claim.life);
         let keeps = |&node: &usize| match self.reactions.grant(&state.nodes[node], state.tick) {
-            (true, holder) => holder.as_ref() == Some(who),
+            (true, holder) => holder.as_ref() == Some(&who),
             (false, _) => true,
         };
         let keeping: MemberSet = GRANTORS.filter(keeps).collect();
@@ -307,7 +309,9 @@ impl Model for World {
         let mut before: Option<(&Known<Letter>, u128)> = None;
         for letter in &state.prompt {
             let place = match before {
-                Some((before, place)) if before.channel() == letter.channel() => place.wrapping_mul(QUEUED),
+                Some((before, place)) if before.channel() == letter.channel() => {
+                    place.wrapping_mul(QUEUED)
+                }
                 _ => QUEUED,
             };
             add(letter.twins(), place);
