@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Rate;
+use crate::node::GRANTORS;
 use crate::setting::{Budget, Setting};
 
 /// Two and a half ticks are a lease.
@@ -14,7 +15,8 @@ const EXACT: Duration = Duration::from_millis(500);
 /// The leader's clock is slow and those of the grantors are fast.
 fn adverse(name: &'static str, horizon: u8, budget: Budget) -> Setting {
     let rates = (Rate::Fast, Rate::Slow);
-    Setting { name, tick: TICK, horizon, rates, alike: true, budget, must_show: &["elected"] }
+    let (tick, struck, must_show) = (TICK, GRANTORS, &["elected"]);
+    Setting { name, tick, horizon, rates, alike: true, struck, budget, must_show }
 }
 
 /// Each campaigns once.
@@ -62,10 +64,10 @@ pub fn crash(long: bool) -> Setting {
 
 /// The machine of a grantor begins again: it waits out what it may have granted, until the end.
 pub fn reboot(long: bool) -> Setting {
-    let pauses = u8::from(long);
-    let budget = Budget { reboots: 1, pauses, ..CONTENDED };
+    let budget = Budget { reboots: 1, ..CONTENDED };
     let must_show = &["elected", "a leader during a quarantine", "a leader after a quarantine"];
-    Setting { must_show, ..adverse("reboot", 3, budget) }
+    let struck = if long { GRANTORS } else { 0..1 };
+    Setting { alike: false, struck, must_show, ..adverse("reboot", 3, budget) }
 }
 
 /// The state directory of a grantor is lost: it waits, and reads the fences of the others.
@@ -74,7 +76,7 @@ pub fn loss(long: bool) -> Setting {
     let during: &[_] = &["elected", "a leader during a quarantine"];
     let after = &["elected", "a leader during a quarantine", "a leader after a quarantine"];
     let (horizon, must_show) = if long { (3, after as &[_]) } else { (2, during) };
-    Setting { must_show, ..adverse("loss", horizon, budget) }
+    Setting { alike: !long, must_show, ..adverse("loss", horizon, budget) }
 }
 
 /// A candidate ends without a word and campaigns in another life, and a leader resigns.

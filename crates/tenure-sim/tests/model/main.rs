@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a model is test code, inside its functions too")]
 #![allow(unreachable_pub, missing_docs)]
+#![cfg_attr(tenure_planted, allow(dead_code, reason = "only the planted bugs are looked for"))]
 #![allow(clippy::print_stdout, reason = "the number of states is a result")]
 #![allow(clippy::disallowed_methods, reason = "how long it took is for people")]
 

@@ -13,35 +13,21 @@ use crate::visit;
 type Planted = (Rule, fn(bool) -> Setting, &'static str);
 
 /// What is broken, the configuration that is about it, and how the judge's sentence begins.
-const PLANTED: &[Planted] = &[];
-
-#[test]
-fn survey() {
-    use tenure_core::nerio::planted::*;
-    for rule in CAUGHT_BY_WORLD.iter().chain(CAUGHT_BY_STORY).copied() {
-        let _broken = break_rule(rule);
-        for case in [
-            cases::hand_over as fn(bool) -> Setting,
-            cases::alone,
-            cases::drift,
-            cases::reboot,
-            cases::late_request,
-            cases::loss,
-            cases::crash,
-        ] {
-            let setting = case(false);
-            let (_, violation) = visit(&setting, 1_000_000);
-            if let Some(violation) = violation {
-                println!(
-                    "CAUGHT {rule:?} by {} in {} steps: {}",
-                    setting.name,
-                    violation.steps.len(),
-                    violation.why
-                );
-            }
-        }
-    }
-}
+const PLANTED: &[Planted] = &[
+    (Rule::ClaimShrinks, cases::drift, "equation 14"),
+    (Rule::GrantStretches, cases::drift, "equation 14"),
+    (Rule::ReleaseNamesStart, cases::late_release, "equation 14"),
+    (Rule::FreshSample, cases::hand_over, "equation 14"),
+    (Rule::Floor, cases::drift, "equation 14"),
+    (Rule::KeepWhileInUse, cases::alone, "section 6"),
+    (Rule::FenceAbove, cases::hand_over, "fences strictly grow"),
+    (Rule::FenceByAll, cases::hand_over, "fences strictly grow"),
+    (Rule::FenceEndsAtLapse, cases::drift, "fences strictly grow"),
+    (Rule::Quarantine, cases::reboot, "equation 14"),
+    (Rule::WrittenBeforeOk, cases::crash, "I11"),
+    (Rule::LowerBeforeRelease, cases::hand_over, "section 6"),
+    (Rule::OneHolder, cases::hand_over, "equation 14"),
+];
 
 #[test]
 fn planted_bugs_are_found() {

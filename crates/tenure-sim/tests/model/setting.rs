@@ -1,5 +1,6 @@
 //! What a configuration of the model allows to happen.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use tenure_core::nerio::{Checked, Config, Member};
@@ -72,6 +73,8 @@ pub struct Setting {
     pub rates: (Rate, Rate),
     /// Whether grantors may change places.
     pub alike: bool,
+    /// The grantors that start again.
+    pub struck: Range<usize>,
     pub budget: Budget,
     /// What has to be seen, or the exploration proves nothing.
     pub must_show: &'static [&'static str],

@@ -25,6 +25,14 @@ pub fn place(permutation: usize, node: usize) -> usize {
     if GRANTORS.contains(&node) { PERMUTATIONS[permutation][node] } else { node }
 }
 
+/// What turns what `one` makes of a state into what `other` makes of it.
+fn between(one: usize, other: usize) -> usize {
+    let turns = |then: &[usize; 3]| {
+        GRANTORS.into_iter().all(|n| then[PERMUTATIONS[one][n]] == PERMUTATIONS[other][n])
+    };
+    PERMUTATIONS.iter().position(turns).expect("permutations are a group")
+}
+
 /// The first states of all nodes are twins.
 pub fn pair_first(nodes: &[Known<Node>]) {
     for permutation in 1..PERMUTATIONS.len() {
@@ -74,8 +82,8 @@ impl Reactions {
         }
         let stimulus = &key.2;
         let reaction = self.call(node, tick, stimulus);
-        if reaction.is_ok() {
-            for permutation in 1..self.permutations {
+        if reaction.is_ok() && self.permutations > 1 {
+            let outcomes = std::array::from_fn::<_, { PERMUTATIONS.len() }, _>(|permutation| {
                 let twin = self.nodes.twin(node, permutation);
                 let stimulus = match stimulus {
                     Stimulus::Letter(letter) => {
@@ -83,7 +91,12 @@ impl Reactions {
                     }
                     other => other.clone(),
                 };
-                pair_reactions(permutation, &reaction, &self.call(&twin, tick, &stimulus));
+                self.call(&twin, tick, &stimulus)
+            });
+            for (one, from) in outcomes.iter().enumerate() {
+                for (other, to) in outcomes.iter().enumerate() {
+                    pair_reactions(between(one, other), from, to);
+                }
             }
         }
         self.paired.insert(key, Rc::clone(&reaction));

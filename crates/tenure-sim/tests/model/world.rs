@@ -175,7 +175,7 @@ impl World {
             ];
             actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
         }
-        for n in GRANTORS {
+        for n in self.setting.struck.clone() {
             let may = [
                 (left.crashes, Lost::Nothing),
                 (left.reboots, Lost::Grants),
