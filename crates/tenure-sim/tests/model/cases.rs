@@ -34,8 +34,8 @@ pub fn hand_over(long: bool) -> Setting {
 
 /// A message or a timer comes a tick late, or later, or never.
 pub fn delay(long: bool) -> Setting {
-    let (resigns, repeated_oks) = (u8::from(long), u8::from(long));
-    let budget = Budget { late: 1, resigns, repeated_oks, ..CONTENDED };
+    let resigns = u8::from(long);
+    let budget = Budget { late: 1, resigns, ..CONTENDED };
     Setting { alike: false, ..adverse("delay", 1, budget) }
 }
 
@@ -88,9 +88,10 @@ pub fn rebirth(long: bool) -> Setting {
 
 /// Erratum 4: a candidate resigns and leads again, and one of its releases arrives twice.
 pub fn late_release(long: bool) -> Setting {
-    let budget = Budget { resigns: 1, repeated_releases: 1, ..AGAIN };
+    let repeated_releases = if long { 2 } else { 1 };
+    let budget = Budget { resigns: 1, repeated_releases, ..AGAIN };
     let must_show = &["elected", "another after a resignation", "the same again"];
-    Setting { must_show, ..adverse("late release", if long { 2 } else { 1 }, budget) }
+    Setting { must_show, ..adverse("late release", 1, budget) }
 }
 
 /// A request arrives twice.
