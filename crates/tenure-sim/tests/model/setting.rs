@@ -20,8 +20,6 @@ pub struct Budget {
     pub hasty: u8,
     /// Requests of which a second copy goes on its way, to arrive late or never.
     pub repeated_requests: u8,
-    /// The same of oks.
-    pub repeated_oks: u8,
     /// The same of releases.
     pub repeated_releases: u8,
     /// Campaigns of each candidate, p first.
@@ -48,7 +46,6 @@ impl Budget {
         late: 0,
         hasty: 0,
         repeated_requests: 0,
-        repeated_oks: 0,
         repeated_releases: 0,
         campaigns: [0, 0],
         resigns: 0,

@@ -376,7 +376,6 @@ impl Model for World {
 fn repeats<'a>(left: &'a mut Budget, message: &Message) -> Option<&'a mut u8> {
     match message {
         Message::Request(_) => Some(&mut left.repeated_requests),
-        Message::Granted(_) => Some(&mut left.repeated_oks),
         Message::Release(_) => Some(&mut left.repeated_releases),
         _ => None,
     }
