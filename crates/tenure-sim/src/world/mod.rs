@@ -100,8 +100,6 @@ pub struct Scene<'a> {
     pub clock: &'a Clock,
     /// What that clock shows.
     pub local: Time,
-    /// Whether something is stopped or cut off, or may still go wrong.
-    pub storm: bool,
 }
 
 /// What a guest is shown.
@@ -319,7 +317,6 @@ impl<G: Guest> World<G> {
 
 impl<'a> Scene<'a> {
     fn of(conditions: &'a Conditions, clock: &'a Clock, now: u64) -> Self {
-        let storm = now < conditions.storm_ends;
-        Self { now, conditions, clock, local: clock.shows(now), storm }
+        Self { now, conditions, clock, local: clock.shows(now) }
     }
 }
