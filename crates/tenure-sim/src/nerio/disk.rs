@@ -49,8 +49,8 @@ impl Disk {
 
     /// Somebody mounts a copy of `other` here.
     pub fn mount(&mut self, other: &Self) {
-        let own = std::mem::replace(self, other.clone());
-        self.aside = Some(Box::new(own));
+        let own = self.aside.take().unwrap_or_else(|| Box::new(self.clone()));
+        *self = Self { aside: Some(own), ..other.clone() };
     }
 
     /// Somebody puts the own directory back.
@@ -124,9 +124,11 @@ impl Disk {
         }
     }
 
-    /// Whether its fences are known: false from its loss until they were read from the others.
+    /// Whether the fences of the node's own directory are known, even while another's is mounted:
+    /// false from its loss until they were read from the others.
     #[must_use]
-    pub const fn is_whole(&self) -> bool {
-        self.fresh || !self.recovering
+    pub fn is_whole(&self) -> bool {
+        let own = self.aside.as_deref().unwrap_or(self);
+        own.fresh || !own.recovering
     }
 }

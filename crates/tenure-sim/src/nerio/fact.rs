@@ -164,10 +164,23 @@ pub enum Fact<'a> {
     Verified {
         /// Which election.
         election: usize,
+        /// Who believes it.
+        node: usize,
         /// The leader.
         leader: &'a Who,
         /// Until then.
         until: u64,
+        /// With this fence.
+        fence: Option<Fence>,
+    },
+    /// Somebody was told that the one it asked does not lead.
+    NotVerified {
+        /// Which election.
+        election: usize,
+        /// Who was told.
+        node: usize,
+        /// Who was asked.
+        by: &'a Who,
     },
     /// An observer sees something else than before.
     Viewed {
@@ -179,6 +192,8 @@ pub enum Fact<'a> {
         view: &'a View,
         /// When what it sees ends, if it is a leader.
         until: u64,
+        /// When it looked: its process may have stopped before it said so.
+        looked: u64,
     },
     /// An input was handled.
     Handled {

@@ -77,6 +77,8 @@ pub struct Town {
     ledger: Ledger,
     properties: Properties,
     counts: Counts,
+    /// When each core last handled an input: its effects may come later, if its process stops.
+    handled: Vec<u64>,
     /// What an application has found, until the moment has passed.
     wrong: Option<Violation>,
     /// Claims, grants and quarantines as shapes, where somebody wants to see them.
@@ -94,6 +96,7 @@ impl Town {
             ledger: Ledger::new(plan.elections.len(), plan.nodes.len()),
             properties: Properties::new(&plan),
             counts: Counts::default(),
+            handled: vec![0; plan.nodes.len()],
             wrong: None,
             spans: None,
             plan,
@@ -238,10 +241,13 @@ impl Town {
                 }
                 self.tell(scene, &Fact::Ended { election, node, end: *end })
             }
-            Event::Verified { leader, until, .. } => {
+            Event::Verified { leader, until, fence } => {
                 self.counts.verified += 1;
-                let until = scene.clock.reaches(*until);
-                self.tell(scene, &Fact::Verified { election, leader, until })
+                let (until, fence) = (scene.clock.reaches(*until), *fence);
+                self.tell(scene, &Fact::Verified { election, node, leader, until, fence })
+            }
+            Event::NotVerified { by } => {
+                self.tell(scene, &Fact::NotVerified { election, node, by })
             }
             Event::View(view) => {
                 self.counts.views += 1;
@@ -249,7 +255,8 @@ impl Town {
                     View::Leader(leader) => scene.clock.reaches(leader.until),
                     View::Vacant | View::Unknown { .. } => 0,
                 };
-                self.tell(scene, &Fact::Viewed { election, node, view, until })
+                let looked = self.handled[node];
+                self.tell(scene, &Fact::Viewed { election, node, view, until, looked })
             }
             Event::Freed { by } => {
                 self.end_grant(node, election, scene.now);
@@ -296,17 +303,24 @@ impl Town {
             said,
         };
         let digest = self.plan.config().digest();
-        let packer = Packer::new(digest, &Envelope { epoch: 0, who: self.who[node].clone() });
+        let sent = Envelope { epoch: 0, who: self.who[node].clone() };
+        let packer = Packer::new(digest, &sent);
         let mut datagram = packer.start();
         if !packer.push(&mut datagram, message) {
             return Err(wrong(format!("does not fit into a datagram: {message}")));
         }
+        // A datagram carries several: what comes first must not hide what follows.
+        let copies = 1 + usize::from(packer.push(&mut datagram, message));
         let opened = open(digest, 0, &datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
-        let (_, mut messages) = opened;
-        match messages.next() {
-            Some(Ok(read)) if read == *message => Ok(()),
-            other => Err(wrong(format!("{message} came out of the wire as {other:?}"))),
+        let (envelope, messages) = opened;
+        if envelope != sent {
+            return Err(wrong(format!("{sent:?} came out of the wire as {envelope:?}")));
         }
+        let read: Vec<_> = messages.collect();
+        if read.len() == copies && read.iter().all(|read| read.as_ref() == Ok(message)) {
+            return Ok(());
+        }
+        Err(wrong(format!("{message}, {copies} times, came out of the wire as {read:?}")))
     }
 
     fn heard(
@@ -528,6 +542,7 @@ impl Guest for Town {
             }
             Seen::Input { node, input } => self.heard(scene, input, node)?,
             Seen::Handled { node, core, timer, .. } => {
+                self.handled[node] = scene.now;
                 let local: Time = scene.local;
                 self.tell(scene, &Fact::Handled { node, core, timer, local })?;
             }

@@ -177,16 +177,17 @@ impl<G: Guest> World<G> {
         effect: Effect<G::Core>,
     ) -> Result<bool, G::Wrong> {
         self.note(node, || format!("    {effect}"));
+        if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
+            // What was not written has not happened to anybody else.
+            self.input(node, Input::Failed(None))?;
+            return Ok(self.conditions.undone.drop_after_failure);
+        }
         let this = &self.nodes[node];
         let scene = Scene::of(&self.conditions, &this.clock, self.now);
         let seen = Seen::Effect { node, life, effect: &effect, disk: &this.disk };
         let wish = self.guest.see(&scene, seen)?;
         match effect {
             Effect::Persist(record) => {
-                if self.write_fails(node) {
-                    self.input(node, Input::Failed(None))?;
-                    return Ok(self.conditions.undone.drop_after_failure);
-                }
                 self.guest.write(&mut self.nodes[node].disk, &record);
             }
             Effect::Flush(ticket, record) => {

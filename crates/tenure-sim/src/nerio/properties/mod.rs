@@ -20,6 +20,7 @@ mod prompt_succession;
 mod quorum_timestamps_order;
 mod release_ends_only_its_own;
 mod release_keeps_promises;
+mod verification_is_answered;
 mod verification_never_overstates;
 
 use super::fact::Fact;
@@ -135,6 +136,7 @@ properties! {
     fences_grow::FencesGrow,
     fence_ends_at_a_lapse::FenceEndsAtALapse,
     verification_never_overstates::VerificationNeverOverstates,
+    verification_is_answered::VerificationIsAnswered,
     release_keeps_promises::ReleaseKeepsPromises,
     release_ends_only_its_own::ReleaseEndsOnlyItsOwn,
     durable_before_visible::DurableBeforeVisible,

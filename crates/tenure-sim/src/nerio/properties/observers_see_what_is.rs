@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use tenure_core::nerio::{Inc, MemberSet, View};
+use tenure_core::nerio::{Inc, LeaderView, MemberSet, View};
 
 use super::{Court, Fact, Plan, Property, seconds};
 
@@ -29,8 +29,12 @@ impl Property for ObserversSeeWhatIs {
                 self.views.retain(|(observer, _), _| observer != node);
                 Ok(())
             }
-            Fact::Viewed { election, node, view, until } => {
+            Fact::Viewed { election, node, view, until, looked } => {
                 self.views.insert((*node, *election), **view == View::Vacant);
+                if *looked < court.now {
+                    // It says what was, before its process stopped.
+                    return Ok(());
+                }
                 self.judge(court, *election, *node, view, *until)
             }
             Fact::Released { election, who, .. } | Fact::Freed { election, by: who, .. } => {
@@ -66,6 +70,33 @@ impl ObserversSeeWhatIs {
         Ok(())
     }
 
+    /// What is told of a leader is its own.
+    fn judge_who(
+        &self,
+        court: &Court<'_>,
+        election: usize,
+        node: usize,
+        leader: &LeaderView,
+    ) -> Result<(), String> {
+        let (name, observer) = (court.election(election), &court.plan.nodes[node].name);
+        let LeaderView { who, address, value, fence, .. } = leader;
+        let known = court.plan.nodes.iter().find(|node| node.name == who.name);
+        if known
+            .is_none_or(|known| known.address != *address || value.as_str() != known.name.as_str())
+        {
+            return Err(format!("{observer} sees that {who} holds {name} at {address} as {value}"));
+        }
+        let leaderships = court.annals(election).leaderships.iter().rev();
+        let mut others = leaderships.filter(|led| Some(led.fence) == *fence && led.who != *who);
+        match others.next() {
+            Some(other) => Err(format!(
+                "{observer} sees that {who} holds {name} with fence {}, which {} got",
+                other.fence, other.who,
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn judge(
         &self,
         court: &Court<'_>,
@@ -82,6 +113,7 @@ impl ObserversSeeWhatIs {
         let patience = config.drift.real_at_most(patience).as_nanos() as u64;
         match view {
             View::Leader(leader) if until > court.now => {
+                self.judge_who(court, election, node, leader)?;
                 // It may give its grants up while the answers travel: then they say what was.
                 let key = (election, leader.who.inc);
                 let gave_up = self.gave_up.get(&key).is_some_and(|at| at + patience > court.now);

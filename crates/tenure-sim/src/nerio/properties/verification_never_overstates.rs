@@ -14,7 +14,7 @@ impl Property for VerificationNeverOverstates {
 
     #[inline]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Verified { election, leader, until } = fact else { return Ok(()) };
+        let Fact::Verified { election, leader, until, fence, .. } = fact else { return Ok(()) };
         if *until <= court.now {
             return Ok(());
         }
@@ -28,6 +28,13 @@ impl Property for VerificationNeverOverstates {
                 seconds(*until),
                 seconds(led.backed),
                 court.clock(led.node),
+            ));
+        }
+        let leaderships = court.annals(*election).leaderships.iter();
+        if !leaderships.rev().any(|l| l.who == **leader && Some(l.fence) == *fence) {
+            return Err(format!(
+                "{leader} is believed to lead {election_name} with fence {fence:?}, and leads with {}",
+                led.fence,
             ));
         }
         match led.released {
