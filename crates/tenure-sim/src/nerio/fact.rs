@@ -23,6 +23,11 @@ pub enum Fact<'a> {
         /// Which node.
         node: usize,
     },
+    /// What a grantor decided last could not be written, and its answers were dropped.
+    Unwritten {
+        /// The grantor.
+        grantor: usize,
+    },
     /// An application wants to lead.
     Campaigns {
         /// Which node.

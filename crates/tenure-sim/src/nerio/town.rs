@@ -339,6 +339,7 @@ impl Town {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
                 self.tell(scene, &Fact::GivesUp { grantor, election, from, release, local })
             }
+            Input::Failed(None) => self.tell(scene, &Fact::Unwritten { grantor }),
             Input::Command { election, command } => {
                 let Some(election) = self.election(election) else { return Ok(()) };
                 let office = &mut self.apps[node].offices[election];

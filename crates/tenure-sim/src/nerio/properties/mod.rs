@@ -58,6 +58,14 @@ impl Court<'_> {
         format!("clock of {} at {rate:.4}", site.name)
     }
 
+    /// Whether a grantor may remember a grant that it could not write, and so never told whom it
+    /// is for.
+    fn remembers_more(&self, grantor: usize) -> bool {
+        let config = &self.plan.nodes[grantor].config;
+        let longest = config.drift.real_at_most(config.quarantine()).as_nanos() as u64;
+        self.ledger.unwritten[grantor].is_some_and(|at| at + longest > self.now)
+    }
+
     /// The grantors whose grants to `who` last until `until`, for people.
     fn backers(&self, election: usize, who: &tenure_core::nerio::Who, until: u64) -> String {
         let name = |node: &usize| self.plan.nodes[*node].name.to_string();

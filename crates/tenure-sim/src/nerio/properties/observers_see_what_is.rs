@@ -119,7 +119,11 @@ impl ObserversSeeWhatIs {
                 let gave_up = self.gave_up.get(&key).is_some_and(|at| at + patience > court.now);
                 let grants = annals.grants.iter();
                 let held = grants.filter(|(_, g)| g.to == leader.who && g.finish >= until);
-                let held: MemberSet = held.map(|(grantor, _)| *grantor).collect();
+                let held = held.map(|(grantor, _)| *grantor);
+                // A grantor tells others of a grant that it could not write all the same.
+                let members = 0..court.plan.members();
+                let unwritten = members.filter(|grantor| court.remembers_more(*grantor));
+                let held: MemberSet = held.chain(unwritten).collect();
                 if gave_up || court.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }

@@ -32,7 +32,8 @@ impl Property for ReleaseEndsOnlyItsOwn {
                 let Some(grant) = court.annals(*election).grants.get(grantor) else {
                     return Ok(());
                 };
-                if grant.to.inc == inc && grant.to == **by && grant.start <= start {
+                let own = grant.to.inc == inc && grant.to == **by && grant.start <= start;
+                if own || court.remembers_more(*grantor) {
                     return Ok(());
                 }
                 Err(format!(

@@ -31,7 +31,10 @@ impl Property for VerificationIsAnswered {
             return Ok(());
         }
         match fact {
-            Fact::Sent { node, message: Message::Verify(verify), .. } => {
+            // Who was asked before it started answers nothing.
+            Fact::Sent { node, message: Message::Verify(verify), .. }
+                if court.ledger.lives.iter().all(Option::is_some) =>
+            {
                 let elections = &court.plan.elections;
                 let election = elections.iter().position(|name| *name == verify.election);
                 self.open.insert((*node, election.unwrap_or(0)), (verify.start, court.now));
