@@ -90,8 +90,8 @@ pub struct Ledger {
     pub lives: Vec<Option<Inc>>,
     /// When each node's current or last life began.
     pub since: Vec<u64>,
-    /// When each node last decided something as a grantor that it could not write: until a grant
-    /// takes its place, it remembers what its directory does not.
+    /// When each node last decided something as a grantor that it could not write: it remembers
+    /// what its directory does not, and others have heard of it.
     pub unwritten: Vec<Option<u64>>,
     /// Whether a state directory was ever lost.
     pub lost_disk: bool,
@@ -114,10 +114,7 @@ impl Ledger {
                 self.lives[*node] = Some(*life);
                 self.since[*node] = now;
             }
-            Fact::Crashed { node } => {
-                self.lives[*node] = None;
-                self.unwritten[*node] = None;
-            }
+            Fact::Crashed { node } => self.lives[*node] = None,
             Fact::Unwritten { grantor } => self.unwritten[*grantor] = Some(now),
             Fact::Claimed { node, election, who, first, fence, until } => {
                 let leaderships = &mut self.annals[*election].leaderships;

@@ -58,8 +58,8 @@ impl Court<'_> {
         format!("clock of {} at {rate:.4}", site.name)
     }
 
-    /// Whether a grantor may remember a grant that it could not write, and so never told whom it
-    /// is for.
+    /// Whether a grantor may have told others of a grant that it could not write, and so never
+    /// gave.
     fn remembers_more(&self, grantor: usize) -> bool {
         let config = &self.plan.nodes[grantor].config;
         let longest = config.drift.real_at_most(config.quarantine()).as_nanos() as u64;
