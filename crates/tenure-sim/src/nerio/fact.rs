@@ -28,12 +28,26 @@ pub enum Fact<'a> {
         /// The grantor.
         grantor: usize,
     },
+    /// A grantor has done what comes before its first grant.
+    Serves {
+        /// The grantor.
+        grantor: usize,
+    },
     /// An application wants to lead.
     Campaigns {
         /// Which node.
         node: usize,
         /// Which election.
         election: usize,
+    },
+    /// An application begins to follow who leads, or stops it.
+    Observes {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// Whether it begins.
+        begins: bool,
     },
     /// A claim is raised.
     Claimed {
@@ -49,6 +63,8 @@ pub enum Fact<'a> {
         fence: Fence,
         /// When the claim ends.
         until: u64,
+        /// When that was decided: its process may have stopped before it did so.
+        decided: u64,
     },
     /// A claim is lowered.
     Lowered {

@@ -116,7 +116,7 @@ impl Ledger {
             }
             Fact::Crashed { node } => self.lives[*node] = None,
             Fact::Unwritten { grantor } => self.unwritten[*grantor] = Some(now),
-            Fact::Claimed { node, election, who, first, fence, until } => {
+            Fact::Claimed { node, election, who, first, fence, until, .. } => {
                 let leaderships = &mut self.annals[*election].leaderships;
                 let same = |last: &&mut Leadership| last.who == **who && last.fence == *fence;
                 if let Some(last) = leaderships.iter_mut().rev().find(same) {

@@ -176,13 +176,14 @@ impl Town {
                 }
                 office.cell = Some((fence, *until));
                 let first = office.first;
-                let until = scene.clock.reaches(*until);
+                let (until, decided) = (scene.clock.reaches(*until), self.handled[node]);
                 self.counts.claims += 1;
                 let label = format!("fence {fence}");
                 let claim = Shape { kind: SpanKind::Claim, lane: node, election, holder: &who };
                 self.span(claim, (scene.now, until), label);
                 let who = &who;
-                self.tell(scene, &Fact::Claimed { node, election, who, first, fence, until })?;
+                let claimed = Fact::Claimed { node, election, who, first, fence, until, decided };
+                self.tell(scene, &claimed)?;
             }
             Effect::Send { message, .. } => self.sent(scene, node, message, disk)?,
             Effect::Persist(Record::Grant(record)) => {
@@ -219,6 +220,9 @@ impl Town {
                 let (election, holder) = (None, None);
                 spans.push(Span { lane: node, kind, election, holder, from, until, label });
             }
+        }
+        if let Event::Serving = event {
+            self.tell(scene, &Fact::Serves { grantor: node })?;
         }
         let Some(election) = election else { return Ok(()) };
         match event {
@@ -348,8 +352,11 @@ impl Town {
                         office.campaigning = true;
                         self.tell(scene, &Fact::Campaigns { node, election })?;
                     }
-                    Command::Observe { .. } => office.observing = true,
-                    Command::Unobserve => office.observing = false,
+                    Command::Observe { .. } | Command::Unobserve => {
+                        let begins = matches!(command, Command::Observe { .. });
+                        office.observing = begins;
+                        self.tell(scene, &Fact::Observes { node, election, begins })?;
+                    }
                     _ => {}
                 }
                 Ok(())

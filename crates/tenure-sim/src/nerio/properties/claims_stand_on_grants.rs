@@ -2,7 +2,8 @@ use tenure_core::nerio::MemberSet;
 
 use super::{Court, Fact, Plan, Property, seconds};
 
-/// Equation 14: whoever leads until then has grants of a quorum that last until then.
+/// Equation 14: whoever leads until then has grants of a quorum that last until then; and what is
+/// over is not claimed.
 #[derive(Debug)]
 pub(super) struct ClaimsStandOnGrants;
 
@@ -29,6 +30,14 @@ impl Property for ClaimsStandOnGrants {
                     court.election(*election),
                     seconds(*until),
                     court.backers(*election, who, *until),
+                    court.clock(*node),
+                ))
+            }
+            Fact::Claimed { node, election, who, until, decided, .. } if decided >= until => {
+                Err(format!(
+                    "{who} claims {} until {}, which was over when it decided so; {}",
+                    court.election(*election),
+                    seconds(*until),
                     court.clock(*node),
                 ))
             }

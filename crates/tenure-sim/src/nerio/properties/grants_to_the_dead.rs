@@ -5,12 +5,14 @@ use tenure_core::nerio::{Inc, Message, Refusal};
 
 use super::{Court, Fact, Plan, Property};
 
-/// Parked requests and erratum 4: nobody is granted what it has given up, nor what it stopped
-/// asking for. It breaks no safety, and costs everybody else a lease.
+/// Parked requests and erratum 4: nobody is granted what it has given up, what it let lapse, nor
+/// what it stopped asking for. It breaks no safety, and costs everybody else a lease.
 #[derive(Debug)]
 pub(super) struct GrantsToTheDead {
     asked: BTreeMap<Key, Vec<Asked>>,
     gave_up: BTreeMap<Key, (Time, Time)>,
+    /// Up to which Start a grant lapsed before another life got it, and when that was.
+    lapsed: BTreeMap<Key, (Time, Time)>,
 }
 
 /// A request that arrived.
@@ -32,7 +34,7 @@ impl Property for GrantsToTheDead {
     const NEEDS_BOUND: bool = false;
 
     fn new(_: &Plan) -> Self {
-        Self { asked: BTreeMap::new(), gave_up: BTreeMap::new() }
+        Self { asked: BTreeMap::new(), gave_up: BTreeMap::new(), lapsed: BTreeMap::new() }
     }
 
     #[inline]
@@ -41,6 +43,7 @@ impl Property for GrantsToTheDead {
             Fact::Crashed { node } => {
                 self.asked.retain(|(grantor, ..), _| grantor != node);
                 self.gave_up.retain(|(grantor, ..), _| grantor != node);
+                self.lapsed.retain(|(grantor, ..), _| grantor != node);
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
@@ -75,6 +78,14 @@ impl Property for GrantsToTheDead {
                 if before.filter(again).is_some() {
                     return Ok(());
                 }
+                // What ended that long ago is forgotten, and so is whose it was.
+                let config = &court.plan.nodes[*grantor].config;
+                let kept = config.drift.real_at_least(config.quarantine()).as_nanos() as u64;
+                let other = before.filter(|before| before.to != record.holder);
+                if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
+                    let key = (*grantor, *election, other.to.inc);
+                    self.lapsed.insert(key, (other.start, *local));
+                }
                 let (name, name_of) = (&court.plan.nodes[*grantor].name, court.election(*election));
                 self.judge(court, (*grantor, *election, record.holder.inc), record.start, *local)
                     .map_err(|why| format!("{name} grants {name_of} to {}, {why}", record.holder))
@@ -92,6 +103,12 @@ impl GrantsToTheDead {
             && local.since(*at) < config.quarantine()
         {
             return Err(format!("whose Start {start} was given up at {at} up to {up_to}"));
+        }
+        if let Some((up_to, at)) = self.lapsed.get(&key)
+            && start <= *up_to
+            && local.since(*at) < config.quarantine()
+        {
+            return Err(format!("whose Start {start} had lapsed when another got it at {at}"));
         }
         let Some(asked) = self.asked.get(&key) else {
             let most = config.parked_for();

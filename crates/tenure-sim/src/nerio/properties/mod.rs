@@ -12,6 +12,7 @@ mod edict_validity;
 mod eventual_election;
 mod fence_ends_at_a_lapse;
 mod fences_grow;
+mod grantors_serve;
 mod grants_to_the_dead;
 mod leader_stability;
 mod leader_uniqueness;
@@ -152,6 +153,7 @@ properties! {
     observers_see_what_is::ObserversSeeWhatIs,
     leader_stability::LeaderStability,
     eventual_election::EventualElection,
+    grantors_serve::GrantorsServe,
     prompt_succession::PromptSuccession,
     deadlines_pass::DeadlinesPass,
     bounded_memory::BoundedMemory,

@@ -8,7 +8,8 @@ use super::{Court, Fact, Plan, Property, seconds};
 /// vacancy that it sees is one; and when everybody has resigned, it sees that in the end.
 #[derive(Debug)]
 pub(super) struct ObserversSeeWhatIs {
-    views: BTreeMap<(usize, usize), bool>,
+    /// Of who follows which election: since when, and whether what it sees now is a vacancy.
+    views: BTreeMap<(usize, usize), (u64, bool)>,
     /// When each life last gave something up, or a grantor took it back.
     gave_up: BTreeMap<(usize, Inc), u64>,
     judged: bool,
@@ -29,8 +30,18 @@ impl Property for ObserversSeeWhatIs {
                 self.views.retain(|(observer, _), _| observer != node);
                 Ok(())
             }
+            Fact::Observes { node, election, begins: true } => {
+                self.views.insert((*node, *election), (court.now, false));
+                Ok(())
+            }
+            Fact::Observes { node, election, begins: false } => {
+                self.views.remove(&(*node, *election));
+                Ok(())
+            }
             Fact::Viewed { election, node, view, until, looked } => {
-                self.views.insert((*node, *election), **view == View::Vacant);
+                if let Some((_, vacant)) = self.views.get_mut(&(*node, *election)) {
+                    *vacant = **view == View::Vacant;
+                }
                 if *looked < court.now {
                     // It says what was, before its process stopped.
                     return Ok(());
@@ -55,16 +66,14 @@ impl ObserversSeeWhatIs {
             return Ok(());
         }
         self.judged = true;
-        for (number, node) in plan.nodes.iter().enumerate().filter(|(_, node)| node.observes) {
-            for election in 0..plan.elections.len() {
-                if self.views.get(&(number, election)) != Some(&true) {
-                    return Err(format!(
-                        "{} does not see that {} is vacant, and everybody resigned at {}",
-                        node.name,
-                        court.election(election),
-                        seconds(plan.retired),
-                    ));
-                }
+        for ((node, election), (since, vacant)) in &self.views {
+            if !vacant && *since < plan.retired {
+                return Err(format!(
+                    "{} does not see that {} is vacant, and everybody resigned at {}",
+                    plan.nodes[*node].name,
+                    court.election(*election),
+                    seconds(plan.retired),
+                ));
             }
         }
         Ok(())
