@@ -2,7 +2,10 @@
 //! and a judge that sees all of it.
 
 pub mod forecast;
+pub mod nerio;
 pub mod recorder;
 pub mod rng;
+pub mod sweep;
 pub mod timeline;
+pub mod violation;
 pub mod world;

@@ -9,11 +9,11 @@ use tenure_core::nerio::Who;
 use tenure_core::{ElectionName, NameError, Value};
 
 use super::book::{Book, nanos};
-use super::disk::Disk;
 use super::question::Question;
+use crate::nerio::disk::Disk;
 use crate::rng::{Rng, mix};
 use crate::world::clock::{Clock, TRUE_RATE};
-use crate::world::conditions::{Conditions, Delay, DiskFate, Site};
+use crate::world::conditions::{Conditions, Delay, DiskFate, Site, Undone};
 use crate::world::fault::Rates;
 use crate::world::{Guest, Scene, Seen, World};
 
@@ -98,6 +98,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         rates: Rates { loss: question.loss_rate(), ..Rates::default() },
         incidents: Vec::new(),
         pace: Delay::Between(NEVER, NEVER + 1),
+        undone: Undone::default(),
         storm_ends: NEVER,
         end: NEVER,
     };
@@ -115,7 +116,7 @@ impl Guest for Cluster {
     }
 
     fn disk(&self, node: usize) -> Disk {
-        Disk::new(u128::from(mix(self.seed ^ node as u64)) + 1)
+        Disk::new(node, u128::from(mix(self.seed ^ node as u64)) + 1, true)
     }
 
     fn start(&self, _node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
@@ -134,7 +135,8 @@ impl Guest for Cluster {
         reboot: bool,
     ) -> bool {
         if reboot {
-            disks[node].reboot();
+            // What was not flushed is gone.
+            disks[node].tear();
         }
         true
     }

@@ -27,7 +27,6 @@ mod advice;
 mod answer;
 mod book;
 mod cluster;
-mod disk;
 mod drill;
 mod figures;
 mod question;

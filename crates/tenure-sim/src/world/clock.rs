@@ -38,6 +38,12 @@ impl Clock {
         self.pieces.push(Piece { since, shown, rate: self.rate(since) });
     }
 
+    /// It does not count the span from `since` to `until`: at `until` it shows what it showed.
+    pub fn stand_still(&mut self, since: u64, until: u64) {
+        let shown = self.shows(since).as_nanos();
+        self.pieces.push(Piece { since: until, shown, rate: self.rate(since) });
+    }
+
     /// What it shows at the true time `at`.
     #[must_use]
     pub fn shows(&self, at: u64) -> Time {

@@ -27,10 +27,21 @@ pub struct Conditions {
     pub incidents: Vec<(u64, Incident)>,
     /// How long the application of a node waits between two wishes.
     pub pace: Delay,
+    /// Duties that the machines of this world leave undone on purpose.
+    pub undone: Undone,
     /// From then on nothing goes wrong.
     pub storm_ends: u64,
     /// The world ends.
     pub end: u64,
+}
+
+/// Duties of machines and drivers that can be left undone, to see who notices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Undone {
+    /// A clock goes on while its machine sleeps; undone, it stands still.
+    pub clock_counts_sleep: bool,
+    /// What follows a write that failed is dropped; undone, it is carried out.
+    pub drop_after_failure: bool,
 }
 
 /// Where a node lives.

@@ -164,7 +164,7 @@ impl<G: Guest> World<G> {
             Effect::Persist(record) => {
                 if self.write_fails(node) {
                     self.input(node, Input::Failed(None))?;
-                    return Ok(false);
+                    return Ok(self.conditions.undone.drop_after_failure);
                 }
                 self.guest.write(&mut self.nodes[node].disk, &record);
             }

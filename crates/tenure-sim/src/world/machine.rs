@@ -47,6 +47,7 @@ impl<G: Guest> World<G> {
         let this = &mut self.nodes[node];
         this.core = None;
         this.life = 0;
+        this.flushed_at = 0;
         self.queue.push(self.now + down, Happening::Start { node });
         if let Some(recorder) = &mut self.recorder {
             recorder.out(node, self.now, Outage::Down);
@@ -96,6 +97,9 @@ impl<G: Guest> World<G> {
             }
             Incident::Stop { node, until } => {
                 self.note(node, || "is stopped".to_owned());
+                if self.conditions.undone.clock_counts_sleep {
+                    self.nodes[node].clock.stand_still(self.now, until);
+                }
                 self.stop(node, until);
                 Ok(())
             }

@@ -176,6 +176,8 @@ struct Node<G: Guest> {
     lives: u32,
     disk: G::Disk,
     stopped_until: u64,
+    /// When the last flush that was asked for will be done.
+    flushed_at: u64,
     wake: Option<u64>,
     /// How many inputs, timers, writes and wishes it has had: the numbers of its chances.
     inputs: u32,
@@ -214,6 +216,7 @@ impl<G: Guest> World<G> {
             lives: 0,
             disk: guest.disk(n),
             stopped_until: 0,
+            flushed_at: 0,
             wake: None,
             inputs: 0,
             timers: 0,

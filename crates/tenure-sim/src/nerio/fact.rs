@@ -1,0 +1,196 @@
+//! What happened, in the words of the protocol.
+
+use tenure_core::nerio::{
+    End, GrantRecord, Inc, Message, Nerio, QuorumTimestamp, Release, Request, Sender, View, Who,
+};
+use tenure_core::{Fence, Standing, Time};
+
+use super::disk::Disk;
+
+/// Something that a property may judge. Elections and nodes go by their numbers; times that are
+/// `u64` are true time.
+#[derive(Debug)]
+pub enum Fact<'a> {
+    /// A life began.
+    Started {
+        /// Which node.
+        node: usize,
+        /// Its life.
+        life: Inc,
+    },
+    /// A life ended.
+    Crashed {
+        /// Which node.
+        node: usize,
+    },
+    /// An application wants to lead.
+    Campaigns {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+    },
+    /// A claim is raised.
+    Claimed {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// Its life.
+        who: &'a Who,
+        /// The first Start of its attempt.
+        first: Time,
+        /// Its fence.
+        fence: Fence,
+        /// When the claim ends.
+        until: u64,
+    },
+    /// A claim is lowered.
+    Lowered {
+        /// Which election.
+        election: usize,
+        /// The life.
+        who: &'a Who,
+    },
+    /// A leadership is announced.
+    Elected {
+        /// Which election.
+        election: usize,
+        /// Whose.
+        who: &'a Who,
+        /// Its quorum timestamp.
+        timestamp: &'a QuorumTimestamp,
+    },
+    /// A leadership or a campaign is over.
+    Ended {
+        /// Which election.
+        election: usize,
+        /// Which node.
+        node: usize,
+        /// How.
+        end: End,
+    },
+    /// An application asks its handle and its core whether it leads.
+    Asked {
+        /// Which election.
+        election: usize,
+        /// The life.
+        who: &'a Who,
+        /// What the handle says: the fence, while the clock is before the end of the claim.
+        handle: Option<Fence>,
+        /// What the core says.
+        standing: Standing,
+    },
+    /// An application that its handle calls leader creates an edict.
+    Edict {
+        /// Which election.
+        election: usize,
+        /// The life.
+        who: &'a Who,
+        /// The fence of its leadership.
+        fence: Fence,
+        /// Its quorum timestamp.
+        timestamp: &'a QuorumTimestamp,
+        /// How many it has created before.
+        counter: u64,
+    },
+    /// A message is sent.
+    Sent {
+        /// By which node.
+        node: usize,
+        /// The message.
+        message: &'a Message,
+        /// What survives of the sender.
+        disk: &'a Disk,
+    },
+    /// A release is sent.
+    Released {
+        /// Which election.
+        election: usize,
+        /// By whom.
+        who: &'a Who,
+        /// Everything up to this Start is given up.
+        start: Time,
+    },
+    /// A request arrives at a grantor.
+    Asks {
+        /// The grantor.
+        grantor: usize,
+        /// Which election.
+        election: usize,
+        /// From whom.
+        from: &'a Sender,
+        /// The request.
+        request: &'a Request,
+        /// What the clock of the grantor shows.
+        local: Time,
+    },
+    /// A release arrives at a grantor.
+    GivesUp {
+        /// The grantor.
+        grantor: usize,
+        /// Which election.
+        election: usize,
+        /// From whom.
+        from: &'a Sender,
+        /// The release.
+        release: &'a Release,
+        /// What the clock of the grantor shows.
+        local: Time,
+    },
+    /// A grantor is about to write a grant down.
+    Granted {
+        /// The grantor.
+        grantor: usize,
+        /// Which election.
+        election: usize,
+        /// The grant.
+        record: &'a GrantRecord,
+        /// When it ends.
+        finish: u64,
+        /// What the clock of the grantor showed when it was decided.
+        local: Time,
+    },
+    /// A grantor took its grant back on a release.
+    Freed {
+        /// The grantor.
+        grantor: usize,
+        /// Which election.
+        election: usize,
+        /// On whose word.
+        by: &'a Who,
+    },
+    /// Somebody believes that a leader leads until then.
+    Verified {
+        /// Which election.
+        election: usize,
+        /// The leader.
+        leader: &'a Who,
+        /// Until then.
+        until: u64,
+    },
+    /// An observer sees something else than before.
+    Viewed {
+        /// Which election.
+        election: usize,
+        /// Which node.
+        node: usize,
+        /// What it sees.
+        view: &'a View,
+        /// When what it sees ends, if it is a leader.
+        until: u64,
+    },
+    /// An input was handled.
+    Handled {
+        /// Which node.
+        node: usize,
+        /// Its core.
+        core: &'a Nerio,
+        /// Whether it was a timer.
+        timer: bool,
+        /// What its clock shows.
+        local: Time,
+    },
+    /// A moment has passed.
+    Moment,
+}

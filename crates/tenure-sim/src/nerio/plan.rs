@@ -1,0 +1,399 @@
+//! What one seed makes: the cluster, its settings, its applications, its faults.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums};
+use tenure_core::{Drift, ElectionName, NodeName};
+
+use super::driver::DriverRule;
+use crate::rng::Rng;
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
+use crate::world::fault::Rates;
+
+/// One part of a second, in nanoseconds.
+const MS: u64 = 1_000_000;
+/// ρ, in parts per billion, and how often each is drawn.
+const DRIFTS: [u32; 8] =
+    [100_000_000, 100_000_000, 100_000_000, 250_000_000, 20_000_000, 1_000_000, 1_000, 0];
+/// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
+const LEFTOVER: u64 = 3;
+
+/// A world that is about to begin.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Everything that does not depend on the protocol.
+    pub conditions: Conditions,
+    /// The nodes.
+    pub nodes: Vec<Inhabitant>,
+    /// What they contend for.
+    pub elections: Vec<ElectionName>,
+    /// Nobody is content before: from then on every election has a leader, and it stays.
+    pub settled: u64,
+    /// From then on everybody has resigned, and observers say so in the end.
+    pub retired: u64,
+    /// An application that leads or contends for nothing campaigns at one wish in so many.
+    pub reluctance: u64,
+    /// Whether every message is packed into a datagram and read again.
+    pub wire: bool,
+    /// Whether everything but the clocks behaves.
+    pub calm: bool,
+    /// Whether clocks keep to ρ. Where they do not, leaders may overlap, and only fences hold.
+    pub bounded: bool,
+    /// What the driver of this world does wrong on purpose.
+    pub broken: Option<DriverRule>,
+}
+
+/// One node of the cluster.
+#[derive(Clone, Debug)]
+pub struct Inhabitant {
+    /// Its name.
+    pub name: NodeName,
+    /// Its address.
+    pub address: SocketAddr,
+    /// Its settings: the length of its leases may differ from those of the others.
+    pub config: Checked,
+    /// Whether it gives leases: then it is a member, at this place in the list.
+    pub member: bool,
+    /// Whether it has a state directory that outlives its process.
+    pub directory: bool,
+    /// Whether it wants to lead.
+    pub campaigns: bool,
+    /// Whether it follows who leads.
+    pub observes: bool,
+}
+
+/// What a seed is drawn for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Climate {
+    /// Anything within the model.
+    Any,
+    /// Clocks beyond ρ, and jumps.
+    BrokenClocks,
+}
+
+impl Plan {
+    /// The plan of a seed.
+    #[must_use]
+    pub fn draw(seed: u64, climate: Climate) -> Self {
+        let mut rng = Rng::new(seed, 0);
+        let calm = climate == Climate::Any && rng.once_in(10);
+        let members = rng.choose(&[3, 3, 3, 3, 3, 1, 2, 4, 5, 5, 6, 7]);
+        let candidates = rng.within(0..4) as usize;
+        let settings = Settings::draw(&mut rng, members);
+        let config = &settings.config;
+        let unit = nanos(config.lease);
+        let storm_ends = unit * rng.within(8..36);
+        let nodes = settings.inhabitants(&mut rng, members, candidates);
+        let elections = 1 + rng.below(3);
+        let elections = ["db", "cron", "feed"][..elections].iter().map(|name| known(name));
+        let trip = settings.trip(&mut rng);
+        let rates = if calm { Rates::default() } else { rates(&mut rng) };
+        let bounded = climate == Climate::Any;
+        let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
+        let settled = storm_ends + settle_bound(&nodes, &trip);
+        let retired = settled + 4 * unit;
+        let end = retired + retire_bound(&nodes, &trip);
+        let incidents = match calm {
+            true => Vec::new(),
+            false => incidents(&mut rng, nodes.len(), unit, storm_ends),
+        };
+        let conditions = Conditions {
+            seed,
+            sites,
+            loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
+            trip,
+            flush: Delay::Between(MS / 10, 15 * MS),
+            unit,
+            rates,
+            incidents,
+            pace: Delay::Between(unit / 40, unit / 3),
+            undone: Undone::default(),
+            storm_ends,
+            end,
+        };
+        Self {
+            conditions,
+            elections: elections.collect(),
+            nodes,
+            settled,
+            retired,
+            reluctance: rng.choose(&[1, 1, 1, 1, 6, 40]),
+            wire: rng.once_in(8),
+            calm,
+            bounded,
+            broken: None,
+        }
+    }
+
+    /// The same world with a duty left undone.
+    #[must_use]
+    pub fn breaking(mut self, rule: DriverRule) -> Self {
+        self.broken = Some(rule);
+        self.conditions.undone = Undone {
+            clock_counts_sleep: rule == DriverRule::ClockCountsSleep,
+            drop_after_failure: rule == DriverRule::DropAfterFailure,
+        };
+        self
+    }
+
+    /// What the members have in common.
+    #[must_use]
+    pub fn config(&self) -> &Checked {
+        &self.nodes[0].config
+    }
+
+    /// How many nodes are members.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.config().members.len()
+    }
+}
+
+/// How long after the storm every election has a leader that stays, at the latest, in true time.
+///
+/// ```text
+/// 3u + 2 s           what the storm leaves behind: late messages, pauses, restarts, failed writes
+/// + s²(δ_max)        the quarantine of a grantor that restarted last
+/// + 2·s²(δ)          a grant that nobody uses, and one that was given up to somebody who died
+/// + 6·(s²(δ₁) + 2R)  split votes: a short lease of a rival, and a drawn wait, a few times over
+/// + u + 40·trip      applications that come back, and messages on their way
+/// ```
+///
+/// where `u` is the lease, `s(x) = (1 + ρ)x / (1 − ρ)` covers both sides' clocks, `δ₁` the first
+/// lease.
+fn settle_bound(nodes: &[Inhabitant], trip: &Delay) -> u64 {
+    let longest = |span: fn(&Checked) -> Duration| {
+        nodes.iter().map(|node| twice(&node.config, span(&node.config))).max().unwrap_or(0)
+    };
+    let unit = nodes.iter().map(|node| nanos(node.config.lease)).max().unwrap_or(0);
+    LEFTOVER * unit
+        + 2_000 * MS
+        + longest(|config| config.delta_max)
+        + 2 * longest(|config| config.lease)
+        + 6 * longest(|config| config.lease_first() + 2 * config.refresh)
+        + unit
+        + 40 * trip.longest()
+}
+
+/// How long after everybody resigned the last observer says so: leases that were not given back
+/// end, and observers ask again.
+fn retire_bound(nodes: &[Inhabitant], trip: &Delay) -> u64 {
+    let lease = nodes.iter().map(|n| twice(&n.config, n.config.lease.max(n.config.verify_max)));
+    let lease = lease.max().unwrap_or(0);
+    2 * lease + lease / 2 + 40 * trip.longest()
+}
+
+/// A span of two clocks: stretched by one that is fast, and counted by one that is slow.
+fn twice(config: &Checked, span: Duration) -> u64 {
+    nanos(config.drift.real_at_most(config.drift.stretch(span)))
+}
+
+struct Settings {
+    config: Config,
+    uneven: bool,
+}
+
+impl Settings {
+    fn draw(rng: &mut Rng, members: usize) -> Self {
+        let list =
+            (0..members).map(|n| Member { name: known(&name(n, true)), address: address(n) });
+        let mut config = Config::new(known("world"), list.collect());
+        let lease = Duration::from_millis(rng.choose(&[200, 1_000, 1_000, 2_000, 5_000]));
+        let drift = rng.choose(&DRIFTS);
+        config.drift = Drift::from_parts_per_billion(drift).unwrap_or(Drift::DEFAULT);
+        config.lease = lease;
+        config.delta_max = lease * rng.choose(&[1, 2, 2, 3]);
+        config.round_trip = lease / rng.choose(&[50, 100, 200]);
+        config.refresh = (lease / rng.choose(&[5, 6, 10])).max(config.round_trip * 2);
+        config.verify_max = lease * rng.choose(&[0, 1, 2, 2]) / 2;
+        config.grace = lease / 10;
+        config.kill_margin = lease / 100;
+        config.quorums = quorums(rng, members);
+        Self { config, uneven: rng.once_in(3) }
+    }
+
+    /// How long messages travel: mostly well below `d`, sometimes around it.
+    fn trip(&self, rng: &mut Rng) -> Delay {
+        let d = nanos(self.config.round_trip);
+        let longest = rng.choose(&[d / 64, d / 4, d / 2, d, d * 2]);
+        Delay::Between(longest / 8, longest.max(8))
+    }
+
+    fn inhabitants(&self, rng: &mut Rng, members: usize, candidates: usize) -> Vec<Inhabitant> {
+        let all_campaign = candidates == 0 || rng.once_in(3);
+        let forgetful = members >= 3 && rng.once_in(8);
+        let node = |n: usize| {
+            let member = n < members;
+            let mut config = self.config.clone();
+            if self.uneven {
+                config.lease = config.lease * rng.choose(&[3, 4, 4]) / 4;
+            }
+            let config =
+                config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
+            Inhabitant {
+                name: known(&name(n, member)),
+                address: address(n),
+                config,
+                member,
+                directory: !(forgetful && n == 0),
+                campaigns: !member || all_campaign || rng.once_in(3),
+                observes: rng.once_in(3),
+            }
+        };
+        (0..members + candidates).map(node).collect()
+    }
+}
+
+/// A quorum system over so many members. All but the first are survived by fewer failures.
+fn quorums(rng: &mut Rng, members: usize) -> Quorums {
+    let majority = || Quorums::majority(members);
+    let drawn = match (rng.within(0..4), members) {
+        (0, 3) => {
+            let sets: [MemberSet; 2] = [[0, 1], [1, 2]].map(|set| set.into_iter().collect());
+            Quorums::explicit(members, &sets)
+        }
+        (0, 4) => Quorums::grid(2, 2),
+        (0, 6) => Quorums::grid(2, 3),
+        (1, 3..) => {
+            let weights: Vec<u32> = (0..members).map(|_| rng.within(1..4) as u32).collect();
+            Quorums::weighted(&weights, None)
+        }
+        _ => majority(),
+    };
+    drawn.or_else(|_| majority()).unwrap_or_else(|wrong| panic!("a majority: {wrong}"))
+}
+
+/// Each kind of fault is there in half of the worlds, and then at any of three strengths.
+fn rates(rng: &mut Rng) -> Rates {
+    let mut rate = |often: u64| {
+        let often = often * rng.choose(&[1, 3, 10]) / 3;
+        if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
+    };
+    Rates {
+        loss: rate(4_000),
+        repeat: rate(6_000),
+        late: rate(3_000),
+        very_late: rate(500),
+        pause: rate(300),
+        crash: rate(12),
+        write: rate(80),
+        early: rate(4_000),
+        tardy: rate(4_000),
+    }
+}
+
+fn sites(
+    rng: &mut Rng,
+    nodes: &[Inhabitant],
+    drift: Drift,
+    bounded: bool,
+    storm_ends: u64,
+) -> Vec<Site> {
+    let margin = u64::from(drift.parts_per_billion()) * TRUE_RATE / 1_000_000_000;
+    let (slow, fast) = (TRUE_RATE - margin, TRUE_RATE + margin);
+    let adversary = rng.once_in(2);
+    let site = |node: &Inhabitant| {
+        let rate = |rng: &mut Rng| match (adversary, node.member) {
+            (true, true) => fast,
+            (true, false) => slow,
+            (false, _) => rng.within(slow..fast + 1),
+        };
+        let origin = rng.within(0..1 << 40);
+        let mut clock = Clock::new(0, origin, rate(rng));
+        let mut at = 0;
+        for _ in 0..rng.within(0..3) {
+            at += rng.within(1..storm_ends / 2);
+            match bounded {
+                true => clock.change(at, rate(rng)),
+                // Up to twice as fast or half as fast, or a jump of a lease.
+                false if rng.once_in(2) => {
+                    clock.change(at, rng.within(TRUE_RATE / 2..TRUE_RATE * 2));
+                }
+                false => clock.jump(at, rng.within(1..storm_ends / 4)),
+            }
+        }
+        let starts = rng.within(0..storm_ends / 100);
+        Site { name: node.name.to_string(), clock, starts }
+    };
+    nodes.iter().map(site).collect()
+}
+
+fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
+    let mut at = unit / 2;
+    let gap = unit * rng.choose(&[1, 2, 6]);
+    let crashes = rng.once_in(2);
+    let reboots = rng.choose(&[0, 2, 2, 1]);
+    let mut all = Vec::new();
+    while at < storm_ends {
+        let (node, other) = (rng.below(nodes), rng.below(nodes));
+        let until = at + rng.within(unit / 10..unit * LEFTOVER);
+        let incident = match rng.within(if crashes { 0 } else { 3 }..8) {
+            0..=2 => Incident::Crash {
+                node,
+                down: rng.within(1..unit * 3 / 2),
+                reboot: rng.once_in(reboots).then(|| rng.within(0..1 << 40)),
+                disk: match rng.within(0..12) {
+                    0 => DiskFate::Torn,
+                    1 => DiskFate::Lost,
+                    2 => DiskFate::Foreign(other),
+                    _ => DiskFate::Kept,
+                },
+            },
+            3 => Incident::Cut { from: node, to: other, until },
+            4 => Incident::Split { side: 1 << node, until },
+            5 => Incident::Split { side: rng.next() % (1 << nodes), until },
+            _ => Incident::Stop { node, until },
+        };
+        all.push((at, incident));
+        at += rng.within(gap / 8..gap);
+    }
+    all
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = self.config();
+        let campaigning = self.nodes.iter().filter(|node| node.campaigns).count();
+        write!(
+            f,
+            "{} members ({:?}), {} nodes, {campaigning} that campaign, {} elections; lease {:?}, \
+             delta_max {:?}, rho {}e-9, refresh {:?}, d {:?}; {} incidents planned; storm {:.3} s, \
+             content after {:.3} s, end {:.3} s",
+            self.members(),
+            config.quorums,
+            self.nodes.len(),
+            self.elections.len(),
+            config.lease,
+            config.delta_max,
+            config.drift.parts_per_billion(),
+            config.refresh,
+            config.round_trip,
+            self.conditions.incidents.len(),
+            self.conditions.storm_ends as f64 / 1e9,
+            self.settled as f64 / 1e9,
+            self.conditions.end as f64 / 1e9,
+        )
+    }
+}
+
+/// Members are called `a`, `b`, ...; everybody else `p`, `q`, ...
+fn name(n: usize, member: bool) -> String {
+    let first = if member { b'a' } else { b'p' };
+    let n = if member { n } else { n % 8 };
+    char::from(first + n as u8).to_string()
+}
+
+fn address(n: usize) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 7_001 + n as u16))
+}
+
+fn known<T: std::str::FromStr<Err: fmt::Display>>(name: &str) -> T {
+    name.parse().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

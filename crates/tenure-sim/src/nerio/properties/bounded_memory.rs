@@ -1,0 +1,39 @@
+use super::{Court, Fact, Plan, Property};
+
+/// How many inputs pass between two looks at a core.
+const EVERY: u32 = 2_048;
+
+/// Memory is bounded by the configuration and by how many take part, however long it goes on.
+#[derive(Debug)]
+pub(super) struct BoundedMemory {
+    seen: u32,
+}
+
+impl Property for BoundedMemory {
+    const NAME: &'static str = "Memory is bounded";
+    const SOURCE: &'static str = "the contract";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(_: &Plan) -> Self {
+        Self { seen: 0 }
+    }
+
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        let Fact::Handled { node, core, .. } = fact else { return Ok(()) };
+        self.seen += 1;
+        if !self.seen.is_multiple_of(EVERY) {
+            return Ok(());
+        }
+        let limits = &court.plan.config().limits;
+        // What a core prints of itself grows with everything that it keeps. An entry prints in
+        // less than a kilobyte, a grant with all around it in less than eight.
+        let each = 8_192 + (limits.watermarks + court.plan.nodes.len()) * 1_024;
+        let most = 65_536 + court.plan.elections.len() * each;
+        let size = format!("{core:?}").len();
+        if size <= most {
+            return Ok(());
+        }
+        let name = &court.plan.nodes[*node].name;
+        Err(format!("{name} prints itself in {size} bytes; {most} are enough for its limits"))
+    }
+}

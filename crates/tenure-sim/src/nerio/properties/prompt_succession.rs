@@ -1,0 +1,85 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::nerio::End;
+
+use super::{Court, Fact, Plan, Property, seconds};
+
+/// Who is next: where nothing goes wrong, whoever waits leads soon after the leader gave up.
+#[derive(Debug)]
+pub(super) struct PromptSuccession {
+    calm: bool,
+    /// Since when each node wants to lead each election.
+    waiting: BTreeMap<(usize, usize), u64>,
+    /// By when each election must have a leader again, and when it lost the last.
+    due: BTreeMap<usize, (u64, u64)>,
+}
+
+impl Property for PromptSuccession {
+    const NAME: &'static str = "Prompt succession";
+    const SOURCE: &'static str = "parked requests; who is next";
+
+    fn new(plan: &Plan) -> Self {
+        Self { calm: plan.calm, waiting: BTreeMap::new(), due: BTreeMap::new() }
+    }
+
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        if !self.calm {
+            return Ok(());
+        }
+        match fact {
+            Fact::Campaigns { node, election } => {
+                self.waiting.insert((*election, *node), court.now);
+                Ok(())
+            }
+            Fact::Ended { election, node, end } => {
+                self.waiting.remove(&(*election, *node));
+                self.due.remove(election);
+                let led = court.annals(*election).leaderships.last().filter(|l| l.node == *node);
+                let Some(led) = led.filter(|_| matches!(end, End::Resigned | End::Transferred))
+                else {
+                    return Ok(());
+                };
+                let bound = Bound::of(court.plan);
+                let parked = |since: &u64| since + bound.parked < court.now;
+                let mut others = self.waiting.range((*election, 0)..(*election + 1, 0));
+                if others.any(|(_, since)| parked(since)) {
+                    let from = court.now.max(led.promised);
+                    self.due.insert(*election, (from + bound.next, court.now));
+                }
+                Ok(())
+            }
+            Fact::Claimed { election, .. } => {
+                self.due.remove(election);
+                Ok(())
+            }
+            Fact::Moment => match self.due.iter().find(|(_, (due, _))| *due < court.now) {
+                Some((election, (_, since))) => Err(format!(
+                    "{} has no leader since {}, and somebody waited",
+                    court.election(*election),
+                    seconds(*since),
+                )),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How long things take where nothing goes wrong, in true time.
+struct Bound {
+    /// From the wish to lead to being parked everywhere: a message there.
+    parked: u64,
+    /// From the end of one leadership to the next: the release, the ok, and a second round for
+    /// the fence; a waiting request that is refreshed just then; and a rival that yields.
+    next: u64,
+}
+
+impl Bound {
+    fn of(plan: &Plan) -> Self {
+        let trip = plan.conditions.trip.longest();
+        let config = plan.config();
+        let nanos = |span: Duration| config.drift.real_at_most(span).as_nanos() as u64;
+        Self { parked: 2 * trip, next: 20 * trip + 2 * nanos(config.refresh) }
+    }
+}

@@ -1,0 +1,48 @@
+use tenure_core::Time;
+use tenure_core::nerio::Inc;
+
+use super::{Court, Fact, Plan, Property};
+
+/// Section 6 with erratum 4: a release ends the grant of the Start that it names, or of an
+/// earlier one, of the life that sent it, and of nobody else.
+#[derive(Debug)]
+pub(super) struct ReleaseEndsOnlyItsOwn {
+    /// The release that each grantor handles: from whom, and up to which Start.
+    handled: Vec<Option<(Inc, Time)>>,
+}
+
+impl Property for ReleaseEndsOnlyItsOwn {
+    const NAME: &'static str = "A release never shortens somebody else's lease";
+    const SOURCE: &'static str = "section 6; erratum 4; who is next 1";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(plan: &Plan) -> Self {
+        Self { handled: vec![None; plan.nodes.len()] }
+    }
+
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::GivesUp { grantor, from, release, .. } => {
+                self.handled[*grantor] = Some((from.who.inc, release.start));
+                Ok(())
+            }
+            Fact::Freed { grantor, election, by } => {
+                let Some((inc, start)) = self.handled[*grantor] else { return Ok(()) };
+                let Some(grant) = court.annals(*election).grants.get(grantor) else {
+                    return Ok(());
+                };
+                if grant.to.inc == inc && grant.to == **by && grant.start <= start {
+                    return Ok(());
+                }
+                Err(format!(
+                    "{} ends its grant of {} to {} of Start {} on the word of {by} about {start}",
+                    court.plan.nodes[*grantor].name,
+                    court.election(*election),
+                    grant.to,
+                    grant.start,
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}

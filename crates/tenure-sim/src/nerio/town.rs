@@ -1,0 +1,541 @@
+//! The guest: houses Nerio's cores, turns what they do into facts, and lets the judges see them.
+
+use std::net::SocketAddr;
+
+use tenure_core::nerio::wire::{Envelope, Packer, open};
+use tenure_core::nerio::{
+    Command, End, Event, Inc, Message, Nerio, Record, Sender, Start, View, Who,
+};
+use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
+
+use super::app::App;
+use super::disk::Disk;
+use super::driver::DriverRule;
+use super::fact::Fact;
+use super::ledger::Ledger;
+use super::plan::Plan;
+use super::properties::{Court, Properties};
+use crate::rng::{Rng, mix};
+use crate::timeline::{Span, SpanKind};
+use crate::violation::Violation;
+use crate::world::conditions::DiskFate;
+use crate::world::{Guest, Scene, Seen};
+
+/// How much has happened in one world or in many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Claims raised, renewals included.
+    pub claims: u64,
+    /// Leaderships.
+    pub elected: u64,
+    /// Leaderships that ran out.
+    pub expired: u64,
+    /// Leaderships handed over to a named candidate.
+    pub transferred: u64,
+    /// Leaderships and campaigns given up.
+    pub resigned: u64,
+    /// Processes that ended.
+    pub crashes: u64,
+    /// Verifications answered with yes.
+    pub verified: u64,
+    /// Changes seen by observers.
+    pub views: u64,
+    /// Edicts created.
+    pub edicts: u64,
+    /// State directories lost.
+    pub lost_disks: u64,
+    /// State directories that were another's.
+    pub foreign_disks: u64,
+    /// Messages sent.
+    pub messages: u64,
+}
+
+impl Counts {
+    /// Adds what happened elsewhere.
+    pub const fn add(&mut self, other: &Self) {
+        self.claims += other.claims;
+        self.elected += other.elected;
+        self.expired += other.expired;
+        self.transferred += other.transferred;
+        self.resigned += other.resigned;
+        self.crashes += other.crashes;
+        self.verified += other.verified;
+        self.views += other.views;
+        self.edicts += other.edicts;
+        self.lost_disks += other.lost_disks;
+        self.foreign_disks += other.foreign_disks;
+        self.messages += other.messages;
+    }
+}
+
+/// All of Nerio in one world.
+#[derive(Debug)]
+pub struct Town {
+    plan: Plan,
+    who: Vec<Who>,
+    apps: Vec<App>,
+    ledger: Ledger,
+    properties: Properties,
+    counts: Counts,
+    /// What an application has found, until the moment has passed.
+    wrong: Option<Violation>,
+    /// Claims, grants and quarantines as shapes, where somebody wants to see them.
+    spans: Option<Vec<Span>>,
+}
+
+impl Town {
+    /// A town in which nobody lives yet.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        let who = plan.nodes.iter().map(|node| Who { name: node.name.clone(), inc: Inc(0) });
+        Self {
+            who: who.collect(),
+            apps: vec![App::new(plan.elections.len()); plan.nodes.len()],
+            ledger: Ledger::new(plan.elections.len(), plan.nodes.len()),
+            properties: Properties::new(&plan),
+            counts: Counts::default(),
+            wrong: None,
+            spans: None,
+            plan,
+        }
+    }
+
+    /// Keeps shapes for a picture.
+    #[must_use]
+    pub fn drawn(mut self) -> Self {
+        self.spans = Some(Vec::new());
+        self
+    }
+
+    /// The shapes.
+    pub fn take_spans(&mut self) -> Vec<Span> {
+        self.spans.take().unwrap_or_default()
+    }
+
+    /// How much has happened.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Who led when.
+    #[must_use]
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The plan of this world.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn tell(&mut self, scene: &Scene<'_>, fact: &Fact<'_>) -> Result<(), Violation> {
+        let Self { plan, ledger, properties, apps, .. } = self;
+        let contended = |election: usize| apps.iter().any(|a| a.offices[election].campaigning);
+        let court = Court { now: scene.now, plan, ledger, contended: &contended };
+        properties.see(&court, fact)?;
+        self.ledger.note(scene.now, fact);
+        Ok(())
+    }
+
+    fn election(&self, name: &ElectionName) -> Option<usize> {
+        self.plan.elections.iter().position(|election| election == name)
+    }
+
+    fn is_broken(&self, rule: DriverRule) -> bool {
+        self.plan.broken == Some(rule)
+    }
+
+    fn effect(
+        &mut self,
+        scene: &Scene<'_>,
+        node: usize,
+        effect: &Effect<Nerio>,
+        disk: &Disk,
+    ) -> Result<Option<(ElectionName, Command)>, Violation> {
+        match effect {
+            Effect::Claim { election: name, until, fence } => {
+                let Some(election) = self.election(name) else { return Ok(None) };
+                let who = self.who[node].clone();
+                let lapses_stay = !self.is_broken(DriverRule::LapsedClaimStays);
+                let office = &mut self.apps[node].offices[election];
+                let Some(fence) = *fence else {
+                    office.cell = None;
+                    self.end_span(node, election, scene.now);
+                    self.tell(scene, &Fact::Lowered { election, who: &who })?;
+                    return Ok(None);
+                };
+                let lapsed =
+                    office.cell.is_some_and(|(old, until)| old == fence && scene.local >= until);
+                if lapsed && lapses_stay {
+                    return Ok(Some((name.clone(), Command::Resign)));
+                }
+                office.cell = Some((fence, *until));
+                let first = office.first;
+                let until = scene.clock.reaches(*until);
+                self.counts.claims += 1;
+                let label = format!("fence {fence}");
+                self.span(SpanKind::Claim, node, Some(election), (scene.now, until), label);
+                let who = &who;
+                self.tell(scene, &Fact::Claimed { node, election, who, first, fence, until })?;
+            }
+            Effect::Send { message, .. } => self.sent(scene, node, message, disk)?,
+            Effect::Persist(Record::Grant(record)) => {
+                let Some(election) = self.election(&record.election) else { return Ok(None) };
+                // It was decided when it was sampled; its process may have slept since.
+                let (finish, local) = (scene.clock.reaches(record.finish), record.stamp.clock);
+                let label = record.holder.name.to_string();
+                self.span(SpanKind::Grant, node, Some(election), (scene.now, finish), label);
+                let grantor = node;
+                let fact = Fact::Granted { grantor, election, record, finish, local };
+                self.tell(scene, &fact)?;
+            }
+            Effect::Emit { election, event } => {
+                let election = election.as_ref().and_then(|name| self.election(name));
+                self.event(scene, node, election, event)?;
+            }
+            Effect::Persist(_) | Effect::Flush(..) => {}
+        }
+        Ok(None)
+    }
+
+    fn event(
+        &mut self,
+        scene: &Scene<'_>,
+        node: usize,
+        election: Option<usize>,
+        event: &Event,
+    ) -> Result<(), Violation> {
+        if let Event::Quarantined { until } = event {
+            let span = (scene.now, scene.clock.reaches(*until));
+            self.span(SpanKind::Quarantine, node, None, span, String::new());
+        }
+        let Some(election) = election else { return Ok(()) };
+        match event {
+            Event::Elected { timestamp, .. } => {
+                self.counts.elected += 1;
+                let office = &mut self.apps[node].offices[election];
+                office.timestamp = Some(timestamp.clone());
+                office.edicts = 0;
+                let who = self.who[node].clone();
+                self.tell(scene, &Fact::Elected { election, who: &who, timestamp })
+            }
+            Event::Ended(end) => {
+                let office = &mut self.apps[node].offices[election];
+                office.campaigning = false;
+                office.timestamp = None;
+                match end {
+                    End::Expired => self.counts.expired += 1,
+                    End::Transferred => self.counts.transferred += 1,
+                    End::Resigned | End::Withdrawn => self.counts.resigned += 1,
+                }
+                self.tell(scene, &Fact::Ended { election, node, end: *end })
+            }
+            Event::Verified { leader, until, .. } => {
+                self.counts.verified += 1;
+                let until = scene.clock.reaches(*until);
+                self.tell(scene, &Fact::Verified { election, leader, until })
+            }
+            Event::View(view) => {
+                self.counts.views += 1;
+                let until = match view {
+                    View::Leader(leader) => scene.clock.reaches(leader.until),
+                    View::Vacant | View::Unknown { .. } => 0,
+                };
+                self.tell(scene, &Fact::Viewed { election, node, view, until })
+            }
+            Event::Freed { by } => {
+                self.end_grant(node, election, scene.now);
+                self.tell(scene, &Fact::Freed { grantor: node, election, by })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sent(
+        &mut self,
+        scene: &Scene<'_>,
+        node: usize,
+        message: &Message,
+        disk: &Disk,
+    ) -> Result<(), Violation> {
+        self.counts.messages += 1;
+        self.tell(scene, &Fact::Sent { node, message, disk })?;
+        match message {
+            Message::Request(request) => {
+                if let Some(election) = self.election(&request.election) {
+                    self.apps[node].offices[election].first = request.first;
+                }
+            }
+            Message::Release(release) => {
+                let Some(election) = self.election(&release.election) else { return Ok(()) };
+                let (who, start) = (self.who[node].clone(), release.start);
+                self.tell(scene, &Fact::Released { election, who: &who, start })?;
+            }
+            _ => {}
+        }
+        if self.plan.wire {
+            self.through_the_wire(scene.now, node, message)?;
+        }
+        Ok(())
+    }
+
+    /// What arrives is what the codec makes of it.
+    fn through_the_wire(&self, at: u64, node: usize, message: &Message) -> Result<(), Violation> {
+        let wrong = |said: String| Violation {
+            property: "Messages survive the wire",
+            source: "the wire: one datagram of at most 1,200 bytes",
+            at,
+            said,
+        };
+        let digest = self.plan.config().digest();
+        let packer = Packer::new(digest, &Envelope { epoch: 0, who: self.who[node].clone() });
+        let mut datagram = packer.start();
+        if !packer.push(&mut datagram, message) {
+            return Err(wrong(format!("does not fit into a datagram: {message}")));
+        }
+        let opened = open(digest, 0, &datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
+        let (_, mut messages) = opened;
+        match messages.next() {
+            Some(Ok(read)) if read == *message => Ok(()),
+            other => Err(wrong(format!("{message} came out of the wire as {other:?}"))),
+        }
+    }
+
+    fn heard(
+        &mut self,
+        scene: &Scene<'_>,
+        input: &Input<Nerio>,
+        node: usize,
+    ) -> Result<(), Violation> {
+        let (grantor, local) = (node, scene.local);
+        match input {
+            Input::Message { from, message: Message::Request(request) } => {
+                let Some(election) = self.election(&request.election) else { return Ok(()) };
+                self.tell(scene, &Fact::Asks { grantor, election, from, request, local })
+            }
+            Input::Message { from, message: Message::Release(release) } => {
+                let Some(election) = self.election(&release.election) else { return Ok(()) };
+                self.tell(scene, &Fact::GivesUp { grantor, election, from, release, local })
+            }
+            Input::Command { election, command } => {
+                let Some(election) = self.election(election) else { return Ok(()) };
+                let office = &mut self.apps[node].offices[election];
+                match command {
+                    Command::Campaign { .. } => {
+                        office.campaigning = true;
+                        self.tell(scene, &Fact::Campaigns { node, election })?;
+                    }
+                    Command::Observe { .. } => office.observing = true,
+                    Command::Unobserve => office.observing = false,
+                    _ => {}
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The application looks at its handle, and creates an edict if that calls it leader.
+    fn work(&mut self, scene: &Scene<'_>, node: usize, core: &Nerio) -> Result<(), Violation> {
+        for election in 0..self.plan.elections.len() {
+            let who = self.who[node].clone();
+            let sticky = self.is_broken(DriverRule::ClockAtTheQuestion);
+            let office = &mut self.apps[node].offices[election];
+            let cell = office.cell.filter(|(_, until)| scene.local < *until || sticky);
+            let handle = cell.map(|(fence, _)| fence);
+            let (timestamp, counter) = (office.timestamp.clone(), office.edicts);
+            if handle.is_some() {
+                office.edicts += 1;
+            }
+            let standing = core.standing(&self.plan.elections[election], scene.local);
+            self.tell(scene, &Fact::Asked { election, who: &who, handle, standing })?;
+            if let (Some(fence), Some(timestamp)) = (handle, &timestamp) {
+                self.counts.edicts += 1;
+                let who = &who;
+                self.tell(scene, &Fact::Edict { election, who, fence, timestamp, counter })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn span(
+        &mut self,
+        kind: SpanKind,
+        lane: usize,
+        election: Option<usize>,
+        (from, until): (u64, u64),
+        label: String,
+    ) {
+        let Some(spans) = &mut self.spans else { return };
+        let election = election.map(|n| self.plan.elections[n].to_string());
+        let same =
+            |span: &&mut Span| span.lane == lane && span.kind == kind && span.election == election;
+        match spans.iter_mut().rev().find(same) {
+            Some(last) if last.label == label && last.until >= from => last.until = until,
+            Some(last) if kind == SpanKind::Grant && last.until > from => {
+                last.until = from;
+                spans.push(Span { lane, kind, election, from, until, label });
+            }
+            _ => spans.push(Span { lane, kind, election, from, until, label }),
+        }
+    }
+
+    fn end_span(&mut self, lane: usize, election: usize, at: u64) {
+        self.cut_span(SpanKind::Claim, lane, election, at);
+    }
+
+    fn end_grant(&mut self, lane: usize, election: usize, at: u64) {
+        self.cut_span(SpanKind::Grant, lane, election, at);
+    }
+
+    fn cut_span(&mut self, kind: SpanKind, lane: usize, election: usize, at: u64) {
+        let Some(spans) = &mut self.spans else { return };
+        let election = Some(self.plan.elections[election].to_string());
+        let same =
+            |span: &&mut Span| span.lane == lane && span.kind == kind && span.election == election;
+        if let Some(last) = spans.iter_mut().rev().find(same) {
+            last.until = last.until.min(at);
+        }
+    }
+}
+
+impl Guest for Town {
+    type Core = Nerio;
+    type Disk = Disk;
+    type Wrong = Violation;
+
+    fn core(&self, node: usize) -> Nerio {
+        let this = &self.plan.nodes[node];
+        Nerio::new(this.config.clone(), this.name.clone())
+    }
+
+    fn disk(&self, node: usize) -> Disk {
+        Disk::new(node, instance(self.plan.conditions.seed, node, 0), true)
+    }
+
+    fn start(&self, node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
+        let this = &self.plan.nodes[node];
+        if disk.owner != node && !self.is_broken(DriverRule::OwnDirectory) {
+            return Err(format!(
+                "the state directory belongs to {}",
+                self.plan.nodes[disk.owner].name
+            ));
+        }
+        let memory = this.member.then(|| disk.memory());
+        Ok(Start { inc: Inc(life), seed: life as u64, memory })
+    }
+
+    fn write(&self, disk: &mut Disk, record: &Record) {
+        disk.write(record);
+    }
+
+    fn harm(&mut self, disks: &mut [&mut Disk], node: usize, fate: DiskFate, reboot: bool) -> bool {
+        let this = &self.plan.nodes[node];
+        if !this.member {
+            return fate == DiskFate::Kept;
+        }
+        // Without a directory every end of the process is a loss.
+        let fate = if this.directory { fate } else { DiskFate::Lost };
+        if reboot {
+            disks[node].reboot(self.plan.broken);
+        }
+        match fate {
+            DiskFate::Kept => {
+                disks[node].put_back();
+                true
+            }
+            DiskFate::Torn => {
+                disks[node].tear();
+                true
+            }
+            DiskFate::Lost => {
+                let config = self.plan.config();
+                // Somebody has to remember the fences: a quorum of the others, all of them whole.
+                let whole = (0..disks.len()).filter(|other| *other != node);
+                let whole = whole.filter(|other| disks[*other].is_whole());
+                let lasting = whole.filter(|other| self.plan.nodes[*other].directory);
+                if !config.quorums.is_quorum(lasting.collect()) {
+                    return false;
+                }
+                self.counts.lost_disks += 1;
+                self.ledger.lost_disk = true;
+                let (seed, number) = (self.plan.conditions.seed, self.counts.lost_disks);
+                *disks[node] = Disk::new(node, instance(seed, node, number), false);
+                true
+            }
+            DiskFate::Foreign(other) => {
+                if other == node || !self.plan.nodes[other].member {
+                    return false;
+                }
+                let copy = disks[other].clone();
+                disks[node].mount(&copy);
+                self.counts.foreign_disks += 1;
+                true
+            }
+        }
+    }
+
+    fn sender(&self, node: usize, _life: u128) -> Sender {
+        Sender { who: self.who[node].clone(), address: self.plan.nodes[node].address }
+    }
+
+    fn find(&self, to: &SocketAddr) -> Option<usize> {
+        let number = usize::from(to.port()).checked_sub(7_001)?;
+        (number < self.plan.nodes.len()).then_some(number)
+    }
+
+    fn wish(
+        &mut self,
+        scene: &Scene<'_>,
+        node: usize,
+        core: &Nerio,
+        rng: &mut Rng,
+    ) -> Option<(ElectionName, Command)> {
+        if let Err(wrong) = self.work(scene, node, core) {
+            self.wrong.get_or_insert(wrong);
+        }
+        let (election, command) = self.apps[node].wish(&self.plan, node, scene.now, rng)?;
+        Some((self.plan.elections[election].clone(), command))
+    }
+
+    fn see(
+        &mut self,
+        scene: &Scene<'_>,
+        seen: Seen<'_, Self>,
+    ) -> Result<Option<(ElectionName, Command)>, Violation> {
+        match seen {
+            Seen::Started { node, life } => {
+                self.who[node].inc = Inc(life);
+                self.apps[node] = App::new(self.plan.elections.len());
+                self.tell(scene, &Fact::Started { node, life: Inc(life) })?;
+            }
+            Seen::Crashed { node } => {
+                self.counts.crashes += 1;
+                self.apps[node] = App::new(self.plan.elections.len());
+                self.tell(scene, &Fact::Crashed { node })?;
+            }
+            Seen::Input { node, input } => self.heard(scene, input, node)?,
+            Seen::Handled { node, core, timer, .. } => {
+                let local: Time = scene.local;
+                self.tell(scene, &Fact::Handled { node, core, timer, local })?;
+            }
+            Seen::Effect { node, effect, disk, .. } => {
+                return self.effect(scene, node, effect, disk);
+            }
+            Seen::Moment => {
+                if let Some(wrong) = self.wrong.take() {
+                    return Err(wrong);
+                }
+                self.tell(scene, &Fact::Moment)?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn instance(seed: u64, node: usize, number: u64) -> u128 {
+    let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));
+    half(1) << 64 | half(2)
+}
