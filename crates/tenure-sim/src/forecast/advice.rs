@@ -155,9 +155,8 @@ pub(super) fn questions(question: &Question, figures: &Figures) -> Vec<Question>
         .filter(|lease| with(question, spare, *lease).is_some())
         .collect();
     let below = possible.iter().rev().find(|other| **other < lease).copied();
-    let above = [2, 4].map(|times| {
-        possible.iter().find(|other| **other >= lease.saturating_mul(times)).copied()
-    });
+    let above = [2, 4]
+        .map(|times| possible.iter().find(|other| **other >= lease.saturating_mul(times)).copied());
     let mut leases: Vec<Duration> = possible.iter().take(3).copied().collect();
     leases.extend(below.into_iter().chain(above.into_iter().flatten()));
     leases.sort_unstable();
@@ -201,10 +200,7 @@ fn with(question: &Question, nodes: usize, lease: Duration) -> Option<Question> 
 }
 
 /// Puts what was asked among what was tried, and chooses.
-pub(super) fn advise(
-    answer: &Answer,
-    tried: impl Iterator<Item = (Question, Findings)>,
-) -> Advice {
+pub(super) fn advise(answer: &Answer, tried: impl Iterator<Item = (Question, Findings)>) -> Advice {
     let question = &answer.question;
     let mut trials = vec![Trial {
         asked: true,

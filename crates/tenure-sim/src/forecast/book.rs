@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::Fence;
 use tenure_core::nerio::wire::{Envelope, Packer};
-use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, Who};
+use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, Record, Who};
 
 /// Why there was no leader for a while.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,6 +77,8 @@ pub(super) struct Book {
     /// Since when there is no leader, and why, if it is known already.
     vacant: Option<(u64, Option<Cause>)>,
     serving: Vec<bool>,
+    /// To whom each node has granted last, and until when.
+    grants: Vec<(usize, u64)>,
     /// The last time each node stood still.
     pub(super) stopped: Vec<(u64, u64)>,
     /// What counts lies between these.
@@ -105,6 +107,7 @@ impl Book {
             claim: None,
             vacant: Some((0, None)),
             serving: vec![false; nodes],
+            grants: vec![(usize::MAX, 0); nodes],
             stopped: vec![(0, 0); nodes],
             window: (u64::MAX, u64::MAX),
             vacancies: Vec::new(),
@@ -150,6 +153,13 @@ impl Book {
     /// Whether nobody leads, as far as is known.
     pub(super) fn is_vacant(&self, now: u64) -> bool {
         self.leader(now).is_none()
+    }
+
+    /// The earliest end of the grants of all nodes, if the one who leads has them all.
+    pub(super) fn granted_until(&self) -> Option<u64> {
+        let leader = self.claim?.node;
+        let has_all = self.grants.iter().all(|(holder, _)| *holder == leader);
+        self.grants.iter().map(|(_, until)| *until).min().filter(|_| has_all)
     }
 
     pub(super) fn crashed(&mut self, now: u64, node: usize) {
@@ -288,6 +298,10 @@ impl Book {
                 if let Some(to) = find(to) {
                     self.sent(node, to, message);
                 }
+            }
+            Effect::Persist(Record::Grant(grant)) => {
+                let holder = find(&grant.address).unwrap_or(usize::MAX);
+                self.grants[node] = (holder, until(grant.finish));
             }
             Effect::Persist(_) | Effect::Flush(..) => {}
         }

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::ops::Range;
 
-use tenure_core::nerio::{Checked, Command, Effect, End, Event, Inc, Nerio, Record, Sender, Start};
 use tenure_core::nerio::Who;
+use tenure_core::nerio::{Checked, Command, Effect, End, Event, Inc, Nerio, Record, Sender, Start};
 use tenure_core::{ElectionName, NameError, Value};
 
 use super::book::{Book, nanos};
@@ -186,13 +186,14 @@ impl Guest for Cluster {
         }
     }
 
-    /// The requests of those who wait change nothing while the leader's grants live.
+    /// The requests of those who wait change nothing while all of the leader's grants live.
     fn rest(&self, now: u64, node: usize) -> Option<u64> {
         let claim = self.book.claim.filter(|_| self.calm.contains(&now))?;
         if claim.node == node || now < claim.since + self.settled {
             return None;
         }
-        let until = claim.until.saturating_sub(self.half).min(self.calm.end);
+        let granted = self.book.granted_until()?.min(claim.until);
+        let until = granted.saturating_sub(self.half).min(self.calm.end);
         (until > now).then_some(until)
     }
 }

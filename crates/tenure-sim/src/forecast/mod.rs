@@ -12,10 +12,11 @@
 //!   grantors and campaign in one election. Every renewal of the leader is run, message by
 //!   message.
 //! - Candidates that only wait refresh their parked requests every R, which changes nothing while
-//!   the holder's grants live. Their timers are left asleep while less than half of the leader's
-//!   lease has passed, it has led for two leases, and no crash or hand-over is near. They wake
-//!   when more than half of it has, a lease before anything planned, and stay awake until it has
-//!   healed. Messages a second are counted only where everybody is awake.
+//!   the holder's grants live. Their timers are left asleep while the leader has led for two
+//!   leases, has the grants of all nodes with more than half of each left, and no crash or
+//!   hand-over is near. They wake when less is left of any, a lease before anything planned, and
+//!   stay awake until it has healed. Messages a second are counted only where everybody is
+//!   awake. [`Question::awake`] leaves nobody asleep, to compare.
 //! - The hours are run as independent stretches, each with a fresh cluster, so that they run on
 //!   all cores; the answer does not depend on how many. Crashes are rare in calendar time: how
 //!   long a failover takes is measured in *drills* besides, in which the leader is killed again

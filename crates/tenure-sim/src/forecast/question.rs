@@ -37,6 +37,8 @@ pub struct Question {
     pub seed: u64,
     /// How many needless changes of leader in 30 days are acceptable.
     pub target: f64,
+    /// Runs those who only wait all the time: slow, to see that nothing comes of it.
+    pub awake: bool,
 }
 
 /// Why a question cannot be answered.

@@ -68,7 +68,11 @@ enum Found {
     Drills(Vec<Drill>, u64),
 }
 
-fn investigate(questions: &[Question], threads: usize) -> Result<Vec<Findings>, Unanswerable> {
+/// Runs everything that these questions need.
+pub(super) fn investigate(
+    questions: &[Question],
+    threads: usize,
+) -> Result<Vec<Findings>, Unanswerable> {
     let trips: Vec<Delay> = questions.iter().map(|question| question.trips.one_way()).collect();
     let mut jobs = Vec::new();
     for (which, question) in questions.iter().enumerate() {
@@ -79,9 +83,7 @@ fn investigate(questions: &[Question], threads: usize) -> Result<Vec<Findings>, 
     let run = |(which, seed, piece): &(usize, u64, Piece)| {
         let (question, trip) = (&questions[*which], &trips[*which]);
         Ok(match piece {
-            Piece::Stretch(length) => {
-                Found::Figures(stretch::run(question, trip, *seed, *length)?)
-            }
+            Piece::Stretch(length) => Found::Figures(stretch::run(question, trip, *seed, *length)?),
             Piece::Drills { count, crash } => {
                 let (drills, events) = drill::run(question, trip, *seed, (*count, *crash))?;
                 Found::Drills(drills, events)

@@ -46,7 +46,7 @@ pub(super) fn run(
     world.guest.book.open(from);
     world.guest.book.count(from, &question.config);
     let counted = from + nanos(COUNTED.min(length / 20));
-    world.guest.calm.start = counted;
+    world.guest.calm.start = if question.awake { u64::MAX } else { counted };
     go(&mut world, question, &mut plan, counted);
     world.guest.book.stop_counting(counted);
     go(&mut world, question, &mut plan, to);

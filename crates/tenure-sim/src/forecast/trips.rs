@@ -93,7 +93,8 @@ impl RoundTrips {
         if line.is_empty() {
             return Err(TripsError::Empty);
         }
-        let at = |n: usize| on_line(&line, nines((n as f64 + 0.5) / FINE as f64)).exp().round() as u64;
+        let at =
+            |n: usize| on_line(&line, nines((n as f64 + 0.5) / FINE as f64)).exp().round() as u64;
         let most = Self::MOST.as_nanos() as u64;
         Ok(Self { quantiles: (0..FINE).map(|n| at(n).min(most)).collect() })
     }
