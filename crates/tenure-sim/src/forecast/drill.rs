@@ -10,6 +10,9 @@ use crate::rng::Rng;
 use crate::world::World;
 use crate::world::conditions::{Delay, DiskFate};
 
+/// How long a crashed process is away at most, in leases: with everybody awake it is slow.
+const AWAY: u64 = 20;
+
 /// One failure of a leader and what came of it. Times are spans of true time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drill {
@@ -58,7 +61,7 @@ fn one(
     until(world, at);
     let claim = world.guest.book.claim.filter(|claim| at < claim.until)?;
     let before = world.guest.book.vacancies.len();
-    let down = nanos(question.down).min(2 * lease);
+    let down = nanos(question.down).min(AWAY * lease);
     let Ok(()) = match crash {
         true => world.crash(claim.node, down, None, DiskFate::Kept),
         false => resign(world, claim.node),

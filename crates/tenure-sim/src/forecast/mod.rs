@@ -20,7 +20,8 @@
 //! - The hours are run as independent stretches, each with a fresh cluster, so that they run on
 //!   all cores; the answer does not depend on how many. Crashes are rare in calendar time: how
 //!   long a failover takes is measured in *drills* besides, in which the leader is killed again
-//!   and again at random moments, with everybody awake.
+//!   and again at random moments, with everybody awake, in a network that only loses and delays,
+//!   and is away for twenty leases at most.
 //! - One-way delays are independent of each other; a real network's slow spells last. Loss is per
 //!   datagram, in steps of 1/65,536. Clocks run anywhere within ±ρ, constantly.
 

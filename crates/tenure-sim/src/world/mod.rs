@@ -79,6 +79,7 @@ pub trait Guest: Sized {
 
     /// Sees what happens, and says what must not be. May answer with a command: what the driver
     /// of this protocol would do at once.
+    #[expect(clippy::type_complexity, reason = "a command and its election, or what is wrong")]
     fn see(
         &mut self,
         scene: &Scene<'_>,

@@ -167,22 +167,28 @@ pub(super) fn trade_off(answer: &Answer) -> String {
             (24.0, (LOW.1 - top).max(2.0)),
             &tip,
         );
-        let nodes = match trial.nodes() == answer.question.nodes() {
-            true => String::new(),
-            false => format!(", {} nodes", trial.nodes()),
-        };
-        let name = format!("{}{nodes}", lease(trial.config.lease));
-        let class = if best || trial.asked { "strong" } else { "label" };
-        drawing.text(class, (x(at), LOW.1 + 18.0), Anchor::Middle, &name);
-        let role = match (trial.asked, best) {
-            (true, true) => "yours, best",
-            (true, false) => "yours",
-            (false, true) => "best",
-            (false, false) => "",
-        };
-        drawing.text("strong", (x(at), LOW.1 + 34.0), Anchor::Middle, role);
+        name_trial(&mut drawing, answer, at, (x(at), LOW.1));
     }
     drawing.finish("Failover time and needless changes by lease")
+}
+
+/// What a trial is called below its bar.
+fn name_trial(drawing: &mut Drawing, answer: &Answer, at: usize, (x, y): (f64, f64)) {
+    let (trial, best) = (&answer.advice.trials[at], answer.advice.best == Some(at));
+    let nodes = match trial.nodes() == answer.question.nodes() {
+        true => String::new(),
+        false => format!(", {} nodes", trial.nodes()),
+    };
+    let name = format!("{}{nodes}", lease(trial.config.lease));
+    let class = if best || trial.asked { "strong" } else { "label" };
+    drawing.text(class, (x, y + 18.0), Anchor::Middle, &name);
+    let role = match (trial.asked, best) {
+        (true, true) => "yours, best",
+        (true, false) => "yours",
+        (false, true) => "best",
+        (false, false) => "",
+    };
+    drawing.text("strong", (x, y + 34.0), Anchor::Middle, role);
 }
 
 fn tip(trial: &Trial) -> String {

@@ -34,14 +34,16 @@ impl Drawing {
         let ((x, y), (width, height)) = (at, (size.0.max(0.5), size.1.max(0.0)));
         let tip = escaped(tip);
         self.add(format_args!(
-            r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{tip}</title></rect>"#
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
+             height=\"{height:.1}\"><title>{tip}</title></rect>"
         ));
     }
 
     pub(super) fn dot(&mut self, class: &str, at: (f64, f64), radius: f64, tip: &str) {
         let ((x, y), tip) = (at, escaped(tip));
         self.add(format_args!(
-            r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius:.1}"><title>{tip}</title></circle>"#
+            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\">\
+             <title>{tip}</title></circle>"
         ));
     }
 

@@ -8,7 +8,7 @@ use tenure_sim::forecast::{Cause, Needless};
 pub(super) fn span(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     let (number, unit) = match seconds {
-        s if s == 0.0 => return "0 s".into(),
+        0.0 => return "0 s".into(),
         s if s < 1e-3 => (s * 1e6, "µs"),
         s if s < 1.0 => (s * 1e3, "ms"),
         s if s < 600.0 => (s, "s"),
