@@ -63,7 +63,7 @@ impl<G: Guest> World<G> {
     }
 
     /// A process stands still until then.
-    pub(super) fn stop(&mut self, node: usize, until: u64) {
+    pub fn stop(&mut self, node: usize, until: u64) {
         let this = &mut self.nodes[node];
         this.stopped_until = this.stopped_until.max(until);
         if let Some(recorder) = &mut self.recorder {
