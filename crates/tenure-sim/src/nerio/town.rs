@@ -181,7 +181,7 @@ impl Town {
                 let who = &who;
                 self.tell(scene, &Fact::Claimed { node, election, who, first, fence, until })?;
             }
-            Effect::Send { message, .. } => self.sent(scene, node, message, disk)?,
+            Effect::Send { to, message } => self.sent(scene, node, (to, message), disk)?,
             Effect::Persist(Record::Grant(record)) => {
                 let Some(election) = self.election(&record.election) else { return Ok(None) };
                 // It was decided when it was sampled; its process may have slept since.
@@ -263,11 +263,12 @@ impl Town {
         &mut self,
         scene: &Scene<'_>,
         node: usize,
-        message: &Message,
+        (to, message): (&SocketAddr, &Message),
         disk: &Disk,
     ) -> Result<(), Violation> {
         self.counts.messages += 1;
-        self.tell(scene, &Fact::Sent { node, message, disk })?;
+        let to = self.find(to);
+        self.tell(scene, &Fact::Sent { node, to, message, disk })?;
         match message {
             Message::Request(request) => {
                 if let Some(election) = self.election(&request.election) {

@@ -177,6 +177,8 @@ struct Node<G: Guest> {
     lives: u32,
     disk: G::Disk,
     stopped_until: u64,
+    /// Whether it never starts again.
+    gone: bool,
     /// What is to be carried out when it goes on.
     held: Option<Vec<Effect<G::Core>>>,
     /// When the last flush that was asked for will be done.
@@ -219,6 +221,7 @@ impl<G: Guest> World<G> {
             lives: 0,
             disk: guest.disk(n),
             stopped_until: 0,
+            gone: false,
             held: None,
             flushed_at: 0,
             wake: None,

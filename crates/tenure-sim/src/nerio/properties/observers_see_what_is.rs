@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use tenure_core::nerio::{Inc, MemberSet, View};
 
+use crate::nerio::app::observe_every;
+
 use super::{Court, Fact, Plan, Property, seconds};
 
 /// Section 10.4: a leader that an observer sees holds grants of a quorum as long as it says; a
@@ -51,7 +53,10 @@ impl ObserversSeeWhatIs {
             return Ok(());
         }
         self.judged = true;
-        for (number, node) in plan.nodes.iter().enumerate().filter(|(_, node)| node.observes) {
+        for (number, node) in plan.nodes.iter().enumerate() {
+            if !node.observes || court.ledger.lives[number].is_none() {
+                continue;
+            }
             for election in 0..plan.elections.len() {
                 if self.views.get(&(number, election)) != Some(&true) {
                     return Err(format!(
@@ -77,8 +82,7 @@ impl ObserversSeeWhatIs {
         let annals = court.annals(election);
         let (name, observer) = (court.election(election), &court.plan.nodes[node]);
         let config = &observer.config;
-        // It asks every tenth of its lease, see the application.
-        let patience = config.lease / 10 * 3 + config.round_trip * 4;
+        let patience = observe_every(config) * 3 + config.round_trip * 4;
         let patience = config.drift.real_at_most(patience).as_nanos() as u64;
         match view {
             View::Leader(leader) if until > court.now => {
