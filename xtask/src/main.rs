@@ -7,6 +7,7 @@ mod bench;
 mod bless;
 mod command;
 mod error;
+mod sim;
 mod steps;
 mod tidy;
 mod tools;
@@ -42,6 +43,12 @@ enum Task {
     Fix,
     /// Write golden texts anew, to be reviewed: what nodes say, what errors say.
     Bless(bless::Selection),
+    /// Run made-up worlds until one shows a violation (`sweep --help` has the options).
+    Sweep(sim::Rest),
+    /// Run one made-up world again, and show it (`replay --help` has the options).
+    Replay(sim::Rest),
+    /// Break one rule after the other, and see who notices (`mutants --help` has the options).
+    Mutants(sim::Rest),
 }
 
 #[derive(Args)]
@@ -70,6 +77,9 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(&workspace),
         Task::Fix => fix(&workspace),
         Task::Bless(selection) => bless::run(&workspace, &selection),
+        Task::Sweep(rest) => sim::sweep(&workspace, &rest),
+        Task::Replay(rest) => sim::replay(&workspace, &rest),
+        Task::Mutants(rest) => sim::mutants(&workspace, &rest),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

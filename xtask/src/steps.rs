@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::sim;
 use crate::tidy;
 use crate::tools::{self, BARE_METAL};
 use crate::workspace::Workspace;
@@ -35,6 +36,7 @@ pub(crate) enum Step {
     Readme,
     Test,
     Long,
+    Sweep,
     Planted,
     Loom,
     Doctest,
@@ -65,6 +67,7 @@ impl Step {
             Self::Readme => "the README's code is compiled and run, and it names this command",
             Self::Test => "unit, process and property tests",
             Self::Long => "tests in crates/*/tests/*_long.rs: minutes, or root",
+            Self::Sweep => "twenty million events in made-up worlds, others for each commit",
             Self::Planted => "every rule that is broken on purpose is noticed",
             Self::Loom => "every interleaving of the claim's cell",
             Self::Doctest => "every example in the documentation runs",
@@ -85,11 +88,19 @@ impl Step {
             Self::Readme => vec![Cmd::cargo(tidy::README_COMMAND)],
             Self::Test => vec![Cmd::cargo("test --workspace --lib --bins --tests --examples")],
             Self::Long => long(workspace)?,
+            Self::Sweep => vec![sim::ordinary(workspace)],
             Self::Planted => vec![
-                planted("clippy --package tenure-core --all-targets", workspace)
-                    .arg("--")
-                    .arg("-Dwarnings"),
-                planted("test --package tenure-core --tests --release", workspace),
+                planted(
+                    "clippy --package tenure-core --package tenure-sim --all-targets",
+                    workspace,
+                )
+                .arg("--")
+                .arg("-Dwarnings"),
+                planted(
+                    "test --package tenure-core --package tenure-sim --tests --release",
+                    workspace,
+                ),
+                sim::ordinary_mutants(workspace),
             ],
             Self::Loom => vec![
                 Cmd::cargo("test --package tenure --test loom --release --target-dir")
@@ -115,7 +126,7 @@ impl Step {
                 tools::component(workspace, "clippy")?;
                 planted_ships_nowhere(workspace)?;
             }
-            Self::Test | Self::Long | Self::Doctest | Self::Doc => {}
+            Self::Test | Self::Long | Self::Sweep | Self::Doctest | Self::Doc => {}
         }
         for command in self.commands(workspace)? {
             let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };
@@ -156,7 +167,7 @@ fn doc() -> Vec<Cmd> {
         .to_vec()
 }
 
-fn planted(arguments: &str, workspace: &Workspace) -> Cmd {
+pub(crate) fn planted(arguments: &str, workspace: &Workspace) -> Cmd {
     Cmd::cargo(arguments)
         .arg("--target-dir")
         .arg(workspace.target.join("planted").display().to_string())

@@ -3,6 +3,8 @@
 
 pub mod explain;
 pub mod nerio;
+#[cfg(tenure_planted)]
+pub mod planted;
 pub mod recorder;
 pub mod rng;
 pub mod shrink;

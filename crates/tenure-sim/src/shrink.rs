@@ -28,18 +28,19 @@ struct Shrinking<'a> {
     kept: Vec<Fault>,
     violation: Violation,
     tried: usize,
-    most: usize,
+    /// How many events may still be spent.
+    events: u64,
 }
 
 /// Leaves out of the world of `seed` whatever is not needed for a violation of the same property,
-/// the earliest first; tries at most so many worlds.
+/// the earliest first; spends about so many events on it.
 #[must_use]
-pub fn shrink(sweep: &Sweep, seed: u64, violation: Violation, most: usize) -> Shrunk {
+pub fn shrink(sweep: &Sweep, seed: u64, violation: Violation, events: u64) -> Shrunk {
     let mut first = world(sweep.plan(seed), None);
     let _ = run(&mut first);
     let kept: Vec<Fault> = first.fate().struck().iter().map(|(_, fault)| *fault).collect();
     let before = kept.len();
-    let mut this = Shrinking { sweep, seed, kept, violation, tried: 0, most };
+    let mut this = Shrinking { sweep, seed, kept, violation, tried: 0, events };
     for kind in Kind::ALL {
         this.without(|fault| fault.kind == kind);
     }
@@ -56,13 +57,15 @@ impl Shrinking<'_> {
     }
 
     fn holds(&mut self, faults: Vec<Fault>) -> bool {
-        if self.tried >= self.most {
+        if self.events == 0 {
             return false;
         }
         self.tried += 1;
         let only = faults.iter().copied().collect();
         let mut world = world(self.sweep.plan(self.seed), Some(only));
-        match run(&mut world) {
+        let done = run(&mut world);
+        self.events = self.events.saturating_sub(world.events());
+        match done {
             Err(violation) if violation.property == self.violation.property => {
                 // What has not struck until then is not needed either.
                 let struck: BTreeSet<Fault> =
@@ -78,10 +81,10 @@ impl Shrinking<'_> {
     /// Leaves out ever smaller pieces, down to single faults, until none can be left out.
     fn halve(&mut self) {
         let mut size = self.kept.len().div_ceil(2);
-        while size > 0 && self.tried < self.most {
+        while size > 0 && self.events > 0 {
             let mut at = 0;
             let mut shrunk = false;
-            while at < self.kept.len() && self.tried < self.most {
+            while at < self.kept.len() && self.events > 0 {
                 let mut rest = self.kept.clone();
                 rest.drain(at..(at + size).min(rest.len()));
                 if self.holds(rest) {

@@ -11,8 +11,8 @@ use tenure_sim::world::fault::Kind;
 use super::World;
 use super::replay::write;
 
-/// How many worlds are tried to make a failure small.
-const TRIES: usize = 3_000;
+/// How many events are spent on making a failure small.
+const SHRINKING: u64 = 30_000_000;
 /// How many lines of a trace are printed.
 const LINES: usize = 200;
 
@@ -38,7 +38,7 @@ pub(super) struct Sweeping {
 }
 
 /// A number that may be written as 1e9.
-fn number(text: &str) -> Result<u64, String> {
+pub(super) fn number(text: &str) -> Result<u64, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number, as in 1000 or 1e9")?;
     if !(1.0..=1e18).contains(&number) {
         return Err(format!("{number} is not between 1 and 1e18"));
@@ -47,7 +47,7 @@ fn number(text: &str) -> Result<u64, String> {
 }
 
 /// A seed is a number; of anything else, one is made.
-fn seed(text: &str) -> Result<u64, String> {
+pub(super) fn seed(text: &str) -> Result<u64, String> {
     let mixed = |seed, byte: u8| tenure_sim::rng::mix(seed ^ u64::from(byte));
     // Room for all the worlds after it.
     Ok(text.parse().unwrap_or_else(|_| text.bytes().fold(0, mixed) >> 16))
@@ -72,7 +72,7 @@ impl Sweeping {
         print(&found, &sweep, took);
         let Some((seed, violation)) = found.violation else { return Ok(true) };
         println!("\nseed {seed} violates {violation}\nmaking it small ...");
-        let small = shrink(&sweep, seed, violation, TRIES);
+        let small = shrink(&sweep, seed, violation, SHRINKING);
         println!(
             "{} of {} faults and wishes are needed ({} worlds tried)\n",
             small.only.len(),

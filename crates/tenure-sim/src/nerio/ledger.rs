@@ -114,7 +114,7 @@ impl Ledger {
             Fact::Claimed { node, election, who, first, fence, until } => {
                 let leaderships = &mut self.annals[*election].leaderships;
                 let same = |last: &&mut Leadership| last.who == **who && last.fence == *fence;
-                if let Some(last) = leaderships.last_mut().filter(same) {
+                if let Some(last) = leaderships.iter_mut().rev().find(same) {
                     last.until = last.until.max(*until);
                     last.backed = last.until;
                 } else if *until > now {

@@ -41,7 +41,15 @@ impl Clock {
     /// It does not count the span from `since` to `until`: at `until` it shows what it showed.
     pub fn stand_still(&mut self, since: u64, until: u64) {
         let shown = self.shows(since).as_nanos();
-        self.pieces.push(Piece { since: until, shown, rate: self.rate(since) });
+        let lost = self.shows(until).as_nanos() - shown;
+        let rate = self.rate(until);
+        self.pieces.retain(|piece| piece.since <= since || piece.since > until);
+        let later = self.pieces.iter().position(|piece| piece.since > until);
+        let later = later.unwrap_or(self.pieces.len());
+        for piece in &mut self.pieces[later..] {
+            piece.shown -= lost;
+        }
+        self.pieces.insert(later, Piece { since: until, shown, rate });
     }
 
     /// What it shows at the true time `at`.
@@ -77,6 +85,20 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_it_sleeps_through_it_does_not_count() {
+        let mut clock = Clock::new(0, 0, TRUE_RATE);
+        clock.change(1_000, TRUE_RATE * 2);
+        clock.stand_still(500, 700);
+        clock.stand_still(600, 900);
+        assert_eq!(clock.shows(500).as_nanos(), 500);
+        let awake = clock.shows(900).as_nanos();
+        assert!(awake <= 600, "{awake}");
+        assert_eq!(clock.shows(1_000).as_nanos(), awake + 100);
+        assert_eq!(clock.shows(1_500).as_nanos(), awake + 1_100);
+        assert_eq!(clock.reaches(Time::from_nanos(awake + 300)), 1_100);
+    }
 
     #[test]
     fn what_it_reaches_is_when_it_shows() {

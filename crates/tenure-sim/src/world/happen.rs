@@ -16,13 +16,15 @@ fn span(draw: u64, from: u64, to: u64) -> u64 {
 
 impl<G: Guest> World<G> {
     pub(super) fn happen(&mut self, happening: Happening<G>) -> Result<(), G::Wrong> {
+        if let Some((node, until)) = self.stopped(&happening) {
+            if let Happening::Wake { .. } = happening {
+                self.nodes[node].wake = Some(until);
+            }
+            self.queue.push(until, happening);
+            return Ok(());
+        }
         match happening {
             Happening::Deliver { to, from, message, arrow } => {
-                let stopped = self.nodes[to].stopped_until;
-                if stopped > self.now {
-                    self.queue.push(stopped, Happening::Deliver { to, from, message, arrow });
-                    return Ok(());
-                }
                 if self.nodes[to].core.is_none() {
                     return Ok(());
                 }
@@ -31,14 +33,12 @@ impl<G: Guest> World<G> {
                 }
                 self.input(to, Input::Message { from, message })
             }
-            Happening::Apply { node, life, effects } => {
-                if self.nodes[node].life != life || self.nodes[node].core.is_none() {
-                    return Ok(());
-                }
-                self.apply(node, effects)
-            }
+            Happening::Resume { node, life } => match self.nodes[node].life == life {
+                true => self.resume(node),
+                false => Ok(()),
+            },
             Happening::Flushed { node, life, ticket, record } => {
-                if self.nodes[node].life != life || self.nodes[node].core.is_none() {
+                if self.nodes[node].life != life {
                     return Ok(());
                 }
                 if self.write_fails(node) {
@@ -52,12 +52,6 @@ impl<G: Guest> World<G> {
                 if this.life != life || this.wake != Some(self.now) {
                     return Ok(());
                 }
-                if this.stopped_until > self.now {
-                    let at = this.stopped_until;
-                    this.wake = Some(at);
-                    self.queue.push(at, Happening::Wake { node, life });
-                    return Ok(());
-                }
                 this.wake = None;
                 self.input(node, Input::Timeout)
             }
@@ -67,8 +61,40 @@ impl<G: Guest> World<G> {
         }
     }
 
+    /// The process that this waits for, if it is stopped, and until when.
+    fn stopped(&self, happening: &Happening<G>) -> Option<(usize, u64)> {
+        let node = match happening {
+            Happening::Deliver { to, .. } => *to,
+            Happening::Flushed { node, life, .. }
+            | Happening::Resume { node, life }
+            | Happening::Wake { node, life } => {
+                let this = &self.nodes[*node];
+                let stale =
+                    matches!(happening, Happening::Wake { .. }) && this.wake != Some(self.now);
+                if this.life != *life || stale {
+                    return None;
+                }
+                *node
+            }
+            Happening::Start { .. } | Happening::Wish { .. } | Happening::Incident { .. } => {
+                return None;
+            }
+        };
+        let until = self.nodes[node].stopped_until;
+        (until > self.now).then_some((node, until))
+    }
+
+    /// Carries out what was left when the process was stopped in the middle of it.
+    fn resume(&mut self, node: usize) -> Result<(), G::Wrong> {
+        match self.nodes[node].held.take() {
+            Some(effects) => self.apply(node, effects),
+            None => Ok(()),
+        }
+    }
+
     /// Hands one input to one core, with one sample of its clock, and carries out what it wants.
     pub(super) fn input(&mut self, node: usize, input: Input<G::Core>) -> Result<(), G::Wrong> {
+        self.resume(node)?;
         let mut effects = std::mem::take(&mut self.spare);
         effects.clear();
         let this = &mut self.nodes[node];
@@ -90,7 +116,8 @@ impl<G: Guest> World<G> {
             let longest = if draw.is_multiple_of(4) { unit * 3 } else { unit / 4 };
             let until = self.now + span(draw >> 2, 1, longest);
             self.stop(node, until);
-            self.queue.push(until, Happening::Apply { node, life, effects });
+            self.nodes[node].held = Some(effects);
+            self.queue.push(until, Happening::Resume { node, life });
         } else {
             self.apply(node, effects)?;
         }

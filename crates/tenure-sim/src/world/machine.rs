@@ -47,6 +47,7 @@ impl<G: Guest> World<G> {
         let this = &mut self.nodes[node];
         this.core = None;
         this.life = 0;
+        this.held = None;
         this.flushed_at = 0;
         self.queue.push(self.now + down, Happening::Start { node });
         if let Some(recorder) = &mut self.recorder {

@@ -154,7 +154,7 @@ pub enum Seen<'a, G: Guest> {
 
 enum Happening<G: Guest> {
     Deliver { to: usize, from: <G::Core as Protocol>::Sender, message: Msg<G>, arrow: usize },
-    Apply { node: usize, life: u128, effects: Vec<Effect<G::Core>> },
+    Resume { node: usize, life: u128 },
     Flushed { node: usize, life: u128, ticket: Ticket, record: Rec<G> },
     Wake { node: usize, life: u128 },
     Start { node: usize },
@@ -173,6 +173,8 @@ struct Node<G: Guest> {
     lives: u32,
     disk: G::Disk,
     stopped_until: u64,
+    /// What is to be carried out when it goes on.
+    held: Option<Vec<Effect<G::Core>>>,
     /// When the last flush that was asked for will be done.
     flushed_at: u64,
     wake: Option<u64>,
@@ -213,6 +215,7 @@ impl<G: Guest> World<G> {
             lives: 0,
             disk: guest.disk(n),
             stopped_until: 0,
+            held: None,
             flushed_at: 0,
             wake: None,
             inputs: 0,

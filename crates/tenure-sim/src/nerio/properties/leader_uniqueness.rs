@@ -21,9 +21,13 @@ impl Property for LeaderUniqueness {
         let leaderships = court.annals(*election).leaderships.iter().rev();
         let mut others = leaderships.filter(|l| !(l.who == **who && l.fence == *fence));
         let Some(other) = others.find(|other| other.ends() > court.now) else { return Ok(()) };
+        let promised = match other.promised {
+            0 => String::new(),
+            promised => format!(", promised until {}", seconds(promised)),
+        };
         Err(format!(
             "{who} leads {} with fence {fence} until {} on grants of {}, {}; and {} leads with \
-             fence {} since {} until {}, promised until {}, on grants of {}, {}",
+             fence {} since {} until {}{}, on grants of {}, {}",
             court.election(*election),
             seconds(*until),
             court.backers(*election, who, *until),
@@ -32,7 +36,7 @@ impl Property for LeaderUniqueness {
             other.fence,
             seconds(other.from),
             seconds(other.until),
-            seconds(other.promised),
+            promised,
             court.backers(*election, &other.who, other.until),
             court.clock(other.node),
         ))

@@ -1,0 +1,154 @@
+//! One rule broken after the other.
+
+use std::time::Instant;
+
+use clap::Args;
+use tenure_core::nerio::planted::{DIRECTED, Rule, break_rule};
+use tenure_sim::nerio::driver::DriverRule;
+use tenure_sim::nerio::plan::Climate;
+use tenure_sim::planted::{MEANT_DRIVER, meant};
+use tenure_sim::sweep::Sweep;
+
+#[derive(Debug, Args)]
+pub(super) struct Mutants {
+    /// Give each bug that random worlds must find so many events.
+    #[arg(long, value_name = "N", default_value = "1e8", value_parser = super::sweep::number)]
+    events: u64,
+    /// Give each bug that has a story by hand so many: they may find it, too.
+    #[arg(long, value_name = "N", default_value = "3e6", value_parser = super::sweep::number)]
+    directed_events: u64,
+    /// The seed of the first world.
+    #[arg(long, value_name = "SEED", default_value = "1", value_parser = super::sweep::seed)]
+    seed: u64,
+    /// Only these rules.
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// On so many threads.
+    #[arg(long, value_name = "N", default_value_t = super::threads())]
+    threads: usize,
+    /// Print the table as Markdown.
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// What became of one bug.
+struct Verdict {
+    rule: String,
+    source: &'static str,
+    /// The property that noticed, among those that were meant to, and how many worlds it took.
+    caught: Option<(&'static str, u64)>,
+    /// A property that noticed earlier, though it was not meant to.
+    other: Option<(&'static str, u64)>,
+    /// Whether a story by hand notices.
+    directed: bool,
+    seconds: f64,
+}
+
+impl Mutants {
+    pub(super) fn run(&self) -> Result<bool, String> {
+        std::panic::set_hook(Box::new(|_| {}));
+        let wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|o| o == name);
+        println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
+        let mut all = Vec::new();
+        for rule in Rule::ALL {
+            let name = format!("{rule:?}");
+            if wanted(&name) {
+                let directed = DIRECTED.contains(rule);
+                let broken = break_rule(*rule);
+                all.push(self.hunt(name, rule.source(), meant(*rule), None, directed));
+                drop(broken);
+            }
+        }
+        for (rule, source, meant) in MEANT_DRIVER {
+            let name = format!("{rule:?}");
+            if wanted(&name) {
+                all.push(self.hunt(name, source, meant, Some(*rule), false));
+            }
+        }
+        if all.is_empty() {
+            return Err(format!("none of {:?} is a rule", self.only));
+        }
+        Ok(self.report(&all))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "how long it took is for people to read")]
+    fn hunt(
+        &self,
+        rule: String,
+        source: &'static str,
+        meant: &[&str],
+        broken: Option<DriverRule>,
+        directed: bool,
+    ) -> Verdict {
+        let began = Instant::now();
+        let (mut caught, mut other) = (None, None);
+        let mut first = self.seed;
+        let mut left = if directed { self.directed_events } else { self.events };
+        while left > 0 && caught.is_none() {
+            let (climate, threads) = (Climate::Any, self.threads);
+            let sweep = Sweep { first, worlds: u64::MAX, events: left, climate, broken, threads };
+            let found = sweep.run();
+            left = left.saturating_sub(found.events.max(1));
+            let Some((seed, violation)) = found.violation else { break };
+            first = seed + 1;
+            let worlds = first - self.seed;
+            if meant.contains(&violation.property) {
+                caught = Some((violation.property, worlds));
+            } else {
+                other.get_or_insert((violation.property, worlds));
+            }
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        let verdict = Verdict { rule, source, caught, other, directed, seconds };
+        if !self.markdown {
+            println!("{}", verdict.line(" "));
+        }
+        verdict
+    }
+
+    fn report(&self, all: &[Verdict]) -> bool {
+        if self.markdown {
+            println!("| bug | source | property | worlds | seconds | by hand | noticed also by |");
+            println!("|---|---|---|---|---|---|---|");
+            all.iter().for_each(|verdict| println!("{}", verdict.line("|")));
+        }
+        let count = |is: fn(&Verdict) -> bool| all.iter().filter(|v| is(v)).count();
+        let survivors: Vec<&str> =
+            all.iter().filter(|v| v.survived()).map(|v| v.rule.as_str()).collect();
+        println!(
+            "\n{} bugs: {} caught by the property meant, {} of the others by hand, {} not",
+            all.len(),
+            count(|v| v.caught.is_some()),
+            count(|v| v.caught.is_none() && v.directed),
+            survivors.len()
+        );
+        if !survivors.is_empty() {
+            println!("not caught as they should be: {}", survivors.join(", "));
+        }
+        survivors.is_empty()
+    }
+}
+
+impl Verdict {
+    const fn survived(&self) -> bool {
+        self.caught.is_none() && !self.directed
+    }
+
+    fn line(&self, bar: &str) -> String {
+        let (property, worlds) = match self.caught {
+            Some((property, worlds)) => (property, worlds.to_string()),
+            None => ("-", String::new()),
+        };
+        let directed = if self.directed { "yes" } else { "" };
+        let other = self.other.map_or_else(String::new, |(other, n)| format!("{other} ({n})"));
+        let Self { rule, source, seconds, .. } = self;
+        if bar == " " {
+            let directed = if self.directed { " [by hand]" } else { "" };
+            let other = if other.is_empty() { other } else { format!(" after {other}") };
+            return format!("{rule:22} {property} {worlds}{other}{directed} {seconds:.1} s");
+        }
+        format!(
+            "| `{rule}` | {source} | {property} | {worlds} | {seconds:.1} | {directed} | {other} |"
+        )
+    }
+}

@@ -1,0 +1,143 @@
+//! Which property is meant to notice which planted bug.
+
+use tenure_core::nerio::planted::Rule;
+
+use crate::nerio::driver::DriverRule;
+
+const ONE_LEADER: &str = "Leader Uniqueness";
+const GRANTS: &str = "A claim stands on grants of a quorum";
+const VALIDITY: &str = "Edict Validity";
+const EDICTS: &str = "Edict Ordering";
+const TIMESTAMPS: &str = "Quorum timestamps order leaderships";
+const FENCES: &str = "Fences strictly grow and are unique";
+const LAPSE: &str = "A fence ends with the lapse of its leadership";
+const VERIFICATION: &str = "Verification never over-reports";
+const PROMISES: &str = "A release comes after the claim and after every promise";
+const OWN_RELEASE: &str = "A release never shortens somebody else's lease";
+const DURABLE: &str = "Nothing is visible before it is durable";
+const DEAD: &str = "No grant to the dead";
+const OBSERVERS: &str = "Observers see what is";
+const STABILITY: &str = "Leader Stability";
+const ELECTION: &str = "Eventual Election";
+const SUCCESSION: &str = "Prompt succession";
+
+/// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
+/// there for, or what must hold for it.
+#[must_use]
+pub const fn meant(rule: Rule) -> &'static [&'static str] {
+    match rule {
+        // Two leaders, or a claim that nobody backs.
+        Rule::ClaimShrinks
+        | Rule::GrantStretches
+        | Rule::ClaimFromSend
+        | Rule::ShrinkRoundsDown
+        | Rule::StretchRoundsUp
+        | Rule::OneHolder
+        | Rule::FinishGrows
+        | Rule::FreshSample
+        | Rule::OneOkEach
+        | Rule::HolderByLife
+        | Rule::ClaimByMinimum
+        | Rule::Floor
+        | Rule::RepeatKeepsFinish
+        | Rule::AttemptWaits
+        | Rule::Quarantine
+        | Rule::QuarantineStretches
+        | Rule::QuarantineNotShrunk
+        | Rule::DeltaMaxEver
+        | Rule::WithinDeltaMax
+        | Rule::ReleaseInQuarantine => &[ONE_LEADER, GRANTS],
+        Rule::QuarantineForAll => &[ONE_LEADER, GRANTS, DURABLE],
+        Rule::LatestOk | Rule::OneOk => &[GRANTS, TIMESTAMPS, ELECTION],
+        Rule::StandingAsked => &[VALIDITY],
+        Rule::StrictSamples
+        | Rule::StampNamesMemory
+        | Rule::DisjointIsError
+        | Rule::ContradictionIsError
+        | Rule::StampOfGrant => &[TIMESTAMPS, EDICTS],
+        // What a release ends, and when.
+        Rule::LowerBeforeRelease | Rule::KeepWhileInUse | Rule::PromiseKept => &[PROMISES],
+        Rule::ReleaseNamesStart | Rule::ReleaseByHolder | Rule::ReleaseByLife => {
+            &[OWN_RELEASE, GRANTS, DEAD]
+        }
+        Rule::ReleaseFromAddress => &[OWN_RELEASE, GRANTS],
+        // What waits, and who is next.
+        Rule::StartGrows
+        | Rule::ParkedByLife
+        | Rule::LeaseFromArrival
+        | Rule::ParkedLeaseEnds
+        | Rule::ParkedExpires
+        | Rule::ChecksAgain
+        | Rule::ParkedGrows
+        | Rule::ReleaseUnparks
+        | Rule::GrantedStartGrows
+        | Rule::Watermark
+        | Rule::Tombstone => &[DEAD],
+        Rule::HolderNotParked | Rule::RenewedAtOnce | Rule::LeaderFirst => &[STABILITY],
+        Rule::WatermarkByLife
+        | Rule::NameContested
+        | Rule::OneAddress
+        | Rule::OkFromMember
+        | Rule::ParkedBounded
+        | Rule::LowestEvicted
+        | Rule::ProposesNext
+        | Rule::FenceReach => &[ELECTION, SUCCESSION],
+        Rule::ReleaseConfirmed
+        | Rule::NextFirst
+        | Rule::NextOnce
+        | Rule::CommonOrder
+        | Rule::WaitersFirst
+        | Rule::PriorityFirst
+        | Rule::ShortFirstLease
+        | Rule::NextHeard
+        | Rule::YieldHopeless
+        | Rule::YieldOutranked
+        | Rule::YieldNews
+        | Rule::YieldWaits
+        | Rule::YieldNamesNext
+        | Rule::VerifyMax => &[SUCCESSION],
+        // Fences.
+        Rule::FenceEndsAtLapse => &[LAPSE, ELECTION],
+        Rule::FenceAbove
+        | Rule::FenceOwner
+        | Rule::FenceByAll
+        | Rule::StoringRound
+        | Rule::OneFence
+        | Rule::RestartAtReserve
+        | Rule::FenceRead
+        | Rule::ReadOthers
+        | Rule::ReadMaximum
+        | Rule::ReadAfterQuarantine
+        | Rule::ReadBeforeGrant
+        | Rule::ReserveAfterRead
+        | Rule::RecoveringSilent
+        | Rule::FloorRises => &[FENCES, EDICTS],
+        Rule::RefusalRaisesNothing
+        | Rule::WithinReserve
+        | Rule::ReserveDurable
+        | Rule::BootDurable
+        | Rule::WrittenBeforeOk => &[DURABLE],
+        Rule::VerifyShrinks
+        | Rule::VerifyRealTime
+        | Rule::VerifyFromSend
+        | Rule::VerifyBound
+        | Rule::VerifyEnds => &[VERIFICATION],
+        Rule::ViewByQuorum
+        | Rule::ViewByLife
+        | Rule::ViewFromSend
+        | Rule::VacantByQuorum
+        | Rule::VacantSaid
+        | Rule::RecoveringNotFree => &[OBSERVERS],
+    }
+}
+
+/// The duties outside the core, where they are written, and who is meant to notice.
+pub const MEANT_DRIVER: &[(DriverRule, &str, &[&str])] = &[
+    (DriverRule::TableOfThisBoot, "restart 2", &[ONE_LEADER, GRANTS]),
+    (DriverRule::FinishOfThisBoot, "restart 5", &[ONE_LEADER, GRANTS]),
+    (DriverRule::ClockCountsSleep, "gaps: suspend", &[ONE_LEADER, GRANTS]),
+    (DriverRule::LapsedClaimStays, "the contract, duty 6", &[LAPSE]),
+    (DriverRule::ClockAtTheQuestion, "one clock sample", &[VALIDITY]),
+    (DriverRule::DropAfterFailure, "the contract, duty 5", &[DURABLE]),
+    (DriverRule::OwnDirectory, "restart 4", &[OWN_RELEASE, ONE_LEADER, GRANTS]),
+];

@@ -1,0 +1,128 @@
+//! The made-up world itself: the same seed gives the same bytes, the good core violates nothing,
+//! what is broken on purpose is noticed, and a failure is made small.
+
+#![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
+#![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
+
+use tenure_sim::explain;
+use tenure_sim::nerio::driver::DriverRule;
+use tenure_sim::nerio::plan::{Climate, Plan};
+use tenure_sim::shrink::shrink;
+use tenure_sim::sweep::{self, Found, Sweep};
+use tenure_sim::world::fault::Kind;
+
+fn worlds(first: u64, worlds: u64, climate: Climate) -> Sweep {
+    Sweep { first, worlds, events: u64::MAX, climate, broken: None, threads: 2 }
+}
+
+fn assert_none(found: &Found) {
+    if let Some((seed, violation)) = &found.violation {
+        panic!("cargo xtask replay --seed {seed}\n{violation}");
+    }
+}
+
+#[test]
+fn the_same_seed_twice_gives_the_same_bytes() {
+    for seed in [3, 11, 40] {
+        let again = || explain::account(&worlds(seed, 1, Climate::Any), seed, None);
+        let (one, two) = (again(), again());
+        assert!(one.lines.len() > 1_000, "a trace worth comparing: {}", one.lines.len());
+        assert!(one.lines == two.lines, "seed {seed} gave two different traces");
+        let draw = tenure_sim::timeline::svg::draw;
+        assert!(draw(&one.timeline) == draw(&two.timeline), "and two different pictures");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let sweep = worlds(100, 12, Climate::Any);
+    let (one, three) = (Sweep { threads: 1, ..sweep }.run(), Sweep { threads: 3, ..sweep }.run());
+    assert_eq!((one.events, one.counts, one.faults), (three.events, three.counts, three.faults));
+}
+
+#[cfg(not(tenure_planted))]
+#[test]
+fn whatever_goes_wrong_within_the_model_violates_nothing() {
+    let found = worlds(1, if cfg!(debug_assertions) { 60 } else { 300 }, Climate::Any).run();
+    assert_none(&found);
+    // A sweep in which little happens proves little.
+    let counts = &found.counts;
+    let each = |number: u64| number / found.worlds;
+    assert!(each(found.events) > 10_000 && each(counts.elected) > 5, "{found:?}");
+    assert!(each(counts.expired) > 1 && each(counts.edicts) > 100, "{found:?}");
+    assert!(each(counts.verified) > 1 && each(counts.views) > 100, "{found:?}");
+    assert!(counts.crashes > found.worlds && counts.transferred > found.worlds / 2, "{found:?}");
+    assert!(counts.lost_disks > 3 && counts.foreign_disks > 3, "{found:?}");
+    for kind in Kind::ALL {
+        assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());
+    }
+}
+
+/// Clocks beyond the bound are outside the model: leaders overlap, which is seen, and fences hold.
+#[cfg(not(tenure_planted))]
+#[test]
+fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
+    assert_none(&worlds(1, 40, Climate::BrokenClocks).run());
+    let overlap = |seed: u64| {
+        let plan = Plan { bounded: true, ..Plan::draw(seed, Climate::BrokenClocks) };
+        let violation = sweep::run(&mut sweep::world(plan, None)).err();
+        let two = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
+        violation.is_some_and(|violation| two.contains(&violation.property))
+    };
+    assert!((1..200).any(overlap), "two leaders are noticed when clocks break their bound");
+}
+
+#[cfg(not(tenure_planted))]
+#[test]
+fn duties_of_the_driver_that_are_left_undone_are_noticed() {
+    let meant = [
+        (DriverRule::TableOfThisBoot, "A claim stands on grants of a quorum"),
+        (DriverRule::FinishOfThisBoot, "A claim stands on grants of a quorum"),
+        (DriverRule::ClockCountsSleep, "Leader Uniqueness"),
+        (DriverRule::LapsedClaimStays, "A fence ends with the lapse of its leadership"),
+        (DriverRule::ClockAtTheQuestion, "Edict Validity"),
+        (DriverRule::DropAfterFailure, "Nothing is visible before it is durable"),
+        (DriverRule::OwnDirectory, "A release never shortens somebody else's lease"),
+    ];
+    for (rule, property) in meant {
+        let sweep = Sweep { broken: Some(rule), ..worlds(1, 400, Climate::Any) };
+        let found = sweep.run().violation.map(|(_, violation)| violation.property);
+        assert_eq!(found, Some(property), "{rule:?}");
+    }
+}
+
+#[cfg(not(tenure_planted))]
+#[test]
+fn a_failure_is_made_small_and_its_command_shows_it_again() {
+    let sweep = Sweep { broken: Some(DriverRule::ClockCountsSleep), ..worlds(1, 9, Climate::Any) };
+    let (seed, violation) = sweep.run().violation.unwrap();
+    let small = shrink(&sweep, seed, violation.clone(), 3_000_000);
+    assert!(small.only.len() * 10 < small.before, "{} of {}", small.only.len(), small.before);
+
+    let command = explain::command(&sweep, seed, &small.only, Some("ClockCountsSleep"));
+    let only = command.split(" --only ").nth(1).unwrap();
+    let only = only.split(',').map(|fault| fault.parse().unwrap()).collect();
+    let account = explain::account(&sweep, seed, Some(only));
+    assert_eq!(account.violation.as_ref(), Some(&small.violation));
+    let text = account.text(100);
+    assert!(text.contains("legend:") && text.contains("violated: Leader Uniqueness"), "{text}");
+    let picture = tenure_sim::timeline::svg::draw(&account.timeline);
+    assert!(picture.contains("leads") && picture.contains("paused"), "{picture}");
+}
+
+/// Worlds that once showed something, each with a sentence.
+#[cfg(not(tenure_planted))]
+#[test]
+fn what_was_found_stays_mended() {
+    let mut known = 0;
+    for line in include_str!("found.txt").lines().filter(|line| !line.starts_with('#')) {
+        let (seed, sentence) = line.split_once(' ').unwrap();
+        assert!(sentence.len() > 20, "say in a sentence what seed {seed} showed");
+        let found = worlds(seed.parse().unwrap(), 1, Climate::Any).run();
+        if let Some((seed, violation)) = found.violation {
+            panic!("again: {sentence}\ncargo xtask replay --seed {seed}\n{violation}");
+        }
+        known += 1;
+    }
+    assert!(known > 0);
+}

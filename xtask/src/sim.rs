@@ -1,0 +1,64 @@
+//! The made-up world: `sweep`, `replay` and `mutants` of `tenure-sim`.
+
+use clap::Args;
+
+use crate::command::Cmd;
+use crate::error::Error;
+use crate::steps::planted;
+use crate::workspace::Workspace;
+
+/// How much the ordinary test run sweeps.
+const ORDINARY_EVENTS: &str = "2e7";
+
+/// What goes on to `tenure-sim` as it is; its `--help` says what there is.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Rest {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+fn with(command: Cmd, rest: &Rest) -> Cmd {
+    rest.arguments.iter().fold(command, |command, argument| command.arg(argument))
+}
+
+fn tool(task: &str) -> Cmd {
+    Cmd::cargo(&format!("run --quiet --release --package tenure-sim -- {task}"))
+}
+
+fn planted_tool(task: &str, workspace: &Workspace) -> Cmd {
+    planted("run --quiet --release --package tenure-sim", workspace).arg("--").arg(task)
+}
+
+/// `cargo xtask sweep`. With a rule that only a build with planted bugs can break, in such a one.
+pub(crate) fn sweep(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
+    with(with_rule("sweep", workspace, rest), rest).run(workspace)
+}
+
+/// `cargo xtask replay`.
+pub(crate) fn replay(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
+    with(with_rule("replay", workspace, rest), rest).run(workspace)
+}
+
+/// `cargo xtask mutants`.
+pub(crate) fn mutants(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
+    with(planted_tool("mutants", workspace), rest).run(workspace)
+}
+
+fn with_rule(task: &str, workspace: &Workspace, rest: &Rest) -> Cmd {
+    let breaks = rest.arguments.iter().any(|argument| argument.starts_with("--rule"));
+    if breaks { planted_tool(task, workspace) } else { tool(task) }
+}
+
+/// The sweep of the ordinary test run: from a seed that changes with the commit.
+pub(crate) fn ordinary(workspace: &Workspace) -> Cmd {
+    let commit = Cmd::new("git", "rev-parse HEAD").ask(workspace);
+    let seed = commit.unwrap_or_else(|| "no commit".to_owned());
+    tool("sweep").arg("--events").arg(ORDINARY_EVENTS).arg("--seed").arg(seed)
+}
+
+/// Every planted bug is caught again, each in the worlds that were enough when the table in
+/// docs/simulation.md was made, and then some.
+pub(crate) fn ordinary_mutants(workspace: &Workspace) -> Cmd {
+    planted_tool("mutants", workspace).arg("--directed-events").arg("1")
+}
