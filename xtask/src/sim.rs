@@ -23,7 +23,7 @@ fn with(command: Cmd, rest: &Rest) -> Cmd {
 }
 
 fn tool(task: &str) -> Cmd {
-    Cmd::cargo(&format!("run --quiet --release --package tenure-sim -- {task}"))
+    Cmd::cargo(&format!("run --quiet --profile sim --package tenure-sim -- {task}"))
 }
 
 fn planted_tool(task: &str, workspace: &Workspace) -> Cmd {

@@ -1,7 +1,33 @@
 //! A made-up world for Tenure's cores: true time, drifting clocks, a network and disks that fail,
-//! and a judge that sees all of it.
+//! and judges that see all of it.
+//!
+//! | module | |
+//! |---|---|
+//! | [`world`] | time, machines, network and faults, for any protocol that is its [`Guest`] |
+//! | [`nerio`] | Nerio as a guest: what a seed draws, its disks, its applications |
+//! | [`nerio::properties`] | what must hold, one file each |
+//! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
+//! | [`timeline`] | the picture of a run |
+//! | [`forecast`] | what given settings will give, for users |
+//!
+//! `docs/simulation.md` says what happens in these worlds, and how it is known that the judges
+//! are awake.
+//!
+//! ```
+//! use tenure_sim::nerio::plan::Climate;
+//! use tenure_sim::sweep::Sweep;
+//!
+//! let (first, worlds, events) = (1, 2, u64::MAX);
+//! let sweep = Sweep { first, worlds, events, climate: Climate::Any, broken: None, threads: 1 };
+//! let found = sweep.run();
+//! assert_eq!(found.violation, None);
+//! assert!(found.counts.elected > 0);
+//! ```
+//!
+//! [`Guest`]: world::Guest
 
 pub mod explain;
+pub mod forecast;
 pub mod nerio;
 #[cfg(tenure_planted)]
 pub mod planted;

@@ -11,13 +11,6 @@ legend: seconds of true time, node, then
           lost                      the message above never arrives
   anything else                     what the world does to a node";
 
-/// Why a node does nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outage {
-    /// Its process does not run.
-    Down,
-}
-
 /// Collects lines and shapes.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
@@ -57,21 +50,20 @@ impl Recorder {
         }
     }
 
-    /// A node goes out.
-    pub fn out(&mut self, node: usize, at: u64, outage: Outage) {
-        let Outage::Down = outage;
+    /// The process of a node ends.
+    pub fn out(&mut self, node: usize, at: u64) {
         self.out[node] = Some(at);
         self.marks.push(Mark { lane: node, at, label: "ends".to_owned(), fault: true });
     }
 
-    /// A node is back.
+    /// A process runs there again.
     pub fn back(&mut self, node: usize, at: u64) {
         if let Some(from) = self.out[node].take() {
             self.span(node, SpanKind::Down, from, at);
         }
     }
 
-    /// A node stands still.
+    /// A process stands still.
     pub fn stopped(&mut self, node: usize, at: u64, until: u64) {
         self.span(node, SpanKind::Paused, at, until);
     }

@@ -126,3 +126,19 @@ fn what_was_found_stays_mended() {
     }
     assert!(known > 0);
 }
+
+/// The page about simulation names every property, and every bug that can be planted.
+#[test]
+fn the_page_is_complete() {
+    let page = include_str!("../../../docs/simulation.md");
+    for (property, _) in tenure_sim::nerio::properties::ALL {
+        assert!(page.contains(&format!("| {property} |")), "docs/simulation.md lacks {property}");
+    }
+    for rule in DriverRule::ALL {
+        assert!(page.contains(&format!("| `{rule:?}` |")), "docs/simulation.md lacks {rule:?}");
+    }
+    #[cfg(tenure_planted)]
+    for rule in tenure_core::nerio::planted::Rule::ALL {
+        assert!(page.contains(&format!("| `{rule:?}` |")), "docs/simulation.md lacks {rule:?}");
+    }
+}

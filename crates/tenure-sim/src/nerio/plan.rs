@@ -13,7 +13,7 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
 
-/// One part of a second, in nanoseconds.
+/// A millisecond, in nanoseconds.
 const MS: u64 = 1_000_000;
 /// ρ, in parts per billion, and how often each is drawn.
 const DRIFTS: [u32; 8] =
@@ -93,7 +93,7 @@ impl Plan {
         let rates = if calm { Rates::default() } else { rates(&mut rng) };
         let bounded = climate == Climate::Any;
         let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
-        let settled = storm_ends + settle_bound(&nodes, &trip);
+        let settled = storm_ends + settle_bound(&nodes, unit, &trip);
         let retired = settled + 4 * unit;
         let end = retired + retire_bound(&nodes, &trip);
         let incidents = match calm {
@@ -156,19 +156,18 @@ impl Plan {
 ///
 /// ```text
 /// 3u + 2 s           what the storm leaves behind: late messages, pauses, restarts, failed writes
-/// + s²(δ_max)        the quarantine of a grantor that restarted last
-/// + 2·s²(δ)          a grant that nobody uses, and one that was given up to somebody who died
-/// + 6·(s²(δ₁) + 2R)  split votes: a short lease of a rival, and a drawn wait, a few times over
+/// + s(δ_max)         the quarantine of a grantor that restarted last
+/// + 2·s(δ)           a grant that nobody uses, and one that was given up to somebody who died
+/// + 6·s(δ₁ + 2R)     split votes: a short lease of a rival, and a drawn wait, a few times over
 /// + u + 40·trip      applications that come back, and messages on their way
 /// ```
 ///
 /// where `u` is the lease, `s(x) = (1 + ρ)x / (1 − ρ)` covers both sides' clocks, `δ₁` the first
 /// lease.
-fn settle_bound(nodes: &[Inhabitant], trip: &Delay) -> u64 {
+fn settle_bound(nodes: &[Inhabitant], unit: u64, trip: &Delay) -> u64 {
     let longest = |span: fn(&Checked) -> Duration| {
         nodes.iter().map(|node| twice(&node.config, span(&node.config))).max().unwrap_or(0)
     };
-    let unit = nodes.iter().map(|node| nanos(node.config.lease)).max().unwrap_or(0);
     LEFTOVER * unit
         + 2_000 * MS
         + longest(|config| config.delta_max)

@@ -538,7 +538,10 @@ impl Guest for Town {
                 if let Some(wrong) = self.wrong.take() {
                     return Err(wrong);
                 }
-                self.tell(scene, &Fact::Moment)?;
+                // While anything may go wrong, no moment is judged for itself.
+                if self.plan.calm || scene.now >= self.plan.conditions.storm_ends {
+                    self.tell(scene, &Fact::Moment)?;
+                }
             }
         }
         Ok(None)

@@ -4,7 +4,6 @@ use super::clock::Clock;
 use super::conditions::{DiskFate, Incident};
 use super::fault::Kind;
 use super::{Guest, Happening, Seen, World};
-use crate::recorder::Outage;
 use crate::rng::mix;
 
 use tenure_core::Input;
@@ -51,7 +50,7 @@ impl<G: Guest> World<G> {
         this.flushed_at = 0;
         self.queue.push(self.now + down, Happening::Start { node });
         if let Some(recorder) = &mut self.recorder {
-            recorder.out(node, self.now, Outage::Down);
+            recorder.out(node, self.now);
         }
         self.show(node, Seen::Crashed { node })?;
         Ok(())
@@ -64,7 +63,7 @@ impl<G: Guest> World<G> {
     }
 
     /// A process stands still until then.
-    pub(super) fn stop(&mut self, node: usize, until: u64) {
+    pub fn stop(&mut self, node: usize, until: u64) {
         let this = &mut self.nodes[node];
         this.stopped_until = this.stopped_until.max(until);
         if let Some(recorder) = &mut self.recorder {

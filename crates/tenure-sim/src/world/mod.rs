@@ -87,6 +87,12 @@ pub trait Guest: Sized {
         scene: &Scene<'_>,
         seen: Seen<'_, Self>,
     ) -> Result<Option<Wish<Self>>, Self::Wrong>;
+
+    /// Until when in true time the timer of a node may be left asleep, because nothing would
+    /// come of it. Asked when a timer is set and when it goes off.
+    fn rest(&self, _now: u64, _node: usize) -> Option<u64> {
+        None
+    }
 }
 
 /// What a guest sees of its world.
@@ -100,8 +106,6 @@ pub struct Scene<'a> {
     pub clock: &'a Clock,
     /// What that clock shows.
     pub local: Time,
-    /// Whether something is stopped or cut off, or may still go wrong.
-    pub storm: bool,
 }
 
 /// What a guest is shown.
@@ -300,6 +304,23 @@ impl<G: Guest> World<G> {
         Ok(true)
     }
 
+    /// Lets everything happen that happens up to the true time `at`, and waits for that.
+    pub fn run_until(&mut self, at: u64) -> Result<(), G::Wrong> {
+        while self.queue.first().is_some_and(|first| first <= at) && self.step()? {}
+        self.now = self.now.max(at);
+        Ok(())
+    }
+
+    /// The application of a node wants something now.
+    pub fn command(
+        &mut self,
+        node: usize,
+        election: ElectionName,
+        command: <G::Core as Protocol>::Command,
+    ) -> Result<(), G::Wrong> {
+        self.input(node, Input::Command { election, command })
+    }
+
     fn strikes(&mut self, kind: Kind, place: usize, count: u32) -> bool {
         self.now < self.conditions.storm_ends && self.fate.strikes(kind, place, count, self.now)
     }
@@ -319,7 +340,6 @@ impl<G: Guest> World<G> {
 
 impl<'a> Scene<'a> {
     fn of(conditions: &'a Conditions, clock: &'a Clock, now: u64) -> Self {
-        let storm = now < conditions.storm_ends;
-        Self { now, conditions, clock, local: clock.shows(now), storm }
+        Self { now, conditions, clock, local: clock.shows(now) }
     }
 }
