@@ -93,7 +93,9 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         | Rule::YieldHopeless
         | Rule::YieldOutranked
         | Rule::YieldNews
+        | Rule::YieldRenewed
         | Rule::YieldWaits
+        | Rule::YieldEnds
         | Rule::YieldNamesNext
         | Rule::VerifyMax => &[SUCCESSION],
         // Fences.
@@ -125,6 +127,8 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::ViewByQuorum
         | Rule::ViewByLife
         | Rule::ViewFromSend
+        | Rule::ViewLongest
+        | Rule::ViewFence
         | Rule::VacantByQuorum
         | Rule::VacantSaid
         | Rule::RecoveringNotFree => &[OBSERVERS],

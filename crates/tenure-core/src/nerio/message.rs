@@ -302,10 +302,15 @@ impl fmt::Display for Sender {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} for {:?} start {}", self.who, self.remaining, self.start)?;
-        match self.fence {
-            Some(fence) => write!(f, " fence {fence}"),
-            None => Ok(()),
-        }
+        fmt_fence(self.fence, f)
+    }
+}
+
+/// Where there is one: ` fence 7`.
+pub(super) fn fmt_fence(fence: Option<Fence>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match fence {
+        Some(fence) => write!(f, " fence {fence}"),
+        None => Ok(()),
     }
 }
 
@@ -376,13 +381,18 @@ impl fmt::Display for Message {
             Self::Released(m) => write!(f, "released {} start {}", m.election, m.start),
             Self::Verify(m) => write!(f, "verify {} start {}", m.election, m.start),
             Self::Remainder(m) => {
-                write!(f, "remainder {} start {} {:?}", m.election, m.start, m.remaining)
+                write!(f, "remainder {} start {} {:?}", m.election, m.start, m.remaining)?;
+                fmt_fence(m.fence, f)
             }
             Self::Query(m) => write!(f, "query {} start {}", m.election, m.start),
-            Self::State(m) => match &m.holder {
-                Some(holder) => write!(f, "state {} {} held by {holder}", m.election, m.service),
-                None => write!(f, "state {} {} free", m.election, m.service),
-            },
+            Self::State(m) => {
+                write!(f, "state {} {} ", m.election, m.service)?;
+                match &m.holder {
+                    Some(holder) => write!(f, "held by {holder}")?,
+                    None => f.write_str("free")?,
+                }
+                write!(f, ", {} waiting, seen {}", m.waiting, m.seen)
+            }
             Self::List(m) => write!(f, "list start {}", m.start),
             Self::Listed(m) => write!(f, "listed {} {} names", m.service, m.names.len()),
             Self::FenceRead(m) => write!(f, "fence read start {}", m.start),

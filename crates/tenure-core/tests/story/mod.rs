@@ -366,6 +366,11 @@ impl Story {
         self.letters.clear();
     }
 
+    /// Drops everything but what is on its way from one node to another.
+    pub fn drop_all_but(&mut self, from: &str, to: &str) {
+        self.letters = self.take(from, to);
+    }
+
     /// Delivers one letter, which may be an old one.
     pub fn put(&mut self, letter: &Letter) -> Vec<Effect> {
         let to = self.actors.keys().find(|name| address(name) == letter.to).copied();

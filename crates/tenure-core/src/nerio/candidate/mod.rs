@@ -81,8 +81,8 @@ struct Campaign {
     floors: Vec<Time>,
     oks: BTreeMap<usize, Answer>,
     refusals: BTreeMap<usize, Rival>,
-    /// Members that are not asked before then, because their grant was yielded.
-    held_off: BTreeMap<usize, Time>,
+    /// Members that are not asked before then, because their grant was yielded to this rival.
+    held_off: BTreeMap<usize, (Who, Time)>,
     lease: Option<Lease>,
     transfer: Option<Transfer>,
     /// The first of those who wait, and when a grantor last named it.
@@ -104,10 +104,15 @@ struct Lease {
 /// Somebody who holds a grant that we want.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Rival {
+    /// Which request of ours was refused.
     start: Time,
-    name: NodeName,
+    who: Who,
     rank: Rank,
     until: Time,
+    /// The highest Start of its own that was granted there.
+    granted: Time,
+    /// The last request of ours whose refusal showed that it had renewed since the one before.
+    renewed: Time,
 }
 
 /// A hand-over that waits for a quorum to say that the successor waits.

@@ -288,11 +288,11 @@ impl Grantor {
         };
         let (waited, next) = (waited.is_some(), request.next.or(kept_next));
         office.grant = Some(Grant { record, seen_before, waited, next, was_next });
-        if changed {
-            let event = Event::Granted { to: who };
-            emit(out, Some(request.election.clone()), event);
-        }
         self.answer(taken.clock, &request.election, out);
+        if changed {
+            // Said when it is written, and after the ok, for which somebody waits.
+            emit(out, Some(request.election.clone()), Event::Granted { to: who });
+        }
         self.reserve_if_short(highest, out);
     }
 
@@ -399,7 +399,7 @@ impl Grantor {
             release.start >= grant.record.start || !ruling(Rule::ReleaseNamesStart)
         });
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
-        office.raise_watermark(at, by, release.start, bound);
+        let unparked = office.raise_watermark(at, by, release.start, bound);
         if !serving && !ruling(Rule::ReleaseInQuarantine) {
             self.life = Life::Serving;
         }
@@ -415,7 +415,7 @@ impl Grantor {
             }
             emit(out, Some(election.clone()), Event::Freed { by: from.who.clone() });
             self.handle_waiting(now, &election, out);
-        } else {
+        } else if !unparked {
             emit(out, Some(election.clone()), Event::Ignored(Ignored::NotTheHolder));
         }
         let released = Released { election: election.clone(), start: release.start };
