@@ -80,6 +80,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         | Rule::OkFromMember
         | Rule::ParkedBounded
         | Rule::LowestEvicted
+        | Rule::YieldWithoutLost
         | Rule::ProposesNext
         | Rule::FenceReach => &[ELECTION, SUCCESSION],
         Rule::ReleaseConfirmed
@@ -94,6 +95,8 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         | Rule::YieldOutranked
         | Rule::YieldNews
         | Rule::YieldRenewed
+        | Rule::YieldRenewed
+        | Rule::YieldEnds
         | Rule::YieldWaits
         | Rule::YieldEnds
         | Rule::YieldNamesNext

@@ -50,6 +50,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::YieldOutranked, next::all_but_the_highest_yield_and_to_it),
     (Rule::YieldNews, next::an_older_refusal_is_no_reason_to_yield),
     (Rule::YieldRenewed, next::nobody_yields_to_a_leader_that_does_not_renew),
+    (Rule::YieldWithoutLost, next::nobody_waits_for_a_grantor_that_is_silent),
     (Rule::YieldWaits, next::what_was_yielded_is_not_asked_for_again_at_once),
     (Rule::YieldEnds, next::what_was_yielded_is_asked_for_when_the_rival_has_gone),
     (Rule::YieldNamesNext, next::all_but_the_highest_yield_and_to_it),

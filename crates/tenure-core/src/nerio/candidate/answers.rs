@@ -21,6 +21,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
+        campaign.reach.answered(member, granted.start, true);
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
@@ -88,6 +89,8 @@ impl Candidate {
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
             shared.trips.observe(now.since(refused.start));
         }
+        let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
+        campaign.reach.answered(member, refused.start, able);
         let grantor = shared.config.members[member].name.clone();
         match refused.refusal {
             Refusal::Held { holder, .. } => {
@@ -125,7 +128,8 @@ impl Candidate {
     }
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their
-    /// way. Never by counting votes: views differ, and both would yield. Only the grants at hand
+    /// way. A grantor that is silent, or cannot grant, is won by nobody: two that wait for it, each
+    /// with the grant that the other needs, would wait for ever. Never by counting votes: views differ, and both would yield. Only the grants at hand
     /// are given up; what waits elsewhere goes on waiting. A refusal from before the last grant
     /// says nothing any more: that grant came because somebody left. Nor does one that names a
     /// leader of which no renewal was seen since: its grants may be what a dead one left behind.
@@ -144,7 +148,10 @@ impl Candidate {
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.keys().copied().filter(|m| !blocked.contains(*m)).collect();
-        let hopeless = !shared.config.quorums.is_possible(blocked) || !ruling(Rule::YieldHopeless);
+        let lost = campaign.reach.lost(now, shared.config.parked_for());
+        let lost = if ruling(Rule::YieldWithoutLost) { lost } else { MemberSet::EMPTY };
+        let possible = shared.config.quorums.is_possible(blocked.or(lost));
+        let hopeless = !possible || !ruling(Rule::YieldHopeless);
         if held.is_empty() || !hopeless {
             return;
         }

@@ -5,6 +5,7 @@
 
 mod answers;
 mod instance;
+mod reach;
 mod release;
 
 use alloc::collections::BTreeMap;
@@ -12,6 +13,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use self::instance::{Answer, Sent};
+use self::reach::Reach;
 use self::release::Giving;
 use super::agenda::Appointment;
 use super::config::Checked;
@@ -83,6 +85,7 @@ struct Campaign {
     refusals: BTreeMap<usize, Rival>,
     /// Members that are not asked before then, because their grant was yielded to this rival.
     held_off: BTreeMap<usize, (Who, Time)>,
+    reach: Reach,
     lease: Option<Lease>,
     transfer: Option<Transfer>,
     /// The first of those who wait, and when a grantor last named it.
@@ -188,6 +191,7 @@ impl Candidate {
             oks: BTreeMap::new(),
             refusals: BTreeMap::new(),
             held_off: BTreeMap::new(),
+            reach: Reach::default(),
             lease: None,
             transfer: None,
             waiting: None,

@@ -170,6 +170,8 @@ rules! {
     YieldNews: "who is next 4",
     /// A candidate yields to a leader only after seeing it renew.
     YieldRenewed: "who is next 4",
+    /// Whoever is silent, or cannot grant, is not waited for.
+    YieldWithoutLost: "who is next 4",
     /// What was yielded is asked for again only after a while.
     YieldWaits: "who is next 4",
     /// It is asked for again at once when whom it was yielded to has gone.

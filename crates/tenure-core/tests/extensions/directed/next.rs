@@ -265,3 +265,34 @@ pub(crate) fn nothing_new_is_asked_for_before_the_release_is_confirmed() {
     s.deliver_and_take_answers("p", "b").iter().for_each(|letter| drop(s.put(letter)));
     assert!(requests(&s), "a and b are one");
 }
+
+/// Rule 4: two that hold one grant each, and wait for a third grantor that is dead, do not wait for
+/// ever.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nobody_waits_for_a_grantor_that_is_silent() {
+    let mut s = Story::new();
+    s.actors.remove("c");
+    s.campaign("p");
+    s.campaign("q");
+    s.deliver("p", "a");
+    s.deliver("q", "b");
+    s.run(s.config.parked_for() + s.config.refresh * 2);
+    let leader = s.leader();
+    assert!(leader.is_some(), "of the two that are left a quorum can be made");
+    s.run(ms(2_000));
+    assert_eq!(s.leader(), leader, "and it lasts");
+}
+
+/// Rule 4: nor for one that answers that it cannot grant.
+#[cfg(not(tenure_planted))]
+#[test]
+fn nobody_waits_for_a_grantor_in_quarantine() {
+    let mut s = Story::new();
+    s.reboot("c");
+    s.campaign("p");
+    s.campaign("q");
+    s.deliver("p", "a");
+    s.deliver("q", "b");
+    s.run(s.config.refresh * 3);
+    assert!(s.leader().is_some(), "long before the quarantine ends");
+}
