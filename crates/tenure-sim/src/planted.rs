@@ -77,6 +77,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::WatermarkByLife
         | Rule::NameContested
         | Rule::OneAddress
+        | Rule::AnswerBound
         | Rule::OkFromMember
         | Rule::ParkedBounded
         | Rule::LowestEvicted

@@ -80,6 +80,8 @@ pub struct Request {
 pub struct Granted {
     /// The election.
     pub election: ElectionName,
+    /// The life that asked: another life of the same name may have used the same Start.
+    pub asker: Inc,
     /// The Start of the request.
     pub start: Time,
     /// Which memory granted it.
@@ -138,6 +140,8 @@ pub enum Refusal {
 pub struct Refused {
     /// The election.
     pub election: ElectionName,
+    /// The life that asked.
+    pub asker: Inc,
     /// The Start of the request.
     pub start: Time,
     /// Why.
@@ -187,6 +191,8 @@ pub struct Release {
 pub struct Released {
     /// The election.
     pub election: ElectionName,
+    /// The life that gave it up.
+    pub asker: Inc,
     /// The Start of the release.
     pub start: Time,
 }
@@ -243,6 +249,8 @@ pub enum Service {
 pub struct State {
     /// The election.
     pub election: ElectionName,
+    /// The life that asked.
+    pub asker: Inc,
     /// When it was asked, on the asker's clock.
     pub start: Time,
     /// Whether its word counts.
@@ -287,6 +295,8 @@ pub struct FenceRead {
 /// An upper bound on every fence that this grantor has seen.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceSeen {
+    /// The life that asked.
+    pub asker: Inc,
     /// The Start of the question.
     pub start: Time,
     /// The bound.

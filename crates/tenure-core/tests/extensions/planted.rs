@@ -23,6 +23,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::NameContested, identity::a_name_that_two_lives_use_at_once_is_reported),
     (Rule::OneAddress, identity::one_life_from_two_addresses_keeps_the_first),
     (Rule::ReleaseFromAddress, identity::one_life_from_two_addresses_keeps_the_first),
+    (Rule::AnswerBound, identity::an_answer_to_an_earlier_life_is_not_for_this_one),
     (Rule::OkFromMember, identity::an_ok_that_does_not_come_from_the_grantor_is_dropped),
     (Rule::LeaseFromArrival, parked::the_lease_of_a_parked_request_counts_from_its_arrival),
     (Rule::ParkedLeaseEnds, parked::a_parked_request_whose_lease_would_be_over_is_dropped),

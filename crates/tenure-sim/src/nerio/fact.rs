@@ -181,6 +181,8 @@ pub enum Fact<'a> {
         view: &'a View,
         /// When what it sees ends, if it is a leader.
         until: u64,
+        /// When it came to see that: it may have been stopped before it could say so.
+        decided: u64,
     },
     /// An input was handled.
     Handled {

@@ -13,6 +13,8 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
 
+/// What worlds elect somebody for.
+pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
 /// A millisecond, in nanoseconds.
 const MS: u64 = 1_000_000;
 /// ρ, in parts per billion, and how often each is drawn.
@@ -88,7 +90,7 @@ impl Plan {
         let storm_ends = unit * rng.within(8..36);
         let mut nodes = settings.inhabitants(&mut rng, members, candidates);
         let elections = 1 + rng.below(3);
-        let elections = ["db", "cron", "feed"][..elections].iter().map(|name| known(name));
+        let elections = ELECTIONS[..elections].iter().map(|name| known(name));
         let trip = settings.trip(&mut rng);
         let rates = if calm { Rates::default() } else { rates(&mut rng) };
         let bounded = climate == Climate::Any;

@@ -77,6 +77,8 @@ pub struct Town {
     ledger: Ledger,
     properties: Properties,
     counts: Counts,
+    /// When each node last handled an input.
+    handled: Vec<u64>,
     /// What an application has found, until the moment has passed.
     wrong: Option<Violation>,
     /// Claims, grants and quarantines as shapes, where somebody wants to see them.
@@ -94,6 +96,7 @@ impl Town {
             ledger: Ledger::new(plan.elections.len(), plan.nodes.len()),
             properties: Properties::new(&plan),
             counts: Counts::default(),
+            handled: vec![0; plan.nodes.len()],
             wrong: None,
             spans: None,
             plan,
@@ -249,7 +252,8 @@ impl Town {
                     View::Leader(leader) => scene.clock.reaches(leader.until),
                     View::Vacant | View::Unknown { .. } => 0,
                 };
-                self.tell(scene, &Fact::Viewed { election, node, view, until })
+                let decided = self.handled[node];
+                self.tell(scene, &Fact::Viewed { election, node, view, until, decided })
             }
             Event::Freed { by } => {
                 self.end_grant(node, election, scene.now);
@@ -530,6 +534,7 @@ impl Guest for Town {
             Seen::Input { node, input } => self.heard(scene, input, node)?,
             Seen::Handled { node, core, timer, .. } => {
                 let local: Time = scene.local;
+                self.handled[node] = scene.now;
                 self.tell(scene, &Fact::Handled { node, core, timer, local })?;
             }
             Seen::Effect { node, effect, disk, .. } => {

@@ -307,6 +307,7 @@ impl Grantor {
             grant.next.as_ref().is_some_and(|next| office.waits(next, at, &self.config));
         let granted = Granted {
             election: election.clone(),
+            asker: record.holder.inc,
             start: record.start,
             instance: self.instance,
             stamp: record.stamp,
@@ -366,7 +367,8 @@ impl Grantor {
     ) {
         let seen = self.fences.seen(self.office(&request.election));
         let (election, start) = (request.election.clone(), request.start);
-        let refused = Refused { election, start, refusal, seen, name_shared };
+        let asker = from.who.inc;
+        let refused = Refused { election, asker, start, refusal, seen, name_shared };
         send(out, from.address, Message::Refused(refused));
     }
 
@@ -418,7 +420,8 @@ impl Grantor {
         } else if !unparked {
             emit(out, Some(election.clone()), Event::Ignored(Ignored::NotTheHolder));
         }
-        let released = Released { election: election.clone(), start: release.start };
+        let (asker, start) = (from.who.inc, release.start);
+        let released = Released { election: election.clone(), asker, start };
         send(out, from.address, Message::Released(released));
         self.schedule(&election);
     }
@@ -496,6 +499,7 @@ impl Grantor {
         let service = self.life.service(now);
         let state = State {
             election: query.election.clone(),
+            asker: from.who.inc,
             start: query.start,
             service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
             holder: office.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),

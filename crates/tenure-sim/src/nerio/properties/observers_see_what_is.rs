@@ -31,9 +31,9 @@ impl Property for ObserversSeeWhatIs {
                 self.views.retain(|(observer, _), _| observer != node);
                 Ok(())
             }
-            Fact::Viewed { election, node, view, until } => {
+            Fact::Viewed { election, node, view, until, decided } => {
                 self.views.insert((*node, *election), **view == View::Vacant);
-                self.judge(court, *election, *node, view, *until)
+                self.judge(court, (*election, *node), view, (*decided, *until))
             }
             Fact::Released { election, who, .. } | Fact::Freed { election, by: who, .. } => {
                 self.gave_up.insert((*election, who.inc), court.now);
@@ -74,10 +74,9 @@ impl ObserversSeeWhatIs {
     fn judge(
         &self,
         court: &Court<'_>,
-        election: usize,
-        node: usize,
+        (election, node): (usize, usize),
         view: &View,
-        until: u64,
+        (decided, until): (u64, u64),
     ) -> Result<(), String> {
         let annals = court.annals(election);
         let (name, observer) = (court.election(election), &court.plan.nodes[node]);
@@ -104,8 +103,8 @@ impl ObserversSeeWhatIs {
                     court.clock(node),
                 ))
             }
-            View::Vacant => match annals.leader(court.now) {
-                Some(leader) if leader.from + patience < court.now => Err(format!(
+            View::Vacant => match annals.leader(decided) {
+                Some(leader) if leader.from + patience < decided => Err(format!(
                     "{} sees that {name} is vacant, but {} leads since {}",
                     observer.name,
                     leader.who,
