@@ -90,7 +90,9 @@ impl Candidate {
             shared.trips.observe(now.since(refused.start));
         }
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
-        campaign.reach.answered(member, refused.start, able);
+        if campaign.lease.is_none() {
+            campaign.reach.answered(member, refused.start, able);
+        }
         let grantor = shared.config.members[member].name.clone();
         match refused.refusal {
             Refusal::Held { holder, .. } => {
@@ -129,10 +131,11 @@ impl Candidate {
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their
     /// way. A grantor that is silent, or cannot grant, is won by nobody: two that wait for it, each
-    /// with the grant that the other needs, would wait for ever. Never by counting votes: views differ, and both would yield. Only the grants at hand
-    /// are given up; what waits elsewhere goes on waiting. A refusal from before the last grant
-    /// says nothing any more: that grant came because somebody left. Nor does one that names a
-    /// leader of which no renewal was seen since: its grants may be what a dead one left behind.
+    /// with the grant that the other needs, would wait for ever. Never by counting votes: views
+    /// differ, and both would yield. Only the grants at hand are given up; what waits elsewhere
+    /// goes on waiting. A refusal from before the last grant says nothing any more: that grant came
+    /// because somebody left. Nor does one that names a leader of which no renewal was seen since:
+    /// its grants may be what a dead one left behind.
     fn yield_if_hopeless(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if campaign.lease.is_some() {

@@ -74,7 +74,9 @@ impl Candidate {
             if giving || campaign.held_off.contains_key(&member) {
                 continue;
             }
-            campaign.reach.asked(member, now);
+            if !leading {
+                campaign.reach.asked(member, now);
+            }
             let message = Message::Request(request.clone());
             out.push(Effect::Send { to: to.address, message });
         }

@@ -85,6 +85,7 @@ struct Campaign {
     refusals: BTreeMap<usize, Rival>,
     /// Members that are not asked before then, because their grant was yielded to this rival.
     held_off: BTreeMap<usize, (Who, Time)>,
+    /// Who answers, as long as it does not lead.
     reach: Reach,
     lease: Option<Lease>,
     transfer: Option<Transfer>,
@@ -379,6 +380,7 @@ impl Campaign {
     /// Answers to anything sent so far are dropped for ever.
     fn abort(&mut self, last_start: Time) {
         self.sent.clear();
+        self.reach = Reach::default();
         if ruling(Rule::Floor) {
             self.oks.clear();
             self.floors.fill(last_start);
