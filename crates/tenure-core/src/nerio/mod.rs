@@ -123,7 +123,8 @@
 //! # Invariants
 //!
 //! What one step can check of them is a `debug_assert!` that names the number; all of them are
-//! judged in true time by `tests/world`, where each rule behind them is also broken on purpose.
+//! judged in true time by `tenure-sim`, and each rule behind them is broken on purpose, to see
+//! that somebody notices (`docs/simulation.md`).
 //!
 //! - **I1** A grantor gives a lease to one life at a time: `A` changes only when `C ≥ F`.
 //! - **I2** `F` goes back only by a valid release: by the holder's life, with a Start ≥ `gs`.

@@ -12,7 +12,6 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part of the stage")]
 
-#[path = "../world/disk.rs"]
 mod disk;
 mod letters;
 
