@@ -24,6 +24,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::NameContested,
     Rule::OneAddress,
     Rule::ReleaseFromAddress,
+    Rule::AnswerBound,
     Rule::OkFromMember,
     Rule::LeaseFromArrival,
     Rule::ParkedLeaseEnds,
