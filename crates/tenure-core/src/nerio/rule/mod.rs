@@ -90,12 +90,12 @@ rules! {
     ReleaseByLife: "identity",
     /// Two lives that use one name at the same time are reported.
     NameContested: "identity",
-    /// An answer counts only for the life that asked.
-    AnswerBound: "identity",
     /// One life asks from one address: the first, while its grant lives.
     OneAddress: "identity",
     /// A release from another address ends nothing.
     ReleaseFromAddress: "identity",
+    /// An answer counts only for the life that asked.
+    AnswerBound: "identity",
     /// Oks count only from a member's own address.
     OkFromMember: "identity",
 
