@@ -52,6 +52,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::YieldOutranked,
     Rule::YieldNews,
     Rule::YieldRenewed,
+    Rule::YieldWithoutLost,
     Rule::YieldWaits,
     Rule::YieldEnds,
     Rule::YieldNamesNext,
