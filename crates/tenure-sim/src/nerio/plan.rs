@@ -126,7 +126,7 @@ impl Plan {
             settled,
             retired,
             reluctance: rng.choose(&[1, 1, 1, 1, 6, 40]),
-            wire: rng.once_in(8),
+            wire: rng.once_in(32),
             calm,
             bounded,
             broken: None,
