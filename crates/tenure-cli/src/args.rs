@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::exit;
 use crate::settings::table::*;
-use crate::settings::{Default, Spec, demo, parse};
+use crate::settings::{Default, Spec, demo, parse, simulate};
 
 /// The name of `-v`.
 pub const VERBOSE: &str = "verbose";
@@ -61,6 +61,7 @@ pub fn command() -> Command {
             resign(),
             transfer(),
             demo_command(),
+            simulate_command(),
             completions(),
         ])
 }
@@ -190,6 +191,25 @@ fn demo_command() -> Command {
              leaders overlapped, a fence went back or a failover did not happen in time.\n\n\
              Example:\n  tenure demo --for 30s",
         )
+}
+
+fn simulate_command() -> Command {
+    let timing = [
+        &LEASE.spec,
+        &LEASE_MAX.spec,
+        &DRIFT.spec,
+        &GRACE.spec,
+        &KILL_MARGIN.spec,
+        &ROUND_TRIP.spec,
+        &REFRESH.spec,
+    ];
+    let about = "Tell what settings will give: failover times, availability, messages, and more";
+    with_settings(Command::new("simulate").about(about), &[&timing, simulate::ALL]).after_help(
+        "Runs the real cores of a cluster in a made-up network, kills its leader again and again, \
+         and tries other leases. What is run and what is not is in docs/operations.md.\n\n\
+         Examples:\n  tenure simulate --config tenure.toml --html forecast.html\n  \
+         ping -c 1000 -i 0.2 other > trips && tenure simulate --rtt @trips --loss 0.5%",
+    )
 }
 
 fn completions() -> Command {

@@ -14,6 +14,7 @@ use crate::settings::ask::{AskSettings, TellSettings, TransferSettings};
 use crate::settings::demo::DemoSettings;
 use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
 use crate::settings::run::RunSettings;
+use crate::settings::simulate::SimulateSettings;
 use crate::settings::{Layers, Ledger, Origin, parse, table};
 use crate::{args, usage};
 
@@ -58,6 +59,8 @@ pub enum Command {
     Transfer(TransferSettings),
     /// `demo`
     Demo(DemoSettings),
+    /// `simulate`
+    Simulate(SimulateSettings),
     /// `completions`
     Completions(Shell),
 }
@@ -122,6 +125,7 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
         "resign" => Command::Resign(TellSettings::read(layers)?),
         "transfer" => Command::Transfer(TransferSettings::read(layers)?),
         "demo" => Command::Demo(DemoSettings::read(layers)?),
+        "simulate" => Command::Simulate(SimulateSettings::read(layers)?),
         _ => {
             let what = format!("the command {} is listed and has no settings", quoted(words));
             return Err(Failure::new(Exit::Bug, what, "report it"));
@@ -174,6 +178,7 @@ impl Command {
             Self::Resign(settings) => Some(&settings.ledger),
             Self::Transfer(settings) => Some(&settings.tell.ledger),
             Self::Demo(settings) => Some(&settings.ledger),
+            Self::Simulate(settings) => Some(&settings.ledger),
             Self::Completions(_) => None,
         }
     }

@@ -8,6 +8,7 @@
 //! | [`nerio::properties`] | what must hold, one file each |
 //! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
 //! | [`timeline`] | the picture of a run |
+//! | [`forecast`] | what given settings will give, for users |
 //!
 //! `docs/simulation.md` says what happens in these worlds, and how it is known that the judges
 //! are awake.
@@ -26,6 +27,7 @@
 //! [`Guest`]: world::Guest
 
 pub mod explain;
+pub mod forecast;
 pub mod nerio;
 #[cfg(tenure_planted)]
 pub mod planted;

@@ -24,112 +24,164 @@ const SUCCESSION: &str = "Prompt succession";
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
 /// there for, or what must hold for it.
 #[must_use]
-pub const fn meant(rule: Rule) -> &'static [&'static str] {
-    match rule {
-        // Two leaders, or a claim that nobody backs.
-        Rule::ClaimShrinks
-        | Rule::GrantStretches
-        | Rule::ClaimFromSend
-        | Rule::ShrinkRoundsDown
-        | Rule::StretchRoundsUp
-        | Rule::OneHolder
-        | Rule::FinishGrows
-        | Rule::FreshSample
-        | Rule::OneOkEach
-        | Rule::HolderByLife
-        | Rule::ClaimByMinimum
-        | Rule::Floor
-        | Rule::RepeatKeepsFinish
-        | Rule::AttemptWaits
-        | Rule::Quarantine
-        | Rule::QuarantineStretches
-        | Rule::QuarantineNotShrunk
-        | Rule::DeltaMaxEver
-        | Rule::WithinDeltaMax
-        | Rule::ReleaseInQuarantine => &[ONE_LEADER, GRANTS],
-        Rule::QuarantineForAll => &[ONE_LEADER, GRANTS, DURABLE],
-        Rule::LatestOk | Rule::OneOk => &[GRANTS, TIMESTAMPS, ELECTION],
-        Rule::StandingAsked => &[VALIDITY],
-        Rule::StrictSamples
-        | Rule::StampNamesMemory
-        | Rule::DisjointIsError
-        | Rule::ContradictionIsError
-        | Rule::StampOfGrant => &[TIMESTAMPS, EDICTS],
-        // What a release ends, and when.
-        Rule::LowerBeforeRelease | Rule::KeepWhileInUse | Rule::PromiseKept => &[PROMISES],
-        Rule::ReleaseNamesStart | Rule::ReleaseByHolder | Rule::ReleaseByLife => {
-            &[OWN_RELEASE, GRANTS, DEAD]
-        }
-        Rule::ReleaseFromAddress => &[OWN_RELEASE, GRANTS],
-        // What waits, and who is next.
-        Rule::StartGrows
-        | Rule::ParkedByLife
-        | Rule::LeaseFromArrival
-        | Rule::ParkedLeaseEnds
-        | Rule::ParkedExpires
-        | Rule::ChecksAgain
-        | Rule::ParkedGrows
-        | Rule::ReleaseUnparks
-        | Rule::GrantedStartGrows
-        | Rule::Watermark
-        | Rule::Tombstone => &[DEAD],
-        Rule::HolderNotParked | Rule::RenewedAtOnce | Rule::LeaderFirst => &[STABILITY],
-        Rule::WatermarkByLife
-        | Rule::NameContested
-        | Rule::OneAddress
-        | Rule::OkFromMember
-        | Rule::ParkedBounded
-        | Rule::LowestEvicted
-        | Rule::ProposesNext
-        | Rule::FenceReach => &[ELECTION, SUCCESSION],
-        Rule::ReleaseConfirmed
-        | Rule::NextFirst
-        | Rule::NextOnce
-        | Rule::CommonOrder
-        | Rule::WaitersFirst
-        | Rule::PriorityFirst
-        | Rule::ShortFirstLease
-        | Rule::NextHeard
-        | Rule::YieldHopeless
-        | Rule::YieldOutranked
-        | Rule::YieldNews
-        | Rule::YieldWaits
-        | Rule::YieldNamesNext
-        | Rule::VerifyMax => &[SUCCESSION],
-        // Fences.
-        Rule::FenceEndsAtLapse => &[LAPSE, ELECTION],
-        Rule::FenceAbove
-        | Rule::FenceOwner
-        | Rule::FenceByAll
-        | Rule::StoringRound
-        | Rule::OneFence
-        | Rule::RestartAtReserve
-        | Rule::FenceRead
-        | Rule::ReadOthers
-        | Rule::ReadMaximum
-        | Rule::ReadAfterQuarantine
-        | Rule::ReadBeforeGrant
-        | Rule::ReserveAfterRead
-        | Rule::RecoveringSilent
-        | Rule::FloorRises => &[FENCES, EDICTS],
-        Rule::RefusalRaisesNothing
-        | Rule::WithinReserve
-        | Rule::ReserveDurable
-        | Rule::BootDurable
-        | Rule::WrittenBeforeOk => &[DURABLE],
-        Rule::VerifyShrinks
-        | Rule::VerifyRealTime
-        | Rule::VerifyFromSend
-        | Rule::VerifyBound
-        | Rule::VerifyEnds => &[VERIFICATION],
-        Rule::ViewByQuorum
-        | Rule::ViewByLife
-        | Rule::ViewFromSend
-        | Rule::VacantByQuorum
-        | Rule::VacantSaid
-        | Rule::RecoveringNotFree => &[OBSERVERS],
-    }
+pub fn meant(rule: Rule) -> &'static [&'static str] {
+    MEANT.iter().find(|(_, rules)| rules.contains(&rule)).map_or(&[], |(meant, _)| meant)
 }
+
+const MEANT: &[(&[&str], &[Rule])] = &[
+    (
+        &[ONE_LEADER, GRANTS],
+        &[
+            Rule::ClaimShrinks,
+            Rule::GrantStretches,
+            Rule::ClaimFromSend,
+            Rule::ShrinkRoundsDown,
+            Rule::StretchRoundsUp,
+            Rule::OneHolder,
+            Rule::FinishGrows,
+            Rule::FreshSample,
+            Rule::OneOkEach,
+            Rule::HolderByLife,
+            Rule::ClaimByMinimum,
+            Rule::Floor,
+            Rule::RepeatKeepsFinish,
+            Rule::AttemptWaits,
+            Rule::Quarantine,
+            Rule::QuarantineStretches,
+            Rule::QuarantineNotShrunk,
+            Rule::DeltaMaxEver,
+            Rule::WithinDeltaMax,
+            Rule::ReleaseInQuarantine,
+        ],
+    ),
+    (&[ONE_LEADER, GRANTS, DURABLE], &[Rule::QuarantineForAll]),
+    (&[GRANTS, TIMESTAMPS, ELECTION], &[Rule::LatestOk, Rule::OneOk]),
+    (&[VALIDITY], &[Rule::StandingAsked]),
+    (
+        &[TIMESTAMPS, EDICTS],
+        &[
+            Rule::StrictSamples,
+            Rule::StampNamesMemory,
+            Rule::DisjointIsError,
+            Rule::ContradictionIsError,
+            Rule::StampOfGrant,
+        ],
+    ),
+    (&[PROMISES], &[Rule::LowerBeforeRelease, Rule::KeepWhileInUse, Rule::PromiseKept]),
+    (
+        &[OWN_RELEASE, GRANTS, DEAD],
+        &[Rule::ReleaseNamesStart, Rule::ReleaseByHolder, Rule::ReleaseByLife],
+    ),
+    (&[OWN_RELEASE, GRANTS], &[Rule::ReleaseFromAddress]),
+    (
+        &[DEAD],
+        &[
+            Rule::StartGrows,
+            Rule::ParkedByLife,
+            Rule::LeaseFromArrival,
+            Rule::ParkedLeaseEnds,
+            Rule::ParkedExpires,
+            Rule::ChecksAgain,
+            Rule::ParkedGrows,
+            Rule::ReleaseUnparks,
+            Rule::GrantedStartGrows,
+            Rule::Watermark,
+            Rule::Tombstone,
+        ],
+    ),
+    (&[STABILITY], &[Rule::HolderNotParked, Rule::RenewedAtOnce, Rule::LeaderFirst]),
+    (
+        &[ELECTION, SUCCESSION],
+        &[
+            Rule::WatermarkByLife,
+            Rule::NameContested,
+            Rule::OneAddress,
+            Rule::AnswerBound,
+            Rule::OkFromMember,
+            Rule::ParkedBounded,
+            Rule::LowestEvicted,
+            Rule::YieldWithoutLost,
+            Rule::ProposesNext,
+            Rule::FenceReach,
+        ],
+    ),
+    (
+        &[SUCCESSION],
+        &[
+            Rule::ReleaseConfirmed,
+            Rule::NextFirst,
+            Rule::NextOnce,
+            Rule::CommonOrder,
+            Rule::WaitersFirst,
+            Rule::PriorityFirst,
+            Rule::ShortFirstLease,
+            Rule::NextHeard,
+            Rule::YieldHopeless,
+            Rule::YieldOutranked,
+            Rule::YieldNews,
+            Rule::YieldRenewed,
+            Rule::YieldRenewed,
+            Rule::YieldEnds,
+            Rule::YieldWaits,
+            Rule::YieldEnds,
+            Rule::YieldNamesNext,
+            Rule::VerifyMax,
+        ],
+    ),
+    (&[LAPSE, ELECTION], &[Rule::FenceEndsAtLapse]),
+    (
+        &[FENCES, EDICTS],
+        &[
+            Rule::FenceAbove,
+            Rule::FenceOwner,
+            Rule::FenceByAll,
+            Rule::StoringRound,
+            Rule::OneFence,
+            Rule::RestartAtReserve,
+            Rule::FenceRead,
+            Rule::ReadOthers,
+            Rule::ReadMaximum,
+            Rule::ReadAfterQuarantine,
+            Rule::ReadBeforeGrant,
+            Rule::ReserveAfterRead,
+            Rule::RecoveringSilent,
+            Rule::FloorRises,
+        ],
+    ),
+    (
+        &[DURABLE],
+        &[
+            Rule::RefusalRaisesNothing,
+            Rule::WithinReserve,
+            Rule::ReserveDurable,
+            Rule::BootDurable,
+            Rule::WrittenBeforeOk,
+        ],
+    ),
+    (
+        &[VERIFICATION],
+        &[
+            Rule::VerifyShrinks,
+            Rule::VerifyRealTime,
+            Rule::VerifyFromSend,
+            Rule::VerifyBound,
+            Rule::VerifyEnds,
+        ],
+    ),
+    (
+        &[OBSERVERS],
+        &[
+            Rule::ViewByQuorum,
+            Rule::ViewByLife,
+            Rule::ViewFromSend,
+            Rule::ViewLongest,
+            Rule::ViewFence,
+            Rule::VacantByQuorum,
+            Rule::VacantSaid,
+            Rule::RecoveringNotFree,
+        ],
+    ),
+];
 
 /// The duties outside the core, where they are written, and who is meant to notice.
 pub const MEANT_DRIVER: &[(DriverRule, &str, &[&str])] = &[
@@ -141,3 +193,22 @@ pub const MEANT_DRIVER: &[(DriverRule, &str, &[&str])] = &[
     (DriverRule::DropAfterFailure, "the contract, duty 5", &[DURABLE]),
     (DriverRule::OwnDirectory, "restart 4", &[OWN_RELEASE, ONE_LEADER, GRANTS]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bug_has_a_property_that_is_meant_to_notice() {
+        for rule in Rule::ALL {
+            let found = MEANT.iter().filter(|(_, rules)| rules.contains(rule)).count();
+            assert_eq!(found, 1, "{rule:?}");
+        }
+        for (meant, _) in MEANT {
+            for name in *meant {
+                let known = crate::nerio::properties::ALL.iter().any(|(known, _)| known == name);
+                assert!(known, "{name} is no property");
+            }
+        }
+    }
+}

@@ -66,7 +66,7 @@ impl Shrinking<'_> {
         let done = run(&mut world);
         self.events = self.events.saturating_sub(world.events());
         match done {
-            Err(violation) if violation.property == self.violation.property => {
+            Err(violation) if violation.resembles(&self.violation) => {
                 // What has not struck until then is not needed either.
                 let struck: BTreeSet<Fault> =
                     world.fate().struck().iter().map(|(_, fault)| *fault).collect();

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::nerio::plan::ELECTIONS;
+
 /// What was violated, and what the property saw.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
@@ -13,6 +15,21 @@ pub struct Violation {
     pub at: u64,
     /// What was seen.
     pub said: String,
+}
+
+impl Violation {
+    /// Whether it is the same sentence about the same property, whatever its names and numbers.
+    #[must_use]
+    pub fn resembles(&self, other: &Self) -> bool {
+        self.property == other.property && self.words().eq(other.words())
+    }
+
+    /// The first words of what was seen, without names and numbers.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        let is_word = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
+        let is_election = |word: &&str| ELECTIONS.contains(word);
+        self.said.split(' ').filter(is_word).filter(move |word| !is_election(word)).take(5)
+    }
 }
 
 impl fmt::Display for Violation {

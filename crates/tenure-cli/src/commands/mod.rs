@@ -11,6 +11,7 @@ mod observe;
 mod open;
 mod run;
 mod signals;
+mod simulate;
 mod status;
 mod tell;
 mod verify;
@@ -41,6 +42,7 @@ pub fn dispatch(invocation: Invocation) -> Result<Exit, Failure> {
         Command::Transfer(settings) => block_on(tell::transfer(settings)),
         Command::Completions(shell) => completions::run(shell),
         Command::Demo(settings) => block_on(demo::run(settings)),
+        Command::Simulate(settings) => simulate::run(&settings),
     }
 }
 

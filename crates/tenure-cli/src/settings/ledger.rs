@@ -36,6 +36,21 @@ impl Ledger {
         })
     }
 
+    /// The command line that sets all this again: what was set, and `always` whether it was or
+    /// not; but none of `without`.
+    #[must_use]
+    pub fn command(&self, command: &str, without: &[&str], always: &str) -> String {
+        let is_set = |entry: &&Entry| {
+            let follows = matches!(entry.origin, Origin::Default | Origin::Follows(_));
+            entry.name == always || (!follows && !without.contains(&entry.name))
+        };
+        let flag = |entry: &Entry| {
+            Some(format!(" --{} {}", entry.name, in_shell(entry.value.as_deref()?)))
+        };
+        let flags: String = self.0.iter().filter(is_set).filter_map(flag).collect();
+        format!("{command}{flags}")
+    }
+
     pub(super) fn note(&mut self, name: &'static str, value: Option<String>, origin: Origin) {
         self.0.retain(|entry| entry.name != name);
         self.0.push(Entry { name, value, origin });
@@ -77,6 +92,15 @@ impl fmt::Display for Ledger {
             writeln!(f, "{:names$}  {value:values$}  {origin}", entry.name)?;
         }
         Ok(())
+    }
+}
+
+/// `text` as a word of a shell.
+fn in_shell(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-=,%@/:+".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod node;
 pub mod origin;
 pub mod parse;
 pub mod run;
+pub mod simulate;
 pub mod table;
 
 pub use cluster::Cluster;

@@ -4,7 +4,7 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use super::identity::Who;
-use super::message::Refusal;
+use super::message::{Refusal, fmt_fence};
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::{NodeName, Value};
@@ -66,7 +66,7 @@ pub enum Event {
         /// Who answered.
         by: Who,
     },
-    /// This grantor's grant went to somebody else.
+    /// This grantor's grant went to somebody else, and that is written down.
     Granted {
         /// To whom.
         to: Who,
@@ -146,7 +146,8 @@ pub enum Ignored {
     NotAGrantor,
     /// This grantor has not begun to serve and cannot carry it out; its sender will repeat it.
     NotServing,
-    /// The release is not by the holder, or its Start is below the one granted.
+    /// The release is not by the holder, or its Start is below the one granted, and nothing that
+    /// it gives up waited.
     NotTheHolder,
     /// It asks for a lease of no length.
     Empty,
@@ -235,10 +236,7 @@ impl fmt::Display for View {
         match self {
             Self::Leader(leader) => {
                 write!(f, "leader {} until {}", leader.who, leader.until)?;
-                match leader.fence {
-                    Some(fence) => write!(f, " fence {fence}"),
-                    None => Ok(()),
-                }
+                fmt_fence(leader.fence, f)
             }
             Self::Vacant => f.write_str("vacant"),
             Self::Unknown { since } => write!(f, "unknown since {since}"),
@@ -258,7 +256,10 @@ impl fmt::Display for Event {
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
             Self::NameShared { grantor } => write!(f, "name shared, says {grantor}"),
             Self::View(view) => view.fmt(f),
-            Self::Verified { leader, until, .. } => write!(f, "verified {leader} until {until}"),
+            Self::Verified { leader, until, fence } => {
+                write!(f, "verified {leader} until {until}")?;
+                fmt_fence(*fence, f)
+            }
             Self::NotVerified { by } => write!(f, "{by} does not lead"),
             Self::Granted { to } => write!(f, "granted to {to}"),
             Self::Freed { by } => write!(f, "freed by {by}"),

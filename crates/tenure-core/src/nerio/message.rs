@@ -80,6 +80,8 @@ pub struct Request {
 pub struct Granted {
     /// The election.
     pub election: ElectionName,
+    /// The life that asked: another life of the same name may have used the same Start.
+    pub asker: Inc,
     /// The Start of the request.
     pub start: Time,
     /// Which memory granted it.
@@ -138,6 +140,8 @@ pub enum Refusal {
 pub struct Refused {
     /// The election.
     pub election: ElectionName,
+    /// The life that asked.
+    pub asker: Inc,
     /// The Start of the request.
     pub start: Time,
     /// Why.
@@ -187,6 +191,8 @@ pub struct Release {
 pub struct Released {
     /// The election.
     pub election: ElectionName,
+    /// The life that gave it up.
+    pub asker: Inc,
     /// The Start of the release.
     pub start: Time,
 }
@@ -243,6 +249,8 @@ pub enum Service {
 pub struct State {
     /// The election.
     pub election: ElectionName,
+    /// The life that asked.
+    pub asker: Inc,
     /// When it was asked, on the asker's clock.
     pub start: Time,
     /// Whether its word counts.
@@ -287,6 +295,8 @@ pub struct FenceRead {
 /// An upper bound on every fence that this grantor has seen.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceSeen {
+    /// The life that asked.
+    pub asker: Inc,
     /// The Start of the question.
     pub start: Time,
     /// The bound.
@@ -302,10 +312,15 @@ impl fmt::Display for Sender {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} for {:?} start {}", self.who, self.remaining, self.start)?;
-        match self.fence {
-            Some(fence) => write!(f, " fence {fence}"),
-            None => Ok(()),
-        }
+        fmt_fence(self.fence, f)
+    }
+}
+
+/// Where there is one: ` fence 7`.
+pub(super) fn fmt_fence(fence: Option<Fence>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match fence {
+        Some(fence) => write!(f, " fence {fence}"),
+        None => Ok(()),
     }
 }
 
@@ -376,13 +391,18 @@ impl fmt::Display for Message {
             Self::Released(m) => write!(f, "released {} start {}", m.election, m.start),
             Self::Verify(m) => write!(f, "verify {} start {}", m.election, m.start),
             Self::Remainder(m) => {
-                write!(f, "remainder {} start {} {:?}", m.election, m.start, m.remaining)
+                write!(f, "remainder {} start {} {:?}", m.election, m.start, m.remaining)?;
+                fmt_fence(m.fence, f)
             }
             Self::Query(m) => write!(f, "query {} start {}", m.election, m.start),
-            Self::State(m) => match &m.holder {
-                Some(holder) => write!(f, "state {} {} held by {holder}", m.election, m.service),
-                None => write!(f, "state {} {} free", m.election, m.service),
-            },
+            Self::State(m) => {
+                write!(f, "state {} {} ", m.election, m.service)?;
+                match &m.holder {
+                    Some(holder) => write!(f, "held by {holder}")?,
+                    None => f.write_str("free")?,
+                }
+                write!(f, ", {} waiting, seen {}", m.waiting, m.seen)
+            }
             Self::List(m) => write!(f, "list start {}", m.start),
             Self::Listed(m) => write!(f, "listed {} {} names", m.service, m.names.len()),
             Self::FenceRead(m) => write!(f, "fence read start {}", m.start),

@@ -112,7 +112,7 @@
 //! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have come |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
 //! | a waiting request | min(3R, (1 + ρ)δ) | after that its sender is dead, or its lease over |
-//! | yield | until the rival's grant ends, + [0, R) | both would meet again |
+//! | yield | until the rival's grant ends, + [0, R), or it has gone | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max | every lease that was forgotten has ended |
 //! | a forgotten election | F + (1 + ρ)·δ_max | what is still on its way has lapsed |
@@ -123,7 +123,8 @@
 //! # Invariants
 //!
 //! What one step can check of them is a `debug_assert!` that names the number; all of them are
-//! judged in true time by `tests/world`, where each rule behind them is also broken on purpose.
+//! judged in true time by `tenure-sim`, and each rule behind them is broken on purpose, to see
+//! that somebody notices (`docs/simulation.md`).
 //!
 //! - **I1** A grantor gives a lease to one life at a time: `A` changes only when `C ≥ F`.
 //! - **I2** `F` goes back only by a valid release: by the holder's life, with a Start ≥ `gs`.
@@ -166,7 +167,8 @@
 //!   To safety that is a slow network; it replaces polling and random retries.
 //! - *Who is next*: the order of those who wait is the same at all grantors: whom the leader
 //!   named, a leader before others, priority, a hash. Split votes are undone by yielding to
-//!   somebody ranked above, only when no quorum is possible any more.
+//!   somebody ranked above, only when no quorum is possible any more; to a leader only when it
+//!   was seen to renew, since a dead one ranks as high.
 //! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
 //!   aborts the old instance. A grantor that answers late is not lost.
 //! - *Fence*: an integer beside the edict timestamp. Costs a second round only when a candidate

@@ -10,7 +10,7 @@ use super::config::Checked;
 use super::event::{Event, Ignored, TransferFailure};
 use super::grantor::{Grantor, Memory};
 use super::identity::{Inc, Who};
-use super::message::{Message, Remainder, Sender, Verify};
+use super::message::{Granted, Message, Refused, Released, Remainder, Sender, State, Verify};
 use super::observer::Observer;
 use super::record::Record;
 use super::rule::{Rule, ruling};
@@ -99,6 +99,9 @@ impl Nerio {
             | Message::Query(_)
             | Message::List(_)
             | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
+            Message::FenceSeen(seen) if seen.asker != self.who.inc && ruling(Rule::AnswerBound) => {
+                ignore(out, None, Ignored::OtherLife);
+            }
             Message::FenceSeen(_) => match self.member(from) {
                 Some(_) => self.hand_to_grantor(now, from, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
@@ -133,41 +136,42 @@ impl Nerio {
         }
     }
 
+    /// An answer counts for the life that asked: another life of the same name may have used the
+    /// same Start, for a fence and a lease of its own.
     fn hear_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
-        match message {
-            Message::Granted(m) => {
-                let election = m.election.clone();
-                self.with_candidate(&election, out, |candidate, shared, out| {
-                    candidate.on_granted(now, member, &m, shared, out);
-                });
-            }
-            Message::Refused(m) => {
-                let election = m.election.clone();
-                self.with_candidate(&election, out, |candidate, shared, out| {
-                    candidate.on_refused(now, member, m, shared, out);
-                });
-            }
-            Message::Released(m) => {
-                self.with_candidate(&m.election, out, |candidate, shared, out| {
-                    candidate.on_released(now, member, &m, shared, out);
-                });
-            }
-            Message::State(m) => {
-                if let Some(candidate) = self.candidates.get_mut(&m.election) {
-                    candidate.hear_fence(m.seen);
-                }
-                let election = m.election.clone();
-                match self.observers.get_mut(&election) {
-                    Some(observer) => {
-                        observer.on_state(now, member, m, &self.config, out);
-                        let due = Some(observer.due());
-                        self.observers_due.set(&mut observer.appointment, &election, due);
-                    }
-                    None => ignore(out, Some(election), Ignored::Unasked),
-                }
-            }
-            _ => ignore(out, None, Ignored::Unasked),
+        let (Message::Granted(Granted { election, asker, .. })
+        | Message::Refused(Refused { election, asker, .. })
+        | Message::Released(Released { election, asker, .. })
+        | Message::State(State { election, asker, .. })) = &message
+        else {
+            return ignore(out, None, Ignored::Unasked);
+        };
+        let election = election.clone();
+        if *asker != self.who.inc && ruling(Rule::AnswerBound) {
+            return ignore(out, Some(election), Ignored::OtherLife);
         }
+        match message {
+            Message::State(m) => self.on_state(now, member, m, out),
+            _ => self.with_candidate(&election, out, |candidate, shared, out| match message {
+                Message::Granted(m) => candidate.on_granted(now, member, &m, shared, out),
+                Message::Refused(m) => candidate.on_refused(now, member, m, shared, out),
+                Message::Released(m) => candidate.on_released(now, member, &m, shared, out),
+                _ => {}
+            }),
+        }
+    }
+
+    fn on_state(&mut self, now: Time, member: usize, state: State, out: &mut Out) {
+        let election = state.election.clone();
+        if let Some(candidate) = self.candidates.get_mut(&election) {
+            candidate.hear_fence(state.seen);
+        }
+        let Some(observer) = self.observers.get_mut(&election) else {
+            return ignore(out, Some(election), Ignored::Unasked);
+        };
+        observer.on_state(now, member, state, &self.config, out);
+        let due = Some(observer.due());
+        self.observers_due.set(&mut observer.appointment, &election, due);
     }
 
     fn with_candidate(

@@ -10,8 +10,9 @@ use super::event::{Event, LeaderView, View};
 use super::identity::Who;
 use super::message::{Holder, Message, Query, Service, State};
 use super::node::{Effect, Out};
-use super::quorum::MemberSet;
+use super::quorum::{MemberSet, Quorums};
 use super::rule::{Rule, ruling};
+use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -34,6 +35,13 @@ struct Heard {
     start: Time,
     serving: bool,
     holder: Option<Holder>,
+}
+
+/// The grant of one member, as it is still believed in.
+struct Named<'a> {
+    member: usize,
+    until: Time,
+    holder: &'a Holder,
 }
 
 impl Observer {
@@ -124,8 +132,7 @@ impl Observer {
         if enough && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
-        let mut named: BTreeMap<&Who, Vec<(Time, &Holder)>> = BTreeMap::new();
-        let mut sets: BTreeMap<&Who, MemberSet> = BTreeMap::new();
+        let mut named: BTreeMap<&Who, Vec<Named<'_>>> = BTreeMap::new();
         for (member, heard) in fresh() {
             let Some(holder) = &heard.holder else { continue };
             let real = config.drift.real_at_least(holder.remaining);
@@ -135,24 +142,33 @@ impl Observer {
             }
             let alike = |who: &&&Who| !ruling(Rule::ViewByLife) && who.name == holder.who.name;
             let who = named.keys().find(alike).copied().unwrap_or(&holder.who);
-            named.entry(who).or_default().push((until, holder));
-            let set = sets.entry(who).or_default();
-            *set = set.with(*member);
+            named.entry(who).or_default().push(Named { member: *member, until, holder });
         }
-        let enough = |set| config.quorums.is_quorum(set) || !ruling(Rule::ViewByQuorum);
-        let (who, _) = sets.iter().find(|(_, set)| enough(**set))?;
-        let grants = named.get(who)?;
-        let until = grants.iter().map(|(until, _)| *until).min()?;
-        let (_, latest) = grants.iter().max_by_key(|(_, holder)| holder.start)?;
-        let fence = latest.fence.filter(|fence| {
-            grants.iter().filter(|(_, holder)| holder.fence == Some(*fence)).count() == grants.len()
-        });
-        Some(View::Leader(LeaderView {
-            who: (*who).clone(),
-            address: latest.address,
-            value: latest.value.clone(),
-            fence,
-            until,
-        }))
+        named.into_iter().find_map(|(who, grants)| leader(who, &grants, &config.quorums))
     }
+}
+
+/// The leader, if a quorum of grants names it.
+fn leader(who: &Who, grants: &[Named<'_>], quorums: &Quorums) -> Option<View> {
+    let ends = grants.iter().map(|grant| (grant.until, grant.member)).collect();
+    let longest = quorums.longest(ends).map(|(_, until)| until);
+    let first = grants.iter().map(|grant| grant.until).min();
+    let until = match longest {
+        Some(until) if ruling(Rule::ViewLongest) => until,
+        None if ruling(Rule::ViewByQuorum) => return None,
+        Some(_) | None => first?,
+    };
+    let latest = grants.iter().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
+    let agreed = |fence: &Fence| {
+        let alike = grants.iter().filter(|grant| grant.holder.fence == Some(*fence));
+        let alike: MemberSet = alike.map(|grant| grant.member).collect();
+        quorums.is_quorum(alike) && (alike.len() == grants.len() || ruling(Rule::ViewFence))
+    };
+    Some(View::Leader(LeaderView {
+        who: who.clone(),
+        address: latest.address,
+        value: latest.value.clone(),
+        fence: grants.iter().filter_map(|grant| grant.holder.fence).find(agreed),
+        until,
+    }))
 }

@@ -1,7 +1,7 @@
 //! Datagrams: an envelope that says whether to read on, and messages that stand alone.
 //!
 //! ```text
-//! magic "TNRE" | version 1 | digest u64 LE | epoch, inc, name (postcard) | message*
+//! magic "TNRE" | version 2 | digest u64 LE | epoch, inc, name (postcard) | message*
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
@@ -20,7 +20,7 @@ use super::message::Message;
 use crate::name::NodeName;
 
 const MAGIC: [u8; 4] = *b"TNRE";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const FIXED: usize = MAGIC.len() + 1 + 8;
 const FRAME: usize = 3;
 

@@ -10,8 +10,6 @@ mod checks;
 mod cluster;
 mod inputs;
 mod nerio;
-#[path = "../world/rng.rs"]
-#[allow(unreachable_pub, reason = "shared with the small world")]
 mod rng;
 mod subject;
 

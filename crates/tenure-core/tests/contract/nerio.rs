@@ -228,10 +228,19 @@ fn refusal(rng: &mut Rng) -> Refusal {
     }
 }
 
+/// Mostly the life of one of the nodes: what is for another is dropped at the door.
+fn asker(rng: &mut Rng) -> Inc {
+    match rng.within(0..4) {
+        0 => any_who(rng).inc,
+        _ => who(rng.within(0..NAMES.len() as u64) as usize).inc,
+    }
+}
+
 fn granted(rng: &mut Rng) -> Granted {
     let (boot, clock) = (Boot(number(rng)), time(rng));
     Granted {
         election: any_election(rng),
+        asker: asker(rng),
         start: time(rng),
         instance: Instance(u128::from(number(rng))),
         stamp: Stamp { boot, clock, counter: rng.next() as u32 },
@@ -258,26 +267,26 @@ fn request(rng: &mut Rng) -> Request {
 }
 
 fn anything(rng: &mut Rng) -> Message {
-    let (election, start) = (any_election(rng), time(rng));
+    let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
     match rng.within(0..17) {
         0..=4 => Message::Request(request(rng)),
         5 => Message::Granted(granted(rng)),
         6 => {
             let (refusal, seen, name_shared) = (refusal(rng), fence(rng), flag(rng));
-            Message::Refused(Refused { election, start, refusal, seen, name_shared })
+            Message::Refused(Refused { election, asker, start, refusal, seen, name_shared })
         }
         7 | 8 => Message::Release(Release { election, start, next: some_name(rng) }),
-        9 => Message::Released(Released { election, start }),
+        9 => Message::Released(Released { election, asker, start }),
         10 => Message::Verify(Verify { election, start }),
         11 => {
-            let (asker, remaining) = (Inc(u128::from(number(rng))), span(rng));
+            let remaining = span(rng);
             Message::Remainder(Remainder { election, start, asker, remaining, fence: None })
         }
         12 => Message::Query(Query { election, start }),
         13 => {
             let (service, seen, waiting) = (service(rng), fence(rng), rng.next() as u16);
             let holder = flag(rng).then(|| holder(rng));
-            Message::State(State { election, start, service, holder, waiting, seen })
+            Message::State(State { election, asker, start, service, holder, waiting, seen })
         }
         14 => Message::List(List { start, after: flag(rng).then_some(election) }),
         15 => {
@@ -285,6 +294,6 @@ fn anything(rng: &mut Rng) -> Message {
             Message::Listed(Listed { start, service, names: vec![election; 3], more })
         }
         _ if flag(rng) => Message::FenceRead(FenceRead { start }),
-        _ => Message::FenceSeen(FenceSeen { start, seen: fence(rng) }),
+        _ => Message::FenceSeen(FenceSeen { asker, start, seen: fence(rng) }),
     }
 }

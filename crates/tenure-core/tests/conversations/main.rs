@@ -7,10 +7,9 @@
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 #![allow(unreachable_pub, missing_docs)]
 
-#[path = "../world/clock.rs"]
 mod clock;
 mod directive;
-#[path = "../world/disk.rs"]
+#[path = "../story/disk.rs"]
 mod disk;
 mod golden;
 mod network;

@@ -408,13 +408,7 @@ impl Stage {
             core.handle(now, Input::Message { from, message: query }, &mut effects);
             for effect in effects {
                 if let Effect::Send { message: Message::State(state), .. } = effect {
-                    let (waiting, seen) = (state.waiting, state.seen);
-                    let said = Message::State(state);
-                    lines.push((
-                        name.clone(),
-                        now,
-                        format!("{said}, {waiting} waiting, seen {seen}"),
-                    ));
+                    lines.push((name.clone(), now, Message::State(state).to_string()));
                 }
             }
         }

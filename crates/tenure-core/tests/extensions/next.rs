@@ -1,6 +1,6 @@
 //! Who is next: the order of those who wait, handing over, and split votes.
 
-use tenure_core::nerio::{Command, End, Event, Ignored, TransferFailure};
+use tenure_core::nerio::{Command, End, Event, Ignored, Message, Service, TransferFailure};
 
 use crate::story::*;
 
@@ -78,6 +78,65 @@ fn the_first_ok_of_a_hand_over_is_kept() {
         assert_eq!(releases(&effects), [], "b and c have said that p leads");
     }
     assert!(s.leads("q"));
+}
+
+/// Rule 4, the other side of the sign of life: a leader gets a grantor that was away back from a
+/// waiting candidate that was there first, and soon.
+#[test]
+fn a_leader_that_lives_gets_its_grantor_back() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.reboot("a");
+    while s.state("a").service != Service::Serving {
+        s.run(ms(10));
+    }
+    while s.holder("a").is_none() {
+        s.pass(ms(1));
+        s.take("p", "a");
+        s.deliver_all();
+    }
+    assert_eq!(s.holder("a").as_deref(), Some("q"), "the requests of p were lost");
+    s.run(ms(650));
+    assert_eq!(s.holder("a").as_deref(), Some("p"), "a renewal, two refreshes, and a release");
+    assert_eq!(s.leader(), Some("p"));
+}
+
+/// Rule 4: that a yield ends with its reason does not make two yield to each other in circles,
+/// however often the one ahead comes and goes.
+#[test]
+fn yielding_to_one_who_comes_and_goes_costs_a_few_messages_each_time() {
+    let mut s = Story::new();
+    for round in 0..50 {
+        s.run(ms(30));
+        s.command("p", Command::Campaign { value: "".parse().unwrap(), priority: 1 });
+        s.campaign("q");
+        s.deliver("q", "a");
+        s.deliver("p", "b");
+        s.deliver("p", "c");
+        s.run(ms(50));
+        assert_eq!(s.leader(), Some("p"), "round {round}");
+        assert_eq!(s.holder("a").as_deref(), Some("p"), "round {round}: q yielded it");
+        s.slip(ms(1));
+        s.resign("p");
+        let (mut requests, mut releases) = (0, 0);
+        for _ in 0..50 {
+            while !s.letters.is_empty() {
+                let letter = s.letters.remove(0);
+                let of_q = letter.from == s.sender("q");
+                requests += usize::from(of_q && matches!(letter.message, Message::Request(_)));
+                releases += usize::from(of_q && matches!(letter.message, Message::Release(_)));
+                s.put(&letter);
+            }
+            s.slip(ms(1));
+            s.timers();
+        }
+        assert_eq!(s.leader(), Some("q"), "round {round}: before a refresh");
+        let what = format!("round {round}: {requests} requests, {releases} releases");
+        assert!(requests <= 15 && releases == 0, "{what}");
+        s.slip(ms(1));
+        s.resign("q");
+    }
 }
 
 /// Transfer to a named candidate is this field: a hand-over to one who waits.

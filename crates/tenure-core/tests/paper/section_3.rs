@@ -33,7 +33,8 @@ fn step_5_a_lease_of_another_is_not_touched() {
     assert_eq!(s.holder("a").as_deref(), Some("q"));
 }
 
-/// Step 6: `A := p; F := max(F, T + (1 + ρ)δ)`, then `ok`: written first, then sent.
+/// Step 6: `A := p; F := max(F, T + (1 + ρ)δ)`, then `ok`: written first, then sent,
+/// then told.
 #[test]
 fn step_6_grants_and_answers() {
     let mut s = Story::new();
@@ -41,10 +42,10 @@ fn step_6_grants_and_answers() {
     assert_eq!(
         lines(&effects),
         [
-            "x: granted to p~70000000",
             "persist grant x to p~70000000 start 0.010000 finish 11.100000 stamp 1:10.000000.0 \
              fence 1",
             "to 127.0.0.1:7016: granted x start 0.010000 stamp 1:10.000000.0 fence accepted seen 0",
+            "x: granted to p~70000000",
         ]
     );
 }

@@ -12,7 +12,6 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part of the stage")]
 
-#[path = "../world/disk.rs"]
 mod disk;
 mod letters;
 
@@ -364,6 +363,11 @@ impl Story {
     /// Drops everything that is on its way.
     pub fn drop_all(&mut self) {
         self.letters.clear();
+    }
+
+    /// Drops everything but what is on its way from one node to another.
+    pub fn drop_all_but(&mut self, from: &str, to: &str) {
+        self.letters = self.take(from, to);
     }
 
     /// Delivers one letter, which may be an old one.

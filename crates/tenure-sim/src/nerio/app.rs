@@ -1,6 +1,8 @@
 //! The application of a node: what it holds in its hands, and what it wants.
 
-use tenure_core::nerio::{Command, QuorumTimestamp};
+use std::time::Duration;
+
+use tenure_core::nerio::{Command, Config, QuorumTimestamp};
 use tenure_core::{Fence, Time};
 
 use super::plan::Plan;
@@ -45,7 +47,7 @@ impl App {
         let this = &plan.nodes[node];
         let value = || this.name.as_str().parse().unwrap_or_else(|wrong| panic!("a name: {wrong}"));
         let campaign = || Command::Campaign { value: value(), priority: (node % 3) as u8 };
-        let every = this.config.lease / 10;
+        let every = observe_every(&this.config);
         let find = |idle: fn(&Office) -> bool| self.offices.iter().position(idle);
         if now >= plan.retired {
             return find(|office| office.campaigning).map(|election| (election, Command::Resign));
@@ -74,4 +76,9 @@ impl App {
         };
         Some((election, command))
     }
+}
+
+/// How often an observer asks.
+pub(super) fn observe_every(config: &Config) -> Duration {
+    config.lease / 5
 }

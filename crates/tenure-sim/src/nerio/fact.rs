@@ -119,6 +119,8 @@ pub enum Fact<'a> {
     Sent {
         /// By which node.
         node: usize,
+        /// To which, if there is one at that address.
+        to: Option<usize>,
         /// The message.
         message: &'a Message,
         /// What survives of the sender.

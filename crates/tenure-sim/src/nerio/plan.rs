@@ -13,6 +13,8 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
 
+/// What worlds elect somebody for.
+pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
 /// A millisecond, in nanoseconds.
 const MS: u64 = 1_000_000;
 /// ρ, in parts per billion, and how often each is drawn.
@@ -86,9 +88,9 @@ impl Plan {
         let config = &settings.config;
         let unit = nanos(config.lease);
         let storm_ends = unit * rng.within(8..36);
-        let nodes = settings.inhabitants(&mut rng, members, candidates);
+        let mut nodes = settings.inhabitants(&mut rng, members, candidates);
         let elections = 1 + rng.below(3);
-        let elections = ["db", "cron", "feed"][..elections].iter().map(|name| known(name));
+        let elections = ELECTIONS[..elections].iter().map(|name| known(name));
         let trip = settings.trip(&mut rng);
         let rates = if calm { Rates::default() } else { rates(&mut rng) };
         let bounded = climate == Climate::Any;
@@ -96,10 +98,13 @@ impl Plan {
         let settled = storm_ends + settle_bound(&nodes, unit, &trip);
         let retired = settled + 4 * unit;
         let end = retired + retire_bound(&nodes, &trip);
-        let incidents = match calm {
+        let mut incidents = match calm {
             true => Vec::new(),
             false => incidents(&mut rng, nodes.len(), unit, storm_ends),
         };
+        if !calm && rng.once_in(3) {
+            some_never_return(&mut rng, &mut nodes, &mut incidents, storm_ends);
+        }
         let conditions = Conditions {
             seed,
             sites,
@@ -121,7 +126,7 @@ impl Plan {
             settled,
             retired,
             reluctance: rng.choose(&[1, 1, 1, 1, 6, 40]),
-            wire: rng.once_in(8),
+            wire: rng.once_in(32),
             calm,
             bounded,
             broken: None,
@@ -239,7 +244,7 @@ impl Settings {
                 member,
                 directory: !(forgetful && n == 0),
                 campaigns: !member || all_campaign || rng.once_in(3),
-                observes: rng.once_in(3),
+                observes: rng.once_in(4),
             }
         };
         (0..members + candidates).map(node).collect()
@@ -350,6 +355,35 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
         at += rng.within(gap / 8..gap);
     }
     all
+}
+
+/// As many nodes as can be missed are gone when the storm ends. In such a world no directory is
+/// lost: whoever lost its memory needs a quorum of the others to grant again.
+fn some_never_return(
+    rng: &mut Rng,
+    nodes: &mut [Inhabitant],
+    incidents: &mut Vec<(u64, Incident)>,
+    storm_ends: u64,
+) {
+    let mut left: Vec<usize> = (0..nodes.len()).collect();
+    for _ in 0..rng.within(1..4) {
+        let node = rng.choose(&left);
+        let rest: Vec<usize> = left.iter().copied().filter(|other| *other != node).collect();
+        let members = rest.iter().copied().filter(|other| nodes[*other].member).collect();
+        let quorum = nodes[0].config.quorums.is_quorum(members);
+        if quorum && rest.iter().any(|other| nodes[*other].campaigns) {
+            incidents.push((storm_ends - 1, Incident::Gone { node }));
+            left = rest;
+        }
+    }
+    for (_, incident) in incidents {
+        if let Incident::Crash { disk: disk @ DiskFate::Lost, .. } = incident {
+            *disk = DiskFate::Torn;
+        }
+    }
+    for node in nodes {
+        node.directory = true;
+    }
 }
 
 impl fmt::Display for Plan {

@@ -185,7 +185,7 @@ impl Town {
                 let claimed = Fact::Claimed { node, election, who, first, fence, until, decided };
                 self.tell(scene, &claimed)?;
             }
-            Effect::Send { message, .. } => self.sent(scene, node, message, disk)?,
+            Effect::Send { to, message } => self.sent(scene, node, (to, message), disk)?,
             Effect::Persist(Record::Grant(record)) => {
                 let Some(election) = self.election(&record.election) else { return Ok(None) };
                 // It was decided when it was sampled; its process may have slept since.
@@ -274,11 +274,12 @@ impl Town {
         &mut self,
         scene: &Scene<'_>,
         node: usize,
-        message: &Message,
+        (to, message): (&SocketAddr, &Message),
         disk: &Disk,
     ) -> Result<(), Violation> {
         self.counts.messages += 1;
-        self.tell(scene, &Fact::Sent { node, message, disk })?;
+        let to = self.find(to);
+        self.tell(scene, &Fact::Sent { node, to, message, disk })?;
         match message {
             Message::Request(request) => {
                 if let Some(election) = self.election(&request.election) {
@@ -550,8 +551,8 @@ impl Guest for Town {
             }
             Seen::Input { node, input } => self.heard(scene, input, node)?,
             Seen::Handled { node, core, timer, .. } => {
-                self.handled[node] = scene.now;
                 let local: Time = scene.local;
+                self.handled[node] = scene.now;
                 self.tell(scene, &Fact::Handled { node, core, timer, local })?;
             }
             Seen::Effect { node, effect, disk, .. } => {

@@ -103,6 +103,11 @@ pub enum Incident {
         /// What becomes of its state directory.
         disk: DiskFate,
     },
+    /// A machine ends and never comes back, whatever was planned for it.
+    Gone {
+        /// Which.
+        node: usize,
+    },
     /// Messages from one node to another are lost until then.
     Cut {
         /// The sender.

@@ -52,6 +52,11 @@ impl<G: Guest> World<G> {
                 if this.life != life || this.wake != Some(self.now) {
                     return Ok(());
                 }
+                if let Some(at) = self.guest.rest(self.now, node).filter(|at| *at > self.now) {
+                    this.wake = Some(at);
+                    self.queue.push(at, Happening::Wake { node, life });
+                    return Ok(());
+                }
                 this.wake = None;
                 self.input(node, Input::Timeout)
             }
@@ -129,6 +134,7 @@ impl<G: Guest> World<G> {
         let this = &mut self.nodes[node];
         let Some(deadline) = this.core.as_ref().and_then(Protocol::deadline) else { return };
         let mut at = this.clock.reaches(deadline.at).max(self.now + 1);
+        at = at.max(self.guest.rest(self.now, node).unwrap_or(0));
         if this.life != life || this.wake.is_some_and(|wake| wake <= at) {
             return;
         }

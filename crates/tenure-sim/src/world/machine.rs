@@ -11,7 +11,7 @@ use tenure_core::Input;
 impl<G: Guest> World<G> {
     /// A process starts, if none runs there and its state directory lets it.
     pub(super) fn start(&mut self, node: usize) -> Result<(), G::Wrong> {
-        if self.nodes[node].core.is_some() {
+        if self.nodes[node].core.is_some() || self.nodes[node].gone {
             return Ok(());
         }
         let seed = self.conditions.seed;
@@ -63,7 +63,7 @@ impl<G: Guest> World<G> {
     }
 
     /// A process stands still until then.
-    pub(super) fn stop(&mut self, node: usize, until: u64) {
+    pub fn stop(&mut self, node: usize, until: u64) {
         let this = &mut self.nodes[node];
         this.stopped_until = this.stopped_until.max(until);
         if let Some(recorder) = &mut self.recorder {
@@ -78,6 +78,14 @@ impl<G: Guest> World<G> {
         }
         match incident {
             Incident::Crash { node, down, reboot, disk } => self.crash(node, down, reboot, disk),
+            Incident::Gone { node } => {
+                self.note(node, || "is gone for ever".to_owned());
+                self.nodes[node].gone = true;
+                match self.nodes[node].core {
+                    Some(_) => self.end(node, 0),
+                    None => Ok(()),
+                }
+            }
             Incident::Cut { from, to, until } => {
                 self.note(from, || format!("is cut off from node {to}"));
                 self.cut(from, to, until);

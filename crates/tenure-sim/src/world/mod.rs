@@ -87,6 +87,12 @@ pub trait Guest: Sized {
         scene: &Scene<'_>,
         seen: Seen<'_, Self>,
     ) -> Result<Option<Wish<Self>>, Self::Wrong>;
+
+    /// Until when in true time the timer of a node may be left asleep, because nothing would
+    /// come of it. Asked when a timer is set and when it goes off.
+    fn rest(&self, _now: u64, _node: usize) -> Option<u64> {
+        None
+    }
 }
 
 /// What a guest sees of its world.
@@ -171,6 +177,8 @@ struct Node<G: Guest> {
     lives: u32,
     disk: G::Disk,
     stopped_until: u64,
+    /// Whether it never starts again.
+    gone: bool,
     /// What is to be carried out when it goes on.
     held: Option<Vec<Effect<G::Core>>>,
     /// When the last flush that was asked for will be done.
@@ -213,6 +221,7 @@ impl<G: Guest> World<G> {
             lives: 0,
             disk: guest.disk(n),
             stopped_until: 0,
+            gone: false,
             held: None,
             flushed_at: 0,
             wake: None,
@@ -296,6 +305,23 @@ impl<G: Guest> World<G> {
         self.happen(happening)?;
         self.show(0, Seen::Moment)?;
         Ok(true)
+    }
+
+    /// Lets everything happen that happens up to the true time `at`, and waits for that.
+    pub fn run_until(&mut self, at: u64) -> Result<(), G::Wrong> {
+        while self.queue.first().is_some_and(|first| first <= at) && self.step()? {}
+        self.now = self.now.max(at);
+        Ok(())
+    }
+
+    /// The application of a node wants something now.
+    pub fn command(
+        &mut self,
+        node: usize,
+        election: ElectionName,
+        command: <G::Core as Protocol>::Command,
+    ) -> Result<(), G::Wrong> {
+        self.input(node, Input::Command { election, command })
     }
 
     fn strikes(&mut self, kind: Kind, place: usize, count: u32) -> bool {

@@ -50,7 +50,7 @@ fn visit(setting: &Setting, most: usize) -> (Explored, Option<Violation>) {
 fn holds(case: fn(bool) -> Setting) {
     let long = std::env::var_os("TENURE_LONG").is_some();
     let setting = case(long);
-    let most = if long { 50_000_000 } else { 3_000_000 };
+    let most = if long { 50_000_000 } else { 5_000_000 };
     let (explored, violation) = visit(&setting, most);
     if let Some(violation) = violation {
         panic!("{}: {violation}", setting.name);

@@ -150,10 +150,6 @@ impl Node {
         self.core = Nerio::new(config.clone(), NAMES[self.number].parse().unwrap());
         if lost != Lost::Nothing {
             self.clock = Clock { origin: SECOND, since: at, ..self.clock };
-        } else if self.disk.is_none() {
-            // A process takes time to begin. Without it a life can send a Start of the life
-            // before, and an ok says for which Start it is, and not for which life.
-            self.clock.origin += 1;
         }
         let instance = (self.number as u128 + 1) << 96 | u128::from(self.life);
         self.disk = self.disk.as_ref().map(|disk| disk.after(lost, instance));

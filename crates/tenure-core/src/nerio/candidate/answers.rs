@@ -1,7 +1,7 @@
 //! What grantors answer to requests, and when to yield.
 
 use super::super::grantor::holder_rank;
-use super::super::message::{Granted, Refusal, Refused, Release};
+use super::super::message::{Granted, Holder, Refusal, Refused, Release};
 use super::instance::{Answer, Sent};
 use super::*;
 use crate::drift::Drift;
@@ -21,6 +21,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
+        campaign.reach.answered(member, granted.start, true);
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
@@ -47,11 +48,7 @@ impl Candidate {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
         if granted.waited {
-            // Who was in the way there has gone, and so, soon, elsewhere: older refusals that
-            // name it are no reason to yield.
-            if let Some(gone) = campaign.refusals.remove(&member) {
-                campaign.refusals.retain(|_, rival| rival.name != gone.name);
-            }
+            campaign.on_left(now, member);
         } else {
             shared.trips.observe(now.since(sent.start));
         }
@@ -68,6 +65,7 @@ impl Candidate {
         campaign.oks.insert(counts_for, answer);
         self.try_complete(now, shared, out);
         self.yield_if_hopeless(now, shared, out);
+        self.work(now, shared, out);
     }
 
     /// A refusal. It tells who is in the way and for how long.
@@ -91,17 +89,16 @@ impl Candidate {
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
             shared.trips.observe(now.since(refused.start));
         }
+        let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
+        if campaign.lease.is_none() {
+            campaign.reach.answered(member, refused.start, able);
+        }
         let grantor = shared.config.members[member].name.clone();
         match refused.refusal {
             Refusal::Held { holder, .. } => {
-                let older = |known: &Rival| known.start > refused.start;
-                if !campaign.refusals.get(&member).is_some_and(older) {
-                    let rank = holder_rank(&self.election, &holder);
-                    let until = now.after(shared.config.drift.stretch(holder.remaining));
-                    let name = holder.who.name;
-                    let rival = Rival { start: refused.start, name, rank, until };
-                    campaign.refusals.insert(member, rival);
-                }
+                let rank = holder_rank(&self.election, &holder);
+                let until = now.after(shared.config.drift.stretch(holder.remaining));
+                campaign.on_held(member, refused.start, &holder, (rank, until));
                 let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
                 if settled && !holder.leading {
                     // Somebody who cannot win holds a grantor that should come back to us: wait
@@ -133,9 +130,12 @@ impl Candidate {
     }
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their
-    /// way. Never by counting votes: views differ, and both would yield. Only the grants at hand
-    /// are given up; what waits elsewhere goes on waiting. A refusal from before the last grant
-    /// says nothing any more: that grant came because somebody left.
+    /// way. A grantor that is silent, or cannot grant, is won by nobody: two that wait for it, each
+    /// with the grant that the other needs, would wait for ever. Never by counting votes: views
+    /// differ, and both would yield. Only the grants at hand are given up; what waits elsewhere
+    /// goes on waiting. A refusal from before the last grant says nothing any more: that grant came
+    /// because somebody left. Nor does one that names a leader of which no renewal was seen since:
+    /// its grants may be what a dead one left behind.
     fn yield_if_hopeless(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if campaign.lease.is_some() {
@@ -151,13 +151,22 @@ impl Candidate {
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.keys().copied().filter(|m| !blocked.contains(*m)).collect();
-        let hopeless = !shared.config.quorums.is_possible(blocked) || !ruling(Rule::YieldHopeless);
+        let lost = campaign.reach.lost(now, shared.config.parked_for());
+        let lost = if ruling(Rule::YieldWithoutLost) { lost } else { MemberSet::EMPTY };
+        let possible = shared.config.quorums.is_possible(blocked.or(lost));
+        let hopeless = !possible || !ruling(Rule::YieldHopeless);
         if held.is_empty() || !hopeless {
             return;
         }
         let own = Rank::of(&self.election, shared.who, campaign.priority, false, false);
         let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(**member));
-        let best = rivals.map(|(_, rival)| rival).max_by_key(|rival| rival.rank);
+        let rivals = rivals.map(|(_, rival)| rival);
+        let renews =
+            |who: &Who| rivals.clone().any(|rival| rival.who == *who && rival.renewed >= news);
+        let contends = |rival: &&Rival| {
+            !rival.rank.leading || renews(&rival.who) || !ruling(Rule::YieldRenewed)
+        };
+        let best = rivals.clone().filter(contends).max_by_key(|rival| rival.rank);
         let outranks = |rival: &&Rival| rival.rank > own || !ruling(Rule::YieldOutranked);
         let Some(best) = best.filter(outranks).cloned() else { return };
         let base = if best.rank.leading { shared.config.refresh } else { best.until.since(now) };
@@ -167,16 +176,52 @@ impl Candidate {
             campaign.oks.remove(&member);
             campaign.floors[member] = self.last_start;
             if ruling(Rule::YieldWaits) {
-                campaign.held_off.insert(member, until);
+                campaign.held_off.insert(member, (best.who.clone(), until));
             }
         }
         for member in held.iter() {
             let (election, start) = (self.election.clone(), self.last_start);
-            let next = ruling(Rule::YieldNamesNext).then(|| best.name.clone());
+            let next = ruling(Rule::YieldNamesNext).then(|| best.who.name.clone());
             let release = Release { election, start, next };
             let to = shared.config.members[member].address;
             out.push(Effect::Send { to, message: Message::Release(release) });
         }
+    }
+}
+
+impl Campaign {
+    /// What waited at `member` was granted: who was in the way there has gone, and so, soon,
+    /// elsewhere. Older refusals that name it are no reason to yield, and what was yielded to it
+    /// is asked for again at once. Once for each time that it leaves, so not in circles.
+    fn on_left(&mut self, now: Time, member: usize) {
+        let Some(gone) = self.refusals.remove(&member) else { return };
+        self.refusals.retain(|_, rival| rival.who != gone.who);
+        let yielded = self.held_off.len();
+        self.held_off.retain(|_, (rival, _)| *rival != gone.who || !ruling(Rule::YieldEnds));
+        if self.held_off.len() < yielded {
+            self.next_at = now;
+        }
+    }
+
+    /// `holder` is in the way at `member`, says the answer to the request of `start`.
+    fn on_held(
+        &mut self,
+        member: usize,
+        start: Time,
+        holder: &Holder,
+        (rank, until): (Rank, Time),
+    ) {
+        let known = self.refusals.get(&member);
+        if known.is_some_and(|known| known.start > start) {
+            return;
+        }
+        let renewed = match known.filter(|known| known.who == holder.who) {
+            Some(known) if known.granted < holder.start => start,
+            Some(known) => known.renewed,
+            None => Time::ZERO,
+        };
+        let (who, granted) = (holder.who.clone(), holder.start);
+        self.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });
     }
 }
 

@@ -56,7 +56,7 @@ impl Candidate {
             campaign.sent.remove(0);
         }
         campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
-        campaign.held_off.retain(|_, until| now < *until);
+        campaign.held_off.retain(|_, (_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
             election: self.election.clone(),
@@ -73,6 +73,9 @@ impl Candidate {
             let giving = self.giving.as_ref().is_some_and(|giving| giving.awaits(member));
             if giving || campaign.held_off.contains_key(&member) {
                 continue;
+            }
+            if !leading {
+                campaign.reach.asked(member, now);
             }
             let message = Message::Request(request.clone());
             out.push(Effect::Send { to: to.address, message });
@@ -203,23 +206,15 @@ impl Campaign {
             None => false,
         };
         let good = |ok: &&Answer| now < ok.good_until && (!accepted || same(ok));
-        let mut oks: Vec<(Time, usize)> = self
+        let ends: Vec<(Time, usize)> = self
             .oks
             .iter()
             .filter(|(_, ok)| good(ok))
             .map(|(member, ok)| (ok.good_until, *member))
             .collect();
-        oks.sort_unstable_by(|a, b| b.cmp(a));
-        let mut members = MemberSet::EMPTY;
-        for (good_until, member) in &oks {
-            members = members.with(*member);
-            if shared.config.quorums.is_quorum(members) {
-                let latest = oks.first().map_or(*good_until, |(latest, _)| *latest);
-                let until = if ruling(Rule::ClaimByMinimum) { *good_until } else { latest };
-                return Some((members, until));
-            }
-        }
-        None
+        let latest = ends.iter().map(|(good_until, _)| *good_until).max()?;
+        let (members, until) = shared.config.quorums.longest(ends)?;
+        Some((members, if ruling(Rule::ClaimByMinimum) { until } else { latest }))
     }
 }
 

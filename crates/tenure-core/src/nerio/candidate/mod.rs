@@ -5,6 +5,7 @@
 
 mod answers;
 mod instance;
+mod reach;
 mod release;
 
 use alloc::collections::BTreeMap;
@@ -12,6 +13,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use self::instance::{Answer, Sent};
+use self::reach::Reach;
 use self::release::Giving;
 use super::agenda::Appointment;
 use super::config::Checked;
@@ -81,8 +83,10 @@ struct Campaign {
     floors: Vec<Time>,
     oks: BTreeMap<usize, Answer>,
     refusals: BTreeMap<usize, Rival>,
-    /// Members that are not asked before then, because their grant was yielded.
-    held_off: BTreeMap<usize, Time>,
+    /// Members that are not asked before then, because their grant was yielded to this rival.
+    held_off: BTreeMap<usize, (Who, Time)>,
+    /// Who answers, as long as it does not lead.
+    reach: Reach,
     lease: Option<Lease>,
     transfer: Option<Transfer>,
     /// The first of those who wait, and when a grantor last named it.
@@ -104,10 +108,15 @@ struct Lease {
 /// Somebody who holds a grant that we want.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Rival {
+    /// Which request of ours was refused.
     start: Time,
-    name: NodeName,
+    who: Who,
     rank: Rank,
     until: Time,
+    /// The highest Start of its own that was granted there.
+    granted: Time,
+    /// The last request of ours whose refusal showed that it had renewed since the one before.
+    renewed: Time,
 }
 
 /// A hand-over that waits for a quorum to say that the successor waits.
@@ -183,6 +192,7 @@ impl Candidate {
             oks: BTreeMap::new(),
             refusals: BTreeMap::new(),
             held_off: BTreeMap::new(),
+            reach: Reach::default(),
             lease: None,
             transfer: None,
             waiting: None,
@@ -370,6 +380,7 @@ impl Campaign {
     /// Answers to anything sent so far are dropped for ever.
     fn abort(&mut self, last_start: Time) {
         self.sent.clear();
+        self.reach = Reach::default();
         if ruling(Rule::Floor) {
             self.oks.clear();
             self.floors.fill(last_start);

@@ -288,11 +288,11 @@ impl Grantor {
         };
         let (waited, next) = (waited.is_some(), request.next.or(kept_next));
         office.grant = Some(Grant { record, seen_before, waited, next, was_next });
-        if changed {
-            let event = Event::Granted { to: who };
-            emit(out, Some(request.election.clone()), event);
-        }
         self.answer(taken.clock, &request.election, out);
+        if changed {
+            // Said when it is written, and after the ok, for which somebody waits.
+            emit(out, Some(request.election.clone()), Event::Granted { to: who });
+        }
         self.reserve_if_short(highest, out);
     }
 
@@ -307,6 +307,7 @@ impl Grantor {
             grant.next.as_ref().is_some_and(|next| office.waits(next, at, &self.config));
         let granted = Granted {
             election: election.clone(),
+            asker: record.holder.inc,
             start: record.start,
             instance: self.instance,
             stamp: record.stamp,
@@ -366,7 +367,8 @@ impl Grantor {
     ) {
         let seen = self.fences.seen(self.office(&request.election));
         let (election, start) = (request.election.clone(), request.start);
-        let refused = Refused { election, start, refusal, seen, name_shared };
+        let asker = from.who.inc;
+        let refused = Refused { election, asker, start, refusal, seen, name_shared };
         send(out, from.address, Message::Refused(refused));
     }
 
@@ -399,7 +401,7 @@ impl Grantor {
             release.start >= grant.record.start || !ruling(Rule::ReleaseNamesStart)
         });
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
-        office.raise_watermark(at, by, release.start, bound);
+        let unparked = office.raise_watermark(at, by, release.start, bound);
         if !serving && !ruling(Rule::ReleaseInQuarantine) {
             self.life = Life::Serving;
         }
@@ -415,10 +417,11 @@ impl Grantor {
             }
             emit(out, Some(election.clone()), Event::Freed { by: from.who.clone() });
             self.handle_waiting(now, &election, out);
-        } else {
+        } else if !unparked {
             emit(out, Some(election.clone()), Event::Ignored(Ignored::NotTheHolder));
         }
-        let released = Released { election: election.clone(), start: release.start };
+        let (asker, start) = (from.who.inc, release.start);
+        let released = Released { election: election.clone(), asker, start };
         send(out, from.address, Message::Released(released));
         self.schedule(&election);
     }
@@ -496,6 +499,7 @@ impl Grantor {
         let service = self.life.service(now);
         let state = State {
             election: query.election.clone(),
+            asker: from.who.inc,
             start: query.start,
             service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
             holder: office.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),

@@ -230,14 +230,15 @@ impl Office {
         Some((self.parked.swap_remove(at), rank.next))
     }
 
-    /// Notes that `who`, speaking from `address`, gave up every Start up to `start`.
+    /// Notes that `who`, speaking from `address`, gave up every Start up to `start`. Says whether
+    /// one of them waited here.
     pub(super) fn raise_watermark(
         &mut self,
         at: Time,
         (who, address): (&Who, SocketAddr),
         start: Time,
         bound: usize,
-    ) {
+    ) -> bool {
         self.raised_at = self.raised_at.max(at);
         match self.watermarks.iter_mut().find(|mark| mark.is_of(who, address)) {
             Some(mark) => mark.start = mark.start.max(start),
@@ -248,10 +249,12 @@ impl Office {
                 self.watermarks.push(Watermark { who: who.clone(), address, start });
             }
         }
+        let waited = self.parked.len();
         if ruling(Rule::ReleaseUnparks) {
             let other = |p: &Parked| p.who != *who || p.address != address;
             self.parked.retain(|p| other(p) || p.request.start > start);
         }
+        self.parked.len() < waited
     }
 
     /// Whether `who`, speaking from `address`, gave `start` up.

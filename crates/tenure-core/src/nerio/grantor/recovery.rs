@@ -165,7 +165,11 @@ impl Grantor {
         if whole {
             let offices = self.offices.values().map(|office| office.fence_seen);
             let seen = offices.max().map_or(self.fences.floor(), |f| f.max(self.fences.floor()));
-            send(out, from.address, Message::FenceSeen(FenceSeen { start, seen }));
+            send(
+                out,
+                from.address,
+                Message::FenceSeen(FenceSeen { asker: from.who.inc, start, seen }),
+            );
         }
     }
 

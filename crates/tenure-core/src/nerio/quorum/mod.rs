@@ -30,6 +30,8 @@ pub use set::MemberSet;
 pub use text::QuorumTextError;
 use weighted::Weighted;
 
+use crate::time::Time;
+
 /// A quorum system over the members of a cluster whose quorums pairwise intersect.
 ///
 /// ```
@@ -148,6 +150,20 @@ impl Quorums {
     #[must_use]
     pub fn is_possible(&self, excluded: MemberSet) -> bool {
         self.is_quorum(self.everyone().minus(excluded))
+    }
+
+    /// Of what lasts until then at each of these members: the quorum that lasts longest, and when
+    /// the first of it ends.
+    pub(in crate::nerio) fn longest(
+        &self,
+        mut ends: Vec<(Time, usize)>,
+    ) -> Option<(MemberSet, Time)> {
+        ends.sort_unstable_by(|a, b| b.cmp(a));
+        let mut members = MemberSet::EMPTY;
+        ends.into_iter().find_map(|(end, member)| {
+            members = members.with(member);
+            self.is_quorum(members).then_some((members, end))
+        })
     }
 
     /// How many members it is over.

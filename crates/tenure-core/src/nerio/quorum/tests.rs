@@ -318,3 +318,18 @@ fn the_canonical_text_depends_on_names_and_not_on_their_order() {
     assert_eq!(canonical("a b", "grid:1x2"), "grid:a+b");
     assert_eq!(canonical("a b", "grid:2x1"), "grid:a,b");
 }
+
+#[test]
+fn the_quorum_that_lasts_longest_is_the_one_whose_first_end_is_latest() {
+    let longest = |quorums: &Quorums, ends: &[(u64, usize)]| {
+        let ends = ends.iter().map(|(end, member)| (Time::from_nanos(*end), *member)).collect();
+        quorums.longest(ends).map(|(members, end)| (members, end.as_nanos()))
+    };
+    let set = |members: &[usize]| members.iter().copied().collect::<MemberSet>();
+    let majority = Quorums::majority(3).unwrap();
+    assert_eq!(longest(&majority, &[(5, 0), (9, 1), (7, 2)]), Some((set(&[1, 2]), 7)));
+    assert_eq!(longest(&majority, &[(5, 0)]), None);
+    let weighted = Quorums::weighted(&[3, 1, 1], None).unwrap();
+    assert_eq!(longest(&weighted, &[(5, 0), (9, 1), (7, 2)]), Some((set(&[0, 1, 2]), 5)));
+    assert_eq!(longest(&weighted, &[(9, 1), (7, 2)]), None, "the others together are not enough");
+}

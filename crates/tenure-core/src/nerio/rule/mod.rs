@@ -94,6 +94,8 @@ rules! {
     OneAddress: "identity",
     /// A release from another address ends nothing.
     ReleaseFromAddress: "identity",
+    /// An answer counts only for the life that asked.
+    AnswerBound: "identity",
     /// Oks count only from a member's own address.
     OkFromMember: "identity",
 
@@ -168,8 +170,14 @@ rules! {
     YieldOutranked: "who is next 4",
     /// A refusal older than the last grant is no reason to yield.
     YieldNews: "who is next 4",
+    /// A candidate yields to a leader only after seeing it renew.
+    YieldRenewed: "who is next 4",
+    /// Whoever is silent, or cannot grant, is not waited for.
+    YieldWithoutLost: "who is next 4",
     /// What was yielded is asked for again only after a while.
     YieldWaits: "who is next 4",
+    /// It is asked for again at once when whom it was yielded to has gone.
+    YieldEnds: "who is next 4",
     /// Who yields says for whom.
     YieldNamesNext: "who is next 4",
 
@@ -264,6 +272,10 @@ rules! {
     ViewByLife: "readings",
     /// What is left of a lease counts from the send of the question.
     ViewFromSend: "readings",
+    /// A view lasts as long as a quorum of grants, not as long as the first of all.
+    ViewLongest: "readings",
+    /// The fence is the one that a quorum of grants names, whatever the others say.
+    ViewFence: "readings",
     /// Vacant is said only when a quorum is free.
     VacantByQuorum: "readings",
     /// Vacant is said when a quorum is free.

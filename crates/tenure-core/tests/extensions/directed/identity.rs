@@ -100,3 +100,25 @@ pub(crate) fn what_an_earlier_life_released_binds_no_later_one() {
     s.restart("p");
     assert!(granted(&s.ask("p", "a", request(at(10)))).is_some());
 }
+
+/// An answer is for the life that asked: the next one of its name may use the same Start, for a
+/// lease and a fence of its own, and must not count what was granted to the one before.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_answer_to_an_earlier_life_is_not_for_this_one() {
+    let mut s = Story::new();
+    for grantor in GRANTORS {
+        s.ask("q", grantor, request(at(10)));
+    }
+    let first = s.campaign("p");
+    s.deliver_all();
+    s.restart("p");
+    let second = s.campaign("p");
+    s.drop_all();
+    assert_eq!(requests(&first)[0].start, requests(&second)[0].start, "one Start, two lives");
+    for grantor in GRANTORS {
+        s.tell("q", grantor, release(at(10)));
+        let effects = s.deliver(grantor, "p");
+        assert_eq!(emitted(&effects), [Event::Ignored(Ignored::OtherLife)]);
+    }
+    assert!(!s.leads("p"), "its grants are another's");
+}

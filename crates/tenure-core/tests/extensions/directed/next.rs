@@ -1,7 +1,7 @@
 //! Who is next.
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Message, Request};
+use tenure_core::nerio::{Command, Message, Request};
 
 use crate::story::*;
 
@@ -173,13 +173,13 @@ pub(crate) fn an_older_refusal_is_no_reason_to_yield() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     for grantor in ["b", "c"] {
-        s.ask("r", grantor, Request { leading: true, ..request(at(10)) });
+        s.ask("r", grantor, Request { priority: 1, ..request(at(10)) });
     }
     s.campaign("q");
     s.deliver_all();
     s.slip(ms(1));
     assert!(granted(&s.tell("p", "a", release(at(10)))).is_some());
-    assert_eq!(releases(&s.deliver("a", "q")), [], "b and c have said that r leads, but before");
+    assert_eq!(releases(&s.deliver("a", "q")), [], "b and c have named r, but before");
     s.pass(ms(100));
     s.deliver("q", "b");
     s.deliver("q", "c");
@@ -200,6 +200,54 @@ pub(crate) fn what_was_yielded_is_not_asked_for_again_at_once() {
     }
 }
 
+/// Rule 4: not to a leader of which no renewal was seen. It may be dead: then its grants end one
+/// after the other, and what was got first is needed.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nobody_yields_to_a_leader_that_does_not_renew() {
+    let mut s = Story::new();
+    let leads = |start| Request { leading: true, ..request(at(start)) };
+    for grantor in GRANTORS {
+        s.ask("p", grantor, leads(10));
+    }
+    s.campaign("q");
+    s.run(ms(50));
+    let handed = s.tell("p", "a", release(at(10)));
+    assert!(granted(&handed).is_some(), "as if the clock of a were the fastest");
+    s.run(ms(300));
+    assert_eq!(s.holder("a").as_deref(), Some("q"), "b and c say that p led, and no more");
+    s.ask("p", "b", leads(20));
+    s.run(ms(100));
+    assert_eq!(s.holder("a"), None, "b says that p has renewed");
+}
+
+/// Two candidates in each other's way: q holds a and waits at b and c, which p holds, who ranks
+/// above it. p leads; q has yielded a, which p has got as well.
+fn yielded(s: &mut Story) {
+    s.command("p", Command::Campaign { value: "".parse().unwrap(), priority: 1 });
+    s.campaign("q");
+    s.deliver("q", "a");
+    s.deliver("p", "b");
+    s.deliver("p", "c");
+    s.deliver_all();
+    assert!(s.leads("p"));
+    assert_eq!(s.holder("a").as_deref(), Some("p"), "q yielded");
+}
+
+/// Rule 4: whom it was yielded to has gone, and with it the reason to wait.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_was_yielded_is_asked_for_when_the_rival_has_gone() {
+    let mut s = Story::new();
+    yielded(&mut s);
+    s.slip(ms(1));
+    s.resign("p");
+    s.deliver("p", "a");
+    s.deliver("p", "c");
+    s.drop_all_but("c", "q");
+    s.deliver("c", "q");
+    let asked: Vec<_> = GRANTORS.iter().filter(|to| !s.take("q", to).is_empty()).collect();
+    assert_eq!(asked, [&"a", &"b", &"c"], "at once, not when the lease of p would have ended");
+}
+
 /// Section 6: who gives up on purpose lets others go first: nothing new is asked for before a
 /// quorum has the release.
 #[cfg_attr(not(tenure_planted), test)]
@@ -216,4 +264,35 @@ pub(crate) fn nothing_new_is_asked_for_before_the_release_is_confirmed() {
     assert!(!requests(&s), "a alone is no quorum");
     s.deliver_and_take_answers("p", "b").iter().for_each(|letter| drop(s.put(letter)));
     assert!(requests(&s), "a and b are one");
+}
+
+/// Rule 4: two that hold one grant each, and wait for a third grantor that is dead, do not wait for
+/// ever.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nobody_waits_for_a_grantor_that_is_silent() {
+    let mut s = Story::new();
+    s.actors.remove("c");
+    s.campaign("p");
+    s.campaign("q");
+    s.deliver("p", "a");
+    s.deliver("q", "b");
+    s.run(s.config.parked_for() + s.config.refresh * 2);
+    let leader = s.leader();
+    assert!(leader.is_some(), "of the two that are left a quorum can be made");
+    s.run(ms(2_000));
+    assert_eq!(s.leader(), leader, "and it lasts");
+}
+
+/// Rule 4: nor for one that answers that it cannot grant.
+#[cfg(not(tenure_planted))]
+#[test]
+fn nobody_waits_for_a_grantor_in_quarantine() {
+    let mut s = Story::new();
+    s.reboot("c");
+    s.campaign("p");
+    s.campaign("q");
+    s.deliver("p", "a");
+    s.deliver("q", "b");
+    s.run(s.config.refresh * 3);
+    assert!(s.leader().is_some(), "long before the quarantine ends");
 }

@@ -1,7 +1,8 @@
 //! Observers: leader when a quorum names the same life, vacant when a quorum says free, else
 //! unknown.
 
-use tenure_core::nerio::{Command, Event, View};
+use tenure_core::Fence;
+use tenure_core::nerio::{Command, Event, LeaderView, View};
 
 use crate::story::*;
 
@@ -80,4 +81,53 @@ pub(crate) fn what_an_observer_believes_counts_from_its_question() {
     let drift = s.config.drift;
     let until = asked.after(drift.shrink(drift.real_at_least(remaining)));
     assert_eq!(leader.unwrap().until, until);
+}
+
+/// What r says of the leader in the end.
+fn leader(s: &Story) -> LeaderView {
+    let last = s.events("r").iter().rev().find_map(|event| match event {
+        Event::View(view) => Some(view.clone()),
+        _ => None,
+    });
+    match last {
+        Some(View::Leader(leader)) => leader,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What one grantor said before it fell silent does not shorten what a quorum says since.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
+    let mut s = Story::new();
+    for grantor in GRANTORS {
+        s.ask("p", grantor, request(at(10)));
+    }
+    s.command("r", Command::Observe { every: ms(300) });
+    s.run(ms(10));
+    let before = leader(&s).until;
+    for grantor in ["a", "b"] {
+        s.ask("p", grantor, request(at(20)));
+    }
+    s.drop_all();
+    s.pass(ms(300));
+    s.take("r", "c");
+    s.deliver_all();
+    let after = leader(&s).until;
+    assert!(after >= before.after(ms(10)), "{before} and then {after}: a and b have renewed");
+}
+
+/// A grantor that was away does not know the fence of a leadership that is older; the others do.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_fence_is_the_one_that_a_quorum_names() {
+    let mut s = Story::new();
+    for (grantor, fence) in GRANTORS.into_iter().zip([2, 7, 7]) {
+        s.ask("p", grantor, proposal(at(10), fence));
+    }
+    s.drop_all();
+    s.command("r", Command::Observe { every: ms(300) });
+    s.run(ms(10));
+    assert_eq!(leader(&s).fence, Some(Fence::new(7)));
+    s.tell("p", "c", release(at(10)));
+    s.run(ms(300));
+    assert_eq!(leader(&s).fence, None, "2 and 7");
 }

@@ -1,7 +1,7 @@
 use super::{Court, Fact, Plan, Property};
 
 /// How many inputs pass between two looks at a core.
-const EVERY: u32 = 2_048;
+const EVERY: u32 = 8_192;
 
 /// Memory is bounded by the configuration and by how many take part, however long it goes on.
 #[derive(Debug)]

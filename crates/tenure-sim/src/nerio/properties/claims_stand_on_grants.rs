@@ -56,7 +56,8 @@ impl Property for ClaimsStandOnGrants {
                     return Ok(());
                 }
                 Err(format!(
-                    "{} grants {} to {} while {} leads until {} and keeps only what {} granted; {}, {}",
+                    "{} grants {} to {} while {} leads until {}, and is left with what {} granted; \
+                     {}, {}",
                     court.plan.nodes[*grantor].name,
                     court.election(*election),
                     record.holder,

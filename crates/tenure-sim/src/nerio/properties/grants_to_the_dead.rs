@@ -54,11 +54,13 @@ impl Property for GrantsToTheDead {
                 asked.push(Asked { start: request.start, at: *local, parked: false });
                 Ok(())
             }
-            Fact::Sent { node, message: Message::Refused(refused), .. } => {
-                if let Refusal::Held { parked: true, .. } = refused.refusal {
+            Fact::Sent { node, to: Some(to), message: Message::Refused(refused), .. } => {
+                if let Refusal::Held { parked: true, .. } = refused.refusal
+                    && let Some(inc) = court.ledger.lives[*to]
+                {
                     let elections = &court.plan.elections;
                     let election = elections.iter().position(|name| *name == refused.election);
-                    self.is_parked(*node, election.unwrap_or(0), refused.start);
+                    self.is_parked((*node, election.unwrap_or(0), inc), refused.start);
                 }
                 Ok(())
             }
@@ -134,15 +136,13 @@ impl GrantsToTheDead {
         }
     }
 
-    fn is_parked(&mut self, grantor: usize, election: usize, start: Time) {
-        let all = (grantor, election, Inc(0))..(grantor, election + 1, Inc(0));
-        for (_, asked) in self.asked.range_mut(all) {
-            // Of two that wait, the one with the lower Start is not kept.
-            if asked.iter().all(|other| other.start <= start)
-                && let Some(this) = asked.iter_mut().find(|other| other.start == start)
-            {
-                this.parked = true;
-            }
+    fn is_parked(&mut self, key: Key, start: Time) {
+        let Some(asked) = self.asked.get_mut(&key) else { return };
+        // Of two that wait, the one with the lower Start is not kept.
+        if asked.iter().all(|other| other.start <= start)
+            && let Some(this) = asked.iter_mut().find(|other| other.start == start)
+        {
+            this.parked = true;
         }
     }
 }

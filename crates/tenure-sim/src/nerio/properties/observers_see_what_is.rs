@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use tenure_core::nerio::{Inc, LeaderView, MemberSet, View};
 
+use crate::nerio::app::observe_every;
+
 use super::{Court, Fact, Plan, Property, seconds};
 
 /// Section 10.4: a leader that an observer sees holds grants of a quorum as long as it says; a
@@ -46,7 +48,7 @@ impl Property for ObserversSeeWhatIs {
                     // It says what was, before its process stopped.
                     return Ok(());
                 }
-                self.judge(court, *election, *node, view, *until)
+                self.judge(court, (*election, *node), view, *until)
             }
             Fact::Released { election, who, .. } | Fact::Freed { election, by: who, .. } => {
                 self.gave_up.insert((*election, who.inc), court.now);
@@ -109,16 +111,14 @@ impl ObserversSeeWhatIs {
     fn judge(
         &self,
         court: &Court<'_>,
-        election: usize,
-        node: usize,
+        (election, node): (usize, usize),
         view: &View,
         until: u64,
     ) -> Result<(), String> {
         let annals = court.annals(election);
         let (name, observer) = (court.election(election), &court.plan.nodes[node]);
         let config = &observer.config;
-        // It asks every tenth of its lease, see the application.
-        let patience = config.lease / 10 * 3 + config.round_trip * 4;
+        let patience = observe_every(config) * 3 + config.round_trip * 4;
         let patience = config.drift.real_at_most(patience).as_nanos() as u64;
         match view {
             View::Leader(leader) if until > court.now => {

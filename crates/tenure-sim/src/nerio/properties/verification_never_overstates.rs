@@ -24,7 +24,8 @@ impl Property for VerificationNeverOverstates {
         };
         if *until > led.backed {
             return Err(format!(
-                "{leader} is believed to lead {election_name} until {}, but its grants end at {}; {}",
+                "{leader} is believed to lead {election_name} until {}, but its grants end at {}; \
+                 {}",
                 seconds(*until),
                 seconds(led.backed),
                 court.clock(led.node),

@@ -1,0 +1,69 @@
+//! `tenure simulate`: what these settings will give, answered by the real cores in a made-up
+//! world.
+//!
+//! ```text
+//! settings ──► Question ──► tenure_sim::forecast ──► Answer ──┬─► text     a screen for people
+//!                                                             ├─► object   JSON for programs
+//!                                                             └─► page     HTML with plots
+//! ```
+
+mod advice;
+mod object;
+mod page;
+mod plots;
+mod svg;
+mod text;
+mod words;
+
+use std::num::NonZero;
+use std::time::Duration;
+
+use tenure_sim::forecast::{Answer, forecast};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::settings::simulate::{HTML, SimulateSettings, unanswerable};
+
+/// An answer, and what surrounds it.
+struct Report {
+    answer: Answer,
+    /// How long it took.
+    took: Duration,
+    /// The command that gives the same answer.
+    again: String,
+}
+
+/// Simulates, and tells what came of it.
+pub(super) fn run(settings: &SimulateSettings) -> Result<Exit, Failure> {
+    let SimulateSettings { question, html, json, ledger } = settings;
+    if let Some(path) = html {
+        // Before the work, so that it is not done for nothing.
+        write(settings, path, "")?;
+    }
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let begin = tenure::clock::now();
+    let answer = forecast(question, threads).map_err(|error| unanswerable(&error, ledger))?;
+    let took = tenure::clock::now().since(begin);
+    let again = ledger.command("tenure simulate", &["json", "html", "log"], "seed");
+    let report = Report { answer, took, again };
+    if let Some(path) = html {
+        write(settings, path, &page::page(&report))?;
+    }
+    output::print(&match json {
+        true => format!("{}\n", object::object(&report)),
+        false => text::text(&report),
+    })?;
+    Ok(Exit::Done)
+}
+
+fn write(settings: &SimulateSettings, path: &std::path::Path, page: &str) -> Result<(), Failure> {
+    std::fs::write(path, page).map_err(|error| {
+        let what = format!("the page {} cannot be written: {error}", path.display());
+        let failure = Failure::new(Exit::System, what, "name a file in a directory you may write");
+        match settings.ledger.origin(&HTML) {
+            Some(origin) => failure.origin(origin),
+            None => failure,
+        }
+    })
+}

@@ -1,0 +1,398 @@
+//! `tenure simulate`: the timing of a cluster, as every command reads it, and a made-up world,
+//! which only flags describe.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tenure_core::ClusterName;
+use tenure_core::nerio::{Checked, Config};
+use tenure_sim::forecast::{Question, RoundTrips, Unanswerable};
+
+use super::parse::Refusal;
+use super::table::{self, ONE_CALL, plain, span};
+use super::{Default, Layers, Ledger, Origin, Setting, Shape, Spec, combination, parse};
+use crate::exit::Exit;
+use crate::failure::{Failure, clipped, quoted};
+
+const WORLD: &str = "World (durations: 500ms, 10s, 30d, or never)";
+const RUN: &str = "Simulation";
+/// Failures of each kind that are drilled.
+const DRILLS: u32 = 500;
+/// More than any file of round trips needs.
+const FILE_MAX: u64 = 16 << 20;
+/// The least loss that is simulated.
+const LOSS_LEAST: f64 = 1e-5;
+
+macro_rules! flags {
+    ($($id:ident: $type:ty = $name:literal $value:literal, $default:expr, $group:expr,
+        $parse:expr, $show:expr, $help:literal;)*) => {
+        $(
+            #[doc = $help]
+            pub static $id: Setting<$type> = Setting {
+                spec: Spec {
+                    name: $name,
+                    value: $value,
+                    shape: Shape::Text,
+                    reach: ONE_CALL,
+                    default: $default,
+                    group: $group,
+                    help: $help,
+                },
+                parse: $parse,
+                show: $show,
+            };
+        )*
+
+        /// All of them.
+        pub static ALL: &[&Spec] = &[$(&$id.spec),*];
+    };
+}
+
+flags! {
+    NODES: usize = "nodes" "N", Default::Text("3"), WORLD, nodes, plain,
+        "How many nodes there are, 1 to 9; each grants and contends";
+    RTT: Rtt = "rtt" "TRIPS", Default::Text("p50=1ms,p99=5ms"), WORLD, rtt, Rtt::show,
+        "Round trips between two nodes: 2ms, or percentiles such as \
+         min=0.2ms,p50=1ms,p99=20ms,p99.9=80ms,max=200ms, or @FILE with one in each line or what \
+         ping printed";
+    LOSS: f64 = "loss" "PERCENT", Default::Text("0.1%"), WORLD, loss, show_loss,
+        "How many datagrams are lost, one way: 0, or 0.001% to 50%";
+    CRASH_EVERY: Every = "crash-every" "DURATION", Default::Text("30d"), WORLD, every, show_every,
+        "Mean time between two crashes of one process";
+    DOWN: Duration = "down" "DURATION", Default::Text("10s"), WORLD, parse::positive_duration,
+        span, "How long a process that crashed or is restarted is away";
+    REBOOT_EVERY: Every = "reboot-every" "DURATION", Default::Text("90d"), WORLD, every,
+        show_every, "Mean time between two restarts of one machine, a minute each";
+    RESTART_EVERY: Every = "restart-every" "DURATION", Default::Text("7d"), WORLD, every,
+        show_every, "Mean time between two restarts of one process on purpose; a leader resigns";
+    PAUSE_EVERY: Every = "pause-every" "DURATION", Default::Text("never"), WORLD, every,
+        show_every, "Mean time between two moments in which one process stands still";
+    PAUSE: Duration = "pause" "DURATION", Default::Text("1s"), WORLD, parse::positive_duration,
+        span, "How long it stands still, in the mean; exponentially distributed";
+    HOURS: u32 = "hours" "N", Default::Text("1000"), RUN, hours, plain,
+        "How many hours are run, 1 to 100000";
+    TARGET: f64 = "target-needless" "N", Default::Text("1"), RUN, target, plain,
+        "How many needless changes of leader in 30 days are acceptable";
+    SEED: u64 = "seed" "N", Default::Follows("a new one each time"), RUN, seed, plain,
+        "Repeats a simulation: the same seed gives the same answer on any number of cores";
+    HTML: PathBuf = "html" "FILE", Default::Nothing, RUN, parse::path, show_path,
+        "Also write a page with plots, which needs nothing beside it";
+}
+
+/// How often something happens; `None` is never.
+pub type Every = Option<Duration>;
+
+/// What was written of round trips.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rtt {
+    text: String,
+    /// `None` stands in a file.
+    trips: Option<RoundTrips>,
+}
+
+impl Rtt {
+    fn show(&self) -> String {
+        self.text.clone()
+    }
+}
+
+/// What `tenure simulate` was asked, checked.
+#[derive(Clone, Debug)]
+pub struct SimulateSettings {
+    /// The question.
+    pub question: Question,
+    /// Where the page goes.
+    pub html: Option<PathBuf>,
+    /// Whether to answer in JSON.
+    pub json: bool,
+    /// All of the above with their origins.
+    pub ledger: Ledger,
+}
+
+impl SimulateSettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let config = config(layers)?;
+        let rtt = layers.required(&RTT)?;
+        let trips = match rtt.trips {
+            Some(trips) => trips,
+            None => from_file(&rtt.text, &layers.ledger)?,
+        };
+        let question = Question {
+            config,
+            trips,
+            loss: layers.required(&LOSS)?,
+            crash_every: layers.required(&CRASH_EVERY)?,
+            down: layers.required(&DOWN)?,
+            reboot_every: layers.required(&REBOOT_EVERY)?,
+            restart_every: layers.required(&RESTART_EVERY)?,
+            pause_every: layers.required(&PAUSE_EVERY)?,
+            pause: layers.required(&PAUSE)?,
+            hours: layers.required(&HOURS)?,
+            drills: DRILLS,
+            awake: false,
+            target: layers.required(&TARGET)?,
+            seed: layers.or_follows(&SEED, || Ok(new_seed()))?,
+        };
+        let html = layers.optional(&HTML)?;
+        let json = layers.required(&table::JSON)?;
+        let ledger = layers.take_ledger();
+        question.check().map_err(|error| unanswerable(&error, &ledger))?;
+        Ok(Self { question, html, json, ledger })
+    }
+}
+
+fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
+    let made_up = |error: tenure_core::NameError| {
+        Failure::new(Exit::Bug, format!("a made-up name is refused: {error}"), "report it")
+    };
+    let members = Question::members(layers.required(&NODES)?).map_err(made_up)?;
+    let mut config = Config::new(ClusterName::new("simulated").map_err(made_up)?, members);
+    config.drift = layers.required(&table::DRIFT)?;
+    config.lease = layers.required(&table::LEASE)?;
+    let lease = config.lease;
+    config.delta_max = layers.or_follows(&table::LEASE_MAX, || Ok(lease.saturating_mul(2)))?;
+    config.grace = layers.required(&table::GRACE)?;
+    config.kill_margin = layers.required(&table::KILL_MARGIN)?;
+    config.round_trip = layers.required(&table::ROUND_TRIP)?;
+    config.refresh = layers.required(&table::REFRESH)?;
+    config.verify_max = lease;
+    combination::check(config, "majority", &layers.ledger)
+}
+
+/// What the simulator refuses, with where the numbers come from. Also what it finds out only
+/// when it runs.
+pub fn unanswerable(error: &Unanswerable, ledger: &Ledger) -> Failure {
+    let (fix, names): (String, &[&str]) = match error {
+        Unanswerable::Loss { .. } => ("give --loss 0% to 50%".into(), &["loss"]),
+        Unanswerable::Hours { max, .. } => (format!("give --hours 1 to {max}"), &["hours"]),
+        Unanswerable::TooMuch { enough, .. } => {
+            (format!("give --hours {enough} or fewer, or a longer --lease"), &["hours", "lease"])
+        }
+        Unanswerable::TooOften { what, least, .. } => {
+            let (flag, names): (_, &[&str]) = match *what {
+                "a crash" => ("crash-every", &["crash-every", "down", "lease"]),
+                "a reboot" => ("reboot-every", &["reboot-every", "lease-max", "lease"]),
+                "a restart" => ("restart-every", &["restart-every", "down", "lease"]),
+                _ => ("pause-every", &["pause-every", "pause"]),
+            };
+            (format!("give --{flag} {} or more, or never", span(least)), names)
+        }
+        Unanswerable::NobodyElected { .. } => (
+            "give a longer --lease, or a network that is not worse than yours".into(),
+            &["lease", "rtt", "loss", "round-trip"],
+        ),
+    };
+    ledger.explain(Failure::usage(error.to_string(), fix), names)
+}
+
+/// Short enough to be typed again.
+fn new_seed() -> u64 {
+    let now = tenure::clock::now().as_nanos();
+    (now ^ now >> 32 ^ u64::from(std::process::id()) << 16) & 0xffff_ffff
+}
+
+fn refusal(what: impl Into<String>, fix: impl Into<String>) -> Refusal {
+    Refusal { what: what.into(), fix: fix.into() }
+}
+
+fn nodes(text: &str) -> Result<usize, Refusal> {
+    whole(text, 1, Question::NODES_MAX as u64).map(|nodes| nodes as usize)
+}
+
+fn hours(text: &str) -> Result<u32, Refusal> {
+    whole(text, 1, u64::from(Question::HOURS_MAX)).map(|hours| hours as u32)
+}
+
+fn seed(text: &str) -> Result<u64, Refusal> {
+    whole(text, 0, u64::MAX)
+}
+
+fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| {
+        let range = format!("from {least} to {most}");
+        refusal(format!("it is not a whole number {range}"), format!("write a number {range}"))
+    })
+}
+
+fn target(text: &str) -> Result<f64, Refusal> {
+    let number = text.parse().ok().filter(|number| (0.0..=1e6).contains(number));
+    number.ok_or_else(|| {
+        refusal("it is not a number from 0 to 1000000", "write a number such as 1 or 0.1")
+    })
+}
+
+fn every(text: &str) -> Result<Every, Refusal> {
+    match text {
+        "never" => Ok(None),
+        _ => parse::positive_duration(text).map(Some).map_err(|error| Refusal {
+            fix: "write a number and a unit, such as 12h or 30d, or never".into(),
+            ..error
+        }),
+    }
+}
+
+fn show_every(every: &Every) -> String {
+    every.as_ref().map_or_else(|| "never".into(), span)
+}
+
+#[expect(clippy::ptr_arg, reason = "the type of the setting")]
+fn show_path(path: &PathBuf) -> String {
+    Path::display(path).to_string()
+}
+
+fn loss(text: &str) -> Result<f64, Refusal> {
+    let fix = "write a share of all datagrams, such as 0.1% or 0.001";
+    let (number, over) = match text.strip_suffix('%') {
+        Some(percent) => (percent.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let Some(loss) = number.parse::<f64>().ok().filter(|_| plain).map(|n| n / over) else {
+        return Err(refusal("it is not a share or a percentage", fix));
+    };
+    if loss > Question::LOSS_MAX {
+        let fix = "write at most 50%; a share of 1% is 1% or 0.01";
+        return Err(refusal("it is more than half of all datagrams", fix));
+    }
+    if loss > 0.0 && loss < LOSS_LEAST {
+        let what = "it is less than 0.001%, the least that is simulated";
+        return Err(refusal(what, "write 0, or 0.001% or more"));
+    }
+    Ok(loss)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the type of the setting")]
+fn show_loss(loss: &f64) -> String {
+    // Percentages such as 0.1 are not exact as shares.
+    format!("{}%", (loss * 1e8).round() / 1e6)
+}
+
+fn rtt(text: &str) -> Result<Rtt, Refusal> {
+    let trips = match text {
+        _ if text.starts_with('@') => {
+            parse::path(&text[1..])?;
+            None
+        }
+        _ if text.contains('=') => Some(percentiles(text)?),
+        _ => Some(RoundTrips::constant(parse::positive_duration(text)?).map_err(unfit)?),
+    };
+    Ok(Rtt { text: text.to_owned(), trips })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn unfit(error: tenure_sim::forecast::TripsError) -> Refusal {
+    refusal(error.to_string(), "write what was measured, such as p50=1ms,p99=20ms")
+}
+
+fn percentiles(text: &str) -> Result<RoundTrips, Refusal> {
+    let fix = "write percentiles with a duration each, such as p50=1ms,p99=20ms,max=200ms";
+    let mut points: Vec<(f64, Duration)> = Vec::new();
+    for part in text.split(',') {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let name = name.trim();
+        let percent = match name {
+            "min" => Some(0.0),
+            "max" => Some(100.0),
+            _ => name.strip_prefix('p').and_then(|n| n.parse().ok()),
+        };
+        let within = percent.filter(|p| matches!(name, "min" | "max") || (*p > 0.0 && *p < 100.0));
+        let Some(percent) = within else {
+            let what = format!("{} is not min, max or a percentile such as p99", quoted(name));
+            return Err(refusal(what, fix));
+        };
+        if points.iter().any(|(known, _)| *known == percent) {
+            return Err(refusal(format!("{} is given twice", quoted(name)), fix));
+        }
+        let value = parse::positive_duration(value.trim())
+            .map_err(|error| refusal(format!("{}: {}", quoted(name), error.what), error.fix))?;
+        points.push((percent, value));
+    }
+    RoundTrips::quantiles(&points).map_err(unfit)
+}
+
+/// Round trips from the file that `text` names after its `@`.
+fn from_file(text: &str, ledger: &Ledger) -> Result<RoundTrips, Failure> {
+    let path = Path::new(text.trim_start_matches('@'));
+    let shown = quoted(&path.display().to_string());
+    let origin = || ledger.origin(&RTT).cloned().unwrap_or(Origin::Default);
+    let unusable = |what: String, fix: &str| {
+        Failure::usage(format!("the file of round trips {shown} {what}"), fix).origin(origin())
+    };
+    let mut text = String::new();
+    let read = File::open(path).and_then(|f| f.take(FILE_MAX + 1).read_to_string(&mut text));
+    if let Err(error) = read {
+        return Err(unusable(format!("cannot be read: {error}"), "name a text file you may read"));
+    }
+    if text.len() as u64 > FILE_MAX {
+        let what = format!("has more than {FILE_MAX} bytes");
+        return Err(unusable(what, "keep the last million measurements"));
+    }
+    let fix = "write one duration in each line, such as 1.3ms, or save what ping prints";
+    let trips = measured(&text)
+        .map_err(|(line, what)| unusable(format!("has in line {line} {what}"), fix))?;
+    RoundTrips::measured(&trips).map_err(|error| unusable(format!("is of no use: {error}"), fix))
+}
+
+/// One duration in each line; or the `time=` of each line that has one, as ping prints it.
+fn measured(text: &str) -> Result<Vec<Duration>, (usize, String)> {
+    let time = |line: &str| Some(line.split_once("time=")?.1.trim().to_owned());
+    let printed: Vec<String> = text.lines().filter_map(time).collect();
+    let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));
+    let lines: Vec<(usize, String)> = match printed.is_empty() {
+        true => numbered.filter(|(_, l)| !l.is_empty() && !l.starts_with('#')).collect(),
+        false => {
+            text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, time(line)?))).collect()
+        }
+    };
+    let read = |(at, line): (usize, String)| {
+        let refused = |error: Refusal| (at, format!("{}: {}", quoted(&clipped(&line)), error.what));
+        parse::positive_duration(&line).map_err(refused)
+    };
+    lines.into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_is_read_and_shown_as_it_is_meant() {
+        let text = |spec: &Spec| match spec.default {
+            Default::Text(text) => text,
+            _ => panic!("{}", spec.name),
+        };
+        assert_eq!((NODES.parse)(text(&NODES.spec)), Ok(3));
+        assert_eq!(
+            (CRASH_EVERY.parse)(text(&CRASH_EVERY.spec)),
+            Ok(Some(Duration::from_secs(2_592_000)))
+        );
+        assert_eq!((PAUSE_EVERY.parse)(text(&PAUSE_EVERY.spec)), Ok(None));
+        assert_eq!(show_loss(&loss(text(&LOSS.spec)).unwrap()), "0.1%");
+        assert!(rtt(text(&RTT.spec)).unwrap().trips.is_some());
+    }
+
+    #[test]
+    fn loss_is_a_share_or_a_percentage() {
+        assert_eq!(loss("1%"), loss("0.01"));
+        assert_eq!(loss("0"), Ok(0.0));
+        for wrong in ["", "%", "-1%", "1e-3", "NaN", "inf", "0.6", "60%", "0.0001%"] {
+            assert!(loss(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_file_holds_durations_or_what_ping_printed() {
+        let ms = Duration::from_millis;
+        assert_eq!(measured("# lab\n1ms\n\n 20ms \n"), Ok(vec![ms(1), ms(20)]));
+        let ping = "PING a (10.0.0.1) 56(84) bytes of data.\n\
+                    64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=0.5 ms\n\
+                    64 bytes from 10.0.0.1: icmp_seq=2 ttl=64 time=12 ms\n\n--- a statistics ---\n";
+        assert_eq!(measured(ping), Ok(vec![Duration::from_micros(500), ms(12)]));
+        let (line, what) = measured("1ms\n2\n").unwrap_err();
+        assert_eq!((line, what.as_str()), (2, "\"2\": it has no unit"));
+    }
+}

@@ -1,0 +1,39 @@
+//! Which grantors a candidate can do without knowing more of: those that do not answer, and those
+//! that cannot grant.
+
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+
+use super::super::quorum::MemberSet;
+use crate::time::Time;
+
+/// What is known of each member beyond its grants and refusals.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Reach {
+    /// The first Start that a member has left unanswered.
+    unanswered: BTreeMap<usize, Time>,
+    /// Members whose last answer was that they cannot grant to anybody, or not to this one.
+    unable: MemberSet,
+}
+
+impl Reach {
+    /// A request went to `member`.
+    pub(super) fn asked(&mut self, member: usize, start: Time) {
+        self.unanswered.entry(member).or_insert(start);
+    }
+
+    /// `member` answered the request of `start`, and was able to grant or to let it wait.
+    pub(super) fn answered(&mut self, member: usize, start: Time, able: bool) {
+        if self.unanswered.get(&member).is_some_and(|since| *since <= start) {
+            self.unanswered.remove(&member);
+        }
+        let this = MemberSet::EMPTY.with(member);
+        self.unable = if able { self.unable.minus(this) } else { self.unable.or(this) };
+    }
+
+    /// The members that nobody should wait for: silent for `patience`, or unable.
+    pub(super) fn lost(&self, now: Time, patience: Duration) -> MemberSet {
+        let silent = self.unanswered.iter().filter(|(_, since)| now.since(**since) >= patience);
+        silent.map(|(member, _)| *member).fold(self.unable, MemberSet::with)
+    }
+}

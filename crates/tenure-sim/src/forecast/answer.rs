@@ -1,0 +1,160 @@
+//! What is answered.
+
+use std::time::Duration;
+
+use super::advice::Advice;
+use super::book::Cause;
+use super::drill::Drill;
+use super::figures::{Figures, Spread, per_second};
+use super::question::Question;
+use super::run::spread;
+
+/// Thirty days, over which rates are told.
+pub(super) const MONTH: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// What the settings of a question will give.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The question.
+    pub question: Question,
+    /// How long there is no leader after a crash of the leader, from drills.
+    pub crash: Spread,
+    /// How long there is no leader after a resignation, from drills.
+    pub handover: Spread,
+    /// How often the leader changes for nothing.
+    pub needless: Needless,
+    /// How much of the time there is a leader.
+    pub availability: Availability,
+    /// What happened in the calendar time that was run.
+    pub figures: Figures,
+    /// The drills.
+    pub drills: Vec<Drill>,
+    /// What else could be set.
+    pub advice: Advice,
+    /// What it took.
+    pub effort: Effort,
+}
+
+/// What an answer took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Inputs to cores, and incidents.
+    pub events: u64,
+    /// Other settings that were tried.
+    pub trials: usize,
+}
+
+/// How often less than the grace is left of the lease of a leader, or nothing, although it and a
+/// quorum are there: `tenure run` then stops its command, and another takes over.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Needless {
+    /// How often that was seen.
+    pub seen: u64,
+    /// How many of them ended with a lapse of the lease.
+    pub lapsed: u64,
+    /// How many in 30 days, as seen.
+    pub in_month: f64,
+    /// How many in 30 days at most, with a confidence of 95 % (the rule of three where none was
+    /// seen).
+    pub in_month_at_most: f64,
+    /// How many in 30 days would follow from how often single attempts to renew fail, if they
+    /// fail independently and as many must fail in a row as fit before the grace: an
+    /// extrapolation, for where none was seen.
+    pub by_chance: f64,
+}
+
+impl Needless {
+    pub(super) fn of(question: &Question, figures: &Figures) -> Self {
+        let months = figures.time.as_secs_f64() / MONTH.as_secs_f64();
+        let seen = figures.close_calls;
+        Self {
+            seen,
+            lapsed: figures.count(Cause::Needless) as u64,
+            in_month: seen as f64 / months,
+            in_month_at_most: poisson_at_most(seen) / months,
+            by_chance: by_chance(question, figures),
+        }
+    }
+
+    /// The best estimate of how many there are in 30 days.
+    #[must_use]
+    pub fn estimate(&self) -> f64 {
+        if self.seen > 0 { self.in_month } else { self.by_chance.min(self.in_month_at_most) }
+    }
+
+    /// The probability of at least one in 30 days, by the best estimate.
+    #[must_use]
+    pub fn probability(&self) -> f64 {
+        -(-self.estimate()).exp_m1()
+    }
+}
+
+/// The largest mean under which so few events have a probability of 5 % (Wilson and Hilferty).
+fn poisson_at_most(seen: u64) -> f64 {
+    let n = seen as f64 + 1.0;
+    n * (1.0 - 1.0 / (9.0 * n) + 1.645 / (3.0 * n.sqrt())).powi(3)
+}
+
+fn by_chance(question: &Question, figures: &Figures) -> f64 {
+    let config = &question.config;
+    let places = figures.attempts.iter().zip(1_u64..);
+    let attempts: u64 = places.map(|(count, place)| count * place).sum();
+    // One more than was seen: nothing is certain.
+    let failed = (attempts - figures.renewals) as f64 + 1.0;
+    let fails = failed / (attempts as f64 + 2.0);
+    let window = config.usable().saturating_sub(config.grace);
+    let retry = config.retry_after(question.trips.quantile(0.99));
+    let fit = 1.0 + (window.as_secs_f64() / retry.as_secs_f64()).floor();
+    per_second(figures.renewals as f64, figures.time) * MONTH.as_secs_f64() * fails.powf(fit)
+}
+
+/// How much of the time there is a leader.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Availability {
+    /// The share that is to be expected: crashes and restarts as often as they were asked for,
+    /// each as long as the drills say, and everything else as it was seen.
+    pub expected: f64,
+    /// The share in the hours that were run.
+    pub seen: f64,
+}
+
+impl Availability {
+    /// From how many crashes on their length is taken from calendar time.
+    const ENOUGH: usize = 100;
+
+    pub(super) fn of(question: &Question, figures: &Figures, drills: &[Drill]) -> Self {
+        let share = |gone: Duration| gone.as_secs_f64() / figures.time.as_secs_f64();
+        let seen = 1.0 - share(figures.vacant);
+        if figures.count(Cause::Crash) >= Self::ENOUGH {
+            return Self { expected: seen, seen };
+        }
+        let rate = |every: Option<Duration>| every.map_or(0.0, |every| 1.0 / every.as_secs_f64());
+        let mean = |crash| spread(drills, crash).mean().as_secs_f64();
+        let crashes = (rate(question.crash_every) + rate(question.reboot_every)) * mean(true);
+        let restarts = rate(question.restart_every) * mean(false);
+        let others = |cause| !matches!(cause, Cause::Crash | Cause::Resigned);
+        let rest = figures.vacancies.iter().filter(|vacancy| others(vacancy.cause));
+        let rest: Duration = rest.map(|vacancy| vacancy.lasted).sum();
+        Self { expected: (1.0 - crashes - restarts - share(rest)).max(0.0), seen }
+    }
+
+    /// Without a leader in 30 days, as is to be expected.
+    #[must_use]
+    pub fn down_in_month(&self) -> Duration {
+        MONTH.mul_f64((1.0 - self.expected).clamp(0.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_seen_means_at_most_three() {
+        // The exact values are 2.996, 4.744 and 16.96.
+        for (seen, most) in [(0, 2.996), (1, 4.744), (10, 16.96)] {
+            let found = poisson_at_most(seen);
+            assert!((found / most - 1.0).abs() < 0.01, "{seen}: {found} for {most}");
+        }
+    }
+}

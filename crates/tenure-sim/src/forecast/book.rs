@@ -1,0 +1,313 @@
+//! Who led when, in true time, and why nobody did.
+
+use std::time::Duration;
+
+use tenure_core::Fence;
+use tenure_core::nerio::wire::{Envelope, Packer};
+use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, Record, Who};
+
+/// Why there was no leader for a while.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// Its process or its machine ended.
+    Crash,
+    /// It resigned, because it was restarted on purpose.
+    Resigned,
+    /// It stood still for so long that its lease ran out.
+    Pause,
+    /// Its lease ran out because too few grantors were there to renew it.
+    NoQuorum,
+    /// Its lease ran out although it and a quorum were there: messages were lost or late.
+    Needless,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Crash, Self::Resigned, Self::Pause, Self::NoQuorum, Self::Needless];
+}
+
+/// A while without a leader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Vacancy {
+    /// When it began, in true time of its stretch, in nanoseconds.
+    pub since: u64,
+    /// How long it took until the next leadership was in force.
+    pub lasted: Duration,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Datagrams between nodes, counted where everybody was awake. What a node sends to itself does
+/// not count. Of one election there is one message in a datagram; the datagrams of many share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// How long was counted.
+    pub counted: Duration,
+    /// Sent by whoever led.
+    pub by_leader: u64,
+    /// Sent by all others together.
+    pub by_others: u64,
+    /// Bytes of all of them, without the headers of UDP and IP.
+    pub bytes: u64,
+}
+
+/// A claim to lead that was raised and not lowered since.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    pub(super) node: usize,
+    fence: Fence,
+    /// Since when the leadership is in force.
+    pub(super) since: u64,
+    /// The last time it was raised.
+    pub(super) raised: u64,
+    /// Until when it holds.
+    pub(super) until: u64,
+    /// Whether less than the grace was left of it already.
+    close: bool,
+}
+
+/// What is written down while a world runs.
+#[derive(Clone, Debug)]
+pub(super) struct Book {
+    lease: u64,
+    grace: u64,
+    quorum: usize,
+    pub(super) claim: Option<Claim>,
+    /// Since when there is no leader, and why, if it is known already.
+    vacant: Option<(u64, Option<Cause>)>,
+    serving: Vec<bool>,
+    /// To whom each node has granted last, and until when.
+    grants: Vec<(usize, u64)>,
+    /// The last time each node stood still.
+    pub(super) stopped: Vec<(u64, u64)>,
+    /// What counts lies between these.
+    window: (u64, u64),
+    pub(super) vacancies: Vec<Vacancy>,
+    /// How long nobody led within the window.
+    pub(super) vacant_for: u64,
+    /// Leaderships that went below the grace within the window, whether they were renewed after
+    /// that or not, although the leader and a quorum were there.
+    pub(super) close_calls: u64,
+    pub(super) renewals: u64,
+    /// How many attempts renewals took: one, two, … the last place is for more.
+    pub(super) attempts: [u64; 8],
+    trying: usize,
+    pub(super) traffic: Traffic,
+    counting: Option<(u64, Packer)>,
+}
+
+impl Book {
+    pub(super) fn new(config: &Checked) -> Self {
+        let nodes = config.members.len();
+        Self {
+            lease: nanos(config.lease),
+            grace: nanos(config.grace),
+            quorum: nodes / 2 + 1,
+            claim: None,
+            vacant: Some((0, None)),
+            serving: vec![false; nodes],
+            grants: vec![(usize::MAX, 0); nodes],
+            stopped: vec![(0, 0); nodes],
+            window: (u64::MAX, u64::MAX),
+            vacancies: Vec::new(),
+            vacant_for: 0,
+            close_calls: 0,
+            renewals: 0,
+            attempts: [0; 8],
+            trying: 0,
+            traffic: Traffic::default(),
+            counting: None,
+        }
+    }
+
+    /// From now on everything counts.
+    pub(super) fn open(&mut self, now: u64) {
+        self.window = (now, u64::MAX);
+    }
+
+    /// What begins from now on does not count any more.
+    pub(super) fn close(&mut self, now: u64) {
+        self.notice_lapse(now);
+        self.window.1 = now;
+    }
+
+    /// Counts datagrams until [`Book::stop_counting`].
+    pub(super) fn count(&mut self, now: u64, config: &Checked) {
+        let who = Who { name: config.members[0].name.clone(), inc: Inc(0) };
+        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        self.counting = Some((now, packer));
+    }
+
+    pub(super) fn stop_counting(&mut self, now: u64) {
+        if let Some((since, _)) = self.counting.take() {
+            self.traffic.counted += Duration::from_nanos(now - since);
+        }
+    }
+
+    /// Who leads.
+    pub(super) fn leader(&self, now: u64) -> Option<usize> {
+        self.claim.filter(|claim| now < claim.until).map(|claim| claim.node)
+    }
+
+    /// Whether nobody leads, as far as is known.
+    pub(super) fn is_vacant(&self, now: u64) -> bool {
+        self.leader(now).is_none()
+    }
+
+    /// The earliest end of the grants of all nodes, if the one who leads has them all.
+    pub(super) fn granted_until(&self) -> Option<u64> {
+        let leader = self.claim?.node;
+        let has_all = self.grants.iter().all(|(holder, _)| *holder == leader);
+        self.grants.iter().map(|(_, until)| *until).min().filter(|_| has_all)
+    }
+
+    pub(super) fn crashed(&mut self, now: u64, node: usize) {
+        self.notice_lapse(now);
+        self.serving[node] = false;
+        if self.claim.is_some_and(|claim| claim.node == node) {
+            self.claim = None;
+            self.vacant = Some((now, Some(Cause::Crash)));
+        }
+    }
+
+    pub(super) fn claimed(&mut self, now: u64, node: usize, until: u64, fence: Option<Fence>) {
+        let Some(fence) = fence else {
+            self.notice_lapse(now);
+            if self.claim.is_some_and(|claim| claim.node == node) {
+                self.claim = None;
+                self.vacant = Some((now, None));
+            }
+            return;
+        };
+        match self.claim {
+            Some(claim) if claim.node == node && claim.fence == fence && now < claim.until => {
+                self.renewed(now, until);
+            }
+            _ => {
+                self.notice_lapse(now);
+                debug_assert!(self.claim.is_none(), "nobody leads when a leadership begins");
+                self.begin(now);
+                let close = false;
+                self.claim = Some(Claim { node, fence, since: now, raised: now, until, close });
+                self.trying = 0;
+            }
+        }
+    }
+
+    fn renewed(&mut self, now: u64, until: u64) {
+        let counts = self.counts(now);
+        let Some(claim) = &mut self.claim else { return };
+        // The first lease is short on purpose.
+        let settled = claim.raised > claim.since;
+        let was_close = settled && claim.until < now + self.grace && !claim.close;
+        let node = claim.node;
+        claim.close |= was_close;
+        (claim.raised, claim.until) = (now, claim.until.max(until));
+        if counts {
+            self.renewals += 1;
+            let last = self.attempts.len() - 1;
+            self.attempts[self.trying.saturating_sub(1).min(last)] += 1;
+            if was_close && self.why_lapsed(node, now) == Cause::Needless {
+                self.close_calls += 1;
+            }
+        }
+        self.trying = 0;
+    }
+
+    pub(super) fn told(&mut self, node: usize, event: &Event) {
+        match event {
+            Event::Serving => self.serving[node] = true,
+            Event::Ended(tenure_core::nerio::End::Resigned) => {
+                if let Some((_, cause @ None)) = &mut self.vacant {
+                    *cause = Some(Cause::Resigned);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn sent(&mut self, from: usize, to: usize, message: &Message) {
+        let leads = self.claim.is_some_and(|claim| claim.node == from);
+        if from == to {
+            self.trying += usize::from(leads && matches!(message, Message::Request(_)));
+            return;
+        }
+        let Some((_, packer)) = &self.counting else { return };
+        let mut datagram = packer.start();
+        packer.push(&mut datagram, message);
+        self.traffic.bytes += datagram.len() as u64;
+        *if leads { &mut self.traffic.by_leader } else { &mut self.traffic.by_others } += 1;
+    }
+
+    fn counts(&self, at: u64) -> bool {
+        (self.window.0..self.window.1).contains(&at)
+    }
+
+    /// A leadership begins: what was without one has ended.
+    fn begin(&mut self, now: u64) {
+        let Some((since, cause)) = self.vacant.take() else { return };
+        if !self.counts(since) {
+            return;
+        }
+        let cause = cause.unwrap_or(Cause::Needless);
+        self.vacant_for += now.min(self.window.1) - since;
+        self.vacancies.push(Vacancy { since, lasted: Duration::from_nanos(now - since), cause });
+    }
+
+    /// A claim ran out, and nobody has said so yet.
+    fn notice_lapse(&mut self, now: u64) {
+        let Some(claim) = self.claim.filter(|claim| claim.until <= now) else { return };
+        let cause = self.why_lapsed(claim.node, claim.until);
+        self.claim = None;
+        self.vacant = Some((claim.until, Some(cause)));
+        if cause == Cause::Needless && self.counts(claim.until) && !claim.close {
+            self.close_calls += 1;
+        }
+    }
+
+    fn why_lapsed(&self, node: usize, at: u64) -> Cause {
+        let (from, until) = self.stopped[node];
+        let stood = until.min(at).saturating_sub(from.max(at.saturating_sub(self.lease)));
+        // A sixth is the longest wait between two attempts to renew.
+        if stood > self.lease / 6 {
+            return Cause::Pause;
+        }
+        match self.serving.iter().filter(|serving| **serving).count() < self.quorum {
+            true => Cause::NoQuorum,
+            false => Cause::Needless,
+        }
+    }
+
+    /// What an effect says about who leads and what is sent. `until` turns an instant of the
+    /// node's clock into true time.
+    pub(super) fn effect(
+        &mut self,
+        now: u64,
+        node: usize,
+        effect: &Effect,
+        until: impl Fn(tenure_core::Time) -> u64,
+        find: impl Fn(&std::net::SocketAddr) -> Option<usize>,
+    ) {
+        match effect {
+            Effect::Claim { until: end, fence, .. } => {
+                self.claimed(now, node, until(*end), *fence);
+            }
+            Effect::Emit { event, .. } => self.told(node, event),
+            Effect::Send { to, message } => {
+                if let Some(to) = find(to) {
+                    self.sent(node, to, message);
+                }
+            }
+            Effect::Persist(Record::Grant(grant)) => {
+                let holder = find(&grant.address).unwrap_or(usize::MAX);
+                self.grants[node] = (holder, until(grant.finish));
+            }
+            Effect::Persist(_) | Effect::Flush(..) => {}
+        }
+    }
+}
+
+pub(super) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

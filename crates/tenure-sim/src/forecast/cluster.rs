@@ -1,0 +1,199 @@
+//! All nodes grant and campaign in one election; nobody judges, everything is written down.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::ops::Range;
+
+use tenure_core::nerio::Who;
+use tenure_core::nerio::{Checked, Command, Effect, End, Event, Inc, Nerio, Record, Sender, Start};
+use tenure_core::{ElectionName, NameError, Value};
+
+use super::book::{Book, nanos};
+use super::question::Question;
+use crate::nerio::disk::Disk;
+use crate::rng::{Rng, mix};
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{Conditions, Delay, DiskFate, Site, Undone};
+use crate::world::fault::Rates;
+use crate::world::{Guest, Scene, Seen, World};
+
+/// How long a message of a node to itself takes, and a flush.
+const LOOPBACK: Delay = Delay::Between(30_000, 60_000);
+const FLUSH: Delay = Delay::Between(1_000_000, 5_000_000);
+/// Longer than anything is run.
+const NEVER: u64 = 1 << 62;
+
+/// The guest.
+pub(super) struct Cluster {
+    config: Checked,
+    seed: u64,
+    pub(super) election: ElectionName,
+    value: Value,
+    pub(super) book: Book,
+    /// In the meantime nothing is planned and nothing has to heal: those who wait may sleep.
+    pub(super) calm: Range<u64>,
+    /// The life in which each node campaigned last.
+    campaigned: Vec<u128>,
+    /// Nodes that are being restarted on purpose, and do not campaign again before.
+    pub(super) leaving: Vec<bool>,
+    half: u64,
+    settled: u64,
+}
+
+impl Cluster {
+    fn new(config: Checked, seed: u64) -> Result<Self, NameError> {
+        let nodes = config.members.len();
+        let lease = nanos(config.lease);
+        Ok(Self {
+            seed,
+            election: ElectionName::new("simulated")?,
+            value: Value::new("10.0.0.1:8080")?,
+            book: Book::new(&config),
+            calm: 0..0,
+            campaigned: vec![0; nodes],
+            leaving: vec![false; nodes],
+            half: lease / 2,
+            settled: lease * 2,
+            config,
+        })
+    }
+
+    pub(super) fn campaign(&self) -> Command {
+        Command::Campaign { value: self.value.clone(), priority: 100 }
+    }
+
+    /// What the application of a node does about an effect.
+    fn answer(&mut self, node: usize, life: u128, effect: &Effect) -> bool {
+        if self.leaving[node] {
+            return false;
+        }
+        let lost = matches!(effect, Effect::Emit { event: Event::Ended(End::Expired), .. });
+        if self.campaigned[node] == life && !lost {
+            return false;
+        }
+        self.campaigned[node] = life;
+        true
+    }
+}
+
+/// The world that a question describes, with one draw of everything that is drawn.
+pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<World<Cluster>> {
+    let config = question.config.clone();
+    let mut rng = Rng::new(seed, 1);
+    let bound = u128::from(config.drift.parts_per_billion()) * u128::from(TRUE_RATE);
+    let bound = (bound / 1_000_000_000) as u64;
+    let sites = config.members.iter().map(|member| {
+        let rate = TRUE_RATE - bound + rng.within(0..2 * bound + 1);
+        let origin = rng.within(0..1 << 50);
+        let starts = rng.within(0..50_000_000);
+        Site { name: member.name.to_string(), clock: Clock::new(0, origin, rate), starts }
+    });
+    let conditions = Conditions {
+        seed,
+        sites: sites.collect(),
+        trip: trip.clone(),
+        loopback: LOOPBACK,
+        flush: FLUSH,
+        unit: nanos(config.lease),
+        rates: Rates { loss: question.loss_rate(), ..Rates::default() },
+        incidents: Vec::new(),
+        pace: Delay::Between(NEVER, NEVER + 1),
+        undone: Undone::default(),
+        storm_ends: NEVER,
+        end: NEVER,
+    };
+    // The names in it are constants.
+    Some(World::new(conditions, Cluster::new(config, seed).ok()?, None))
+}
+
+impl Guest for Cluster {
+    type Core = Nerio;
+    type Disk = Disk;
+    type Wrong = Infallible;
+
+    fn core(&self, node: usize) -> Nerio {
+        Nerio::new(self.config.clone(), self.config.members[node].name.clone())
+    }
+
+    fn disk(&self, node: usize) -> Disk {
+        Disk::new(node, u128::from(mix(self.seed ^ node as u64)) + 1, true)
+    }
+
+    fn start(&self, _node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
+        Ok(Start { inc: Inc(life), seed: mix(life as u64), memory: Some(disk.memory()) })
+    }
+
+    fn write(&self, disk: &mut Disk, record: &Record) {
+        disk.write(record);
+    }
+
+    fn harm(
+        &mut self,
+        disks: &mut [&mut Disk],
+        node: usize,
+        _fate: DiskFate,
+        reboot: bool,
+    ) -> bool {
+        if reboot {
+            // What was not flushed is gone.
+            disks[node].tear();
+        }
+        true
+    }
+
+    fn sender(&self, node: usize, life: u128) -> Sender {
+        let member = &self.config.members[node];
+        let who = Who { name: member.name.clone(), inc: Inc(life) };
+        Sender { who, address: member.address }
+    }
+
+    fn find(&self, to: &SocketAddr) -> Option<usize> {
+        self.config.members.iter().position(|member| member.address == *to)
+    }
+
+    fn wish(
+        &mut self,
+        _scene: &Scene<'_>,
+        _node: usize,
+        _core: &Nerio,
+        _rng: &mut Rng,
+    ) -> Option<(ElectionName, Command)> {
+        None
+    }
+
+    fn see(
+        &mut self,
+        scene: &Scene<'_>,
+        seen: Seen<'_, Self>,
+    ) -> Result<Option<(ElectionName, Command)>, Infallible> {
+        match seen {
+            Seen::Crashed { node } => {
+                self.leaving[node] = false;
+                self.book.crashed(scene.now, node);
+                Ok(None)
+            }
+            Seen::Effect { node, life, effect, .. } => {
+                let members = &self.config.members;
+                let until = |end| scene.clock.reaches(end);
+                let find = |to: &SocketAddr| members.iter().position(|m| m.address == *to);
+                self.book.effect(scene.now, node, effect, until, find);
+                let wants = self.answer(node, life, effect);
+                Ok(wants.then(|| (self.election.clone(), self.campaign())))
+            }
+            Seen::Started { .. } | Seen::Input { .. } | Seen::Handled { .. } | Seen::Moment => {
+                Ok(None)
+            }
+        }
+    }
+
+    /// The requests of those who wait change nothing while all of the leader's grants live.
+    fn rest(&self, now: u64, node: usize) -> Option<u64> {
+        let claim = self.book.claim.filter(|_| self.calm.contains(&now))?;
+        if claim.node == node || now < claim.since + self.settled {
+            return None;
+        }
+        let granted = self.book.granted_until()?.min(claim.until);
+        let until = granted.saturating_sub(self.half).min(self.calm.end);
+        (until > now).then_some(until)
+    }
+}

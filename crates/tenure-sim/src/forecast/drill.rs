@@ -1,0 +1,98 @@
+//! Drills: the leader fails again and again, at random moments, with everybody awake.
+
+use std::time::Duration;
+
+use super::book::{Cause, nanos};
+use super::cluster::Cluster;
+use super::question::{Question, Unanswerable};
+use super::stretch::{elected, resign, until};
+use crate::rng::Rng;
+use crate::world::World;
+use crate::world::conditions::{Delay, DiskFate};
+
+/// How long a crashed process is away at most, in leases: with everybody awake it is slow.
+const AWAY: u64 = 20;
+
+/// One failure of a leader and what came of it. Times are spans of true time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Drill {
+    /// Who led.
+    pub leader: usize,
+    /// Who led next.
+    pub next: usize,
+    /// Whether it crashed; else it resigned.
+    pub crash: bool,
+    /// How long before it the lease was last renewed.
+    pub renewed_before: Duration,
+    /// How much was left of the lease, by its own clock.
+    pub left: Duration,
+    /// How long there was no leader.
+    pub gap: Duration,
+}
+
+/// Runs `count` drills in one cluster, one after the other. Those in which nobody was elected in
+/// a hundred leases are left out.
+pub(super) fn run(
+    question: &Question,
+    trip: &Delay,
+    seed: u64,
+    (count, crash): (u32, bool),
+) -> Result<(Vec<Drill>, u64), Unanswerable> {
+    let mut world = elected(question, trip, seed)?;
+    let mut rng = Rng::new(seed, 2);
+    let now = world.now();
+    world.guest.book.open(now);
+    let mut drills = Vec::new();
+    for _ in 0..count {
+        drills.extend(one(&mut world, question, &mut rng, crash));
+    }
+    Ok((drills, world.events()))
+}
+
+fn one(
+    world: &mut World<Cluster>,
+    question: &Question,
+    rng: &mut Rng,
+    crash: bool,
+) -> Option<Drill> {
+    let lease = nanos(question.config.lease);
+    // Over several renewals, so that every moment between two of them is as likely.
+    let at = world.now() + lease + rng.within(0..lease);
+    until(world, at);
+    let claim = world.guest.book.claim.filter(|claim| at < claim.until)?;
+    let before = world.guest.book.vacancies.len();
+    let down = nanos(question.down).min(AWAY * lease);
+    let Ok(()) = match crash {
+        true => world.crash(claim.node, down, None, DiskFate::Kept),
+        false => resign(world, claim.node),
+    };
+    let cause = if crash { Cause::Crash } else { Cause::Resigned };
+    let found = (0..400).find_map(|_| {
+        let now = world.now();
+        until(world, now + lease / 4);
+        let since = world.guest.book.vacancies.get(before..)?;
+        since.iter().find(|vacancy| vacancy.cause == cause).copied()
+    });
+    let next = world.guest.book.leader(world.now());
+    if !crash {
+        contend_again(world, claim.node);
+    }
+    let healed = world.now().max(at + down);
+    until(world, healed);
+    let span = Duration::from_nanos;
+    Some(Drill {
+        leader: claim.node,
+        next: next?,
+        crash,
+        renewed_before: span(at - claim.raised),
+        left: span(claim.until - at),
+        gap: found?.lasted,
+    })
+}
+
+/// Who resigned in a drill goes on as a candidate.
+fn contend_again(world: &mut World<Cluster>, node: usize) {
+    world.guest.leaving[node] = false;
+    let (election, command) = (world.guest.election.clone(), world.guest.campaign());
+    let Ok(()) = world.command(node, election, command);
+}

@@ -1,0 +1,157 @@
+//! What was counted, and how it is added up.
+
+use std::time::Duration;
+
+use super::book::{Book, Cause, Traffic, Vacancy};
+
+/// What happened in calendar time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Figures {
+    /// How much calendar time was run.
+    pub time: Duration,
+    /// Every while without a leader, in order; the stretches one after the other.
+    pub vacancies: Vec<Vacancy>,
+    /// How long there was no leader, in all.
+    pub vacant: Duration,
+    /// How often less than the grace was left of a leader's lease, or nothing, though it and a
+    /// quorum were there: its work would have been stopped.
+    pub close_calls: u64,
+    /// Renewals that were completed.
+    pub renewals: u64,
+    /// How many of them took one attempt, two, …; the last place is for more.
+    pub attempts: [u64; 8],
+    /// Datagrams, where they were counted.
+    pub traffic: Traffic,
+    /// Inputs to cores, and incidents.
+    pub events: u64,
+}
+
+impl Figures {
+    /// What is in the book of a stretch that was open from `from` to `to`.
+    pub(super) fn of(book: &mut Book, from: u64, to: u64, events: u64) -> Self {
+        let mut vacancies = std::mem::take(&mut book.vacancies);
+        vacancies.iter_mut().for_each(|vacancy| vacancy.since -= from);
+        Self {
+            time: Duration::from_nanos(to - from),
+            vacancies,
+            vacant: Duration::from_nanos(book.vacant_for),
+            close_calls: book.close_calls,
+            renewals: book.renewals,
+            attempts: book.attempts,
+            traffic: book.traffic,
+            events,
+        }
+    }
+
+    /// Adds another stretch, as if it came after this one.
+    pub(super) fn append(&mut self, other: Self) {
+        let before = super::book::nanos(self.time);
+        let moved = |vacancy: Vacancy| Vacancy { since: vacancy.since + before, ..vacancy };
+        self.vacancies.extend(other.vacancies.into_iter().map(moved));
+        self.time += other.time;
+        self.vacant += other.vacant;
+        self.close_calls += other.close_calls;
+        self.renewals += other.renewals;
+        for (all, more) in self.attempts.iter_mut().zip(other.attempts) {
+            *all += more;
+        }
+        self.traffic.counted += other.traffic.counted;
+        self.traffic.by_leader += other.traffic.by_leader;
+        self.traffic.by_others += other.traffic.by_others;
+        self.traffic.bytes += other.traffic.bytes;
+        self.events += other.events;
+    }
+
+    /// How often there was no leader for this reason.
+    #[must_use]
+    pub fn count(&self, cause: Cause) -> usize {
+        self.vacancies.iter().filter(|vacancy| vacancy.cause == cause).count()
+    }
+
+    /// How long each time.
+    #[must_use]
+    pub fn spread(&self, cause: Cause) -> Spread {
+        let of = self.vacancies.iter().filter(|vacancy| vacancy.cause == cause);
+        Spread::new(of.map(|vacancy| vacancy.lasted).collect())
+    }
+
+    /// Datagrams a second.
+    #[must_use]
+    pub fn messages_per_second(&self) -> f64 {
+        let Traffic { counted, by_leader, by_others, .. } = self.traffic;
+        per_second((by_leader + by_others) as f64, counted)
+    }
+
+    /// Bytes a second.
+    #[must_use]
+    pub fn bytes_per_second(&self) -> f64 {
+        per_second(self.traffic.bytes as f64, self.traffic.counted)
+    }
+}
+
+pub(super) fn per_second(count: f64, over: Duration) -> f64 {
+    if over.is_zero() { 0.0 } else { count / over.as_secs_f64() }
+}
+
+/// A sample of spans, in order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Spread {
+    sorted: Vec<Duration>,
+}
+
+impl Spread {
+    /// The spread of a sample.
+    #[must_use]
+    pub fn new(mut sample: Vec<Duration>) -> Self {
+        sample.sort_unstable();
+        Self { sorted: sample }
+    }
+
+    /// All of it, the shortest first.
+    #[must_use]
+    pub fn sorted(&self) -> &[Duration] {
+        &self.sorted
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// The least that a share `part` (0 to 1) of the sample does not exceed; zero for an empty
+    /// one.
+    #[must_use]
+    pub fn quantile(&self, part: f64) -> Duration {
+        let rank = (part * self.sorted.len() as f64).ceil() as usize;
+        self.sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
+    }
+
+    /// The longest; zero for an empty sample.
+    #[must_use]
+    pub fn max(&self) -> Duration {
+        self.sorted.last().copied().unwrap_or_default()
+    }
+
+    /// The mean; zero for an empty sample.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        let all: Duration = self.sorted.iter().sum();
+        all.checked_div(u32::try_from(self.sorted.len()).unwrap_or(u32::MAX)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_one_of_the_sample() {
+        let spread = Spread::new((1..=100).rev().map(Duration::from_secs).collect());
+        let at = |part| spread.quantile(part).as_secs();
+        assert_eq!([at(0.0), at(0.5), at(0.99), at(1.0)], [1, 50, 99, 100]);
+        assert_eq!((spread.mean(), spread.max().as_secs()), (Duration::from_millis(50_500), 100));
+        assert_eq!(Spread::default().quantile(0.5), Duration::ZERO);
+        assert_eq!(Spread::default().mean(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,49 @@
+//! What given settings will give: the real core, run for many hours in a made-up network.
+//!
+//! ```text
+//! Question ──► stretches of calendar time ──┐          run       what happens by itself
+//!          ──► drills, one failure each ────┼─► Figures ──► Answer
+//!          ──► the same with other leases ──┘          advice    what to set instead
+//! ```
+//!
+//! # What is run, and what is not
+//!
+//! - Everything a node does is the real [`Nerio`](tenure_core::nerio::Nerio) core: all nodes are
+//!   grantors and campaign in one election. Every renewal of the leader is run, message by
+//!   message.
+//! - Candidates that only wait refresh their parked requests every R, which changes nothing while
+//!   the holder's grants live. Their timers are left asleep while the leader has led for two
+//!   leases, has the grants of all nodes with more than half of each left, and no crash or
+//!   hand-over is near. They wake when less is left of any, a lease before anything planned, and
+//!   stay awake until it has healed. Messages a second are counted only where everybody is
+//!   awake. [`Question::awake`] leaves nobody asleep, to compare.
+//! - The hours are run as independent stretches, each with a fresh cluster, so that they run on
+//!   all cores; the answer does not depend on how many. Crashes are rare in calendar time: how
+//!   long a failover takes is measured in *drills* besides, in which the leader is killed again
+//!   and again at random moments, with everybody awake, in a network that only loses and delays,
+//!   and is away for twenty leases at most.
+//! - One-way delays are independent of each other; a real network's slow spells last. Loss is per
+//!   datagram, in steps of 1/65,536. Clocks run anywhere within ±ρ, constantly.
+
+mod advice;
+mod answer;
+mod book;
+mod cluster;
+mod drill;
+mod figures;
+mod question;
+mod run;
+mod stretch;
+mod trips;
+
+#[cfg(test)]
+mod tests;
+
+pub use advice::{Advice, Note, Trial};
+pub use answer::{Answer, Availability, Effort, Needless};
+pub use book::{Cause, Traffic, Vacancy};
+pub use drill::Drill;
+pub use figures::{Figures, Spread};
+pub use question::{Question, Unanswerable};
+pub use run::forecast;
+pub use trips::{RoundTrips, TripsError};

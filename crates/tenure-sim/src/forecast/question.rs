@@ -1,0 +1,183 @@
+//! What is asked.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::nerio::{Checked, Member};
+use tenure_core::{NameError, NodeName};
+
+use super::trips::RoundTrips;
+
+/// A cluster, its network and what goes wrong in it.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The settings; as many nodes as it has members, see [`Question::members`].
+    pub config: Checked,
+    /// Round trips between two nodes.
+    pub trips: RoundTrips,
+    /// The share of datagrams that is lost, one way: 0 to [`Question::LOSS_MAX`].
+    pub loss: f64,
+    /// Mean time between two crashes of one process.
+    pub crash_every: Option<Duration>,
+    /// How long a crashed or restarted process is away.
+    pub down: Duration,
+    /// Mean time between two restarts of one machine; it is away for [`Question::REBOOT`].
+    pub reboot_every: Option<Duration>,
+    /// Mean time between two restarts on purpose of one process, which resigns first.
+    pub restart_every: Option<Duration>,
+    /// Mean time between two pauses of one process.
+    pub pause_every: Option<Duration>,
+    /// How long a pause lasts in the mean; exponentially distributed.
+    pub pause: Duration,
+    /// How much calendar time is run, in hours.
+    pub hours: u32,
+    /// Failures of each kind that are drilled.
+    pub drills: u32,
+    /// From where every draw comes.
+    pub seed: u64,
+    /// How many needless changes of leader in 30 days are acceptable.
+    pub target: f64,
+    /// Runs those who only wait all the time: slow, to see that nothing comes of it.
+    pub awake: bool,
+}
+
+/// Why a question cannot be answered.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Unanswerable {
+    /// More loss than elections are meant for.
+    #[error("a loss of {loss} was asked for; it must be from 0 to {max}")]
+    Loss {
+        /// What was asked for.
+        loss: f64,
+        /// The most.
+        max: f64,
+    },
+    /// No time.
+    #[error("{hours} hours were asked for; it must be from 1 to {max}")]
+    Hours {
+        /// What was asked for.
+        hours: u32,
+        /// The most.
+        max: u32,
+    },
+    /// More than anybody waits for.
+    #[error(
+        "{hours} hours with a lease of {lease:?} are about {events} million events, which take \
+         too long; at most {enough} hours are run"
+    )]
+    TooMuch {
+        /// What was asked for.
+        hours: u32,
+        /// The lease.
+        lease: Duration,
+        /// In millions.
+        events: u64,
+        /// The most that is run.
+        enough: u32,
+    },
+    /// Something that would happen all the time.
+    #[error(
+        "{what} every {every:?} was asked for; it must be at least {least:?}, or nobody ever leads"
+    )]
+    TooOften {
+        /// What.
+        what: &'static str,
+        /// How often.
+        every: Duration,
+        /// The shortest mean time.
+        least: Duration,
+    },
+    /// Nobody can be elected with these settings in this network.
+    #[error(
+        "nobody was elected within {waited:?}: round trips of up to {longest:?} and a loss of \
+         {loss} are too much for a lease of {lease:?}"
+    )]
+    NobodyElected {
+        /// How long it was run.
+        waited: Duration,
+        /// The longest round trip.
+        longest: Duration,
+        /// The loss.
+        loss: f64,
+        /// The lease.
+        lease: Duration,
+    },
+}
+
+impl Question {
+    /// The most loss: half of all datagrams.
+    pub const LOSS_MAX: f64 = 0.5;
+    /// The most hours: about eleven years.
+    pub const HOURS_MAX: u32 = 100_000;
+    /// The most events that are run, by a rough estimate: some tens of minutes.
+    const EVENTS_MAX: f64 = 5e9;
+    /// How long a machine is away when it is restarted.
+    pub const REBOOT: Duration = Duration::from_secs(60);
+    /// The most nodes that are simulated.
+    pub const NODES_MAX: usize = 9;
+
+    /// The members of a made-up cluster of so many nodes, up to 26.
+    pub fn members(nodes: usize) -> Result<Vec<Member>, NameError> {
+        let member = |at: u8| {
+            let name = NodeName::new(&char::from(b'a' + at).to_string())?;
+            Ok(Member { name, address: SocketAddr::from(([10, 0, 0, 1 + at], 7_101)) })
+        };
+        (0..u8::try_from(nodes).unwrap_or(26).min(26)).map(member).collect()
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.config.members.len()
+    }
+
+    /// How many nodes may fail at once.
+    #[must_use]
+    pub fn tolerated(&self) -> usize {
+        (self.nodes() - 1) / 2
+    }
+
+    /// The loss as the world draws it.
+    #[must_use]
+    pub fn loss_rate(&self) -> u16 {
+        (self.loss * 65_536.0).round() as u16
+    }
+
+    /// About how many events an hour has: a renewal in 0.29 of a lease, each a timer and two
+    /// messages for each node, and those who wait now and then.
+    fn events_per_hour(&self) -> f64 {
+        let renewal = 2.0 * self.nodes() as f64 + 1.0;
+        3_600.0 / self.config.lease.as_secs_f64() * (renewal / 0.29 + self.nodes() as f64)
+    }
+
+    /// Whether it can be answered.
+    pub fn check(&self) -> Result<(), Unanswerable> {
+        if !(0.0..=Self::LOSS_MAX).contains(&self.loss) {
+            return Err(Unanswerable::Loss { loss: self.loss, max: Self::LOSS_MAX });
+        }
+        if !(1..=Self::HOURS_MAX).contains(&self.hours) {
+            return Err(Unanswerable::Hours { hours: self.hours, max: Self::HOURS_MAX });
+        }
+        let events = self.events_per_hour() * f64::from(self.hours);
+        if events > Self::EVENTS_MAX {
+            return Err(Unanswerable::TooMuch {
+                hours: self.hours,
+                lease: self.config.lease,
+                events: (events / 1e6) as u64,
+                enough: (Self::EVENTS_MAX / self.events_per_hour()) as u32,
+            });
+        }
+        let all = [
+            ("a crash", self.crash_every, self.down + self.config.lease * 2),
+            ("a reboot", self.reboot_every, Self::REBOOT + self.config.quarantine()),
+            ("a restart", self.restart_every, self.down + self.config.lease * 2),
+            ("a pause", self.pause_every, self.pause),
+        ];
+        for (what, every, least) in all {
+            if let Some(every) = every.filter(|every| *every < least) {
+                return Err(Unanswerable::TooOften { what, every, least });
+            }
+        }
+        Ok(())
+    }
+}
