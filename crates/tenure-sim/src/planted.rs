@@ -2,8 +2,6 @@
 
 use tenure_core::nerio::planted::Rule;
 
-use crate::nerio::driver::DriverRule;
-
 const ONE_LEADER: &str = "Leader Uniqueness";
 const GRANTS: &str = "A claim stands on grants of a quorum";
 const VALIDITY: &str = "Edict Validity";
@@ -183,20 +181,10 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     ),
 ];
 
-/// The duties outside the core, where they are written, and who is meant to notice.
-pub const MEANT_DRIVER: &[(DriverRule, &str, &[&str])] = &[
-    (DriverRule::TableOfThisBoot, "restart 2", &[ONE_LEADER, GRANTS]),
-    (DriverRule::FinishOfThisBoot, "restart 5", &[ONE_LEADER, GRANTS]),
-    (DriverRule::ClockCountsSleep, "gaps: suspend", &[ONE_LEADER, GRANTS]),
-    (DriverRule::LapsedClaimStays, "the contract, duty 6", &[LAPSE]),
-    (DriverRule::ClockAtTheQuestion, "one clock sample", &[VALIDITY]),
-    (DriverRule::DropAfterFailure, "the contract, duty 5", &[DURABLE]),
-    (DriverRule::OwnDirectory, "restart 4", &[OWN_RELEASE, ONE_LEADER, GRANTS]),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nerio::driver::DriverRule;
 
     #[test]
     fn every_bug_has_a_property_that_is_meant_to_notice() {
@@ -204,8 +192,9 @@ mod tests {
             let found = MEANT.iter().filter(|(_, rules)| rules.contains(rule)).count();
             assert_eq!(found, 1, "{rule:?}");
         }
-        for (meant, _) in MEANT {
-            for name in *meant {
+        let of_core = MEANT.iter().map(|(meant, _)| *meant);
+        for meant in of_core.chain(DriverRule::ALL.map(DriverRule::meant)) {
+            for name in meant {
                 let known = crate::nerio::properties::ALL.iter().any(|(known, _)| known == name);
                 assert!(known, "{name} is no property");
             }

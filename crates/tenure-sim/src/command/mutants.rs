@@ -6,7 +6,7 @@ use clap::Args;
 use tenure_core::nerio::planted::{DIRECTED, Rule, break_rule};
 use tenure_sim::nerio::driver::DriverRule;
 use tenure_sim::nerio::plan::Climate;
-use tenure_sim::planted::{MEANT_DRIVER, meant};
+use tenure_sim::planted::meant;
 use tenure_sim::sweep::Sweep;
 
 #[derive(Debug, Args)]
@@ -59,10 +59,10 @@ impl Mutants {
                 drop(broken);
             }
         }
-        for (rule, source, meant) in MEANT_DRIVER {
+        for rule in DriverRule::ALL {
             let name = format!("{rule:?}");
             if wanted(&name) {
-                all.push(self.hunt(name, source, meant, Some(*rule), false));
+                all.push(self.hunt(name, rule.source(), rule.meant(), Some(rule), false));
             }
         }
         if all.is_empty() {

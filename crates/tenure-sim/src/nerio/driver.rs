@@ -31,4 +31,36 @@ impl DriverRule {
         Self::DropAfterFailure,
         Self::OwnDirectory,
     ];
+
+    /// Where it is written.
+    #[must_use]
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::TableOfThisBoot => "restart 2",
+            Self::FinishOfThisBoot => "restart 5",
+            Self::ClockCountsSleep => "gaps: suspend",
+            Self::LapsedClaimStays => "the contract, duty 6",
+            Self::ClockAtTheQuestion => "one clock sample",
+            Self::DropAfterFailure => "the contract, duty 5",
+            Self::OwnDirectory => "restart 4",
+        }
+    }
+
+    /// The properties that are meant to notice when it is left undone.
+    #[must_use]
+    pub const fn meant(self) -> &'static [&'static str] {
+        const ONE_LEADER: &str = "Leader Uniqueness";
+        const GRANTS: &str = "A claim stands on grants of a quorum";
+        const VALIDITY: &str = "Edict Validity";
+        match self {
+            Self::TableOfThisBoot | Self::FinishOfThisBoot => &[ONE_LEADER, GRANTS],
+            Self::ClockCountsSleep => &[ONE_LEADER, GRANTS, VALIDITY],
+            Self::LapsedClaimStays => &["A fence ends with the lapse of its leadership"],
+            Self::ClockAtTheQuestion => &[VALIDITY],
+            Self::DropAfterFailure => &["Nothing is visible before it is durable"],
+            Self::OwnDirectory => {
+                &["A release never shortens somebody else's lease", ONE_LEADER, GRANTS]
+            }
+        }
+    }
 }

@@ -31,7 +31,8 @@ impl Property for GrantorsServe {
             }
             Fact::Moment if !self.judged && court.now >= court.plan.settled => {
                 self.judged = true;
-                match self.serves.iter().position(|serves| !serves) {
+                let runs = |grantor: &usize| court.ledger.lives[*grantor].is_some();
+                match (0..self.serves.len()).filter(runs).find(|grantor| !self.serves[*grantor]) {
                     Some(idle) => Err(format!(
                         "{} grants nothing since it started at {}, and nothing has gone wrong \
                          since {}",
