@@ -283,7 +283,7 @@ fn rates(rng: &mut Rng) -> Rates {
         very_late: rate(500),
         pause: rate(300),
         crash: rate(12),
-        write: rate(80),
+        write: rate(300),
         early: rate(4_000),
         tardy: rate(4_000),
     }

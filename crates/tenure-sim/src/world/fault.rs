@@ -185,7 +185,11 @@ impl Fate {
 
     /// Whether the chance number `count` of `kind` at `place` strikes, at the true time `at`.
     pub fn strikes(&mut self, kind: Kind, place: usize, count: u32, at: u64) -> bool {
-        let rate = self.rates.of(kind);
+        self.strikes_at(self.rates.of(kind), kind, place, count, at)
+    }
+
+    /// The same with a rate of its own.
+    pub fn strikes_at(&mut self, rate: u16, kind: Kind, place: usize, count: u32, at: u64) -> bool {
         rate != 0 && self.draw(kind, place, count) >> 48 < u64::from(rate) && {
             self.happens(kind, place, count, at)
         }

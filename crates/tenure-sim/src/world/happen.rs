@@ -220,9 +220,21 @@ impl<G: Guest> World<G> {
     }
 
     fn write_fails(&mut self, node: usize) -> bool {
-        self.nodes[node].writes += 1;
-        let count = self.nodes[node].writes;
-        self.strikes(Kind::Write, node, count)
+        let this = &mut self.nodes[node];
+        this.writes += 1;
+        let (count, first) = (this.writes, !this.wrote);
+        this.wrote = true;
+        if self.now >= self.conditions.storm_ends {
+            return false;
+        }
+        // The first write of a life matters most, and comes once.
+        match self.conditions.rates.write {
+            0 => false,
+            rate if first => {
+                self.fate.strikes_at(rate.max(1 << 14), Kind::Write, node, count, self.now)
+            }
+            _ => self.fate.strikes(Kind::Write, node, count, self.now),
+        }
     }
 
     fn send(

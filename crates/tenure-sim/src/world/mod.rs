@@ -188,6 +188,8 @@ struct Node<G: Guest> {
     inputs: u32,
     timers: u32,
     writes: u32,
+    /// Whether this life has written anything.
+    wrote: bool,
     wishes: u32,
     /// Messages sent to each node.
     sent: Vec<u32>,
@@ -228,6 +230,7 @@ impl<G: Guest> World<G> {
             inputs: 0,
             timers: 0,
             writes: 0,
+            wrote: false,
             wishes: 0,
             sent: vec![0; count],
             cut: vec![0; count],
