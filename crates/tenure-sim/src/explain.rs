@@ -34,6 +34,7 @@ pub struct Account {
 pub fn account(sweep: &Sweep, seed: u64, only: Option<BTreeSet<Fault>>) -> Account {
     let plan = sweep.plan(seed);
     let line = plan.to_string();
+    let nodes = plan.nodes.clone();
     let lanes = plan.conditions.sites.iter().zip(&plan.nodes).map(|(site, node)| Lane {
         name: site.name.clone(),
         role: match (node.member, node.campaigns) {
@@ -52,7 +53,12 @@ pub fn account(sweep: &Sweep, seed: u64, only: Option<BTreeSet<Fault>>) -> Accou
     let struck = world.fate().struck().to_vec();
     let spans = world.guest.take_spans();
     let recorder = world.into_recorder().unwrap_or_default();
-    let lines = recorder.lines().to_vec();
+    let names: Vec<(String, String)> =
+        nodes.iter().map(|node| (node.address.to_string(), node.name.to_string())).collect();
+    let named = |line: &String| {
+        names.iter().fold(line.clone(), |line, (address, name)| line.replace(address, name))
+    };
+    let lines = recorder.lines().iter().map(named).collect();
     let title = format!("seed {seed}");
     let mut timeline = recorder.timeline(title, lanes, end);
     timeline.spans.extend(spans.into_iter().map(|mut span| {
@@ -85,8 +91,12 @@ impl Account {
         let mut text = format!("world: {}\n", self.plan);
         let faults = self.struck.iter().filter(|(_, fault)| !fault.is_wish());
         let faults: Vec<String> = faults.map(|(_, fault)| fault.to_string()).collect();
+        let wishes = self.struck.len() - faults.len();
         let listed = if faults.is_empty() { "nothing".to_owned() } else { faults.join(" ") };
-        let _ = writeln!(text, "what goes wrong in it: {listed}\n");
+        let _ =
+            writeln!(text, "what goes wrong in it: {listed}; and applications want {wishes} times");
+        let _ =
+            writeln!(text, "(a fault is KIND.PLACE.CHANCE, its place a node or 64 x from + to)\n");
         let _ = writeln!(text, "{LEGEND}\n");
         let left_out = self.lines.len().saturating_sub(most);
         if left_out > 0 {

@@ -175,6 +175,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ViewLongest,
             Rule::ViewFence,
             Rule::VacantByQuorum,
+            Rule::VacantAtOnce,
             Rule::VacantSaid,
             Rule::RecoveringNotFree,
         ],

@@ -257,6 +257,8 @@ pub struct State {
     pub service: Service,
     /// Who holds its grant.
     pub holder: Option<Holder>,
+    /// How long nobody has held it here, at least, on the grantor's clock.
+    pub free_for: Duration,
     /// How many wait.
     pub waiting: u16,
     /// The highest fence seen.

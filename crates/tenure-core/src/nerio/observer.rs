@@ -33,7 +33,8 @@ pub(super) struct Observer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Heard {
     start: Time,
-    serving: bool,
+    /// Since when nobody holds its grant, at the latest, if nobody does and its word counts.
+    free_since: Option<Time>,
     holder: Option<Holder>,
 }
 
@@ -82,9 +83,11 @@ impl Observer {
     ) {
         let newer = |known: &Heard| known.start < state.start;
         if state.start <= self.last_start && self.answers.get(&member).is_none_or(newer) {
-            let serving = state.service == Service::Serving;
             let start = if ruling(Rule::ViewFromSend) { state.start } else { now };
-            let heard = Heard { start, serving, holder: state.holder };
+            let free = state.service == Service::Serving && state.holder.is_none();
+            let real = config.drift.real_at_least(state.free_for);
+            let free_since = free.then(|| now.before(config.drift.shrink(real)));
+            let heard = Heard { start, free_since, holder: state.holder };
             self.answers.insert(member, heard);
         }
         self.work(now, config, out);
@@ -119,17 +122,28 @@ impl Observer {
         self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
     }
 
+    /// Whether at one instant, not long ago, a quorum of grantors was free. That each of them was
+    /// free at some time is not enough: a leader may have moved from one to the other.
+    fn is_vacant(&self, now: Time, config: &Checked) -> bool {
+        let patience = self.patience(config);
+        let fresh = || self.answers.iter().filter(move |(_, h)| now.since(h.start) < patience);
+        fresh().any(|(_, Heard { start: at, .. })| {
+            let was_free = |heard: &Heard| match heard.free_since {
+                Some(since) => (since <= *at && *at <= heard.start) || !ruling(Rule::VacantAtOnce),
+                None => false,
+            };
+            let free: MemberSet =
+                fresh().filter(|(_, heard)| was_free(heard)).map(|(member, _)| *member).collect();
+            let one_will_do = !ruling(Rule::VacantByQuorum) && !free.is_empty();
+            config.quorums.is_quorum(free) || one_will_do
+        })
+    }
+
     /// What a quorum of grantors agrees on, if there is such a thing.
     fn look(&self, now: Time, config: &Checked) -> Option<View> {
         let patience = self.patience(config);
         let fresh = || self.answers.iter().filter(move |(_, h)| now.since(h.start) < patience);
-        let free: MemberSet = fresh()
-            .filter(|(_, heard)| heard.serving && heard.holder.is_none())
-            .map(|(member, _)| *member)
-            .collect();
-        let enough =
-            config.quorums.is_quorum(free) || (!ruling(Rule::VacantByQuorum) && !free.is_empty());
-        if enough && ruling(Rule::VacantSaid) {
+        if self.is_vacant(now, config) && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
         let mut named: BTreeMap<&Who, Vec<Named<'_>>> = BTreeMap::new();

@@ -286,7 +286,9 @@ fn anything(rng: &mut Rng) -> Message {
         13 => {
             let (service, seen, waiting) = (service(rng), fence(rng), rng.next() as u16);
             let holder = flag(rng).then(|| holder(rng));
-            Message::State(State { election, asker, start, service, holder, waiting, seen })
+            let free_for = span(rng);
+            let state = State { election, asker, start, service, holder, free_for, waiting, seen };
+            Message::State(state)
         }
         14 => Message::List(List { start, after: flag(rng).then_some(election) }),
         15 => {

@@ -84,6 +84,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::ViewLongest, observe::a_grantor_that_fell_silent_does_not_shorten_a_view),
     (Rule::ViewFence, observe::the_fence_is_the_one_that_a_quorum_names),
     (Rule::VacantByQuorum, observe::one_free_grantor_is_no_vacancy),
+    (Rule::VacantAtOnce, observe::a_leader_that_moves_from_grantor_to_grantor_is_no_vacancy),
     (Rule::VacantSaid, observe::a_vacancy_is_told),
     (Rule::RecoveringNotFree, observe::a_grantor_without_memory_is_not_free),
 ];

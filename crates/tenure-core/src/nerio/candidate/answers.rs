@@ -215,6 +215,13 @@ impl Campaign {
         if known.is_some_and(|known| known.start > start) {
             return;
         }
+        // Where somebody else is in the way now, the one before has gone: what was yielded to it
+        // is asked for with the next refresh.
+        if let Some(gone) = known.filter(|known| known.who != holder.who)
+            && ruling(Rule::YieldEnds)
+        {
+            self.held_off.retain(|_, (rival, _)| *rival != gone.who);
+        }
         let renewed = match known.filter(|known| known.who == holder.who) {
             Some(known) if known.granted < holder.start => start,
             Some(known) => known.renewed,

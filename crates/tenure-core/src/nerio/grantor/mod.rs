@@ -45,6 +45,7 @@ pub(super) struct Grantor {
     /// The largest lease length ever allowed here.
     delta_max: core::time::Duration,
     life: Life,
+    serving_since: Time,
     fences: Fences,
     offices: BTreeMap<ElectionName, Office>,
     agenda: Agenda,
@@ -68,6 +69,7 @@ impl Grantor {
             instance: Instance(0),
             boot: Boot(0),
             life: Life::Unborn,
+            serving_since: Time::ZERO,
             fences: Fences::new(Fence::NONE),
             offices: BTreeMap::new(),
             agenda: Agenda::default(),
@@ -503,10 +505,19 @@ impl Grantor {
             start: query.start,
             service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
             holder: office.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),
+            free_for: self.free_for(now, office),
             waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
             seen: self.fences.seen(office),
         };
         send(out, from.address, Message::State(state));
+    }
+
+    /// How long nobody has held a grant, at least: since the last one ended and this grantor
+    /// serves. Of an election that was forgotten it is known that it was idle for a quarantine.
+    fn free_for(&self, now: Time, office: Option<&Office>) -> core::time::Duration {
+        let served = now.since(self.serving_since).min(self.config.quarantine());
+        let grant = office.and_then(|office| office.grant.as_ref());
+        grant.map_or(served, |grant| now.since(grant.record.finish).min(served))
     }
 
     fn on_list(&self, now: Time, from: &Sender, list: &List, out: &mut Out) {

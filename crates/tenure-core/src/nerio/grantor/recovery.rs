@@ -82,7 +82,7 @@ impl Grantor {
             Life::Storing { ticket } if ticket == flushed => {
                 self.fences.settled(flushed, written);
                 if written {
-                    self.serve(out);
+                    self.serve(now, out);
                 } else {
                     let at = now.after(REWRITE);
                     self.life = Life::Unwritten { at, quarantine: None, must_read: true };
@@ -103,7 +103,7 @@ impl Grantor {
                     }
                     self.read_fences(now, out);
                 } else {
-                    self.serve(out);
+                    self.serve(now, out);
                 }
             }
             Life::Quarantine { must_read: true, .. } if !ruling(Rule::ReadAfterQuarantine) => {
@@ -117,8 +117,9 @@ impl Grantor {
         }
     }
 
-    fn serve(&mut self, out: &mut Out) {
+    fn serve(&mut self, now: Time, out: &mut Out) {
         self.life = Life::Serving;
+        self.serving_since = now;
         emit(out, None, Event::Serving);
         self.reserve_if_short(self.fences.floor(), out);
     }

@@ -278,6 +278,8 @@ rules! {
     ViewFence: "readings",
     /// Vacant is said only when a quorum is free.
     VacantByQuorum: "readings",
+    /// Vacant is said only when a quorum was free at one instant.
+    VacantAtOnce: "readings",
     /// Vacant is said when a quorum is free.
     VacantSaid: "readings",
     /// A grantor that does not grant says so: it is not free.

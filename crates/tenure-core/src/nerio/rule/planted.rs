@@ -85,6 +85,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::ViewLongest,
     Rule::ViewFence,
     Rule::VacantByQuorum,
+    Rule::VacantAtOnce,
     Rule::VacantSaid,
     Rule::RecoveringNotFree,
 ];

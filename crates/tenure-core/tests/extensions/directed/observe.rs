@@ -131,3 +131,23 @@ pub(crate) fn the_fence_is_the_one_that_a_quorum_names() {
     s.run(ms(300));
     assert_eq!(leader(&s).fence, None, "2 and 7");
 }
+
+/// Readings: vacant only when a quorum was free at one instant. A leader that moves from one
+/// grantor to the other leaves each of them free at some time.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_leader_that_moves_from_grantor_to_grantor_is_no_vacancy() {
+    let mut s = Story::new();
+    for grantor in ["a", "b"] {
+        s.ask("p", grantor, for_span(at(10), ms(1_000)));
+    }
+    s.command("q", Command::Observe { every: ms(400) });
+    s.deliver_all();
+    // c was free when it was asked. Now it is p's, with b, and a is free.
+    s.ask("p", "c", request(at(20)));
+    s.ask("p", "b", request(at(20)));
+    s.tell("p", "a", release(at(10)));
+    s.pass(ms(400));
+    s.deliver("q", "a");
+    s.deliver("a", "q");
+    assert!(!s.events("q").contains(&Event::View(View::Vacant)), "{:?}", s.events("q"));
+}
