@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
 use tenure_core::nerio::{Inc, Message, Refusal};
@@ -13,6 +13,8 @@ pub(super) struct GrantsToTheDead {
     gave_up: BTreeMap<Key, (Time, Time)>,
     /// Up to which Start a grant lapsed before another life got it, and when that was.
     lapsed: BTreeMap<Key, (Time, Time)>,
+    /// Grants that were given back, and did not lapse: by grantor and election.
+    freed: BTreeSet<(usize, usize)>,
 }
 
 /// A request that arrived.
@@ -34,7 +36,12 @@ impl Property for GrantsToTheDead {
     const NEEDS_BOUND: bool = false;
 
     fn new(_: &Plan) -> Self {
-        Self { asked: BTreeMap::new(), gave_up: BTreeMap::new(), lapsed: BTreeMap::new() }
+        Self {
+            asked: BTreeMap::new(),
+            gave_up: BTreeMap::new(),
+            lapsed: BTreeMap::new(),
+            freed: BTreeSet::new(),
+        }
     }
 
     #[inline]
@@ -64,6 +71,10 @@ impl Property for GrantsToTheDead {
                 }
                 Ok(())
             }
+            Fact::Freed { grantor, election, .. } => {
+                self.freed.insert((*grantor, *election));
+                Ok(())
+            }
             Fact::GivesUp { grantor, election, from, release, local } => {
                 let key = (*grantor, *election, from.who.inc);
                 let gave_up = self.gave_up.entry(key).or_insert((release.start, *local));
@@ -83,7 +94,8 @@ impl Property for GrantsToTheDead {
                 // What ended that long ago is forgotten, and so is whose it was.
                 let config = &court.plan.nodes[*grantor].config;
                 let kept = config.drift.real_at_least(config.quarantine()).as_nanos() as u64;
-                let other = before.filter(|before| before.to != record.holder);
+                let freed = self.freed.remove(&(*grantor, *election));
+                let other = before.filter(|before| before.to != record.holder && !freed);
                 if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
                     let key = (*grantor, *election, other.to.inc);
                     self.lapsed.insert(key, (other.start, *local));
