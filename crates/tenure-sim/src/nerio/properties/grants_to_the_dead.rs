@@ -13,7 +13,7 @@ pub(super) struct GrantsToTheDead {
     gave_up: BTreeMap<Key, (Time, Time)>,
     /// Up to which Start a grant lapsed before another life got it, and when that was.
     lapsed: BTreeMap<Key, (Time, Time)>,
-    /// Grants that were given back, and did not lapse: by grantor and election.
+    /// Where the last grant was given back or forgotten, and did not lapse: grantor, election.
     freed: BTreeSet<(usize, usize)>,
 }
 
@@ -51,6 +51,9 @@ impl Property for GrantsToTheDead {
                 self.asked.retain(|(grantor, ..), _| grantor != node);
                 self.gave_up.retain(|(grantor, ..), _| grantor != node);
                 self.lapsed.retain(|(grantor, ..), _| grantor != node);
+                // What it granted before may be forgotten.
+                self.freed
+                    .extend((0..court.plan.elections.len()).map(|election| (*node, election)));
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
