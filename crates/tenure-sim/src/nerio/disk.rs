@@ -53,6 +53,12 @@ impl Disk {
         *self = Self { aside: Some(own), ..other.clone() };
     }
 
+    /// The node's own directory, mounted or not.
+    #[must_use]
+    pub fn own(&self) -> &Self {
+        self.aside.as_deref().unwrap_or(self)
+    }
+
     /// Somebody puts the own directory back.
     pub fn put_back(&mut self) {
         if let Some(own) = self.aside.take() {

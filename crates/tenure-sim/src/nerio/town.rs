@@ -502,7 +502,7 @@ impl Guest for Town {
                 if other == node || !self.plan.nodes[other].member {
                     return false;
                 }
-                let copy = disks[other].clone();
+                let copy = disks[other].own().clone();
                 disks[node].mount(&copy);
                 self.counts.foreign_disks += 1;
                 true
