@@ -34,7 +34,8 @@ impl Property for VerificationNeverOverstates {
         let leaderships = court.annals(*election).leaderships.iter();
         if !leaderships.rev().any(|l| l.who == **leader && Some(l.fence) == *fence) {
             return Err(format!(
-                "{leader} is believed to lead {election_name} with fence {fence:?}, and leads with {}",
+                "{leader} is believed to lead {election_name} with fence {fence:?}, and \
+                 leads with {}",
                 led.fence,
             ));
         }
