@@ -33,7 +33,6 @@ type Key = (usize, usize, Inc);
 impl Property for GrantsToTheDead {
     const NAME: &'static str = "No grant to the dead";
     const SOURCE: &'static str = "parked requests 1 and 2; erratum 4";
-    const NEEDS_BOUND: bool = false;
 
     fn new(_: &Plan) -> Self {
         Self {
