@@ -106,6 +106,12 @@ impl Observer {
         let view = match (self.look(now, config), &self.view) {
             (Some(view), _) => view,
             (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
+            // It has given up, or its grants have moved: the answers to the next question say.
+            (None, Some(View::Leader(leader)))
+                if now < leader.until && self.are_free(now, config) =>
+            {
+                return;
+            }
             // Before the first answers could have come there is nothing to tell.
             (None, None) if now < self.began.after(self.patience(config)) => return,
             (None, _) => View::Unknown { since: now },
@@ -120,6 +126,16 @@ impl Observer {
     /// How old a grantor's word may be before it no longer counts.
     fn patience(&self, config: &Checked) -> Duration {
         self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
+    }
+
+    /// Whether a quorum of grantors was free, each at some time not long ago.
+    fn are_free(&self, now: Time, config: &Checked) -> bool {
+        let patience = self.patience(config);
+        let free = self
+            .answers
+            .iter()
+            .filter(|(_, heard)| heard.free_since.is_some() && now.since(heard.start) < patience);
+        config.quorums.is_quorum(free.map(|(member, _)| *member).collect())
     }
 
     /// Whether at one instant, not long ago, a quorum of grantors was free. That each of them was
