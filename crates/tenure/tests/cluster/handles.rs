@@ -143,7 +143,15 @@ async fn observers_tell_who_leads_when_nobody_does_and_when_nobody_knows() {
         other => panic!("{other:?}"),
     }
     leadership.resign().await;
-    assert_eq!(soon(observer.next()).await, Some(Change::View(View::Vacant)));
+    // On a machine that stops for longer than answers count it may say in between that it does
+    // not know, or that it has missed something; never that somebody leads.
+    loop {
+        match soon(observer.next()).await {
+            Some(Change::View(View::Vacant)) => break,
+            Some(Change::View(View::Unknown { .. }) | Change::Reset) => {}
+            other => panic!("{other:?}"),
+        }
+    }
     for node in &nodes {
         node.close().await;
     }
