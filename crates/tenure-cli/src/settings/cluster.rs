@@ -44,6 +44,14 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     let members = layers.required(&table::MEMBERS)?;
     let mut config = Config::new(layers.required(&table::CLUSTER)?, members);
     let quorums = layers.required(&table::QUORUMS)?;
+    timing(&mut config, layers)?;
+    let lease = config.lease;
+    config.verify_max = layers.or_follows(&table::VERIFY_MAX, || Ok(lease))?;
+    combination::check(config, &quorums, &layers.ledger)
+}
+
+/// Reads what every cluster, real or made up, is timed by.
+pub(super) fn timing(config: &mut Config, layers: &mut Layers<'_>) -> Result<(), Failure> {
     config.drift = layers.required(&table::DRIFT)?;
     config.lease = layers.required(&table::LEASE)?;
     let lease = config.lease;
@@ -52,8 +60,7 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     config.kill_margin = layers.required(&table::KILL_MARGIN)?;
     config.round_trip = layers.required(&table::ROUND_TRIP)?;
     config.refresh = layers.required(&table::REFRESH)?;
-    config.verify_max = layers.or_follows(&table::VERIFY_MAX, || Ok(lease))?;
-    combination::check(config, &quorums, &layers.ledger)
+    Ok(())
 }
 
 fn address_of(name: &NodeName, members: &[Member], ledger: &Ledger) -> Result<SocketAddr, Failure> {

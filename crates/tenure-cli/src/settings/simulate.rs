@@ -150,15 +150,8 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     };
     let members = Question::members(layers.required(&NODES)?).map_err(made_up)?;
     let mut config = Config::new(ClusterName::new("simulated").map_err(made_up)?, members);
-    config.drift = layers.required(&table::DRIFT)?;
-    config.lease = layers.required(&table::LEASE)?;
-    let lease = config.lease;
-    config.delta_max = layers.or_follows(&table::LEASE_MAX, || Ok(lease.saturating_mul(2)))?;
-    config.grace = layers.required(&table::GRACE)?;
-    config.kill_margin = layers.required(&table::KILL_MARGIN)?;
-    config.round_trip = layers.required(&table::ROUND_TRIP)?;
-    config.refresh = layers.required(&table::REFRESH)?;
-    config.verify_max = lease;
+    super::cluster::timing(&mut config, layers)?;
+    config.verify_max = config.lease;
     combination::check(config, "majority", &layers.ledger)
 }
 

@@ -128,21 +128,22 @@ impl Observer {
         self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
     }
 
+    /// The words that still count.
+    fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = (&usize, &Heard)> {
+        let patience = self.patience(config);
+        self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience)
+    }
+
     /// Whether a quorum of grantors was free, each at some time not long ago.
     fn are_free(&self, now: Time, config: &Checked) -> bool {
-        let patience = self.patience(config);
-        let free = self
-            .answers
-            .iter()
-            .filter(|(_, heard)| heard.free_since.is_some() && now.since(heard.start) < patience);
+        let free = self.fresh(now, config).filter(|(_, heard)| heard.free_since.is_some());
         config.quorums.is_quorum(free.map(|(member, _)| *member).collect())
     }
 
     /// Whether at one instant, not long ago, a quorum of grantors was free. That each of them was
     /// free at some time is not enough: a leader may have moved from one to the other.
     fn is_vacant(&self, now: Time, config: &Checked) -> bool {
-        let patience = self.patience(config);
-        let fresh = || self.answers.iter().filter(move |(_, h)| now.since(h.start) < patience);
+        let fresh = || self.fresh(now, config);
         fresh().any(|(_, Heard { start: at, .. })| {
             let was_free = |heard: &Heard| match heard.free_since {
                 Some(since) => (since <= *at && *at <= heard.start) || !ruling(Rule::VacantAtOnce),
@@ -157,13 +158,11 @@ impl Observer {
 
     /// What a quorum of grantors agrees on, if there is such a thing.
     fn look(&self, now: Time, config: &Checked) -> Option<View> {
-        let patience = self.patience(config);
-        let fresh = || self.answers.iter().filter(move |(_, h)| now.since(h.start) < patience);
         if self.is_vacant(now, config) && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
         let mut named: BTreeMap<&Who, Vec<Named<'_>>> = BTreeMap::new();
-        for (member, heard) in fresh() {
+        for (member, heard) in self.fresh(now, config) {
             let Some(holder) = &heard.holder else { continue };
             let real = config.drift.real_at_least(holder.remaining);
             let until = heard.start.after(config.drift.shrink(real));

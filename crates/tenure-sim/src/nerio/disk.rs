@@ -134,7 +134,7 @@ impl Disk {
     /// false from its loss until they were read from the others.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let own = self.aside.as_deref().unwrap_or(self);
+        let own = self.own();
         own.fresh || !own.recovering
     }
 }

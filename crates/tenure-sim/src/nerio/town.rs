@@ -121,18 +121,6 @@ impl Town {
         &self.counts
     }
 
-    /// Who led when.
-    #[must_use]
-    pub const fn ledger(&self) -> &Ledger {
-        &self.ledger
-    }
-
-    /// The plan of this world.
-    #[must_use]
-    pub const fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
     fn tell(&mut self, scene: &Scene<'_>, fact: &Fact<'_>) -> Result<(), Violation> {
         let Self { plan, ledger, properties, apps, .. } = self;
         let contended = |election: usize| apps.iter().any(|a| a.offices[election].campaigning);
@@ -165,7 +153,7 @@ impl Town {
                 let office = &mut self.apps[node].offices[election];
                 let Some(fence) = *fence else {
                     office.cell = None;
-                    self.end_span(node, election, scene.now);
+                    self.cut_span(SpanKind::Claim, node, election, scene.now);
                     self.tell(scene, &Fact::Lowered { election, who: &who })?;
                     return Ok(None);
                 };
@@ -263,7 +251,7 @@ impl Town {
                 self.tell(scene, &Fact::Viewed { election, node, view, until, looked })
             }
             Event::Freed { by } => {
-                self.end_grant(node, election, scene.now);
+                self.cut_span(SpanKind::Grant, node, election, scene.now);
                 self.tell(scene, &Fact::Freed { grantor: node, election, by })
             }
             _ => Ok(()),
@@ -405,14 +393,6 @@ impl Town {
             Some(_) | None => {}
         }
         spans.push(Span { lane, kind, election, holder, from, until, label });
-    }
-
-    fn end_span(&mut self, lane: usize, election: usize, at: u64) {
-        self.cut_span(SpanKind::Claim, lane, election, at);
-    }
-
-    fn end_grant(&mut self, lane: usize, election: usize, at: u64) {
-        self.cut_span(SpanKind::Grant, lane, election, at);
     }
 
     fn cut_span(&mut self, kind: SpanKind, lane: usize, election: usize, at: u64) {

@@ -113,7 +113,7 @@ impl<G: Guest> World<G> {
         core.handle(scene.local, input, &mut effects);
         this.inputs += 1;
         let (life, count) = (this.life, this.inputs);
-        self.guest.see(&scene, Seen::Handled { node, core, timer, effects: &effects })?;
+        self.guest.see(&scene, Seen::Handled { node, core, timer })?;
         if self.strikes(Kind::Pause, node, count) {
             // A pause right after the clock was read. Most are short.
             let draw = self.fate.draw(Kind::Pause, node, count);

@@ -130,7 +130,7 @@ pub enum Seen<'a, G: Guest> {
         /// The input.
         input: &'a Input<G::Core>,
     },
-    /// It has been handled, with these effects, not carried out yet.
+    /// It has been handled, and its effects are not carried out yet.
     Handled {
         /// Which node.
         node: usize,
@@ -138,8 +138,6 @@ pub enum Seen<'a, G: Guest> {
         core: &'a G::Core,
         /// Whether it was a timer.
         timer: bool,
-        /// What it wants done.
-        effects: &'a [Effect<G::Core>],
     },
     /// An effect is about to be carried out.
     Effect {
@@ -279,11 +277,6 @@ impl<G: Guest> World<G> {
     /// What cannot change.
     pub const fn conditions(&self) -> &Conditions {
         &self.conditions
-    }
-
-    /// The clock of a node.
-    pub fn clock(&self, node: usize) -> &Clock {
-        &self.nodes[node].clock
     }
 
     /// The core of a node, if it runs.
