@@ -121,6 +121,7 @@ impl Town {
         &self.counts
     }
 
+    #[inline(always)]
     fn tell(&mut self, scene: &Scene<'_>, fact: &Fact<'_>) -> Result<(), Violation> {
         let Self { plan, ledger, properties, apps, .. } = self;
         let contended = |election: usize| apps.iter().any(|a| a.offices[election].campaigning);

@@ -19,7 +19,7 @@ impl Property for DeadlinesPass {
         Self { stuck: vec![0; plan.nodes.len()] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Handled { node, core, timer: true, local } = fact else { return Ok(()) };
         let overdue = core.deadline().filter(|deadline| deadline.at <= *local);
