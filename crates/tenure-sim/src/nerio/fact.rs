@@ -224,10 +224,8 @@ pub enum Fact<'a> {
         node: usize,
         /// Its core.
         core: &'a Nerio,
-        /// Whether it was a timer.
-        timer: bool,
-        /// What its clock shows.
-        local: Time,
+        /// What its clock showed, if it was a timer.
+        timer: Option<Time>,
     },
     /// A moment has passed.
     Moment,

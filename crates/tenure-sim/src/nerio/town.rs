@@ -6,7 +6,7 @@ use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{
     Command, End, Event, Inc, Message, Nerio, Record, Sender, Start, View, Who,
 };
-use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
+use tenure_core::{Effect, ElectionName, Input, Protocol};
 
 use super::app::App;
 use super::disk::Disk;
@@ -159,7 +159,7 @@ impl Town {
                     return Ok(None);
                 };
                 let lapsed =
-                    office.cell.is_some_and(|(old, until)| old == fence && scene.local >= until);
+                    office.cell.is_some_and(|(old, until)| old == fence && scene.local() >= until);
                 if lapsed && lapses_stay {
                     return Ok(Some((name.clone(), Command::Resign)));
                 }
@@ -323,14 +323,16 @@ impl Town {
         input: &Input<Nerio>,
         node: usize,
     ) -> Result<(), Violation> {
-        let (grantor, local) = (node, scene.local);
+        let grantor = node;
         match input {
             Input::Message { from, message: Message::Request(request) } => {
                 let Some(election) = self.election(&request.election) else { return Ok(()) };
+                let local = scene.local();
                 self.tell(scene, &Fact::Asks { grantor, election, from, request, local })
             }
             Input::Message { from, message: Message::Release(release) } => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
+                let local = scene.local();
                 self.tell(scene, &Fact::GivesUp { grantor, election, from, release, local })
             }
             Input::Failed(None) => self.tell(scene, &Fact::Unwritten { grantor }),
@@ -357,17 +359,18 @@ impl Town {
 
     /// The application looks at its handle, and creates an edict if that calls it leader.
     fn work(&mut self, scene: &Scene<'_>, node: usize, core: &Nerio) -> Result<(), Violation> {
+        let local = scene.local();
         for election in 0..self.plan.elections.len() {
             let who = self.who[node].clone();
             let sticky = self.is_broken(DriverRule::ClockAtTheQuestion);
             let office = &mut self.apps[node].offices[election];
-            let cell = office.cell.filter(|(_, until)| scene.local < *until || sticky);
+            let cell = office.cell.filter(|(_, until)| local < *until || sticky);
             let handle = cell.map(|(fence, _)| fence);
             let (timestamp, counter) = (office.timestamp.clone(), office.edicts);
             if handle.is_some() {
                 office.edicts += 1;
             }
-            let standing = core.standing(&self.plan.elections[election], scene.local);
+            let standing = core.standing(&self.plan.elections[election], local);
             self.tell(scene, &Fact::Asked { election, who: &who, handle, standing })?;
             if let (Some(fence), Some(timestamp)) = (handle, &timestamp) {
                 self.counts.edicts += 1;
@@ -532,9 +535,9 @@ impl Guest for Town {
             }
             Seen::Input { node, input } => self.heard(scene, input, node)?,
             Seen::Handled { node, core, timer, .. } => {
-                let local: Time = scene.local;
                 self.handled[node] = scene.now;
-                self.tell(scene, &Fact::Handled { node, core, timer, local })?;
+                let timer = timer.then(|| scene.local());
+                self.tell(scene, &Fact::Handled { node, core, timer })?;
             }
             Seen::Effect { node, effect, disk, .. } => {
                 return self.effect(scene, node, effect, disk);

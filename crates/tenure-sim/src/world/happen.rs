@@ -105,12 +105,13 @@ impl<G: Guest> World<G> {
         let this = &mut self.nodes[node];
         let Some(core) = &mut this.core else { return Ok(()) };
         let scene = Scene::of(&self.conditions, &this.clock, self.now);
+        let local = scene.local();
         if let Some(recorder) = &mut self.recorder {
-            recorder.line(self.now, node, format!("[{}] {input}", scene.local));
+            recorder.line(self.now, node, format!("[{local}] {input}"));
         }
         self.guest.see(&scene, Seen::Input { node, input: &input })?;
         let timer = matches!(input, Input::Timeout);
-        core.handle(scene.local, input, &mut effects);
+        core.handle(local, input, &mut effects);
         this.inputs += 1;
         let (life, count) = (this.life, this.inputs);
         self.guest.see(&scene, Seen::Handled { node, core, timer })?;

@@ -114,9 +114,9 @@ impl Grantor {
 
     /// When it wants to be called again.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let office = self.agenda.first().map(|at| (at, "a grant or a waiting request ends"));
-        let due = [self.life.due(), office].into_iter().flatten().min_by_key(|(at, _)| *at);
-        due.map(|(at, why)| Deadline { at, why })
+        let office = self.agenda.first();
+        let office = office.map(|at| Deadline { at, why: "a grant or a waiting request ends" });
+        Deadline::first(self.life.due(), office)
     }
 
     /// The last persist failed: nothing is granted for a while.
