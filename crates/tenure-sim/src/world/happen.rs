@@ -157,11 +157,13 @@ impl<G: Guest> World<G> {
             draw as usize % (effects.len() + 1)
         });
         let all = effects.len();
-        for (number, effect) in effects.drain(..).enumerate() {
+        let mut number = 0;
+        for effect in effects.drain(..) {
             if crash == Some(number) {
                 self.note(node, || format!("ends before effect {} of {all}", number + 1));
                 return self.end_by_chance(node, count);
             }
+            number += 1;
             if !self.carry_out(node, life, effect)? {
                 return Ok(());
             }
@@ -176,6 +178,7 @@ impl<G: Guest> World<G> {
         Ok(())
     }
 
+    #[inline(never)]
     /// Carries out one effect; false if the rest must be dropped.
     fn carry_out(
         &mut self,
