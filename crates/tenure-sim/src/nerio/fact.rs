@@ -9,7 +9,7 @@ use super::disk::Disk;
 
 /// Something that a property may judge. Elections and nodes go by their numbers; times that are
 /// `u64` are true time.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Fact<'a> {
     /// A life began.
     Started {

@@ -122,12 +122,12 @@ impl Town {
     }
 
     #[inline(always)]
-    fn tell(&mut self, scene: &Scene<'_>, fact: &Fact<'_>) -> Result<(), Violation> {
+    fn tell(&mut self, scene: &Scene<'_>, fact: Fact<'_>) -> Result<(), Violation> {
         let Self { plan, ledger, properties, apps, .. } = self;
         let contended = |election: usize| apps.iter().any(|a| a.offices[election].campaigning);
         let court = Court { now: scene.now, plan, ledger, contended: &contended };
         properties.see(&court, fact)?;
-        self.ledger.note(scene.now, fact);
+        self.ledger.note(scene.now, &fact);
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl Town {
                 let Some(fence) = *fence else {
                     office.cell = None;
                     self.cut_span(SpanKind::Claim, node, election, scene.now);
-                    self.tell(scene, &Fact::Lowered { election, who: &who })?;
+                    self.tell(scene, Fact::Lowered { election, who: &who })?;
                     return Ok(None);
                 };
                 let lapsed =
@@ -172,7 +172,7 @@ impl Town {
                 self.span(claim, (scene.now, until), label);
                 let who = &who;
                 let claimed = Fact::Claimed { node, election, who, first, fence, until, decided };
-                self.tell(scene, &claimed)?;
+                self.tell(scene, claimed)?;
             }
             Effect::Send { to, message } => self.sent(scene, node, (to, message), disk)?,
             Effect::Persist(Record::Grant(record)) => {
@@ -184,7 +184,7 @@ impl Town {
                 self.span(grant, (scene.now, finish), holder.name.to_string());
                 let grantor = node;
                 let fact = Fact::Granted { grantor, election, record, finish, local };
-                self.tell(scene, &fact)?;
+                self.tell(scene, fact)?;
             }
             Effect::Emit { election, event } => {
                 let election = election.as_ref().and_then(|name| self.election(name));
@@ -211,7 +211,7 @@ impl Town {
             }
         }
         if let Event::Serving = event {
-            self.tell(scene, &Fact::Serves { grantor: node })?;
+            self.tell(scene, Fact::Serves { grantor: node })?;
         }
         let Some(election) = election else { return Ok(()) };
         match event {
@@ -221,7 +221,7 @@ impl Town {
                 office.timestamp = Some(timestamp.clone());
                 office.edicts = 0;
                 let who = self.who[node].clone();
-                self.tell(scene, &Fact::Elected { election, who: &who, timestamp })
+                self.tell(scene, Fact::Elected { election, who: &who, timestamp })
             }
             Event::Ended(end) => {
                 let office = &mut self.apps[node].offices[election];
@@ -232,15 +232,15 @@ impl Town {
                     End::Transferred => self.counts.transferred += 1,
                     End::Resigned | End::Withdrawn => self.counts.resigned += 1,
                 }
-                self.tell(scene, &Fact::Ended { election, node, end: *end })
+                self.tell(scene, Fact::Ended { election, node, end: *end })
             }
             Event::Verified { leader, until, fence } => {
                 self.counts.verified += 1;
                 let (until, fence) = (scene.clock.reaches(*until), *fence);
-                self.tell(scene, &Fact::Verified { election, node, leader, until, fence })
+                self.tell(scene, Fact::Verified { election, node, leader, until, fence })
             }
             Event::NotVerified { by } => {
-                self.tell(scene, &Fact::NotVerified { election, node, by })
+                self.tell(scene, Fact::NotVerified { election, node, by })
             }
             Event::View(view) => {
                 self.counts.views += 1;
@@ -249,11 +249,11 @@ impl Town {
                     View::Vacant | View::Unknown { .. } => 0,
                 };
                 let looked = self.handled[node];
-                self.tell(scene, &Fact::Viewed { election, node, view, until, looked })
+                self.tell(scene, Fact::Viewed { election, node, view, until, looked })
             }
             Event::Freed { by } => {
                 self.cut_span(SpanKind::Grant, node, election, scene.now);
-                self.tell(scene, &Fact::Freed { grantor: node, election, by })
+                self.tell(scene, Fact::Freed { grantor: node, election, by })
             }
             _ => Ok(()),
         }
@@ -268,7 +268,7 @@ impl Town {
     ) -> Result<(), Violation> {
         self.counts.messages += 1;
         let to = self.find(to);
-        self.tell(scene, &Fact::Sent { node, to, message, disk })?;
+        self.tell(scene, Fact::Sent { node, to, message, disk })?;
         match message {
             Message::Request(request) => {
                 if let Some(election) = self.election(&request.election) {
@@ -278,7 +278,7 @@ impl Town {
             Message::Release(release) => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
                 let (who, start) = (self.who[node].clone(), release.start);
-                self.tell(scene, &Fact::Released { election, who: &who, start })?;
+                self.tell(scene, Fact::Released { election, who: &who, start })?;
             }
             _ => {}
         }
@@ -328,26 +328,26 @@ impl Town {
             Input::Message { from, message: Message::Request(request) } => {
                 let Some(election) = self.election(&request.election) else { return Ok(()) };
                 let local = scene.local();
-                self.tell(scene, &Fact::Asks { grantor, election, from, request, local })
+                self.tell(scene, Fact::Asks { grantor, election, from, request, local })
             }
             Input::Message { from, message: Message::Release(release) } => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
                 let local = scene.local();
-                self.tell(scene, &Fact::GivesUp { grantor, election, from, release, local })
+                self.tell(scene, Fact::GivesUp { grantor, election, from, release, local })
             }
-            Input::Failed(None) => self.tell(scene, &Fact::Unwritten { grantor }),
+            Input::Failed(None) => self.tell(scene, Fact::Unwritten { grantor }),
             Input::Command { election, command } => {
                 let Some(election) = self.election(election) else { return Ok(()) };
                 let office = &mut self.apps[node].offices[election];
                 match command {
                     Command::Campaign { .. } => {
                         office.campaigning = true;
-                        self.tell(scene, &Fact::Campaigns { node, election })?;
+                        self.tell(scene, Fact::Campaigns { node, election })?;
                     }
                     Command::Observe { .. } | Command::Unobserve => {
                         let begins = matches!(command, Command::Observe { .. });
                         office.observing = begins;
-                        self.tell(scene, &Fact::Observes { node, election, begins })?;
+                        self.tell(scene, Fact::Observes { node, election, begins })?;
                     }
                     _ => {}
                 }
@@ -371,11 +371,11 @@ impl Town {
                 office.edicts += 1;
             }
             let standing = core.standing(&self.plan.elections[election], local);
-            self.tell(scene, &Fact::Asked { election, who: &who, handle, standing })?;
+            self.tell(scene, Fact::Asked { election, who: &who, handle, standing })?;
             if let (Some(fence), Some(timestamp)) = (handle, &timestamp) {
                 self.counts.edicts += 1;
                 let who = &who;
-                self.tell(scene, &Fact::Edict { election, who, fence, timestamp, counter })?;
+                self.tell(scene, Fact::Edict { election, who, fence, timestamp, counter })?;
             }
         }
         Ok(())
@@ -526,18 +526,18 @@ impl Guest for Town {
             Seen::Started { node, life } => {
                 self.who[node].inc = Inc(life);
                 self.apps[node] = App::new(self.plan.elections.len());
-                self.tell(scene, &Fact::Started { node, life: Inc(life) })?;
+                self.tell(scene, Fact::Started { node, life: Inc(life) })?;
             }
             Seen::Crashed { node } => {
                 self.counts.crashes += 1;
                 self.apps[node] = App::new(self.plan.elections.len());
-                self.tell(scene, &Fact::Crashed { node })?;
+                self.tell(scene, Fact::Crashed { node })?;
             }
             Seen::Input { node, input } => self.heard(scene, input, node)?,
             Seen::Handled { node, core, timer, .. } => {
                 self.handled[node] = scene.now;
                 let timer = timer.then(|| scene.local());
-                self.tell(scene, &Fact::Handled { node, core, timer })?;
+                self.tell(scene, Fact::Handled { node, core, timer })?;
             }
             Seen::Effect { node, effect, disk, .. } => {
                 return self.effect(scene, node, effect, disk);
@@ -548,7 +548,7 @@ impl Guest for Town {
                 }
                 // While anything may go wrong, no moment is judged for itself.
                 if self.plan.calm || scene.now >= self.plan.conditions.storm_ends {
-                    self.tell(scene, &Fact::Moment)?;
+                    self.tell(scene, Fact::Moment)?;
                 }
             }
         }

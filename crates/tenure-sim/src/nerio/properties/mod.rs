@@ -116,11 +116,11 @@ macro_rules! properties {
             pub(super) fn see(
                 &mut self,
                 court: &Court<'_>,
-                fact: &Fact<'_>,
+                fact: Fact<'_>,
             ) -> Result<(), Violation> {
                 $(
                     if self.bounded || !<$file::$name as Property>::NEEDS_BOUND {
-                        self.$file.see(court, fact).map_err(|said| Violation {
+                        self.$file.see(court, &{ fact }).map_err(|said| Violation {
                             property: <$file::$name as Property>::NAME,
                             source: <$file::$name as Property>::SOURCE,
                             at: court.now,
