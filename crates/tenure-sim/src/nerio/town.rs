@@ -80,7 +80,7 @@ pub struct Town {
     /// When each core last handled an input: its effects may come later, if its process stops.
     handled: Vec<u64>,
     /// What an application has found, until the moment has passed.
-    wrong: Option<Violation>,
+    wrong: Option<Box<Violation>>,
     /// Claims, grants and quarantines as shapes, where somebody wants to see them.
     spans: Option<Vec<Span>>,
 }
@@ -122,7 +122,7 @@ impl Town {
     }
 
     #[inline(always)]
-    fn tell(&mut self, scene: &Scene<'_>, fact: Fact<'_>) -> Result<(), Violation> {
+    fn tell(&mut self, scene: &Scene<'_>, fact: Fact<'_>) -> Result<(), Box<Violation>> {
         let Self { plan, ledger, properties, apps, .. } = self;
         let contended = |election: usize| apps.iter().any(|a| a.offices[election].campaigning);
         let court = Court { now: scene.now, plan, ledger, contended: &contended };
@@ -145,7 +145,7 @@ impl Town {
         node: usize,
         effect: &Effect<Nerio>,
         disk: &Disk,
-    ) -> Result<Option<(ElectionName, Command)>, Violation> {
+    ) -> Result<Option<(ElectionName, Command)>, Box<Violation>> {
         match effect {
             Effect::Claim { election: name, until, fence } => {
                 let Some(election) = self.election(name) else { return Ok(None) };
@@ -201,7 +201,7 @@ impl Town {
         node: usize,
         election: Option<usize>,
         event: &Event,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), Box<Violation>> {
         if let Event::Quarantined { until } = event {
             let until = scene.clock.reaches(*until);
             let (from, kind, label) = (scene.now, SpanKind::Quarantine, String::new());
@@ -265,7 +265,7 @@ impl Town {
         node: usize,
         (to, message): (&SocketAddr, &Message),
         disk: &Disk,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), Box<Violation>> {
         self.counts.messages += 1;
         let to = self.find(to);
         self.tell(scene, Fact::Sent { node, to, message, disk })?;
@@ -289,12 +289,11 @@ impl Town {
     }
 
     /// What arrives is what the codec makes of it.
-    fn through_the_wire(&self, at: u64, node: usize, message: &Message) -> Result<(), Violation> {
-        let wrong = |said: String| Violation {
-            property: "Messages survive the wire",
-            source: "the wire: one datagram of at most 1,200 bytes",
-            at,
-            said,
+    fn through_the_wire(&self, at: u64, node: usize, message: &Message) -> Result<(), Box<Violation>> {
+        let wrong = |said: String| {
+            let property = "Messages survive the wire";
+            let source = "the wire: one datagram of at most 1,200 bytes";
+            Box::new(Violation { property, source, at, said })
         };
         let digest = self.plan.config().digest();
         let sent = Envelope { epoch: 0, who: self.who[node].clone() };
@@ -322,7 +321,7 @@ impl Town {
         scene: &Scene<'_>,
         input: &Input<Nerio>,
         node: usize,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), Box<Violation>> {
         let grantor = node;
         match input {
             Input::Message { from, message: Message::Request(request) } => {
@@ -358,7 +357,7 @@ impl Town {
     }
 
     /// The application looks at its handle, and creates an edict if that calls it leader.
-    fn work(&mut self, scene: &Scene<'_>, node: usize, core: &Nerio) -> Result<(), Violation> {
+    fn work(&mut self, scene: &Scene<'_>, node: usize, core: &Nerio) -> Result<(), Box<Violation>> {
         let local = scene.local();
         for election in 0..self.plan.elections.len() {
             let who = self.who[node].clone();
@@ -421,7 +420,7 @@ struct Shape<'a> {
 impl Guest for Town {
     type Core = Nerio;
     type Disk = Disk;
-    type Wrong = Violation;
+    type Wrong = Box<Violation>;
 
     fn core(&self, node: usize) -> Nerio {
         let this = &self.plan.nodes[node];
@@ -517,11 +516,12 @@ impl Guest for Town {
         Some((self.plan.elections[election].clone(), command))
     }
 
+    #[inline(always)]
     fn see(
         &mut self,
         scene: &Scene<'_>,
         seen: Seen<'_, Self>,
-    ) -> Result<Option<(ElectionName, Command)>, Violation> {
+    ) -> Result<Option<(ElectionName, Command)>, Box<Violation>> {
         match seen {
             Seen::Started { node, life } => {
                 self.who[node].inc = Inc(life);

@@ -117,14 +117,13 @@ macro_rules! properties {
                 &mut self,
                 court: &Court<'_>,
                 fact: Fact<'_>,
-            ) -> Result<(), Violation> {
+            ) -> Result<(), Box<Violation>> {
                 $(
                     if self.bounded || !<$file::$name as Property>::NEEDS_BOUND {
-                        self.$file.see(court, &{ fact }).map_err(|said| Violation {
-                            property: <$file::$name as Property>::NAME,
-                            source: <$file::$name as Property>::SOURCE,
-                            at: court.now,
-                            said,
+                        self.$file.see(court, &{ fact }).map_err(|said| {
+                            let property = <$file::$name as Property>::NAME;
+                            let source = <$file::$name as Property>::SOURCE;
+                            Box::new(Violation { property, source, at: court.now, said })
                         })?;
                     }
                 )+
