@@ -239,9 +239,7 @@ impl Town {
                 let (until, fence) = (scene.clock.reaches(*until), *fence);
                 self.tell(scene, Fact::Verified { election, node, leader, until, fence })
             }
-            Event::NotVerified { by } => {
-                self.tell(scene, Fact::NotVerified { election, node, by })
-            }
+            Event::NotVerified { by } => self.tell(scene, Fact::NotVerified { election, node, by }),
             Event::View(view) => {
                 self.counts.views += 1;
                 let until = match view {
@@ -289,7 +287,12 @@ impl Town {
     }
 
     /// What arrives is what the codec makes of it.
-    fn through_the_wire(&self, at: u64, node: usize, message: &Message) -> Result<(), Box<Violation>> {
+    fn through_the_wire(
+        &self,
+        at: u64,
+        node: usize,
+        message: &Message,
+    ) -> Result<(), Box<Violation>> {
         let wrong = |said: String| {
             let property = "Messages survive the wire";
             let source = "the wire: one datagram of at most 1,200 bytes";
