@@ -62,9 +62,10 @@ impl Court<'_> {
     /// Whether a grantor may have told others of a grant that it could not write, and so never
     /// gave.
     fn remembers_more(&self, grantor: usize) -> bool {
+        let Some(at) = self.ledger.unwritten[grantor] else { return false };
         let config = &self.plan.nodes[grantor].config;
         let longest = config.drift.real_at_most(config.quarantine()).as_nanos() as u64;
-        self.ledger.unwritten[grantor].is_some_and(|at| at + longest > self.now)
+        at + longest > self.now
     }
 
     /// The grantors whose grants to `who` last until `until`, for people.
