@@ -8,13 +8,19 @@ use crate::failure::Failure;
 /// Writes `text` to standard output. A reader that has left, as in `tenure … | head -1`, is no
 /// failure.
 pub fn print(text: &str) -> Result<(), Failure> {
+    reaches(text).map(drop)
+}
+
+/// The same, and whether the reader was still there.
+pub fn reaches(text: &str) -> Result<bool, Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(
             Exit::System,
             format!("standard output cannot be written: {error}"),
             "send it to a file or a program that takes it",
         )),
-        _ => Ok(()),
     }
 }

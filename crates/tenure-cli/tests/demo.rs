@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -69,6 +69,21 @@ fn line_with(out: &mut impl BufRead, part: &str) -> String {
 
 fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// Waits for the end, and returns what the demo said on standard error.
+fn ended(demo: Child, code: i32) -> String {
+    let output = demo.wait_with_output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{err}");
+    err.to_owned()
+}
+
+/// Somebody writes who was overtaken long ago.
+fn eve_writes(opened: &Value) {
+    let work = Path::new(opened["directory"].as_str().unwrap()).join("work");
+    let mut work = fs::OpenOptions::new().append(true).open(work).unwrap();
+    work.write_all(format!("1 0 eve 1 {}\n", u64::MAX).as_bytes()).unwrap();
 }
 
 fn eventually(what: &str, holds: impl Fn() -> bool) {
@@ -143,7 +158,7 @@ fn gives_the_same_summary_when_interrupted() {
     send(&demo, Signal::INT);
     line_with(&mut out, " of work");
     line_with(&mut out, "right: ");
-    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(demo, 0), "");
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 
@@ -167,7 +182,53 @@ fn ends_when_its_reader_leaves() {
     let mut out = BufReader::new(demo.stdout.take().unwrap());
     line_with(&mut out, "leads with the fence");
     drop(out);
-    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(demo, 0), "");
+    assert!(stage.is_clean(), "{:?}", stage.processes());
+}
+
+/// Nobody reads the summary, so what was wrong is told elsewhere.
+#[test]
+fn says_what_was_wrong_when_its_reader_has_left() {
+    let stage = Stage::new();
+    let mut demo = stage.demo(&["--json"]).spawn().unwrap();
+    let mut out = BufReader::new(demo.stdout.take().unwrap());
+    let opened: Value = serde_json::from_str(&line_with(&mut out, "opened")).unwrap();
+    line_with(&mut out, "leads");
+    send(&demo, Signal::STOP);
+    drop(out);
+    eve_writes(&opened);
+    send(&demo, Signal::CONT);
+    let err = ended(demo, 1);
+    assert!(err.starts_with("error: the demo went wrong: line "), "{err}");
+    assert!(err.contains(": eve with the fence 0 wrote after somebody with the newer"), "{err}");
+    assert!(stage.is_clean(), "{:?}", stage.processes());
+}
+
+/// Nobody's child here. Dropping it kills it.
+struct Stranger(Pid);
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::KILL);
+    }
+}
+
+/// As in `tenure demo > >(cat)`: what a shell has started before it becomes the demo.
+#[test]
+fn does_not_wait_for_children_of_others() {
+    let stage = Stage::new();
+    let script = "sleep 600 </dev/null >/dev/null 2>&1 & echo $!; exec \"$0\" demo";
+    let mut demo = Command::new("sh");
+    demo.args(["-c", script, env!("CARGO_BIN_EXE_tenure")]).env("TMPDIR", stage.0.path());
+    demo.env_remove("TENURE_LOG").stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut demo = demo.stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(demo.stdout.take().unwrap());
+    let stranger = Stranger(Pid::from_raw(line_with(&mut out, "").parse().unwrap()).unwrap());
+    line_with(&mut out, "leads with the fence");
+    send(&demo, Signal::INT);
+    line_with(&mut out, "right: ");
+    assert_eq!(ended(demo, 0), "");
+    test_kill_process(stranger.0).unwrap();
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 
@@ -186,10 +247,10 @@ fn copes_with_others_who_kill_its_processes() {
     send(&demo, Signal::TERM);
     let summary: Value = serde_json::from_str(&line_with(&mut out, "summary")).unwrap();
     assert_eq!(summary["ok"], true, "{summary}");
-    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(demo, 0), "");
 }
 
-/// The judge does not look away: here somebody writes who was overtaken long ago.
+/// The judge does not look away.
 #[test]
 fn a_leader_out_of_turn_is_found_out() {
     let stage = Stage::new();
@@ -197,9 +258,7 @@ fn a_leader_out_of_turn_is_found_out() {
     let mut out = BufReader::new(demo.stdout.take().unwrap());
     let opened: Value = serde_json::from_str(&line_with(&mut out, "opened")).unwrap();
     line_with(&mut out, "leads");
-    let work = Path::new(opened["directory"].as_str().unwrap()).join("work");
-    let mut work = fs::OpenOptions::new().append(true).open(work).unwrap();
-    work.write_all(format!("1 0 eve 1 {}\n", u64::MAX).as_bytes()).unwrap();
+    eve_writes(&opened);
     let summary: Value = serde_json::from_str(&line_with(&mut out, "summary")).unwrap();
     assert_eq!(summary["ok"], false);
     let wrong = summary["wrong"][0].as_str().unwrap();
@@ -207,7 +266,7 @@ fn a_leader_out_of_turn_is_found_out() {
         wrong.contains(": eve with the fence 0 wrote after somebody with the newer"),
         "{wrong}"
     );
-    assert_eq!(demo.wait().unwrap().code(), Some(1));
+    assert_eq!(ended(demo, 1), "");
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 

@@ -39,7 +39,7 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
         tokio::select! {
             biased;
             signal = signals.next() => {
-                node.close().await;
+                tokio::join!(node.close(), control.close());
                 return Ok(Exit::Signal(signal));
             }
             asked = control.next() => answer(&node, &service, asked).await,

@@ -4,11 +4,13 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::AbortHandle;
 
 use super::{Answer, Request};
 use crate::exit::Exit;
@@ -19,7 +21,9 @@ const LINE_MAX: u64 = 4_096;
 /// How long somebody may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many may be served at once; further ones wait.
-const AT_ONCE: usize = 8;
+const AT_ONCE: u32 = 8;
+/// How long those who are being served may take to hear the end of it.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A request, and where its answer goes.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub struct Asked {
 pub struct Server {
     path: PathBuf,
     requests: mpsc::Receiver<Asked>,
+    accepting: AbortHandle,
+    slots: Arc<Semaphore>,
 }
 
 impl Server {
@@ -58,9 +64,10 @@ impl Server {
         }
         let listener = UnixListener::bind(path).map_err(refused)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(refused)?;
-        let (sender, requests) = mpsc::channel(AT_ONCE);
-        tokio::spawn(serve(listener, sender));
-        Ok(Self { path: path.to_owned(), requests })
+        let (sender, requests) = mpsc::channel(AT_ONCE as usize);
+        let slots = Arc::new(Semaphore::new(AT_ONCE as usize));
+        let accepting = tokio::spawn(serve(listener, sender, Arc::clone(&slots))).abort_handle();
+        Ok(Self { path: path.to_owned(), requests, accepting, slots })
     }
 
     /// The next request. Cancel safe.
@@ -69,6 +76,16 @@ impl Server {
             Some(asked) => asked,
             None => std::future::pending().await,
         }
+    }
+
+    /// Ends it when everybody who was answered has got the answer: the process may end before
+    /// an answer is written. Requests that nobody took are refused. Takes half a second at most.
+    pub async fn close(mut self) {
+        self.accepting.abort();
+        self.requests.close();
+        while self.requests.try_recv().is_ok() {}
+        // Whoever does not read its answer has only itself to blame.
+        let _ = tokio::time::timeout(FAREWELL, self.slots.acquire_many(AT_ONCE)).await;
     }
 }
 
@@ -102,8 +119,7 @@ fn own_directory(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn serve(listener: UnixListener, requests: mpsc::Sender<Asked>) {
-    let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
+async fn serve(listener: UnixListener, requests: mpsc::Sender<Asked>, slots: Arc<Semaphore>) {
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
         match listener.accept().await {

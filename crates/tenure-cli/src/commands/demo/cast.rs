@@ -6,12 +6,10 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, wait,
-};
+use rustix::process::{Pid, Signal, WaitStatus, kill_process};
 use tenure::{Time, clock};
 
+use super::below::Below;
 use super::extra::{self, MYSELF, WORKER};
 use super::place::{CANDIDATES, GRANTORS, Place};
 use crate::exit::Exit;
@@ -64,16 +62,15 @@ pub(super) struct Departed {
 pub(super) struct Cast {
     players: Vec<Player>,
     messenger: Option<Pid>,
+    below: Below,
     grace: Duration,
 }
 
 impl Cast {
-    /// Starts everybody. What a killed candidate leaves behind becomes a child of this process,
-    /// so that it is seen to end.
+    /// Starts everybody.
     pub(super) fn start(place: &Place, grace: Duration) -> Result<Self, Failure> {
-        set_child_subreaper(Some(getpid()))
-            .map_err(|error| system("becoming a subreaper", error))?;
-        let mut cast = Self { players: Vec::new(), messenger: None, grace };
+        let below = Below::adopt().map_err(|error| system("looking for children", error))?;
+        let mut cast = Self { players: Vec::new(), messenger: None, below, grace };
         let all = GRANTORS.map(|name| (name, Role::Grantor)).into_iter();
         for (name, role) in all.chain(CANDIDATES.map(|name| (name, Role::Candidate))) {
             let pid = spawn(place, name, player(place, name, role, true))?;
@@ -128,7 +125,7 @@ impl Cast {
     /// Takes note of everybody who has ended. Tells of those who should not have.
     pub(super) fn reap(&mut self, place: &Place) -> Vec<Departed> {
         let mut departed = Vec::new();
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+        while let Some((pid, status)) = self.below.reap() {
             if self.messenger == Some(pid) {
                 self.messenger = None;
                 if status.exit_status() != Some(0) {
@@ -163,55 +160,60 @@ impl Cast {
     }
 
     /// Asks everybody to end, the candidates first, and waits until no process is left. Returns
-    /// whether everybody went when asked.
-    pub(super) async fn end(&mut self) -> bool {
+    /// who did not go when asked.
+    pub(super) async fn end(&mut self) -> Vec<String> {
+        let mut unwilling = Vec::new();
         self.tell(|_| true, Signal::CONT);
-        let mut willing = true;
         for role in [Role::Candidate, Role::Grantor] {
-            self.tell(|player| player.role == role, Signal::TERM);
-            let limit = clock::now().after(self.grace + PATIENCE);
-            while self.players.iter().any(|p| p.role == role && p.pid.is_some()) {
-                if clock::now() >= limit {
-                    willing = false;
-                    self.tell(|player| player.role == role, Signal::KILL);
-                }
-                if clock::now() >= limit.after(PATIENCE) {
-                    return false;
-                }
-                tokio::time::sleep(POLL).await;
-                self.collect();
+            let theirs = |player: &Player| player.role == role && player.pid.is_some();
+            let gone = |cast: &Self| !cast.players.iter().any(theirs);
+            self.tell(theirs, Signal::TERM);
+            if !self.wait(self.grace + PATIENCE, gone).await {
+                let names = self.players.iter().filter(|player| theirs(player));
+                unwilling.extend(names.map(|player| player.name.to_owned()));
+                self.tell(theirs, Signal::KILL);
+                self.wait(PATIENCE, gone).await;
             }
         }
         signal(self.messenger, Signal::TERM);
-        let limit = clock::now().after(self.grace + PATIENCE);
-        while self.collect() {
+        if !self.wait(self.grace + PATIENCE, Self::is_alone).await {
+            unwilling.extend(self.below.names());
+        }
+        unwilling
+    }
+
+    /// Reaps whoever has ended until `holds`, and returns whether that came true in time.
+    async fn wait(&mut self, patience: Duration, holds: impl Fn(&Self) -> bool) -> bool {
+        let limit = clock::now().after(patience);
+        loop {
+            self.collect();
+            if holds(self) {
+                return true;
+            }
             if clock::now() >= limit {
                 return false;
             }
             tokio::time::sleep(POLL).await;
         }
-        willing
     }
 
     fn tell(&self, whom: impl Fn(&Player) -> bool, what: Signal) {
         self.players.iter().filter(|p| whom(p)).for_each(|player| signal(player.pid, what));
     }
 
-    /// Reaps whoever has ended. Returns whether any child is left.
-    fn collect(&mut self) -> bool {
-        loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, _))) => {
-                    for player in self.players.iter_mut().filter(|p| p.pid == Some(pid)) {
-                        player.pid = None;
-                    }
-                    self.messenger = self.messenger.filter(|messenger| *messenger != pid);
-                }
-                Ok(None) => return true,
-                Err(Errno::INTR) => {}
-                Err(_) => return false,
+    /// Reaps whoever has ended.
+    fn collect(&mut self) {
+        while let Some((pid, _)) = self.below.reap() {
+            for player in self.players.iter_mut().filter(|p| p.pid == Some(pid)) {
+                player.pid = None;
             }
+            self.messenger = self.messenger.filter(|messenger| *messenger != pid);
         }
+    }
+
+    /// Whether nobody of the cast, and nothing of theirs, is left.
+    fn is_alone(&self) -> bool {
+        self.below.left().is_ok_and(|left| left.is_empty())
     }
 }
 
@@ -221,8 +223,10 @@ impl Drop for Cast {
         signal(self.messenger, Signal::KILL);
         // The guards see that their candidates are gone, and end the work.
         let limit = clock::now().after(self.grace + PATIENCE);
-        while self.collect() && clock::now() < limit {
+        self.collect();
+        while !self.is_alone() && clock::now() < limit {
             std::thread::sleep(POLL);
+            self.collect();
         }
     }
 }

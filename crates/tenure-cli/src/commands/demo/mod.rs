@@ -1,7 +1,7 @@
 //! `tenure demo`: a real cluster on this machine, whose leaders fall, and a judge.
 //!
 //! ```text
-//! three `tenure node`, two `tenure run`      cast      real processes, nothing else
+//! three `tenure node`, two `tenure run`      cast      real processes, nothing else (below)
 //!    │ CMD of whoever leads                  extra     writes a line every 20 ms, with its fence
 //!    ▼
 //! the file ──► lines ──► judge               work, judge    who led when, and was it ever two
@@ -15,6 +15,7 @@
 //! drawn on a terminal also comes from an observer, as any process could have one, and from the
 //! control sockets of the nodes.
 
+mod below;
 mod cast;
 mod extra;
 mod frame;
@@ -46,6 +47,10 @@ pub(super) async fn run(settings: DemoSettings) -> Result<Exit, Failure> {
     show.play(&mut signals).await?;
     let summary = show.close().await?;
     let text = if json { format!("{}\n", summary.object()) } else { summary.text() };
-    output::print(&text)?;
-    Ok(summary.exit())
+    let read = output::reaches(&text)?;
+    match summary.exit() {
+        // Nobody has read what was wrong.
+        Exit::Wrong if !read => Err(summary.failure()),
+        exit => Ok(exit),
+    }
 }

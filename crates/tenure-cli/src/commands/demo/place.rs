@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Pid, getpid};
 use tempfile::TempDir;
 use tenure::nerio::{Checked, Config, Member};
 use tenure::{ClusterName, NodeName};
@@ -19,6 +21,11 @@ pub(super) const ELECTION: &str = "demo";
 pub(super) const GRANTORS: [&str; 3] = ["a", "b", "c"];
 /// Who contends.
 pub(super) const CANDIDATES: [&str; 2] = ["ann", "ben"];
+
+/// Where the grantors receive, on an address of the demo's own. The system gives none of these
+/// ports to whoever asks for any, so none is taken between the look and the start of its node,
+/// nor while a node is started again.
+const PORTS: Range<u16> = 7_400..7_500;
 
 /// A Unix socket's path has at most 107 bytes, and the longest name here is `/resign.log`.
 const PATH_MAX: usize = 107 - 12;
@@ -110,7 +117,7 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     };
     let cluster: ClusterName = "demo".parse().map_err(|error| bug(format!("{error}")))?;
     let mut members = Vec::new();
-    for (name, address) in GRANTORS.into_iter().zip(free_addresses()?) {
+    for (name, address) in GRANTORS.into_iter().zip(free_addresses(own_address(getpid()))?) {
         let name: NodeName = name.parse().map_err(|error| bug(format!("{error}")))?;
         members.push(Member { name, address });
     }
@@ -119,13 +126,48 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     config.check().map_err(|error| bug(error.to_string()))
 }
 
-/// Ports that were free a moment ago. A node that finds its port taken says so.
-fn free_addresses() -> Result<Vec<SocketAddr>, Failure> {
-    let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
-    let sockets: io::Result<Vec<UdpSocket>> = GRANTORS.iter().map(|_| bind()).collect();
-    let addresses = sockets.and_then(|all| all.iter().map(UdpSocket::local_addr).collect());
-    addresses.map_err(|error| {
-        let what = format!("no port can be had on {}: {error}", Ipv4Addr::LOCALHOST);
-        Failure::new(Exit::System, what, "look at the loopback interface of this machine")
-    })
+/// The loopback address of the demo with this process number, which has at most 22 bits. Other
+/// candidates and demos do not use it.
+fn own_address(pid: Pid) -> Ipv4Addr {
+    let [_, high, middle, low] = pid.as_raw_pid().to_be_bytes();
+    Ipv4Addr::new(127, 64 | (high & 63), middle, low)
+}
+
+/// Addresses that nobody else receives on; somebody may on all addresses of this machine.
+fn free_addresses(own: Ipv4Addr) -> Result<Vec<SocketAddr>, Failure> {
+    let mut found = Vec::new();
+    let mut refused = None;
+    for port in PORTS {
+        match UdpSocket::bind((own, port)) {
+            Ok(_) => found.push(SocketAddr::from((own, port))),
+            Err(error) => refused = Some(error),
+        }
+        if found.len() == GRANTORS.len() {
+            return Ok(found);
+        }
+    }
+    let why = refused.map_or_else(String::new, |error| format!(": {error}"));
+    let what = format!("too few of the ports {PORTS:?} can be had on {own}{why}");
+    let fix = "look at the loopback interface of this machine";
+    Err(Failure::new(Exit::System, what, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_that_are_taken_are_passed_over() {
+        let own = own_address(getpid());
+        let before = free_addresses(own).unwrap();
+        let taken = UdpSocket::bind(before[1]).unwrap();
+        let after = free_addresses(own).unwrap();
+        assert_eq!((after[0], after.len()), (before[0], GRANTORS.len()));
+        assert!(!after.contains(&before[1]), "{after:?}");
+        drop(taken);
+        // No process has this number, so nobody has this address.
+        let other = own_address(Pid::from_raw((1 << 22) - 1).unwrap());
+        assert_eq!(other, Ipv4Addr::new(127, 127, 255, 255));
+        assert!(free_addresses(other).unwrap().iter().all(|address| !before.contains(address)));
+    }
 }

@@ -128,9 +128,8 @@ impl Show {
         self.asking.abort();
         self.screen = None;
         self.node.close().await;
-        if !self.cast.end().await {
-            self.wrong.push("not every process ended when it was asked to".to_owned());
-        }
+        let unwilling = self.cast.end().await;
+        self.wrong.extend(unwilling.iter().map(|who| format!("{who} did not end when asked to")));
         let judge =
             Judge::of(&self.place.work()).map_err(|error| unreadable(&self.place, &error))?;
         let kept = self.settings.keep.then(|| self.place.path().to_owned());

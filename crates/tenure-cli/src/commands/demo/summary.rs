@@ -12,7 +12,7 @@ use super::script::Fault;
 use super::tally::{Spread, Tally};
 use super::words::seconds;
 use crate::exit::Exit;
-use crate::failure::one_line;
+use crate::failure::{Failure, one_line};
 
 /// The end of the demo.
 pub(super) struct Summary {
@@ -29,6 +29,16 @@ impl Summary {
     /// How the command ends.
     pub(super) fn exit(&self) -> Exit {
         if self.everything_wrong().is_empty() { Exit::Done } else { Exit::Wrong }
+    }
+
+    /// What was wrong, for standard error.
+    pub(super) fn failure(&self) -> Failure {
+        let what = format!("the demo went wrong: {}", self.everything_wrong().join("; "));
+        let fix = match &self.kept {
+            Some(kept) => format!("look at the logs in {}", kept.display()),
+            None => "start it again with --keep, and look at the logs in its directory".to_owned(),
+        };
+        Failure::new(Exit::Wrong, what, fix)
     }
 
     fn everything_wrong(&self) -> Vec<String> {

@@ -28,8 +28,22 @@ pub(super) enum Ended {
 enum Stopping {
     Resign(oneshot::Sender<Answer>),
     Transfer(NodeName, oneshot::Sender<Answer>),
-    Signal(u8),
     Lost,
+}
+
+/// What came while CMD ran.
+#[derive(Default)]
+struct Course {
+    stopping: Option<Stopping>,
+    /// The runner is to end. May come at any time, also while CMD is being stopped already.
+    signal: Option<u8>,
+}
+
+impl Course {
+    /// Whether CMD is being stopped.
+    fn ends(&self) -> bool {
+        self.stopping.is_some() || self.signal.is_some()
+    }
 }
 
 /// Runs CMD as long as `leadership` lasts. It is given up only after the last process of CMD
@@ -62,9 +76,9 @@ pub(super) async fn lead(
         }
     };
     runner.voice.started(command.pid());
-    let (stopping, outcome) = watch(runner, &leadership, &mut command, until).await;
+    let (course, outcome) = watch(runner, &leadership, &mut command, until).await;
     runner.voice.ended(&format!("CMD ended: {outcome}"));
-    finish(runner, &leadership, stopping, outcome).await
+    finish(runner, &leadership, course, outcome).await
 }
 
 fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
@@ -89,8 +103,8 @@ async fn watch(
     leadership: &Leadership<AtMostOne>,
     command: &mut Supervised,
     mut until: tenure::Time,
-) -> (Option<Stopping>, Outcome) {
-    let mut stopping: Option<Stopping> = None;
+) -> (Course, Outcome) {
+    let mut course = Course::default();
     let mut probing: Option<(NodeName, oneshot::Sender<Answer>)> = None;
     // Kept over the turns of the loop: asking again and again would never be answered.
     let mut probe: Pin<Box<dyn Future<Output = Result<(), TransferError>>>> =
@@ -99,7 +113,7 @@ async fn watch(
     loop {
         tokio::select! {
             biased;
-            outcome = command.wait() => return (stopping, outcome),
+            outcome = command.wait() => return (course, outcome),
             renewed = leadership.renewed(until), if !over => match renewed {
                 Ok(later) => {
                     until = later;
@@ -110,20 +124,20 @@ async fn watch(
                 Err(_) => {
                     over = true;
                     command.stop();
-                    stopping.get_or_insert(Stopping::Lost);
+                    course.stopping.get_or_insert(Stopping::Lost);
                 }
             },
             signal = runner.signals.next() => {
                 command.stop();
-                stopping.get_or_insert(Stopping::Signal(signal));
+                course.signal.get_or_insert(signal);
             }
             waits = &mut probe => {
                 probe = Box::pin(std::future::pending());
                 let Some((to, reply)) = probing.take() else { continue };
                 match waits {
-                    Ok(()) if stopping.is_none() => {
+                    Ok(()) if !course.ends() => {
                         command.stop();
-                        stopping = Some(Stopping::Transfer(to, reply));
+                        course.stopping = Some(Stopping::Transfer(to, reply));
                     }
                     Ok(()) => drop(reply),
                     Err(error) => drop(reply.send(no_transfer(&error))),
@@ -131,7 +145,7 @@ async fn watch(
             }
             asked = runner.control.next() => {
                 let pid = command.pid();
-                let busy = stopping.is_some() || probing.is_some();
+                let busy = course.ends() || probing.is_some();
                 match on_request(runner, leadership, asked, pid, busy) {
                     Some(Stopping::Transfer(to, reply)) => {
                         probe = Box::pin(leadership.can_transfer_to(to.clone()));
@@ -139,7 +153,7 @@ async fn watch(
                     }
                     Some(other) => {
                         command.stop();
-                        stopping = Some(other);
+                        course.stopping = Some(other);
                     }
                     None => {}
                 }
@@ -176,10 +190,10 @@ fn on_request(
 async fn finish(
     runner: &Runner,
     leadership: &Leadership<AtMostOne>,
-    stopping: Option<Stopping>,
+    course: Course,
     outcome: Outcome,
 ) -> Result<Ended, Failure> {
-    match stopping {
+    let given_up = match course.stopping {
         Some(Stopping::Transfer(to, reply)) => {
             let handed = leadership.transfer_to(to).await;
             if handed.is_err() {
@@ -190,24 +204,28 @@ async fn finish(
                 Err(error) => no_transfer(&error),
             };
             let _ = reply.send(answer);
-            Ok(Ended::GivenUp)
+            Some(Ended::GivenUp)
         }
         Some(Stopping::Resign(reply)) => {
             leadership.resign().await;
             let _ = reply.send(runner.voice.status(None));
-            Ok(Ended::GivenUp)
+            Some(Ended::GivenUp)
         }
-        // Dropping it resigns; the node waits for half a second as it closes, and no longer.
-        Some(Stopping::Signal(signal)) => Ok(Ended::Signal(signal)),
-        Some(Stopping::Lost) => Ok(Ended::Lost),
-        None => match outcome.why {
-            Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
-            Why::Deadline | Why::GuardLost | Why::Stopped => {
-                leadership.resign().await;
-                failure::warn(&format!("CMD was ended: {}", outcome.why));
-                Ok(Ended::Lost)
-            }
-        },
+        Some(Stopping::Lost) => Some(Ended::Lost),
+        None => None,
+    };
+    // Whoever was asked to end does not campaign again, whatever else ended the leadership. With
+    // a signal alone dropping it resigns; the node waits for half a second as it closes.
+    if let Some(ended) = course.signal.map(Ended::Signal).or(given_up) {
+        return Ok(ended);
+    }
+    match outcome.why {
+        Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
+        Why::Deadline | Why::GuardLost | Why::Stopped => {
+            leadership.resign().await;
+            failure::warn(&format!("CMD was ended: {}", outcome.why));
+            Ok(Ended::Lost)
+        }
     }
 }
 

@@ -34,8 +34,10 @@ pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
     let voice = Voice::new(&settings);
     let mut runner = Runner { settings, node, control, signals, voice };
     let exit = runner.serve().await;
-    // Whatever was left to be released is released, or given half a second to be.
-    runner.node.close().await;
+    // Whatever was left to be released is released, and whoever was answered is told, or both
+    // are given half a second to be.
+    let Runner { node, control, .. } = runner;
+    tokio::join!(node.close(), control.close());
     exit
 }
 

@@ -1,0 +1,183 @@
+//! `tenure run` that is asked to end while it gives its leadership up.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+use std::fs::{self, File};
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// Generous: the machine may be busy.
+const PATIENCE: u32 = 1_500;
+const POLL: Duration = Duration::from_millis(20);
+
+/// What the candidates run: it notes that it runs and that it was asked to end, and ends when it
+/// is let go.
+const CMD: &str = r#"
+    trap 'echo asked >"$0/$TENURE_ID.asked"' TERM
+    echo runs >"$0/$TENURE_ID.runs"
+    while [ ! -e "$0/$TENURE_ID.asked" ] || [ ! -e "$0/go" ]; do sleep 0.02; done
+"#;
+
+/// One grantor and its candidates. Dropping it kills them; their guards end what they ran.
+struct Stage {
+    directory: TempDir,
+    processes: Vec<Child>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut stage = Self { directory, processes: Vec::new() };
+        let state = stage.path("state");
+        for _ in 0..PATIENCE {
+            // The port may be taken by somebody before the node has it.
+            let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+            let members = format!("cluster = \"t\"\nelection = \"e\"\nmembers = \"n={port}\"\n");
+            let times = "lease = \"60s\"\ngrace = \"20s\"\n";
+            fs::write(stage.path("tenure.toml"), members + times).unwrap();
+            let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
+            let node = stage.start("n", &args, &[]);
+            let log = stage.path("n.log");
+            let serves = || fs::read_to_string(&log).unwrap().contains("granting leases");
+            let mut refused = false;
+            eventually("the node serves or cannot", || {
+                refused = stage.processes[node].try_wait().unwrap().is_some();
+                refused || serves()
+            });
+            if !refused {
+                return stage;
+            }
+            let _ = fs::remove_dir_all(&state);
+        }
+        panic!("no port can be had");
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn tenure(&self, name: &str, args: &[&str], more: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(args).arg("--config").arg(self.path("tenure.toml"));
+        command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
+        let log = File::options().create(true).append(true).open(self.path(&format!("{name}.log")));
+        let log = log.unwrap();
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command.env_remove("TENURE_LOG");
+        command
+    }
+
+    fn start(&mut self, name: &str, args: &[&str], more: &[&str]) -> usize {
+        self.processes.push(self.tenure(name, args, more).spawn().unwrap());
+        self.processes.len() - 1
+    }
+
+    fn candidate(&mut self, name: &str) -> usize {
+        let directory = self.directory.path().to_str().unwrap().to_owned();
+        self.start(name, &["run", "--id", name], &["--", "sh", "-c", CMD, &directory])
+    }
+
+    fn has(&self, file: &str) {
+        eventually(file, || self.path(file).exists());
+    }
+
+    /// Sends SIGTERM, and lets all commands end when that has surely arrived.
+    fn end(&mut self, nth: usize) -> ExitStatus {
+        let child = &mut self.processes[nth];
+        kill_process(Pid::from_child(child), Signal::TERM).unwrap();
+        thread::sleep(POLL * 10);
+        File::create(self.directory.path().join("go")).unwrap();
+        let mut status = None;
+        eventually("it ends when it is asked to", || {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path(&format!("{name}.log"))).unwrap()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // Commands that wait for this would end only after their grace.
+        let _ = File::create(self.path("go"));
+        for child in &mut self.processes {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let runs = || {
+            let numbers = fs::read_dir("/proc").unwrap().flatten();
+            let lines = numbers.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+            let directory = self.directory.path().to_str().unwrap().as_bytes().to_owned();
+            lines
+                .into_iter()
+                .any(|line| line.windows(directory.len()).any(|part| part == directory))
+        };
+        for _ in 0..PATIENCE {
+            if !runs() {
+                return;
+            }
+            thread::sleep(POLL);
+        }
+        if !thread::panicking() {
+            panic!("a process was left behind");
+        }
+    }
+}
+
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..PATIENCE {
+        if holds() {
+            return;
+        }
+        thread::sleep(POLL);
+    }
+    panic!("never: {what}");
+}
+
+#[test]
+fn ends_when_asked_to_while_it_resigns() {
+    let mut stage = Stage::new();
+    let ann = stage.candidate("ann");
+    stage.has("ann.runs");
+    let mut resign = stage.tenure("ann", &["resign"], &[]).spawn().unwrap();
+    stage.has("ann.asked");
+    let status = stage.end(ann);
+    assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
+    // Whoever had it resign is told so all the same.
+    assert_eq!(resign.wait().unwrap().code(), Some(0), "{}", stage.log("ann"));
+    assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
+}
+
+#[test]
+fn ends_when_asked_to_while_it_hands_over() {
+    let mut stage = Stage::new();
+    let ann = stage.candidate("ann");
+    stage.has("ann.runs");
+    stage.candidate("ben");
+    // `ben` must have been heard of first.
+    let mut transfer = None;
+    eventually("the transfer begins", || {
+        let left =
+            transfer.as_mut().is_none_or(|child: &mut Child| child.try_wait().unwrap().is_some());
+        if left {
+            let args = ["transfer", "--to", "ben"];
+            transfer = Some(stage.tenure("ann", &args, &[]).spawn().unwrap());
+        }
+        stage.path("ann.asked").exists()
+    });
+    let status = stage.end(ann);
+    assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
+    assert_eq!(transfer.unwrap().wait().unwrap().code(), Some(0), "{}", stage.log("ann"));
+    stage.has("ben.runs");
+    assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
+}
