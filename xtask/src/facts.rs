@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 /// Whose facts.
 #[derive(Subcommand)]
 pub(crate) enum Facts {
-    /// Those of etcd, on every version that tests run against: two minutes.
+    /// Those of etcd, on every version that tests run against: half a minute.
     Etcd(Etcd),
 }
 

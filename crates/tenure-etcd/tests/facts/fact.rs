@@ -9,7 +9,10 @@ use tenure_services::etcd::Version;
 use crate::stage::Stage;
 
 /// What a server showed, in a few words that are the same each time; or why it showed nothing.
-pub(crate) type Seen = Result<String, Box<dyn Error + Send + Sync>>;
+pub(crate) type Seen = Result<String, Failure>;
+
+/// Why nothing was seen.
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// No fact takes longer, so a server that never answers is a failure.
 pub(crate) const LIMIT: Duration = Duration::from_secs(150);

@@ -7,7 +7,7 @@ use etcd_client::{Client, LeaseGrantOptions, PutOptions, WatchOptions};
 use tenure_services::etcd::{Cluster, Restore, Version};
 
 use crate::fact::Expected::{Always, Each};
-use crate::fact::{Fact, Seen, fact};
+use crate::fact::{Fact, Failure, Seen, fact};
 use crate::stage::{Stage, connect, silent};
 
 pub(crate) const FACTS: &[Fact] = &[
@@ -41,8 +41,8 @@ pub(crate) const FACTS: &[Fact] = &[
     fact!(
         bumped_restore,
         Always("revision above 1000000, key and lease kept, CREATE kept"),
-        "Bumping with the newest etcdutl (of a snapshot of any version) does not change the creation \
-         revisions of keys that survive, and keeps leases."
+        "The newest etcdutl bumps a snapshot of any version; that changes no creation revision of \
+         keys that survive, and keeps leases."
     ),
 ];
 
@@ -54,9 +54,7 @@ fn bumped() -> Restore {
 }
 
 /// A cluster at revision 4, a snapshot of that, and the cluster at revision 9.
-async fn past(
-    stage: &Stage,
-) -> Result<(Cluster, PathBuf), Box<dyn std::error::Error + Send + Sync>> {
+async fn past(stage: &Stage) -> Result<(Cluster, PathBuf), Failure> {
     let cluster = stage.own(1)?;
     let mut client = connect(&cluster, 0).await?;
     puts(&mut client, 3).await?;

@@ -7,7 +7,7 @@ use etcd_client::{Client, ConnectOptions, Error as EtcdError};
 use rustix::time::{ClockId, clock_gettime};
 use tenure_services::etcd::{Cluster, Version};
 
-use crate::fact::Fact;
+use crate::fact::{Fact, Failure};
 use crate::quorum;
 
 type Shared = OnceLock<Result<Cluster, String>>;
@@ -69,7 +69,7 @@ impl Stage {
     }
 
     /// A client of the one member that everybody uses.
-    pub(crate) async fn client(&self) -> Result<Client, Box<dyn std::error::Error + Send + Sync>> {
+    pub(crate) async fn client(&self) -> Result<Client, Failure> {
         Ok(connect(self.single()?, 0).await?)
     }
 }

@@ -113,7 +113,8 @@ pub fn latest() -> Result<String, Error> {
 }
 
 fn module_version() -> String {
-    std::env::var(NEWEST_VARIABLE).unwrap_or_else(|_| NEWEST.to_owned())
+    let version = std::env::var(NEWEST_VARIABLE).unwrap_or_else(|_| NEWEST.to_owned());
+    format!("v{}", version.trim_start_matches('v'))
 }
 
 /// Another Debian has another etcd.
