@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use tenure_services::etcd::Version;
+use tenure_services::etcd::{Version, install};
 
 use crate::fact::Fact;
 use crate::report::Report;
@@ -63,6 +63,12 @@ const NOT_TRIED: [(&str, &str); 6] = [
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+    // Before the facts, whose time is limited.
+    if !arguments.list {
+        for version in Version::ALL {
+            install(version).unwrap();
+        }
+    }
     let scenes = Version::ALL.map(|version| Arc::new(Scenes::new(version)));
     let report = Arc::new(Report::default());
     let facts = || FACTS.into_iter().flatten();
