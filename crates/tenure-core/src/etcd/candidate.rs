@@ -434,8 +434,11 @@ impl Candidate {
                     self.pause(shared);
                 }
             }
-            // The session will hear of it, too: what is to be done then is done then.
-            (Reply::LeaseGone, _) => self.pause(shared),
+            // The session has to hear of it from etcd itself.
+            (Reply::LeaseGone, _) => {
+                shared.session.hurry(shared.now);
+                self.pause(shared);
+            }
             (Reply::Refused(refusal), _) => self.on_refused(doing, refusal, shared),
             (Reply::Unknown { why }, _) => {
                 self.tell(Event::Unsure { doing: doing.words(), why }, shared.out);
@@ -682,6 +685,11 @@ impl Candidate {
             return self.leave(End::Refused(refusal), shared);
         }
         self.tell(Event::Obstacle { doing: doing.words(), refusal }, shared.out);
+        if hopeless && doing == Doing::Leave {
+            // The key goes with the lease, as soon as nobody else needs that.
+            self.haunted = true;
+            return self.left(shared);
+        }
         self.stale_value |= doing == Doing::Proclaim;
         self.pause(shared);
     }
