@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use tenure_services::protoc;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::services;
 use crate::sim;
 use crate::tidy;
 use crate::tools::{self, BARE_METAL};
@@ -29,6 +31,7 @@ const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Step {
     Fmt,
+    Services,
     Clippy,
     BareMetal,
     Deny,
@@ -60,6 +63,7 @@ impl Step {
     fn purpose(self) -> &'static str {
         match self {
             Self::Fmt => "the formatting is rustfmt's",
+            Self::Services => "the services that tests run against are there",
             Self::Clippy => "no lint complains about any target",
             Self::BareMetal => "the core builds where there is no std",
             Self::Deny => "licences, bans and sources of what we depend on (deny.toml)",
@@ -75,10 +79,11 @@ impl Step {
         }
     }
 
-    /// The commands of this step. Those for `tidy` and `readme` run in this process instead.
+    /// The commands of this step. Those of xtask itself run in this process instead.
     fn commands(self, workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
         Ok(match self {
             Self::Fmt => vec![Cmd::cargo("fmt --all --check")],
+            Self::Services => vec![Cmd::cargo(services::COMMAND)],
             Self::Clippy => clippy(workspace)?,
             Self::BareMetal => {
                 vec![Cmd::cargo(&format!("build --package tenure-core --target {BARE_METAL}"))]
@@ -118,7 +123,11 @@ impl Step {
             Self::Tidy => return tidy::run(workspace),
             Self::Readme => return tidy::run_readme(workspace),
             Self::Fmt => tools::component(workspace, "rustfmt")?,
-            Self::Clippy => tools::component(workspace, "clippy")?,
+            Self::Services => return services::install_all(),
+            Self::Clippy => {
+                tools::component(workspace, "clippy")?;
+                protoc::ensure()?;
+            }
             Self::BareMetal => tools::bare_metal(workspace)?,
             Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
             Self::Loom => loom_exists(workspace)?,
@@ -126,7 +135,8 @@ impl Step {
                 tools::component(workspace, "clippy")?;
                 planted_ships_nowhere(workspace)?;
             }
-            Self::Test | Self::Long | Self::Sweep | Self::Doctest | Self::Doc => {}
+            Self::Test | Self::Long | Self::Doctest | Self::Doc => protoc::ensure()?,
+            Self::Sweep => {}
         }
         for command in self.commands(workspace)? {
             let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };
@@ -252,6 +262,6 @@ mod tests {
     fn steps_run_in_their_own_order_whatever_the_order_of_the_names() {
         assert_eq!(Step::choose(&[Step::Tidy, Step::Fmt], &[], false), [Step::Fmt, Step::Tidy]);
         let rest = Step::choose(&[], &[Step::Fmt, Step::Doc], false);
-        assert_eq!((rest.first(), rest.last()), (Some(&Step::Clippy), Some(&Step::Doctest)));
+        assert_eq!((rest.first(), rest.last()), (Some(&Step::Services), Some(&Step::Doctest)));
     }
 }
