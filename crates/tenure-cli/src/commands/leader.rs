@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::nerio::View;
+use tenure::View;
 
 use super::observe::{json, line};
 use super::open;

@@ -1,8 +1,7 @@
 //! `tenure observe`: who leads, now and whenever that changes.
 
 use serde_json::{Value, json as object};
-use tenure::nerio::View;
-use tenure::{Change, ElectionName, clock};
+use tenure::{Change, ElectionName, View, clock};
 
 use super::open;
 use super::signals::Signals;
@@ -46,12 +45,14 @@ pub(super) fn line(view: &View) -> String {
     match view {
         View::Leader(leader) => {
             let fence = leader.fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
-            let value = match leader.value.as_str() {
-                "" => String::new(),
-                value => format!(" ({value})"),
+            let value = match leader.value.as_bytes() {
+                [] => String::new(),
+                _ => format!(" ({})", leader.value),
             };
-            let left = leader.until.since(clock::now());
-            format!("leader {}{value}{fence}, for {left:.1?} unless it renews", leader.who.name)
+            let left = leader.until.map_or_else(String::new, |until| {
+                format!(", for {:.1?} unless it renews", until.since(clock::now()))
+            });
+            format!("leader {}{value}{fence}{left}", leader.id)
         }
         View::Vacant => "vacant: nobody leads".to_owned(),
         View::Unknown { .. } => {
@@ -67,11 +68,11 @@ pub(super) fn json(election: &ElectionName, view: &View) -> Value {
         View::Leader(leader) => object!({
             "election": election,
             "state": "leader",
-            "id": leader.who.name.as_str(),
-            "value": leader.value.as_str(),
+            "id": &*leader.id,
+            "value": leader.value.text(),
             "fence": leader.fence.map(tenure::Fence::number),
-            "address": leader.address.to_string(),
-            "remaining_ms": millis(leader.until.since(clock::now())),
+            "address": leader.address.map(|address| address.to_string()),
+            "remaining_ms": leader.until.map(|until| millis(until.since(clock::now()))),
         }),
         View::Vacant => object!({"election": election, "state": "vacant"}),
         View::Unknown { since } => object!({

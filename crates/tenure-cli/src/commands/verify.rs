@@ -1,8 +1,8 @@
 //! `tenure verify`: a leader's own word that it leads (Nerio, section 10.5).
 
 use serde_json::json;
-use tenure::nerio::View;
-use tenure::{VerifyError, clock};
+use tenure::nerio::VerifyError;
+use tenure::{View, clock};
 
 use super::leader::patience;
 use super::observe::{json as state, line, millis};
@@ -32,7 +32,11 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
             return Ok(if view == View::Vacant { Exit::Vacant } else { Exit::Unknown });
         }
     };
-    match handle.verify(leader.address, patience).await {
+    let Some(address) = leader.address else {
+        let what = format!("the grantors name {} as the leader, without an address", leader.id);
+        return Err(Failure::new(Exit::Bug, what, "report it"));
+    };
+    match node.verify(&election, address, patience).await {
         Ok(verified) => {
             let left = verified.until.since(clock::now());
             let fence = verified.fence.map(tenure::Fence::number);
@@ -56,7 +60,7 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
             Err(Failure::new(Exit::Refused, error.to_string(), "ask again: it may have changed"))
         }
         Err(error) => {
-            let what = format!("{} at {}: {error}", leader.who.name, leader.address);
+            let what = format!("{} at {address}: {error}", leader.id);
             Err(Failure::new(Exit::Unreachable, what, "look at the leader and the way to it"))
         }
     }
