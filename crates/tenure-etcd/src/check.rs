@@ -8,7 +8,7 @@ use tenure_core::etcd::{Checked, Keys, Refusal, Reply};
 
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
-use crate::wire::connect::{ConnectError, Status, connect};
+use crate::wire::connect::{ConnectError, Status, connect, wants_other_scheme};
 use crate::wire::fault::Fault;
 
 /// What [`check`] found.
@@ -77,7 +77,7 @@ pub enum CheckError {
 
 /// Connects to every endpoint, asks who is there, and asks one of them whether the keys of these
 /// elections may be read and written. Writes nothing. Takes at most the options'
-/// `connect_within` for each endpoint and for each election. Cancel safe; must be called in a
+/// `connect_within`, twice, for each endpoint, and once for each election. Cancel safe; must be called in a
 /// tokio runtime with I/O and time.
 pub async fn check(
     options: &CheckedOptions,
@@ -86,10 +86,19 @@ pub async fn check(
 ) -> Result<Report, CheckError> {
     let (mut endpoints, mut client) = (Vec::new(), None);
     for endpoint in &options.endpoints {
-        let found = connect(options, endpoint).await.map(|connection| {
+        let mut found = connect(options, endpoint).await.map(|connection| {
             client.get_or_insert(connection.client);
             connection.status
         });
+        if matches!(found, Err(ConnectError::Closed { .. }))
+            && wants_other_scheme(options, endpoint).await
+        {
+            let endpoint = endpoint.clone();
+            found = Err(match endpoint.is_secure() {
+                true => ConnectError::SpeaksNoTls { endpoint },
+                false => ConnectError::SpeaksTls { endpoint },
+            });
+        }
         endpoints.push((endpoint.clone(), found));
     }
     let Some(client) = client else {

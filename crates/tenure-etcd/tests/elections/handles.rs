@@ -74,7 +74,7 @@ fn hand_over(version: Version) {
 
         soon(two.close()).await;
         assert!(!successor.is_current());
-        assert_eq!(successor.loss(), Some(Loss::Closed));
+        assert_eq!(successor.loss(), Some(Loss::Resigned));
         assert_eq!(stored(&cluster, "billing"), [""; 0]);
         soon(one.close()).await;
         assert_eq!(leases(&cluster), 0, "given back");

@@ -7,4 +7,5 @@ mod common;
 
 mod failover;
 mod handles;
+mod leases;
 mod names;

@@ -36,7 +36,7 @@ fn names_and_namespaces() {
         assert_eq!(refused("f/", "").await, "an election's name on etcd must not end in a slash");
         let long = shop.election("long").unwrap().campaign(&"x".repeat(500)).await;
         assert!(matches!(long, Err(CampaignError::Value(_))), "{long:?}");
-        assert_eq!(shop.election("").unwrap_err().to_string(), "election name is empty");
+        assert_eq!(shop.election("").unwrap_err().to_string(), "an election's name is empty");
         assert!(one.is_current() && other.is_current());
         // Nothing of what was refused is left behind that closing would wait for.
         soon(shop.close()).await;

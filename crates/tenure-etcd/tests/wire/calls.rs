@@ -105,7 +105,7 @@ async fn refusals(line: &mut Line) {
     let said = "etcdserver: too many operations in txn request".into();
     assert_eq!(refused, Reply::Refused(Refusal::Other { said }));
     let large =
-        Act::Put { key: "r/large".into(), value: Bytes::new(&vec![0; 2 << 20]), lease: LeaseId(0) };
+        Act::Put { key: "r/large".into(), value: Bytes::new(&vec![0; 7 << 18]), lease: LeaseId(0) };
     let refused = line.reply(then(vec![large])).await;
     let said = "etcdserver: request is too large".into();
     assert_eq!(refused, Reply::Refused(Refusal::Other { said }));

@@ -1,5 +1,9 @@
 //! Logins, tokens that expire, permissions.
 
+#![expect(clippy::unwrap_used, reason = "it is a test")]
+
+mod common;
+
 use std::time::Duration;
 
 use tenure::{CampaignError, Loss};
@@ -8,7 +12,7 @@ use tenure_core::etcd::{Keys, LeaseId, Op, Refusal, Reply};
 use tenure_etcd::{CheckedOptions, Config, Credentials, Notice, Options, check};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
-use crate::common::{Line, PATIENCE, all, create, node, put, read, run, soon, then};
+use common::{Line, PATIENCE, all, create, node, put, read, run, soon, then};
 
 const PASSWORD: &str = "secret";
 
