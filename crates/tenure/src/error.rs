@@ -43,7 +43,7 @@ pub enum StartError {
     },
 }
 
-/// Why a campaign ended without being won. It changed nothing.
+/// Why a campaign ended without being won.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CampaignError {
     /// One campaign for each election and participant.

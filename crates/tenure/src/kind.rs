@@ -10,7 +10,7 @@ mod sealed {
 }
 
 /// A class of safety.
-pub trait Kind: sealed::Sealed + Send + Sync + 'static {
+pub trait Kind: sealed::Sealed + Debug + Send + Sync + 'static {
     /// What orders its leaders: a [`Fence`], or nothing.
     type Fence: Copy + Debug + Send + Sync + 'static;
 }

@@ -10,7 +10,7 @@ use tenure_core::Value;
 ///
 /// Candidates of other programs may share an election, and their store lets them say what they
 /// like. A clone shares the bytes.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct LeaderValue(Arc<[u8]>);
 
 impl LeaderValue {

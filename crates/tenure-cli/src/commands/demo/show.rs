@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use tenure::nerio::Node;
-use tenure::{LeaderView, NodeName, Observer, Time, View, clock};
+use tenure::{LeaderView, NodeName, Observer, Time, clock};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
@@ -183,10 +183,7 @@ impl Show {
     }
 
     fn leader(&self) -> Option<LeaderView> {
-        match self.observer.as_ref()?.latest()? {
-            View::Leader(leader) => Some(leader),
-            View::Vacant | View::Unknown { .. } => None,
-        }
+        self.observer.as_ref()?.latest()?.leader().cloned()
     }
 
     /// Reads what the leaders have written since the last time.
