@@ -45,9 +45,9 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let text =
         if as_json { json(&election, &view).to_string() } else { line(&view, with.protocol()) };
     output::print(&format!("{text}\n"))?;
-    Ok(match view {
-        View::Leader(_) => Exit::Done,
-        View::Vacant => Exit::Vacant,
-        View::Unknown { .. } => Exit::Unknown,
-    })
+    match view {
+        View::Leader(_) => Ok(Exit::Done),
+        View::Vacant => Ok(Exit::Vacant),
+        View::Unknown { .. } => participant.silent().map_or(Ok(Exit::Unknown), Err),
+    }
 }

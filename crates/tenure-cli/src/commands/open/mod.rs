@@ -1,6 +1,9 @@
 //! Taking part with the settings of a command, whatever the protocol.
 
-#[cfg_attr(not(feature = "etcd"), path = "no_etcd.rs")]
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(not(feature = "etcd"))]
+#[path = "no_etcd.rs"]
 mod etcd;
 pub(super) mod nerio;
 
@@ -21,6 +24,11 @@ pub(super) trait Participant {
     /// about it. Meanwhile it warns of what may pass.
     fn hopeless(&self, ledger: &Ledger) -> Later<Failure>;
 
+    /// Why nobody answers at the moment, if that is known.
+    fn silent(&self) -> Option<Failure> {
+        None
+    }
+
     /// Gives up whatever is held, and waits for a moment until that is done.
     fn close(self: Box<Self>) -> Later<()>;
 }
@@ -28,15 +36,16 @@ pub(super) trait Participant {
 /// Something that is there later.
 pub(super) type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// One that may campaign under the name `id`.
+/// One that may campaign in `election` under the name `id`.
 pub(super) fn candidate(
     with: &With,
     id: &NodeName,
+    election: &ElectionName,
     ledger: &Ledger,
 ) -> Result<Box<dyn Participant>, Failure> {
     match with {
         With::Nerio(cluster) => Ok(Box::new(nerio::candidate(cluster, id, ledger)?)),
-        With::Etcd(store) => etcd::start(store, ledger),
+        With::Etcd(store) => etcd::start(store, Some(election), ledger),
     }
 }
 
@@ -44,7 +53,7 @@ pub(super) fn candidate(
 pub(super) fn asker(with: &With, ledger: &Ledger) -> Result<Box<dyn Participant>, Failure> {
     match with {
         With::Nerio(cluster) => Ok(Box::new(nerio::asker(cluster, ledger)?)),
-        With::Etcd(store) => etcd::start(store, ledger),
+        With::Etcd(store) => etcd::start(store, None, ledger),
     }
 }
 
