@@ -95,6 +95,13 @@ impl Explain {
             ConnectError::NotReached { .. } | ConnectError::TimedOut { .. } => {
                 silent(error.to_string())
             }
+            ConnectError::Closed { endpoint, .. } => {
+                let fix = match endpoint.is_secure() {
+                    true => "give --cert and --key, or others, or write http:// in --endpoints",
+                    false => "write https:// in --endpoints if etcd speaks TLS",
+                };
+                (what, Exit::Unknown, fix.to_owned(), &["endpoints", "cert"])
+            }
             ConnectError::SpeaksTls { .. } | ConnectError::SpeaksNoTls { .. } => {
                 (what, Exit::Usage, fix, &["endpoints"])
             }
@@ -152,9 +159,14 @@ pub(super) fn start(error: &StartError) -> Failure {
     Failure::new(Exit::System, what, "look at the limits of this process")
 }
 
-/// Whether waiting may help: nobody is there yet, or the way is closed.
+/// Whether waiting may help: nobody is there yet, or something between is not ready.
 fn may_pass(error: &ConnectError) -> bool {
-    matches!(error, ConnectError::NotReached { .. } | ConnectError::TimedOut { .. })
+    matches!(
+        error,
+        ConnectError::NotReached { .. }
+            | ConnectError::TimedOut { .. }
+            | ConnectError::Closed { .. }
+    )
 }
 
 fn silent(what: String) -> Found {

@@ -156,7 +156,10 @@ async fn listen(
                 tell.send_modify(|troubles| troubles.silent = None);
             }
             Notice::Disconnected { endpoint, .. } | Notice::Unreachable { endpoint, .. } => {
-                tell.send_modify(|troubles| troubles.silent = Some(explain.silent(&text)));
+                // What was found out beside it says more.
+                tell.send_modify(|troubles| {
+                    troubles.silent.get_or_insert_with(|| explain.silent(&text));
+                });
                 if is_candidate {
                     warn_once(&mut told, endpoint.as_str(), &text);
                 }
