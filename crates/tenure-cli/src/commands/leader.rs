@@ -12,7 +12,7 @@ use crate::settings::ask::AskSettings;
 /// Prints who leads and ends.
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let AskSettings { with, election, wait, json: as_json, ledger } = settings;
-    let participant = open::asker(&with, &ledger)?;
+    let participant = open::asker(&with, &election, &ledger)?;
     let hopeless = participant.hopeless(&ledger);
     let handle = participant.election(&election);
     let ask = async {

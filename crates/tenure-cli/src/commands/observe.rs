@@ -15,7 +15,7 @@ use crate::settings::ask::AskSettings;
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let AskSettings { with, election, json: as_json, ledger, .. } = settings;
     let mut signals = Signals::new()?;
-    let participant = open::asker(&with, &ledger)?;
+    let participant = open::asker(&with, &election, &ledger)?;
     let mut hopeless = participant.hopeless(&ledger);
     let mut observer = participant.election(&election).observe();
     loop {

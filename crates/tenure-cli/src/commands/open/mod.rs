@@ -33,6 +33,13 @@ pub(super) trait Participant {
     fn close(self: Box<Self>) -> Later<()>;
 }
 
+/// What a participant is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Campaign,
+    Ask,
+}
+
 /// Something that is there later.
 pub(super) type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
@@ -45,15 +52,19 @@ pub(super) fn candidate(
 ) -> Result<Box<dyn Participant>, Failure> {
     match with {
         With::Nerio(cluster) => Ok(Box::new(nerio::candidate(cluster, id, ledger)?)),
-        With::Etcd(store) => etcd::start(store, Some(election), ledger),
+        With::Etcd(store) => etcd::start(store, election, Purpose::Campaign, ledger),
     }
 }
 
-/// One that only asks.
-pub(super) fn asker(with: &With, ledger: &Ledger) -> Result<Box<dyn Participant>, Failure> {
+/// One that only asks about `election`.
+pub(super) fn asker(
+    with: &With,
+    election: &ElectionName,
+    ledger: &Ledger,
+) -> Result<Box<dyn Participant>, Failure> {
     match with {
         With::Nerio(cluster) => Ok(Box::new(nerio::asker(cluster, ledger)?)),
-        With::Etcd(store) => etcd::start(store, None, ledger),
+        With::Etcd(store) => etcd::start(store, election, Purpose::Ask, ledger),
     }
 }
 

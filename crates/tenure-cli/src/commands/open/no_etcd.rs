@@ -2,7 +2,7 @@
 
 use tenure::ElectionName;
 
-use super::Participant;
+use super::{Participant, Purpose};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Ledger;
@@ -11,7 +11,8 @@ use crate::settings::etcd::Store;
 /// Never comes to that: the protocol was refused as it was read.
 pub(super) fn start(
     _: &Store,
-    _: Option<&ElectionName>,
+    _: &ElectionName,
+    _: Purpose,
     ledger: &Ledger,
 ) -> Result<Box<dyn Participant>, Failure> {
     let failure = Failure::new(Exit::Bug, "this tenure was built without etcd", "report it");

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
+use tenure_core::ElectionName;
 use tenure_core::etcd::Refusal;
 use tenure_etcd::{CheckError, ConnectError, OptionsError, StartError};
 
@@ -15,6 +16,8 @@ use crate::settings::etcd::{PASSWORD_ENTRY, Store};
 #[derive(Clone)]
 pub(super) struct Explain {
     store: Store,
+    /// What the keys of the election begin with.
+    prefix: String,
     ledger: Ledger,
 }
 
@@ -22,8 +25,9 @@ pub(super) struct Explain {
 type Found = (String, Exit, String, &'static [&'static str]);
 
 impl Explain {
-    pub(super) fn new(store: &Store, ledger: &Ledger) -> Self {
-        Self { store: store.clone(), ledger: ledger.clone() }
+    pub(super) fn new(store: &Store, election: &ElectionName, ledger: &Ledger) -> Self {
+        let prefix = format!("{}{election}/", store.config.namespace);
+        Self { store: store.clone(), prefix, ledger: ledger.clone() }
     }
 
     fn failure(&self, (what, exit, fix, names): Found) -> Failure {
@@ -53,7 +57,7 @@ impl Explain {
                 let fix = "name the members of one cluster in --endpoints".to_owned();
                 (self.failure((error.to_string(), Exit::Usage, fix, &["endpoints"])), false)
             }
-            CheckError::Denied { prefix, said } => (self.denied(said, prefix, "readwrite"), false),
+            CheckError::Denied { said, .. } => (self.denied(said, "readwrite"), false),
             CheckError::NotAnswered { why } => (self.silent(why), true),
         }
     }
@@ -61,12 +65,10 @@ impl Explain {
     /// A refusal that lasts.
     pub(super) fn refusal(&self, refusal: &Refusal) -> Option<Failure> {
         match refusal {
-            Refusal::Denied { said } => {
-                Some(self.denied(said, &self.store.config.namespace, "read"))
-            }
+            Refusal::Denied { said } => Some(self.denied(said, "read")),
             Refusal::Unauthenticated { said } => {
                 let what = format!("etcd does not accept the login: {said}");
-                Some(self.failure(login(what)))
+                Some(self.failure(self.login(what)))
             }
             Refusal::NoSpace { .. } | Refusal::Other { .. } => None,
         }
@@ -77,16 +79,25 @@ impl Explain {
         self.failure(silent(clipped_line(why)))
     }
 
-    fn denied(&self, said: &str, prefix: &str, access: &str) -> Failure {
-        let what = format!("etcd refuses keys that begin with {prefix:?}: {said}");
-        let fix = match self.store.login {
-            None => "give --user NAME and its password".to_owned(),
-            Some(_) => format!(
-                "grant a role of this user the keys: etcdctl role grant-permission ROLE \
-                 --prefix=true {access} {prefix}"
-            ),
-        };
+    fn denied(&self, said: &str, access: &str) -> Failure {
+        let prefix = &self.prefix;
+        let what = format!("etcd refuses keys that begin with {prefix}: {said}");
+        if self.store.login.is_none() {
+            return self.failure(self.login(what));
+        }
+        let fix = format!(
+            "grant a role of this user the keys: etcdctl role grant-permission ROLE --prefix=true \
+             {access} {prefix}"
+        );
         self.failure((what, Exit::Refused, fix, &["user", "election", "namespace"]))
+    }
+
+    fn login(&self, what: String) -> Found {
+        let fix = match self.store.login {
+            Some(_) => "correct --user or the password",
+            None => "give --user NAME, and its password by TENURE_PASSWORD or --password-file",
+        };
+        (what, Exit::Usage, fix.to_owned(), &["user", PASSWORD_ENTRY])
     }
 
     fn of_connect(&self, error: &ConnectError) -> Found {
@@ -100,25 +111,42 @@ impl Explain {
                     true => "give --cert and --key, or others, or write http:// in --endpoints",
                     false => "write https:// in --endpoints if etcd speaks TLS",
                 };
-                (what, Exit::Unknown, fix.to_owned(), &["endpoints", "cert"])
+                (what, Exit::Unknown, fix.to_owned(), self.shown_there())
             }
             ConnectError::SpeaksTls { .. } | ConnectError::SpeaksNoTls { .. } => {
                 (what, Exit::Usage, fix, &["endpoints"])
             }
-            ConnectError::Expired { .. } => (what, Exit::Usage, fix, &["endpoints", "cert"]),
-            ConnectError::NoTrust { .. } => {
-                (what, Exit::Usage, fix, &["endpoints", "cacert", "cert"])
+            ConnectError::Expired { .. } => {
+                // When that was is told in seconds since 1970, which helps nobody.
+                let what = match what.split_once(": verification time") {
+                    Some((what, _)) => format!("{what})"),
+                    None => what,
+                };
+                (what, Exit::Usage, fix, self.shown_there())
             }
-            ConnectError::Login { .. } => login(error.to_string()),
+            ConnectError::NoTrust { .. } => {
+                let fix = "give --cacert with whoever signed etcd's certificates, and endpoints \
+                           that these are good for";
+                (what, Exit::Usage, fix.to_owned(), &["endpoints", "cacert"])
+            }
+            ConnectError::Login { .. } => self.login(error.to_string()),
             ConnectError::Refused { .. } => {
                 let fix = "look at the roles of the user".to_owned();
                 (error.to_string(), Exit::Refused, fix, &["endpoints", "user"])
             }
             ConnectError::TooOld { .. } => {
                 let fix = "upgrade etcd, best to 3.6 or newer".to_owned();
-                (what, Exit::Refused, fix, &["endpoints"])
+                (error.to_string(), Exit::Refused, fix, &["endpoints"])
             }
             ConnectError::Options(error) => self.of_options(error),
+        }
+    }
+
+    /// The endpoints, and what is shown there.
+    fn shown_there(&self) -> &'static [&'static str] {
+        match self.store.identity {
+            Some(_) => &["endpoints", "cert"],
+            None => &["endpoints"],
         }
     }
 
@@ -172,11 +200,6 @@ fn may_pass(error: &ConnectError) -> bool {
 fn silent(what: String) -> Found {
     let fix = "see that etcd runs and has a quorum, or correct --endpoints".to_owned();
     (what, Exit::Unknown, fix, &["endpoints"])
-}
-
-fn login(what: String) -> Found {
-    let fix = "correct --user or the password".to_owned();
-    (what, Exit::Usage, fix, &["user", PASSWORD_ENTRY])
 }
 
 /// What is wrong, and what to do, where a text says both.

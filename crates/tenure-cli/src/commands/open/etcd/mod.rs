@@ -5,13 +5,14 @@ mod explain;
 use std::collections::BTreeMap;
 
 use tenure::{AtMostOne, Election, ElectionName};
-use tenure_etcd::{CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice};
-use tenure_etcd::{Options, Pem, Report, Tls};
+use tenure_etcd::{
+    CheckError, Credentials, Endpoint, Identity, Node, Notice, Options, Pem, Report, Tls,
+};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
 use self::explain::Explain;
-use super::{Later, Participant};
+use super::{Later, Participant, Purpose};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::Ledger;
@@ -32,21 +33,29 @@ struct Troubles {
 }
 
 /// Connects when it is first needed. That etcd cannot be reached is no error: it may come yet.
-/// What waiting does not mend is found out beside it; for a candidate in `election` that is also
-/// a permission that is missing.
+/// What waiting does not mend is found out beside it; for a candidate that is also a permission
+/// that is missing.
 pub(super) fn start(
     store: &Store,
-    election: Option<&ElectionName>,
+    election: &ElectionName,
+    purpose: Purpose,
     ledger: &Ledger,
 ) -> Result<Box<dyn Participant>, Failure> {
-    let explain = Explain::new(store, ledger);
+    let explain = Explain::new(store, election, ledger);
     let options = options(store)?.check().map_err(|error| explain.options(&error))?;
     let node = Node::builder(store.config.clone(), options.clone()).start();
     let node = node.map_err(|error| explain::start(&error))?;
     let (tell, troubles) = watch::channel(Troubles::default());
-    let elections: Vec<_> = election.cloned().into_iter().collect();
-    tokio::spawn(examine(options, store.clone(), elections, explain.clone(), tell.clone()));
-    tokio::spawn(listen(node.notices(), election.is_some(), explain, tell));
+    let (notices, config, election) = (node.notices(), store.config.clone(), election.clone());
+    tokio::spawn(async move {
+        let elections = match purpose {
+            Purpose::Campaign => vec![election],
+            Purpose::Ask => Vec::new(),
+        };
+        let checked = tenure_etcd::check(&options, &config, &elections).await;
+        let watcher = Watcher { purpose, explain, tell, told: BTreeMap::new() };
+        watcher.watch(checked, notices).await;
+    });
     Ok(Box::new(Client { node, troubles }))
 }
 
@@ -98,104 +107,88 @@ fn options(store: &Store) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// Asks each endpoint whether it can be used at all.
-async fn examine(
-    options: CheckedOptions,
-    store: Store,
-    elections: Vec<ElectionName>,
+/// Tells what an operator should hear of.
+struct Watcher {
+    purpose: Purpose,
     explain: Explain,
     tell: watch::Sender<Troubles>,
-) {
-    match tenure_etcd::check(&options, &store.config, &elections).await {
-        Ok(report) if !elections.is_empty() => unusable(&report),
-        Ok(_) => {}
-        Err(error) => {
-            let (failure, passes) = explain.check(&error);
-            tell.send_modify(|troubles| match passes {
-                true => troubles.silent = Some(failure),
-                false => troubles.hopeless = Some(failure),
-            });
-            if let CheckError::NoEndpoint { errors } = error
-                && passes
-                && !elections.is_empty()
-            {
-                let shown = errors.first().map(ToString::to_string).unwrap_or_default();
-                failure::warn(&format!("no endpoint can be used yet: {shown}"));
+    /// What was told of last, by what it is about: each thing once until it changes.
+    told: BTreeMap<String, String>,
+}
+
+impl Watcher {
+    async fn watch(mut self, checked: Result<Report, CheckError>, mut notices: Receiver<Notice>) {
+        match checked {
+            Ok(report) => self.on_report(&report),
+            Err(error) => {
+                let (failure, passes) = self.explain.check(&error);
+                if !passes {
+                    return self.give_up(failure);
+                }
+                self.warn("etcd", &format!("etcd cannot be asked yet: {}", failure.what));
+                self.tell.send_modify(|troubles| troubles.silent = Some(failure));
+            }
+        }
+        loop {
+            match notices.recv().await {
+                Ok(notice) => self.on_notice(&notice),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
             }
         }
     }
-}
 
-/// A candidate may need them all one day.
-fn unusable(report: &Report) {
-    for (_, found) in &report.endpoints {
-        if let Err(error) = found {
-            failure::warn(&format!("one of the endpoints cannot be used: {error}"));
+    /// A candidate may need all endpoints one day.
+    fn on_report(&mut self, report: &Report) {
+        for (endpoint, found) in &report.endpoints {
+            if let Err(error) = found {
+                self.warn(endpoint.as_str(), &error.to_string());
+            }
         }
     }
-}
 
-/// Tells what an operator should hear of, each once until it changes.
-async fn listen(
-    mut notices: Receiver<Notice>,
-    is_candidate: bool,
-    explain: Explain,
-    tell: watch::Sender<Troubles>,
-) {
-    let mut told: BTreeMap<String, String> = BTreeMap::new();
-    loop {
-        let notice = match notices.recv().await {
-            Ok(notice) => notice,
-            Err(RecvError::Lagged(_)) => continue,
-            Err(RecvError::Closed) => return,
-        };
+    fn on_notice(&mut self, notice: &Notice) {
         let text = notice.to_string();
-        match &notice {
+        tracing::debug!("{text}");
+        match notice {
             Notice::Connected { endpoint, .. } => {
-                told.remove(endpoint.as_str());
-                tell.send_modify(|troubles| troubles.silent = None);
+                self.told.remove(endpoint.as_str());
+                self.tell.send_modify(|troubles| troubles.silent = None);
             }
             Notice::Disconnected { endpoint, .. } | Notice::Unreachable { endpoint, .. } => {
-                // What was found out beside it says more.
-                tell.send_modify(|troubles| {
-                    troubles.silent.get_or_insert_with(|| explain.silent(&text));
+                self.warn(endpoint.as_str(), &text);
+                // What the check found says more.
+                self.tell.send_modify(|troubles| {
+                    troubles.silent.get_or_insert_with(|| self.explain.silent(&text));
                 });
-                if is_candidate {
-                    warn_once(&mut told, endpoint.as_str(), &text);
-                }
-                continue;
             }
-            Notice::Obstacle { doing, refusal, .. } => {
-                let failure = explain.refusal(refusal);
-                if let Some(failure) = failure.filter(|_| !is_candidate) {
-                    tell.send_modify(|troubles| troubles.hopeless = Some(failure));
-                } else {
-                    warn_once(&mut told, doing, &text);
-                }
-                continue;
-            }
+            Notice::Obstacle { doing, refusal, .. } => match self.explain.refusal(refusal) {
+                Some(failure) if self.purpose == Purpose::Ask => self.give_up(failure),
+                _ => self.warn(doing, &text),
+            },
             Notice::Opened { asked, granted, .. } if asked != granted => {
                 let text = format!(
                     "etcd grants a lease of {granted} s at least, and {asked} s were asked for: \
                      taking over after a crash takes {granted} s"
                 );
-                warn_once(&mut told, "lease", &text);
+                self.warn("lease", &text);
             }
-            Notice::EarlyRevocation { .. } if is_candidate => {
-                warn_once(&mut told, "version", &text);
-            }
-            Notice::OtherCluster | Notice::Zombie { .. } => {
-                failure::warn(&text);
-            }
+            Notice::EarlyRevocation { .. } => self.warn("version", &text),
+            Notice::OtherCluster => self.warn("cluster", &text),
+            Notice::Zombie { .. } => self.warn("zombie", &text),
             _ => {}
         }
-        tracing::debug!("{text}");
     }
-}
 
-fn warn_once(told: &mut BTreeMap<String, String>, about: &str, text: &str) {
-    let before = told.insert(about.to_owned(), text.to_owned());
-    if before.is_none_or(|before| before != text) {
-        failure::warn(text);
+    fn give_up(&self, failure: Failure) {
+        self.tell.send_modify(|troubles| troubles.hopeless = Some(failure));
+    }
+
+    /// Whoever only asks is told by the answer.
+    fn warn(&mut self, about: &str, text: &str) {
+        let before = self.told.insert(about.to_owned(), text.to_owned());
+        if self.purpose == Purpose::Campaign && before.is_none_or(|before| before != text) {
+            failure::warn(text);
+        }
     }
 }
