@@ -86,13 +86,15 @@ enum Rounding {
 }
 
 fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration {
-    let product = u128::from(nanos(span)) * u128::from(times);
-    let over = u128::from(over);
-    let quotient = match rounding {
-        Rounding::Down => product / over,
-        Rounding::Up => product.div_ceil(over),
+    let (span, times, over) = (nanos(span), u64::from(times), u64::from(over));
+    // What `over` divides is exact, and the rest times `times` is below 2⁶⁴: no long division.
+    let (whole, rest) = (span / over, span % over * times);
+    let part = match rounding {
+        Rounding::Down => rest / over,
+        Rounding::Up => rest.div_ceil(over),
     };
-    Duration::from_nanos(u64::try_from(quotient).unwrap_or(u64::MAX))
+    let scaled = u128::from(whole) * u128::from(times) + u128::from(part);
+    Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
 
 /// Why a ρ was refused.

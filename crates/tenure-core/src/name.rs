@@ -2,7 +2,9 @@
 
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -72,7 +74,7 @@ fn is_printable(c: char) -> bool {
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $what:literal, $bytes:expr, $allowed:ident, $rule:literal) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone)]
         pub struct $name(Arc<str>);
 
         impl $name {
@@ -89,6 +91,39 @@ macro_rules! text {
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        // Most names that meet are clones of one: they are compared by address before by text.
+        impl PartialEq for $name {
+            #[inline]
+            fn eq(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+            }
+        }
+
+        impl Eq for $name {}
+
+        impl Ord for $name {
+            #[inline]
+            fn cmp(&self, other: &Self) -> Ordering {
+                if Arc::ptr_eq(&self.0, &other.0) {
+                    return Ordering::Equal;
+                }
+                self.0.cmp(&other.0)
+            }
+        }
+
+        impl PartialOrd for $name {
+            #[inline]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Hash for $name {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
             }
         }
 

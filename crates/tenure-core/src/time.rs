@@ -83,6 +83,16 @@ pub struct Deadline {
     pub why: &'static str,
 }
 
+impl Deadline {
+    /// The earlier of two, the first if they are at the same time.
+    pub(crate) fn first(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(if other.at < one.at { other } else { one }),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

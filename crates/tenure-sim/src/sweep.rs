@@ -54,7 +54,7 @@ pub fn world(plan: Plan, only: Option<BTreeSet<Fault>>) -> World<Town> {
 /// Runs a world to its end. A panic of a core is a violation, too.
 pub fn run(world: &mut World<Town>) -> Result<(), Violation> {
     match catch_unwind(AssertUnwindSafe(|| world.run())) {
-        Ok(done) => done,
+        Ok(done) => done.map_err(|violation| *violation),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));

@@ -354,11 +354,11 @@ impl Protocol for Nerio {
 
     fn deadline(&self) -> Option<Deadline> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline);
-        let candidate =
-            self.candidates_due.first().map(|at| Deadline { at, why: "a candidate has work" });
-        let observer =
-            self.observers_due.first().map(|at| Deadline { at, why: "an observer asks again" });
-        [grantor, candidate, observer].into_iter().flatten().min_by_key(|deadline| deadline.at)
+        let candidate = self.candidates_due.first();
+        let observer = self.observers_due.first();
+        let candidate = candidate.map(|at| Deadline { at, why: "a candidate has work" });
+        let observer = observer.map(|at| Deadline { at, why: "an observer asks again" });
+        Deadline::first(Deadline::first(grantor, candidate), observer)
     }
 
     fn standing(&self, election: &ElectionName, now: Time) -> Standing {

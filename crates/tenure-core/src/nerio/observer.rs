@@ -35,7 +35,8 @@ struct Heard {
     start: Time,
     /// Since when nobody holds its grant, at the latest, if nobody does and its word counts.
     free_since: Option<Time>,
-    holder: Option<Holder>,
+    /// Until when at least its grant lasts, and who holds it.
+    holder: Option<(Time, Holder)>,
 }
 
 /// The grant of one member, as it is still believed in.
@@ -85,9 +86,11 @@ impl Observer {
         if state.start <= self.last_start && self.answers.get(&member).is_none_or(newer) {
             let start = if ruling(Rule::ViewFromSend) { state.start } else { now };
             let free = state.service == Service::Serving && state.holder.is_none();
-            let real = config.drift.real_at_least(state.free_for);
-            let free_since = free.then(|| now.before(config.drift.shrink(real)));
-            let heard = Heard { start, free_since, holder: state.holder };
+            let here = |span| config.drift.shrink(config.drift.real_at_least(span));
+            let free_since = free.then(|| now.before(here(state.free_for)));
+            let until = |holder: &Holder| start.after(here(holder.remaining));
+            let holder = state.holder.map(|holder| (until(&holder), holder));
+            let heard = Heard { start, free_since, holder };
             self.answers.insert(member, heard);
         }
         self.work(now, config, out);
@@ -129,7 +132,7 @@ impl Observer {
     }
 
     /// The words that still count.
-    fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = (&usize, &Heard)> {
+    fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = (&usize, &Heard)> + Clone {
         let patience = self.patience(config);
         self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience)
     }
@@ -143,17 +146,22 @@ impl Observer {
     /// Whether at one instant, not long ago, a quorum of grantors was free. That each of them was
     /// free at some time is not enough: a leader may have moved from one to the other.
     fn is_vacant(&self, now: Time, config: &Checked) -> bool {
-        let fresh = || self.fresh(now, config);
-        fresh().any(|(_, Heard { start: at, .. })| {
-            let was_free = |heard: &Heard| match heard.free_since {
-                Some(since) => (since <= *at && *at <= heard.start) || !ruling(Rule::VacantAtOnce),
-                None => false,
-            };
-            let free: MemberSet =
-                fresh().filter(|(_, heard)| was_free(heard)).map(|(member, _)| *member).collect();
-            let one_will_do = !ruling(Rule::VacantByQuorum) && !free.is_empty();
-            config.quorums.is_quorum(free) || one_will_do
-        })
+        let fresh = self.fresh(now, config);
+        let free = fresh.clone().filter_map(|(member, heard)| {
+            let since = heard.free_since?;
+            Some((*member, since, heard.start))
+        });
+        // Most of the time somebody leads, and there is nothing to compare.
+        free.clone().next().is_some()
+            && fresh.clone().any(|(_, Heard { start: at, .. })| {
+                let was_free = |(_, since, start): &(usize, Time, Time)| {
+                    (since <= at && at <= start) || !ruling(Rule::VacantAtOnce)
+                };
+                let free: MemberSet =
+                    free.clone().filter(was_free).map(|(member, ..)| member).collect();
+                let one_will_do = !ruling(Rule::VacantByQuorum) && !free.is_empty();
+                config.quorums.is_quorum(free) || one_will_do
+            })
     }
 
     /// What a quorum of grantors agrees on, if there is such a thing.
@@ -163,15 +171,13 @@ impl Observer {
         }
         let mut named: BTreeMap<&Who, Vec<Named<'_>>> = BTreeMap::new();
         for (member, heard) in self.fresh(now, config) {
-            let Some(holder) = &heard.holder else { continue };
-            let real = config.drift.real_at_least(holder.remaining);
-            let until = heard.start.after(config.drift.shrink(real));
-            if now >= until {
+            let Some((until, holder)) = &heard.holder else { continue };
+            if now >= *until {
                 continue;
             }
             let alike = |who: &&&Who| !ruling(Rule::ViewByLife) && who.name == holder.who.name;
             let who = named.keys().find(alike).copied().unwrap_or(&holder.who);
-            named.entry(who).or_default().push(Named { member: *member, until, holder });
+            named.entry(who).or_default().push(Named { member: *member, until: *until, holder });
         }
         named.into_iter().find_map(|(who, grants)| leader(who, &grants, &config.quorums))
     }

@@ -9,7 +9,7 @@ use super::disk::Disk;
 
 /// Something that a property may judge. Elections and nodes go by their numbers; times that are
 /// `u64` are true time.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Fact<'a> {
     /// A life began.
     Started {
@@ -224,10 +224,8 @@ pub enum Fact<'a> {
         node: usize,
         /// Its core.
         core: &'a Nerio,
-        /// Whether it was a timer.
-        timer: bool,
-        /// What its clock shows.
-        local: Time,
+        /// What its clock showed, if it was a timer.
+        timer: Option<Time>,
     },
     /// A moment has passed.
     Moment,

@@ -108,6 +108,7 @@ impl Ledger {
         }
     }
 
+    #[inline(always)]
     pub(super) fn note(&mut self, now: u64, fact: &Fact<'_>) {
         match fact {
             Fact::Started { node, life } => {

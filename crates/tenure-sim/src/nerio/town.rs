@@ -6,7 +6,7 @@ use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{
     Command, End, Event, Inc, Message, Nerio, Record, Sender, Start, View, Who,
 };
-use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
+use tenure_core::{Effect, ElectionName, Input, Protocol};
 
 use super::app::App;
 use super::disk::Disk;
@@ -80,7 +80,7 @@ pub struct Town {
     /// When each core last handled an input: its effects may come later, if its process stops.
     handled: Vec<u64>,
     /// What an application has found, until the moment has passed.
-    wrong: Option<Violation>,
+    wrong: Option<Box<Violation>>,
     /// Claims, grants and quarantines as shapes, where somebody wants to see them.
     spans: Option<Vec<Span>>,
 }
@@ -121,12 +121,13 @@ impl Town {
         &self.counts
     }
 
-    fn tell(&mut self, scene: &Scene<'_>, fact: &Fact<'_>) -> Result<(), Violation> {
+    #[inline(always)]
+    fn tell(&mut self, scene: &Scene<'_>, fact: Fact<'_>) -> Result<(), Box<Violation>> {
         let Self { plan, ledger, properties, apps, .. } = self;
         let contended = |election: usize| apps.iter().any(|a| a.offices[election].campaigning);
         let court = Court { now: scene.now, plan, ledger, contended: &contended };
         properties.see(&court, fact)?;
-        self.ledger.note(scene.now, fact);
+        self.ledger.note(scene.now, &fact);
         Ok(())
     }
 
@@ -144,7 +145,7 @@ impl Town {
         node: usize,
         effect: &Effect<Nerio>,
         disk: &Disk,
-    ) -> Result<Option<(ElectionName, Command)>, Violation> {
+    ) -> Result<Option<(ElectionName, Command)>, Box<Violation>> {
         match effect {
             Effect::Claim { election: name, until, fence } => {
                 let Some(election) = self.election(name) else { return Ok(None) };
@@ -154,11 +155,11 @@ impl Town {
                 let Some(fence) = *fence else {
                     office.cell = None;
                     self.cut_span(SpanKind::Claim, node, election, scene.now);
-                    self.tell(scene, &Fact::Lowered { election, who: &who })?;
+                    self.tell(scene, Fact::Lowered { election, who: &who })?;
                     return Ok(None);
                 };
                 let lapsed =
-                    office.cell.is_some_and(|(old, until)| old == fence && scene.local >= until);
+                    office.cell.is_some_and(|(old, until)| old == fence && scene.local() >= until);
                 if lapsed && lapses_stay {
                     return Ok(Some((name.clone(), Command::Resign)));
                 }
@@ -171,7 +172,7 @@ impl Town {
                 self.span(claim, (scene.now, until), label);
                 let who = &who;
                 let claimed = Fact::Claimed { node, election, who, first, fence, until, decided };
-                self.tell(scene, &claimed)?;
+                self.tell(scene, claimed)?;
             }
             Effect::Send { to, message } => self.sent(scene, node, (to, message), disk)?,
             Effect::Persist(Record::Grant(record)) => {
@@ -183,7 +184,7 @@ impl Town {
                 self.span(grant, (scene.now, finish), holder.name.to_string());
                 let grantor = node;
                 let fact = Fact::Granted { grantor, election, record, finish, local };
-                self.tell(scene, &fact)?;
+                self.tell(scene, fact)?;
             }
             Effect::Emit { election, event } => {
                 let election = election.as_ref().and_then(|name| self.election(name));
@@ -200,7 +201,7 @@ impl Town {
         node: usize,
         election: Option<usize>,
         event: &Event,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), Box<Violation>> {
         if let Event::Quarantined { until } = event {
             let until = scene.clock.reaches(*until);
             let (from, kind, label) = (scene.now, SpanKind::Quarantine, String::new());
@@ -210,7 +211,7 @@ impl Town {
             }
         }
         if let Event::Serving = event {
-            self.tell(scene, &Fact::Serves { grantor: node })?;
+            self.tell(scene, Fact::Serves { grantor: node })?;
         }
         let Some(election) = election else { return Ok(()) };
         match event {
@@ -220,7 +221,7 @@ impl Town {
                 office.timestamp = Some(timestamp.clone());
                 office.edicts = 0;
                 let who = self.who[node].clone();
-                self.tell(scene, &Fact::Elected { election, who: &who, timestamp })
+                self.tell(scene, Fact::Elected { election, who: &who, timestamp })
             }
             Event::Ended(end) => {
                 let office = &mut self.apps[node].offices[election];
@@ -231,16 +232,14 @@ impl Town {
                     End::Transferred => self.counts.transferred += 1,
                     End::Resigned | End::Withdrawn => self.counts.resigned += 1,
                 }
-                self.tell(scene, &Fact::Ended { election, node, end: *end })
+                self.tell(scene, Fact::Ended { election, node, end: *end })
             }
             Event::Verified { leader, until, fence } => {
                 self.counts.verified += 1;
                 let (until, fence) = (scene.clock.reaches(*until), *fence);
-                self.tell(scene, &Fact::Verified { election, node, leader, until, fence })
+                self.tell(scene, Fact::Verified { election, node, leader, until, fence })
             }
-            Event::NotVerified { by } => {
-                self.tell(scene, &Fact::NotVerified { election, node, by })
-            }
+            Event::NotVerified { by } => self.tell(scene, Fact::NotVerified { election, node, by }),
             Event::View(view) => {
                 self.counts.views += 1;
                 let until = match view {
@@ -248,11 +247,11 @@ impl Town {
                     View::Vacant | View::Unknown { .. } => 0,
                 };
                 let looked = self.handled[node];
-                self.tell(scene, &Fact::Viewed { election, node, view, until, looked })
+                self.tell(scene, Fact::Viewed { election, node, view, until, looked })
             }
             Event::Freed { by } => {
                 self.cut_span(SpanKind::Grant, node, election, scene.now);
-                self.tell(scene, &Fact::Freed { grantor: node, election, by })
+                self.tell(scene, Fact::Freed { grantor: node, election, by })
             }
             _ => Ok(()),
         }
@@ -264,10 +263,10 @@ impl Town {
         node: usize,
         (to, message): (&SocketAddr, &Message),
         disk: &Disk,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), Box<Violation>> {
         self.counts.messages += 1;
         let to = self.find(to);
-        self.tell(scene, &Fact::Sent { node, to, message, disk })?;
+        self.tell(scene, Fact::Sent { node, to, message, disk })?;
         match message {
             Message::Request(request) => {
                 if let Some(election) = self.election(&request.election) {
@@ -277,7 +276,7 @@ impl Town {
             Message::Release(release) => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
                 let (who, start) = (self.who[node].clone(), release.start);
-                self.tell(scene, &Fact::Released { election, who: &who, start })?;
+                self.tell(scene, Fact::Released { election, who: &who, start })?;
             }
             _ => {}
         }
@@ -288,12 +287,16 @@ impl Town {
     }
 
     /// What arrives is what the codec makes of it.
-    fn through_the_wire(&self, at: u64, node: usize, message: &Message) -> Result<(), Violation> {
-        let wrong = |said: String| Violation {
-            property: "Messages survive the wire",
-            source: "the wire: one datagram of at most 1,200 bytes",
-            at,
-            said,
+    fn through_the_wire(
+        &self,
+        at: u64,
+        node: usize,
+        message: &Message,
+    ) -> Result<(), Box<Violation>> {
+        let wrong = |said: String| {
+            let property = "Messages survive the wire";
+            let source = "the wire: one datagram of at most 1,200 bytes";
+            Box::new(Violation { property, source, at, said })
         };
         let digest = self.plan.config().digest();
         let sent = Envelope { epoch: 0, who: self.who[node].clone() };
@@ -321,30 +324,32 @@ impl Town {
         scene: &Scene<'_>,
         input: &Input<Nerio>,
         node: usize,
-    ) -> Result<(), Violation> {
-        let (grantor, local) = (node, scene.local);
+    ) -> Result<(), Box<Violation>> {
+        let grantor = node;
         match input {
             Input::Message { from, message: Message::Request(request) } => {
                 let Some(election) = self.election(&request.election) else { return Ok(()) };
-                self.tell(scene, &Fact::Asks { grantor, election, from, request, local })
+                let local = scene.local();
+                self.tell(scene, Fact::Asks { grantor, election, from, request, local })
             }
             Input::Message { from, message: Message::Release(release) } => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
-                self.tell(scene, &Fact::GivesUp { grantor, election, from, release, local })
+                let local = scene.local();
+                self.tell(scene, Fact::GivesUp { grantor, election, from, release, local })
             }
-            Input::Failed(None) => self.tell(scene, &Fact::Unwritten { grantor }),
+            Input::Failed(None) => self.tell(scene, Fact::Unwritten { grantor }),
             Input::Command { election, command } => {
                 let Some(election) = self.election(election) else { return Ok(()) };
                 let office = &mut self.apps[node].offices[election];
                 match command {
                     Command::Campaign { .. } => {
                         office.campaigning = true;
-                        self.tell(scene, &Fact::Campaigns { node, election })?;
+                        self.tell(scene, Fact::Campaigns { node, election })?;
                     }
                     Command::Observe { .. } | Command::Unobserve => {
                         let begins = matches!(command, Command::Observe { .. });
                         office.observing = begins;
-                        self.tell(scene, &Fact::Observes { node, election, begins })?;
+                        self.tell(scene, Fact::Observes { node, election, begins })?;
                     }
                     _ => {}
                 }
@@ -355,23 +360,24 @@ impl Town {
     }
 
     /// The application looks at its handle, and creates an edict if that calls it leader.
-    fn work(&mut self, scene: &Scene<'_>, node: usize, core: &Nerio) -> Result<(), Violation> {
+    fn work(&mut self, scene: &Scene<'_>, node: usize, core: &Nerio) -> Result<(), Box<Violation>> {
+        let local = scene.local();
         for election in 0..self.plan.elections.len() {
             let who = self.who[node].clone();
             let sticky = self.is_broken(DriverRule::ClockAtTheQuestion);
             let office = &mut self.apps[node].offices[election];
-            let cell = office.cell.filter(|(_, until)| scene.local < *until || sticky);
+            let cell = office.cell.filter(|(_, until)| local < *until || sticky);
             let handle = cell.map(|(fence, _)| fence);
             let (timestamp, counter) = (office.timestamp.clone(), office.edicts);
             if handle.is_some() {
                 office.edicts += 1;
             }
-            let standing = core.standing(&self.plan.elections[election], scene.local);
-            self.tell(scene, &Fact::Asked { election, who: &who, handle, standing })?;
+            let standing = core.standing(&self.plan.elections[election], local);
+            self.tell(scene, Fact::Asked { election, who: &who, handle, standing })?;
             if let (Some(fence), Some(timestamp)) = (handle, &timestamp) {
                 self.counts.edicts += 1;
                 let who = &who;
-                self.tell(scene, &Fact::Edict { election, who, fence, timestamp, counter })?;
+                self.tell(scene, Fact::Edict { election, who, fence, timestamp, counter })?;
             }
         }
         Ok(())
@@ -417,7 +423,7 @@ struct Shape<'a> {
 impl Guest for Town {
     type Core = Nerio;
     type Disk = Disk;
-    type Wrong = Violation;
+    type Wrong = Box<Violation>;
 
     fn core(&self, node: usize) -> Nerio {
         let this = &self.plan.nodes[node];
@@ -513,27 +519,28 @@ impl Guest for Town {
         Some((self.plan.elections[election].clone(), command))
     }
 
+    #[inline(always)]
     fn see(
         &mut self,
         scene: &Scene<'_>,
         seen: Seen<'_, Self>,
-    ) -> Result<Option<(ElectionName, Command)>, Violation> {
+    ) -> Result<Option<(ElectionName, Command)>, Box<Violation>> {
         match seen {
             Seen::Started { node, life } => {
                 self.who[node].inc = Inc(life);
                 self.apps[node] = App::new(self.plan.elections.len());
-                self.tell(scene, &Fact::Started { node, life: Inc(life) })?;
+                self.tell(scene, Fact::Started { node, life: Inc(life) })?;
             }
             Seen::Crashed { node } => {
                 self.counts.crashes += 1;
                 self.apps[node] = App::new(self.plan.elections.len());
-                self.tell(scene, &Fact::Crashed { node })?;
+                self.tell(scene, Fact::Crashed { node })?;
             }
             Seen::Input { node, input } => self.heard(scene, input, node)?,
             Seen::Handled { node, core, timer, .. } => {
-                let local: Time = scene.local;
                 self.handled[node] = scene.now;
-                self.tell(scene, &Fact::Handled { node, core, timer, local })?;
+                let timer = timer.then(|| scene.local());
+                self.tell(scene, Fact::Handled { node, core, timer })?;
             }
             Seen::Effect { node, effect, disk, .. } => {
                 return self.effect(scene, node, effect, disk);
@@ -544,7 +551,7 @@ impl Guest for Town {
                 }
                 // While anything may go wrong, no moment is judged for itself.
                 if self.plan.calm || scene.now >= self.plan.conditions.storm_ends {
-                    self.tell(scene, &Fact::Moment)?;
+                    self.tell(scene, Fact::Moment)?;
                 }
             }
         }

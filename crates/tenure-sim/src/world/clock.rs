@@ -68,9 +68,11 @@ impl Clock {
         let piece = self.pieces.iter().rev().find(|piece| piece.shown <= local);
         let Some(piece) = piece else { return self.pieces[0].since };
         let next = self.pieces.iter().find(|next| next.since > piece.since);
-        let ahead = u128::from(local - piece.shown) << 30;
-        let real = u64::try_from(ahead.div_ceil(u128::from(piece.rate))).unwrap_or(u64::MAX);
-        let at = piece.since.saturating_add(real);
+        // ⌈ahead · 2³⁰ / rate⌉ in two divisions of a word: far cheaper than one of two words.
+        let ahead = local - piece.shown;
+        let (whole, rest) = (ahead / piece.rate, ahead % piece.rate);
+        let real = (u128::from(whole) << 30) + u128::from((rest << 30).div_ceil(piece.rate));
+        let at = piece.since.saturating_add(u64::try_from(real).unwrap_or(u64::MAX));
         next.map_or(at, |next| at.min(next.since))
     }
 

@@ -105,12 +105,13 @@ impl<G: Guest> World<G> {
         let this = &mut self.nodes[node];
         let Some(core) = &mut this.core else { return Ok(()) };
         let scene = Scene::of(&self.conditions, &this.clock, self.now);
+        let local = scene.local();
         if let Some(recorder) = &mut self.recorder {
-            recorder.line(self.now, node, format!("[{}] {input}", scene.local));
+            recorder.line(self.now, node, format!("[{local}] {input}"));
         }
         self.guest.see(&scene, Seen::Input { node, input: &input })?;
         let timer = matches!(input, Input::Timeout);
-        core.handle(scene.local, input, &mut effects);
+        core.handle(local, input, &mut effects);
         this.inputs += 1;
         let (life, count) = (this.life, this.inputs);
         self.guest.see(&scene, Seen::Handled { node, core, timer })?;
@@ -156,11 +157,13 @@ impl<G: Guest> World<G> {
             draw as usize % (effects.len() + 1)
         });
         let all = effects.len();
-        for (number, effect) in effects.drain(..).enumerate() {
+        let mut number = 0;
+        for effect in effects.drain(..) {
             if crash == Some(number) {
                 self.note(node, || format!("ends before effect {} of {all}", number + 1));
                 return self.end_by_chance(node, count);
             }
+            number += 1;
             if !self.carry_out(node, life, effect)? {
                 return Ok(());
             }
@@ -175,6 +178,7 @@ impl<G: Guest> World<G> {
         Ok(())
     }
 
+    #[inline(never)]
     /// Carries out one effect; false if the rest must be dropped.
     fn carry_out(
         &mut self,

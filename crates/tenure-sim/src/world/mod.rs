@@ -104,8 +104,6 @@ pub struct Scene<'a> {
     pub conditions: &'a Conditions,
     /// The clock of the node that it is about.
     pub clock: &'a Clock,
-    /// What that clock shows.
-    pub local: Time,
 }
 
 /// What a guest is shown.
@@ -338,7 +336,13 @@ impl<G: Guest> World<G> {
 }
 
 impl<'a> Scene<'a> {
-    fn of(conditions: &'a Conditions, clock: &'a Clock, now: u64) -> Self {
-        Self { now, conditions, clock, local: clock.shows(now) }
+    const fn of(conditions: &'a Conditions, clock: &'a Clock, now: u64) -> Self {
+        Self { now, conditions, clock }
+    }
+
+    /// What the clock of the node shows.
+    #[must_use]
+    pub fn local(&self) -> Time {
+        self.clock.shows(self.now)
     }
 }

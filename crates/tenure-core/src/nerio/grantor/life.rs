@@ -10,7 +10,7 @@ use super::super::record::GrantRecord;
 use super::super::rule::{Rule, ruling};
 use crate::contract::Ticket;
 use crate::fence::Fence;
-use crate::time::Time;
+use crate::time::{Deadline, Time};
 
 /// What a grantor remembers when it starts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -80,12 +80,15 @@ impl Life {
     }
 
     /// When it has something to do by itself.
-    pub(super) fn due(&self) -> Option<(Time, &'static str)> {
-        match self {
-            Self::Quarantine { until, .. } => Some((*until, "the quarantine ends")),
-            Self::Reading { again, .. } => Some((*again, "asking for fences again")),
-            Self::Unwritten { at, .. } => Some((*at, "writing the boot again")),
-            Self::Unborn | Self::Opening { .. } | Self::Storing { .. } | Self::Serving => None,
-        }
+    pub(super) fn due(&self) -> Option<Deadline> {
+        let (at, why) = match self {
+            Self::Quarantine { until, .. } => (*until, "the quarantine ends"),
+            Self::Reading { again, .. } => (*again, "asking for fences again"),
+            Self::Unwritten { at, .. } => (*at, "writing the boot again"),
+            Self::Unborn | Self::Opening { .. } | Self::Storing { .. } | Self::Serving => {
+                return None;
+            }
+        };
+        Some(Deadline { at, why })
     }
 }

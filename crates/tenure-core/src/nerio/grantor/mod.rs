@@ -114,9 +114,9 @@ impl Grantor {
 
     /// When it wants to be called again.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let office = self.agenda.first().map(|at| (at, "a grant or a waiting request ends"));
-        let due = [self.life.due(), office].into_iter().flatten().min_by_key(|(at, _)| *at);
-        due.map(|(at, why)| Deadline { at, why })
+        let office = self.agenda.first();
+        let office = office.map(|at| Deadline { at, why: "a grant or a waiting request ends" });
+        Deadline::first(self.life.due(), office)
     }
 
     /// The last persist failed: nothing is granted for a while.
@@ -191,8 +191,7 @@ impl Grantor {
             }
             Some(_) | None => {}
         }
-        let (who, address) = (from.who.clone(), from.address);
-        let asked = Parked { who, address, request, arrival: at };
+        let asked = Parked::new(from, request, at, &self.config);
         self.grant(stamp, stamp, asked, None, out);
         self.schedule(&election);
     }
@@ -305,8 +304,7 @@ impl Grantor {
         let Some(grant) = &office.grant else { return };
         let record = &grant.record;
         let persist = super::node::Effect::Persist(Record::Grant(record.clone()));
-        let next_waits =
-            grant.next.as_ref().is_some_and(|next| office.waits(next, at, &self.config));
+        let next_waits = grant.next.as_ref().is_some_and(|next| office.waits(next, at));
         let granted = Granted {
             election: election.clone(),
             asker: record.holder.inc,
@@ -347,10 +345,9 @@ impl Grantor {
         out: &mut Out,
     ) {
         let election = request.election.clone();
-        let (who, address) = (from.who.clone(), from.address);
-        let parked = Parked { who, address, request: request.clone(), arrival: at };
+        let parked = Parked::new(from, request.clone(), at, &self.config);
         let Some(office) = self.offices.get_mut(&election) else { return };
-        office.drop_expired(at, &self.config);
+        office.drop_expired(at);
         let parked = office.park(parked, &self.config);
         if !ruling(Rule::RefusalRaisesNothing) {
             office.fence_seen = office.fence_seen.max(request.fence);
@@ -432,7 +429,7 @@ impl Grantor {
     fn handle_waiting(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
         let taken = self.sample(now);
         let Some(office) = self.offices.get_mut(election) else { return };
-        office.drop_expired(taken.clock, &self.config);
+        office.drop_expired(taken.clock);
         while let Some(office) = self.offices.get_mut(election)
             && office.live(taken.clock).is_none()
             && let Some((parked, was_next)) = office.take_first()

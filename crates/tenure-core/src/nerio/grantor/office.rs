@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 
 use super::super::config::Checked;
 use super::super::identity::Who;
-use super::super::message::{Holder, Request};
+use super::super::message::{Holder, Request, Sender};
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
 use super::super::rule::{Rule, ruling};
@@ -74,18 +74,21 @@ pub(super) struct Parked {
     pub(super) address: SocketAddr,
     pub(super) request: Request,
     pub(super) arrival: Time,
+    /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
+    expires_at: Time,
 }
 
 impl Parked {
-    /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
-    pub(super) fn expires_at(&self, config: &Checked) -> Time {
-        let lease_over = self.arrival.after(config.drift.stretch(self.request.delta));
-        let silent = self.arrival.after(config.parked_for());
-        match (ruling(Rule::ParkedLeaseEnds), ruling(Rule::ParkedExpires)) {
+    pub(super) fn new(from: &Sender, request: Request, arrival: Time, config: &Checked) -> Self {
+        let lease_over = arrival.after(config.drift.stretch(request.delta));
+        let silent = arrival.after(config.parked_for());
+        let expires_at = match (ruling(Rule::ParkedLeaseEnds), ruling(Rule::ParkedExpires)) {
             (true, true) => lease_over.min(silent),
             (true, false) => lease_over,
             (false, _) => silent,
-        }
+        };
+        let (who, address) = (from.who.clone(), from.address);
+        Self { who, address, request, arrival, expires_at }
     }
 
     /// Whether it is of `who`: of that life.
@@ -165,13 +168,14 @@ impl Office {
     }
 
     /// Whether `name` waits with a request that is still fresh.
-    pub(super) fn waits(&self, name: &NodeName, at: Time, config: &Checked) -> bool {
-        self.parked.iter().any(|p| p.who.name == *name && at < p.expires_at(config))
+    pub(super) fn waits(&self, name: &NodeName, at: Time) -> bool {
+        self.parked.iter().any(|p| p.who.name == *name && at < p.expires_at)
     }
 
     /// The first of those who wait, if it was heard of within two refresh intervals.
     pub(super) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
-        let heard = |p: &&Parked| at.since(p.arrival) < config.refresh * 2;
+        let lately = config.heard_within();
+        let heard = |p: &&Parked| at.since(p.arrival) < lately;
         let best = self.parked.iter().filter(heard).max_by_key(|p| p.rank(None))?;
         Some(&best.who.name)
     }
@@ -213,8 +217,8 @@ impl Office {
     }
 
     /// Forgets what can no longer be granted.
-    pub(super) fn drop_expired(&mut self, at: Time, config: &Checked) {
-        self.parked.retain(|p| at < p.expires_at(config));
+    pub(super) fn drop_expired(&mut self, at: Time) {
+        self.parked.retain(|p| at < p.expires_at);
     }
 
     /// Takes the first in the common order out of the queue. `next` is used up.
@@ -267,7 +271,7 @@ impl Office {
     /// a waiting request dies, or when nothing of it matters any more.
     pub(super) fn due(&self, config: &Checked) -> Time {
         let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
-        match self.parked.iter().map(|p| p.expires_at(config)).min() {
+        match self.parked.iter().map(|p| p.expires_at).min() {
             Some(expiry) => finish.min(expiry),
             None => self.forgettable_at(config),
         }

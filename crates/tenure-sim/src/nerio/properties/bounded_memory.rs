@@ -18,7 +18,7 @@ impl Property for BoundedMemory {
         Self { seen: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Handled { node, core, .. } = fact else { return Ok(()) };
         self.seen += 1;

@@ -15,7 +15,7 @@ impl Property for ClaimsStandOnGrants {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Claimed { node, election, who, until, .. } if *until > court.now => {

@@ -19,9 +19,9 @@ impl Property for DeadlinesPass {
         Self { stuck: vec![0; plan.nodes.len()] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Handled { node, core, timer: true, local } = fact else { return Ok(()) };
+        let Fact::Handled { node, core, timer: Some(local) } = fact else { return Ok(()) };
         let overdue = core.deadline().filter(|deadline| deadline.at <= *local);
         let stuck = &mut self.stuck[*node];
         *stuck = if overdue.is_some() { *stuck + 1 } else { 0 };

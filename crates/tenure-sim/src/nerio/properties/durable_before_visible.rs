@@ -16,7 +16,7 @@ impl Property for DurableBeforeVisible {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Sent { node, message: Message::Granted(ok), disk, .. } = fact else {
             return Ok(());

@@ -22,7 +22,7 @@ impl Property for EdictOrdering {
         Self { last: vec![None; plan.elections.len()] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Edict { election, who, fence, timestamp, counter } = fact else {
             return Ok(());

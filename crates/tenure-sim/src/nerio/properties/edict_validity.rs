@@ -13,7 +13,7 @@ impl Property for EdictValidity {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Edict { election, who, fence, .. } => {

@@ -12,7 +12,7 @@ impl Property for EventualElection {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Moment = fact else { return Ok(()) };
         if court.now < court.plan.settled || court.now >= court.plan.retired {

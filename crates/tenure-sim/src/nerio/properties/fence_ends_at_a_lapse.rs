@@ -12,7 +12,7 @@ impl Property for FenceEndsAtALapse {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Claimed { election, who, fence, .. } = fact else { return Ok(()) };
         let leaderships = court.annals(*election).leaderships.iter().rev();

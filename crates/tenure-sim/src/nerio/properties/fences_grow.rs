@@ -14,7 +14,7 @@ impl Property for FencesGrow {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Claimed { election, who, fence, until, first, .. } = fact else {
             return Ok(());

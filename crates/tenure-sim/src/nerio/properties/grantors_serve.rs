@@ -16,7 +16,7 @@ impl Property for GrantorsServe {
         Self { serves: vec![false; plan.members()], judged: false }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Serves { grantor } => {

@@ -43,7 +43,7 @@ impl Property for GrantsToTheDead {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
@@ -58,8 +58,8 @@ impl Property for GrantsToTheDead {
             Fact::Asks { grantor, election, from, request, local } => {
                 let asked = self.asked.entry((*grantor, *election, from.who.inc)).or_default();
                 // What is older than that is dead, or was never parked.
-                let config = &court.plan.nodes[*grantor].config;
-                asked.retain(|asked| local.since(asked.at) <= config.parked_for());
+                let most = court.plan.nodes[*grantor].config.parked_for();
+                asked.retain(|asked| local.since(asked.at) <= most);
                 asked.push(Asked { start: request.start, at: *local, parked: false });
                 Ok(())
             }

@@ -14,7 +14,7 @@ impl Property for LeaderStability {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Ended { election, node, end: End::Expired } = fact else { return Ok(()) };
         let settled = court.now >= court.plan.settled && court.now < court.plan.retired;

@@ -12,7 +12,7 @@ impl Property for LeaderUniqueness {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Claimed { node, election, who, fence, until, .. } = fact else { return Ok(()) };
         if *until <= court.now {

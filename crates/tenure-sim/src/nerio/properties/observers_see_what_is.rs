@@ -25,7 +25,7 @@ impl Property for ObserversSeeWhatIs {
         Self { views: BTreeMap::new(), gave_up: BTreeMap::new(), judged: false }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {

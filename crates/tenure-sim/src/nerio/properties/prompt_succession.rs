@@ -30,7 +30,7 @@ impl Property for PromptSuccession {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         if !self.calm {
             return Ok(());

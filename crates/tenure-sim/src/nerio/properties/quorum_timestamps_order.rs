@@ -16,7 +16,7 @@ impl Property for QuorumTimestampsOrder {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Elected { election, who, timestamp } = fact else { return Ok(()) };
         let annals = court.annals(*election);

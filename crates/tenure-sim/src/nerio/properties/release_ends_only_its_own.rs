@@ -20,7 +20,7 @@ impl Property for ReleaseEndsOnlyItsOwn {
         Self { handled: vec![None; plan.nodes.len()] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::GivesUp { grantor, from, release, .. } => {

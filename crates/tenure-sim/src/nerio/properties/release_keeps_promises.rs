@@ -13,7 +13,7 @@ impl Property for ReleaseKeepsPromises {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Released { election, who, start } = fact else { return Ok(()) };
         let leaderships = court.annals(*election).leaderships.iter().rev();

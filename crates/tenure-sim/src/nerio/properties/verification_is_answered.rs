@@ -25,7 +25,7 @@ impl Property for VerificationIsAnswered {
         Self { calm: plan.calm, open: BTreeMap::new(), due: u64::MAX }
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         if !self.calm {
             return Ok(());

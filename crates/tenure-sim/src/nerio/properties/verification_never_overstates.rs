@@ -12,7 +12,7 @@ impl Property for VerificationNeverOverstates {
         Self
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Verified { election, leader, until, fence, .. } = fact else { return Ok(()) };
         if *until <= court.now {
