@@ -99,7 +99,7 @@ impl Observer {
             (Reply::Txn { mut found, .. }, Some(header)) if found.len() == 1 => {
                 self.failures = 0;
                 self.again = scene.now.after(self.every(scene));
-                self.leader = found.pop().flatten();
+                self.leader = self.newer(found.pop().flatten());
                 if self.watch.is_none() {
                     self.watch(header, scene);
                 }
@@ -109,6 +109,20 @@ impl Observer {
                 self.doubt("asking who leads", reply, scene);
                 self.pause(scene);
             }
+        }
+    }
+
+    /// The watch may have told more since this was asked for.
+    fn newer(&self, found: Option<KeyValue>) -> Option<KeyValue> {
+        let known = self.leader.as_ref().filter(|_| self.watch.is_some());
+        match (known, found) {
+            (Some(known), Some(found))
+                if (&known.key, known.created) == (&found.key, found.created)
+                    && known.modified > found.modified =>
+            {
+                Some(known.clone())
+            }
+            (_, found) => found,
         }
     }
 
@@ -151,7 +165,8 @@ impl Observer {
                 _ => return self.look(scene),
             }
         }
-        if self.look.is_none() {
+        // In doubt only a new look tells who leads: what is known may be long over.
+        if matches!(self.told, Some(View::Leader { .. })) {
             self.tell_leader(scene);
         }
     }

@@ -222,7 +222,8 @@ impl Session {
         LeaseId((number >> 1).max(1).cast_signed())
     }
 
-    /// Nobody needs the lease any more, or it is over: it is revoked, so that its keys go.
+    /// Nobody needs the lease any more, or it is over: [`Session::work`] will revoke it, so that
+    /// its keys go, once all that stood on it is lowered.
     pub(super) fn retire(&mut self, around: &mut Around<'_>) -> Option<LeaseId> {
         let (lease, ttl) = match &self.phase {
             Phase::Idle => return None,
@@ -245,7 +246,6 @@ impl Session {
         let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
         let again = around.now;
         self.retired.push(Retired { lease, call: None, again, until, failures: 0 });
-        self.work(around);
         Some(lease)
     }
 

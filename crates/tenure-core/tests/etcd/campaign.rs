@@ -1,0 +1,1 @@
+//! Candidates: keys, queues, wins.
