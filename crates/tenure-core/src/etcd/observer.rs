@@ -165,8 +165,9 @@ impl Observer {
                 _ => return self.look(scene),
             }
         }
-        // In doubt only a new look tells who leads: what is known may be long over.
-        if matches!(self.told, Some(View::Leader { .. })) {
+        // In doubt, or while a look is under way, only its answer tells who leads: what is known
+        // may be long over.
+        if self.look.is_none() && matches!(self.told, Some(View::Leader { .. })) {
             self.tell_leader(scene);
         }
     }

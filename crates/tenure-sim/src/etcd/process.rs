@@ -23,6 +23,8 @@ struct Stream {
     /// How many answers came.
     told: u32,
     heard: Time,
+    /// Answers that overtook others.
+    early: BTreeMap<u32, Answer>,
 }
 
 /// A core with a driver around it.
@@ -77,7 +79,7 @@ impl Process {
             }
             Input::Message { message: Packet::Tell { life, answer, nth }, .. } => {
                 if life == self.life {
-                    self.hear(now, answer, nth, &mut effects, out);
+                    self.hear(now, answer, nth, &mut effects);
                 }
             }
             Input::Message { message: Packet::Streams { life, open }, .. } => {
@@ -97,30 +99,34 @@ impl Process {
         self.carry_out(now, effects, out);
     }
 
-    /// Hands an answer on, if it is the next of its stream.
+    /// Hands an answer on, those of a stream in their order.
     fn hear(
         &mut self,
         now: Time,
         answer: Answer,
         nth: Option<u32>,
         effects: &mut Effects<Etcd>,
-        out: &mut Out,
     ) {
+        let Some(nth) = nth else { return self.hand_on(now, answer, effects) };
         let call = answer.call;
-        if let Some(nth) = nth {
-            let Some(stream) = self.streams.get_mut(&call) else { return };
-            if nth <= stream.told {
-                return;
-            }
-            if nth > stream.told + 1 {
-                return self.break_off(now, call, "an event was lost", effects, out);
-            }
-            (stream.told, stream.heard) = (nth, now);
+        let Some(stream) = self.streams.get_mut(&call) else { return };
+        stream.heard = now;
+        if nth > stream.told {
+            stream.early.insert(nth, answer);
+        }
+        while let Some(stream) = self.streams.get_mut(&call)
+            && let Some(answer) = stream.early.remove(&(stream.told + 1))
+        {
+            stream.told += 1;
             if !matches!(answer.reply, Reply::Watching | Reply::Changed(_)) {
                 self.streams.remove(&call);
             }
+            self.hand_on(now, answer, effects);
         }
-        self.open.remove(&call);
+    }
+
+    fn hand_on(&mut self, now: Time, answer: Answer, effects: &mut Effects<Etcd>) {
+        self.open.remove(&answer.call);
         if matches!(answer.reply, Reply::Unknown { .. }) {
             self.member = (self.member + 1) % MEMBERS;
         }
@@ -203,7 +209,8 @@ impl Process {
         match request.op {
             Op::Watch { .. } => {
                 let (told, heard) = (0, now);
-                self.streams.insert(request.call, Stream { told, heard });
+                let early = BTreeMap::new();
+                self.streams.insert(request.call, Stream { told, heard, early });
                 self.open.insert(request.call, now.after(request.within));
             }
             Op::Unwatch { watch } => {

@@ -14,6 +14,8 @@ pub(super) struct ObserversSeeWhatIs {
 struct Told {
     began: u64,
     view: Option<View>,
+    /// When that was told.
+    at: u64,
 }
 
 /// Whether a view names this key, or nobody.
@@ -35,7 +37,9 @@ impl ObserversSeeWhatIs {
             for (election, told) in told.iter().enumerate() {
                 let Some(told) = told else { continue };
                 let Some(first) = court.annals(election).firsts.back() else { continue };
-                let since = first.since.max(told.began).max(court.plan.conditions.storm_ends);
+                let doubt = matches!(told.view, Some(View::Unknown { .. }));
+                let told_at = if doubt { told.at } else { told.began };
+                let since = first.since.max(told_at).max(court.plan.conditions.storm_ends);
                 if court.now < since + court.plan.look_again() + 3 * court.plan.unit {
                     continue;
                 }
@@ -73,7 +77,7 @@ impl Property for ObserversSeeWhatIs {
                 let told = &mut self.told[*node][*election];
                 match begins {
                     true if told.is_none() => {
-                        *told = Some(Told { began: court.now, view: None });
+                        *told = Some(Told { began: court.now, view: None, at: court.now });
                     }
                     true => {}
                     false => *told = None,
@@ -97,7 +101,7 @@ impl Property for ObserversSeeWhatIs {
                     ));
                 }
                 if let Some(told) = &mut self.told[*node][*election] {
-                    told.view = Some((*view).clone());
+                    (told.view, told.at) = (Some((*view).clone()), court.now);
                 }
             }
             Fact::Moment => self.in_the_end(court)?,

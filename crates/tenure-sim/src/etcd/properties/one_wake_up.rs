@@ -9,6 +9,8 @@ use super::{Court, Fact, Plan, Property};
 pub(super) struct OneWakeUp {
     /// The deletions that each node is hearing of.
     hearing: Vec<Vec<(Bytes, Revision)>>,
+    /// Whether what each node handles now is an answer.
+    answers: Vec<bool>,
     /// Who looked because of which departure, lately.
     woken: VecDeque<(Bytes, Revision, usize, Bytes)>,
 }
@@ -18,7 +20,9 @@ impl Property for OneWakeUp {
     const SOURCE: &'static str = "ruling 1";
 
     fn new(plan: &Plan) -> Self {
-        Self { hearing: vec![Vec::new(); plan.nodes.len()], woken: VecDeque::new() }
+        let nodes = plan.nodes.len();
+        let (hearing, answers) = (vec![Vec::new(); nodes], vec![false; nodes]);
+        Self { hearing, answers, woken: VecDeque::new() }
     }
 
     #[inline(always)]
@@ -27,6 +31,7 @@ impl Property for OneWakeUp {
             Fact::Heard { node, answer } => {
                 let hearing = &mut self.hearing[*node];
                 hearing.clear();
+                self.answers[*node] = true;
                 let Reply::Changed(changes) = &answer.reply else { return Ok(()) };
                 hearing.extend(changes.iter().filter_map(|change| match change {
                     Change::Deleted { key, revision } => Some((key.clone(), *revision)),
@@ -60,8 +65,10 @@ impl Property for OneWakeUp {
                 }
                 Ok(())
             }
-            Fact::Handled { node, timer: Some(_), .. } => {
-                self.hearing[*node].clear();
+            Fact::Handled { node, .. } => {
+                if !std::mem::take(&mut self.answers[*node]) {
+                    self.hearing[*node].clear();
+                }
                 Ok(())
             }
             _ => Ok(()),
