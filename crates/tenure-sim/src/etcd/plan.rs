@@ -98,7 +98,8 @@ impl Plan {
         let storm_ends = unit * rng.within(8..32);
         let nodes = inhabitants(&mut rng, lease, drift);
         let elections = 1 + rng.below(ELECTIONS.len());
-        let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]);
+        // A renewal takes two round trips, one after the other.
+        let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
         let trip = Delay::Between(longest / 8, longest);
         let sites = sites(&mut rng, &nodes, drift, storm_ends);
         let store = setting(&mut rng, seed, &nodes, (drift, lease, storm_ends), sites.1);
@@ -307,13 +308,15 @@ fn setting(
         Kind::Ours(ours) => Some((ours.lease?, lease.max(2))),
         Kind::Foreign(_) | Kind::Store => None,
     });
+    let given: Vec<_> = given.collect();
     Setting {
         seed,
         rates,
         late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
-        racing: rng.once_in(3),
+        // Of a lease that is handed in nobody knows how old it is.
+        racing: rng.once_in(3) && given.is_empty(),
         fixed: !rng.once_in(6),
-        given: given.collect(),
+        given,
         latency: rng.choose(&[MS, 5 * MS, 50 * MS]),
         mended,
     }

@@ -95,6 +95,8 @@ pub struct Town {
     counts: Counts,
     /// When each core last handled an input: its effects may come later, if its process stops.
     handled: Vec<u64>,
+    /// Whether a driver has given a command in the middle of carrying out effects.
+    interrupts: bool,
     /// What an application has found, until the moment has passed.
     wrong: Option<Box<Violation>>,
     /// Claims and leaders' keys as shapes, where somebody wants to see them.
@@ -114,6 +116,7 @@ impl Town {
             properties: Properties::new(&plan),
             counts: Counts::default(),
             handled: vec![0; nodes],
+            interrupts: false,
             wrong: None,
             spans: None,
             plan,
@@ -163,6 +166,7 @@ impl Town {
                 let lapsed = |at| office.cell.is_some_and(|(old, end)| old == fence && at >= end);
                 if lapsed(scene.local()) && !lapsed(scene.clock.shows(decided)) {
                     // The process slept over the end of the claim: its driver raises it no more.
+                    self.interrupts = true;
                     return Ok(Some((name.clone(), Order::Ours(Command::Resign))));
                 }
                 office.cell = Some((fence, *until));
@@ -456,7 +460,10 @@ impl Guest for Town {
             }
             Seen::Input { node, input } => self.heard(scene, input, node)?,
             Seen::Handled { node, core: Resident::Ours(process), timer } => {
-                self.handled[node] = scene.now;
+                // What is left of the effects was decided before.
+                if !std::mem::take(&mut self.interrupts) {
+                    self.handled[node] = scene.now;
+                }
                 let core = process.core();
                 self.leases[node] = core.lease().or(self.leases[node]);
                 let timer = timer.then(|| scene.local());

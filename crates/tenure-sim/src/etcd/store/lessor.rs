@@ -10,6 +10,9 @@ use crate::world::clock::TRUE_RATE;
 /// What a draw is for.
 const LATE: u64 = 21;
 const EXTEND: u64 = 22;
+const REVOKE: u64 = 23;
+/// How often a renewal that waits looks whether its lease is gone.
+const WAIT: u64 = 100 * MS;
 /// A new leader adds less than this to every lease.
 const EXTENSION: u64 = 1_000 * MS;
 
@@ -55,7 +58,7 @@ impl Cluster {
                 self.extend(leader, lease, ends, out);
             }
         }
-        for lease in self.doomed.clone() {
+        for lease in self.doomed.keys().copied().collect::<Vec<_>>() {
             self.plan(0, Task::Revoke { lease, term: self.term });
         }
     }
@@ -76,9 +79,16 @@ impl Cluster {
         let Some(ttl) = this.state.leases.get(&lease).copied() else {
             return answer(ask, Some(header), Reply::Alive { ttl: None }, out);
         };
-        if self.leader == Some(leader) && self.doomed.contains(&lease) {
-            let ttl = self.setting.racing.then_some(ttl);
-            return answer(ask, Some(header), Reply::Alive { ttl }, out);
+        if self.leader == Some(leader)
+            && let Some(revoked) = self.doomed.get(&lease)
+        {
+            // One that has ended waits for its revocation; while that is under way, some versions
+            // answer as if the renewal counted.
+            if *revoked && self.setting.racing {
+                return answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
+            }
+            let ask = ask.clone();
+            return self.plan(WAIT, Task::Renew { ask, header, leader, lease });
         }
         let ends = self.now + self.seconds(leader, ttl);
         self.extend(leader, lease, ends, out);
@@ -90,15 +100,27 @@ impl Cluster {
         let Some(leader) = self.leader else { return };
         let ends = self.members[leader].expiry.get(&lease).copied();
         let Some(ends) = ends.filter(|ends| *ends <= self.now) else { return };
-        if self.truth.leases.contains_key(&lease) && self.doomed.insert(lease) {
+        if self.truth.leases.contains_key(&lease) && self.doomed.insert(lease, false).is_none() {
             let late = self.span(LATE ^ lease.0.cast_unsigned(), ends, self.setting.late);
             self.plan(late, Task::Revoke { lease, term: self.term });
         }
     }
 
+    /// The leader asks for the revocation of what has ended, and then it is carried out.
     pub(super) fn revoke_expired(&mut self, lease: LeaseId, term: u64, out: &mut Out) {
-        if self.term == term && self.leader.is_some() && self.doomed.remove(&lease) {
-            self.commit(&Entry::Revoke(lease), Cause::Expired, out);
+        if self.term != term || self.leader.is_none() {
+            return;
+        }
+        let under_way = |revoked: &mut bool| std::mem::replace(revoked, true);
+        match self.doomed.get_mut(&lease).map(under_way) {
+            Some(false) => {
+                let latency = self.span(REVOKE ^ lease.0.cast_unsigned(), self.now, self.setting.latency);
+                self.plan(latency, Task::Revoke { lease, term });
+            }
+            Some(true) => {
+                self.commit(&Entry::Revoke(lease), Cause::Expired, out);
+            }
+            None => {}
         }
     }
 

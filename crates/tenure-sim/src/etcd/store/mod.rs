@@ -14,7 +14,7 @@ mod serve;
 pub mod state;
 mod streams;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use tenure_core::etcd::{Answer, CallId, Change, Header, LeaseId, Reply, Request, Revision};
 use tenure_core::{Effect, Input, Time};
@@ -44,7 +44,7 @@ pub struct Setting {
     pub rates: [u64; MEMBERS],
     /// How late after its end a lease is revoked, at most.
     pub late: u64,
-    /// Whether a renewal that comes when the revocation is decided is answered as if it counted
+    /// Whether a renewal that comes while a revocation is under way is answered as if it counted
     /// (before 3.5.23).
     pub racing: bool,
     /// Whether a leader that was stuck revokes nothing when it comes back (after etcd#16822).
@@ -139,8 +139,8 @@ pub struct Cluster {
     hung: Vec<Ask>,
     waiting: Vec<Waiting>,
     streams: BTreeMap<(usize, u64, CallId), Stream>,
-    /// Leases whose revocation is decided.
-    doomed: BTreeSet<LeaseId>,
+    /// Leases that have ended, and whether their revocation is under way.
+    doomed: BTreeMap<LeaseId, bool>,
     denied: BTreeMap<usize, u64>,
     backup: Option<(State, u64)>,
 }
@@ -164,7 +164,7 @@ impl Cluster {
             hung: Vec::new(),
             waiting: Vec::new(),
             streams: BTreeMap::new(),
-            doomed: BTreeSet::new(),
+            doomed: BTreeMap::new(),
             denied: BTreeMap::new(),
             backup: None,
         }
