@@ -10,7 +10,5 @@
 mod campaign;
 mod leave;
 mod observe;
-#[cfg(tenure_planted)]
-mod planted;
 mod session;
 mod stage;

@@ -86,8 +86,7 @@ impl World {
     fn with(&self, task: &impl Job) -> Result<bool, String> {
         match self.protocol {
             Protocol::Nerio => {
-                let climate =
-                    if self.broken_clocks { Climate::BrokenClocks } else { Climate::Any };
+                let climate = if self.broken_clocks { Climate::BrokenClocks } else { Climate::Any };
                 task.run(nerio::Worlds { climate, broken: self.broken_by_driver()? })
             }
             Protocol::Etcd if self.broken_clocks => {

@@ -8,8 +8,8 @@ use tenure_sim::shrink::shrink;
 use tenure_sim::sweep::{Found, Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
-use super::{Job, World};
 use super::replay::write;
+use super::{Job, World};
 
 /// How many events are spent on making a failure small.
 const SHRINKING: u64 = 30_000_000;

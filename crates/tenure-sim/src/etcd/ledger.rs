@@ -176,7 +176,10 @@ impl Ledger {
         let taken = matches!(self.gone.get(*key), Some((_, Cause::Meddled | Cause::Early)));
         let robbed = !self.keys.contains_key(*key) && (taken || self.restored.is_some());
         let leaderships = &mut self.annals[*election].leaderships;
-        let same = |l: &&mut Leadership| l.node == *node && l.life == *life && l.fence == *fence;
+        // After a restore a fence may come again.
+        let same = |l: &&mut Leadership| {
+            (l.node, l.life, l.fence) == (*node, *life, *fence) && (!l.robbed || l.until >= now)
+        };
         if let Some(last) = leaderships.iter_mut().rev().find(same) {
             last.until = last.until.max(*until);
             last.proven = last.until;

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure_core::contract::Effects;
-use tenure_core::etcd::{
-    Answer, CallId, Checked, Etcd, Message, Op, Reply, Request, Start, Store,
-};
+use tenure_core::etcd::{Answer, CallId, Checked, Etcd, Message, Op, Reply, Request, Start, Store};
 use tenure_core::{Deadline, Effect, Input, Protocol, Time};
 
 use super::packet::{Order, Packet, Place, Report};
@@ -100,13 +98,7 @@ impl Process {
     }
 
     /// Hands an answer on, those of a stream in their order.
-    fn hear(
-        &mut self,
-        now: Time,
-        answer: Answer,
-        nth: Option<u32>,
-        effects: &mut Effects<Etcd>,
-    ) {
+    fn hear(&mut self, now: Time, answer: Answer, nth: Option<u32>, effects: &mut Effects<Etcd>) {
         let Some(nth) = nth else { return self.hand_on(now, answer, effects) };
         let call = answer.call;
         let Some(stream) = self.streams.get_mut(&call) else { return };

@@ -383,9 +383,7 @@ impl Guest for Town {
     fn core(&self, node: usize) -> Resident {
         let store = self.plan.store_node();
         match &self.plan.nodes[node].kind {
-            Kind::Ours(ours) => {
-                Resident::Ours(Box::new(Process::new(ours.config.clone(), store)))
-            }
+            Kind::Ours(ours) => Resident::Ours(Box::new(Process::new(ours.config.clone(), store))),
             Kind::Foreign(ttl) => Resident::Foreign(Box::new(Foreign::new(store, *ttl))),
             Kind::Store => Resident::Store(Box::new(Cluster::new(self.plan.store.clone()))),
         }
@@ -573,4 +571,3 @@ impl Source for Worlds {
         " --protocol etcd"
     }
 }
-

@@ -41,7 +41,8 @@ impl Property for AClaimEndsBeforeItsKey {
                     }
                     Op::Txn(txn) => {
                         let deletes = |l: &super::Leadership| {
-                            let is = |act: &Act| matches!(act, Act::Delete { key } if *key == l.key);
+                            let is =
+                                |act: &Act| matches!(act, Act::Delete { key } if *key == l.key);
                             l.node == *node && txn.then.iter().any(is)
                         };
                         match txn.then.iter().any(|act| matches!(act, Act::Delete { .. })) {

@@ -1,6 +1,7 @@
 use super::{Court, Fact, Plan, Property, seconds};
 
-/// After E the session is dead, and late answers never revive it.
+/// After E the session is dead, and late answers never revive it. (After a restore a revision, and
+/// so a fence, may come again.)
 #[derive(Debug)]
 pub(super) struct AClaimNeverLapsesAndReturns;
 
@@ -20,13 +21,15 @@ impl Property for AClaimNeverLapsesAndReturns {
         let same = |l: &&super::Leadership| (l.node, l.life, l.fence) == (*node, *life, *fence);
         let older = court.annals(*election).leaderships.iter().rev().find(same);
         match older {
-            Some(older) if older.until < *decided && *until > court.now => Err(format!(
-                "{} leads {} with fence {fence} until {}, though that leadership ended at {}",
-                court.name(*node),
-                court.election(*election),
-                seconds(*until),
-                seconds(older.until),
-            )),
+            Some(older) if older.until < *decided && *until > court.now && !older.robbed => {
+                Err(format!(
+                    "{} leads {} with fence {fence} until {}, though that leadership ended at {}",
+                    court.name(*node),
+                    court.election(*election),
+                    seconds(*until),
+                    seconds(older.until),
+                ))
+            }
             Some(_) | None => Ok(()),
         }
     }

@@ -39,7 +39,7 @@ impl Property for LossesStayApart {
         };
         let created = court.ledger.keys.get(&own.key).map(|kv| kv.created);
         match lost {
-            Lost::Expired if own.proven > *decided => {
+            Lost::Expired if own.proven > court.now => {
                 Err(format!("{}, though it lasts until {}", what(), seconds(own.proven)))
             }
             Lost::KeyGone if created == Some(Ledger::created(own.fence)) => {

@@ -28,9 +28,8 @@ impl Property for WinsAreConfirmed {
                 let created = self.raised[*node][*election];
                 let annals = court.annals(*election);
                 let mut firsts = annals.firsts_since(asked);
-                let is_own = |kv: &tenure_core::etcd::KeyValue| {
-                    kv.key == **key && kv.created == created
-                };
+                let is_own =
+                    |kv: &tenure_core::etcd::KeyValue| kv.key == **key && kv.created == created;
                 if firsts.any(|first| first.key.as_ref().is_some_and(is_own))
                     || court.ledger.went_back(asked)
                 {

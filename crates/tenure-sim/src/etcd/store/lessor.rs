@@ -114,7 +114,8 @@ impl Cluster {
         let under_way = |revoked: &mut bool| std::mem::replace(revoked, true);
         match self.doomed.get_mut(&lease).map(under_way) {
             Some(false) => {
-                let latency = self.span(REVOKE ^ lease.0.cast_unsigned(), self.now, self.setting.latency);
+                let latency =
+                    self.span(REVOKE ^ lease.0.cast_unsigned(), self.now, self.setting.latency);
                 self.plan(latency, Task::Revoke { lease, term });
             }
             Some(true) => {

@@ -244,6 +244,7 @@ impl Cluster {
             self.kill(member, out);
         }
         self.truth = state;
+        self.truth.full = false;
         self.base = self.index();
         self.log.clear();
         self.term = term.saturating_sub(1);

@@ -117,9 +117,8 @@ impl Cluster {
 
     /// Nobody waits any longer; but it may still be carried out.
     pub(super) fn give_up(&mut self, node: usize, life: u64, call: CallId, out: &mut Out) {
-        let is_it = |ask: &Ask| {
-            (ask.node, ask.life, ask.request.call) == (node, life, call) && ask.awaited
-        };
+        let is_it =
+            |ask: &Ask| (ask.node, ask.life, ask.request.call) == (node, life, call) && ask.awaited;
         let Some(nth) = self.hung.iter().position(is_it) else { return };
         let mut ask = self.hung.swap_remove(nth);
         answer(&ask, None, unknown("etcdserver: request timed out"), out);
