@@ -205,8 +205,12 @@ impl Candidate {
 
     /// A new value.
     pub(super) fn proclaim(&mut self, value: Value, shared: &mut Shared<'_>) {
-        if !self.is_active() || self.next.is_some() {
+        if !self.is_active() {
             return self.tell(Event::Ignored(Ignored::Command), shared.out);
+        }
+        if let Some(next) = &mut self.next {
+            *next = value;
+            return;
         }
         self.stale_value = true;
         self.value = value;

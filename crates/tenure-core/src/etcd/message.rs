@@ -248,6 +248,17 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// The revision of the event.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        match self {
+            Self::Put(kv) => kv.modified,
+            Self::Deleted { revision, .. } => *revision,
+        }
+    }
+}
+
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}", self.0)

@@ -284,14 +284,22 @@ impl Etcd {
     /// The lease is over, for whatever reason: so is all that stands on it.
     fn on_lease_lost(&mut self, lost: Lost, out: &mut Out) {
         let (session, mut around) = self.around(out);
-        if let Some(lease) = session.retire(&mut around) {
-            emit(None, Event::Closed { lease, lost: Some(lost) }, out);
-        }
+        let retired = session.retire(&mut around);
         self.each_candidate(out, |candidate, shared| candidate.on_lease_lost(lost, shared));
+        self.close(retired, Some(lost), out);
         if self.candidates.values().any(Candidate::needs_lease) {
             let (session, mut around) = self.around(out);
             session.want(&mut around);
         }
+    }
+
+    /// All that stood on a lease is lowered: now it is revoked.
+    fn close(&mut self, retired: Option<LeaseId>, lost: Option<Lost>, out: &mut Out) {
+        if let Some(lease) = retired {
+            emit(None, Event::Closed { lease, lost }, out);
+        }
+        let (session, mut around) = self.around(out);
+        session.work(&mut around);
     }
 
     /// The store is not what it was (ruling 7, E6): nothing that was learned from it counts.
@@ -344,11 +352,12 @@ impl Etcd {
             return;
         }
         let (session, mut around) = self.around(out);
-        if let Some(lease) = session.retire(&mut around) {
-            emit(None, Event::Closed { lease, lost: None }, out);
+        let retired = session.retire(&mut around);
+        if retired.is_some() {
             self.each_candidate(out, |candidate, shared| {
                 candidate.on_lease_lost(Lost::LeaseGone, shared);
             });
+            self.close(retired, None, out);
         }
     }
 

@@ -7,7 +7,7 @@ use super::calls::{Asker, Calls};
 use super::config::Checked;
 use super::event::{Event, Ignored, View};
 use super::key::{self, Bytes, Keys};
-use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Txn};
+use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
 use super::node::{Out, emit};
 use super::rule::{Rule, ruling};
 use crate::agenda::Appointment;
@@ -25,8 +25,10 @@ pub(super) struct Observer {
     election: ElectionName,
     look: Option<CallId>,
     watch: Option<CallId>,
-    /// The leader as last told, and the revision that this is about.
+    /// The leader as far as it is known, and the revision at which it was read: events of older
+    /// ones, which a watch may tell late, are no news.
     leader: Option<KeyValue>,
+    read: Revision,
     told: Option<View>,
     again: Time,
     failures: u32,
@@ -50,6 +52,7 @@ impl Observer {
             look: None,
             watch: None,
             leader: None,
+            read: 0,
             told: None,
             again: now,
             failures: 0,
@@ -99,7 +102,8 @@ impl Observer {
             (Reply::Txn { mut found, .. }, Some(header)) if found.len() == 1 => {
                 self.failures = 0;
                 self.again = scene.now.after(self.every(scene));
-                self.leader = found.pop().flatten();
+                self.leader = self.newer(found.pop().flatten());
+                self.read = header.revision;
                 if self.watch.is_none() {
                     self.watch(header, scene);
                 }
@@ -109,6 +113,20 @@ impl Observer {
                 self.doubt("asking who leads", reply, scene);
                 self.pause(scene);
             }
+        }
+    }
+
+    /// The watch may have told more since this was asked for.
+    fn newer(&self, found: Option<KeyValue>) -> Option<KeyValue> {
+        let known = self.leader.as_ref().filter(|_| self.watch.is_some());
+        match (known, found) {
+            (Some(known), Some(found))
+                if (&known.key, known.created) == (&found.key, found.created)
+                    && known.modified > found.modified =>
+            {
+                Some(known.clone())
+            }
+            (_, found) => found,
         }
     }
 
@@ -142,7 +160,9 @@ impl Observer {
             (Change::Put(_), None) => true,
             (Change::Deleted { .. }, None) => false,
         };
-        for change in changes.iter().filter(|change| concerns(change)) {
+        let is_news = |change: &Change| change.revision() > self.read;
+        let news = changes.iter().filter(|change| is_news(change) && concerns(change));
+        for change in news {
             match (change, &mut self.leader) {
                 // Only the value is new.
                 (Change::Put(kv), Some(leader)) if kv.created == leader.created => {
@@ -151,7 +171,9 @@ impl Observer {
                 _ => return self.look(scene),
             }
         }
-        if self.look.is_none() {
+        // In doubt, or while a look is under way, only its answer tells who leads: what is known
+        // may be long over.
+        if self.look.is_none() && matches!(self.told, Some(View::Leader { .. })) {
             self.tell_leader(scene);
         }
     }

@@ -45,10 +45,11 @@ pub(super) enum Phase {
     /// No lease, and none needed.
     #[default]
     Idle,
-    /// A lease was asked for. It may exist already.
-    Granting { lease: LeaseId, call: Option<(CallId, Time)>, again: Time, repeated: bool },
-    /// The lease exists; how long it lasts is not known yet.
-    Joining { lease: LeaseId, call: Option<(CallId, Time)>, again: Time },
+    /// A lease was asked for. It may exist already if it was asked for before, first at `first`.
+    Granting { lease: LeaseId, call: Option<(CallId, Time)>, again: Time, first: Option<Time> },
+    /// The lease exists; how long it lasts is not known yet. One of ours may have ended at `end`;
+    /// one that was handed in is alive, its giver says.
+    Joining { lease: LeaseId, call: Option<(CallId, Time)>, again: Time, end: Option<Time> },
     /// The lease exists.
     Open(Lease),
 }
@@ -203,10 +204,10 @@ impl Session {
         self.failures = 0;
         let again = around.now;
         self.phase = match self.given.take() {
-            Some(lease) => Phase::Joining { lease, call: None, again },
+            Some(lease) => Phase::Joining { lease, call: None, again, end: None },
             None => {
                 let lease = self.draw_id(around.draw);
-                Phase::Granting { lease, call: None, again, repeated: false }
+                Phase::Granting { lease, call: None, again, first: None }
             }
         };
         self.work(around);
@@ -222,7 +223,8 @@ impl Session {
         LeaseId((number >> 1).max(1).cast_signed())
     }
 
-    /// Nobody needs the lease any more, or it is over: it is revoked, so that its keys go.
+    /// Nobody needs the lease any more, or it is over: [`Session::work`] will revoke it, so that
+    /// its keys go, once all that stood on it is lowered.
     pub(super) fn retire(&mut self, around: &mut Around<'_>) -> Option<LeaseId> {
         let (lease, ttl) = match &self.phase {
             Phase::Idle => return None,
@@ -245,7 +247,6 @@ impl Session {
         let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
         let again = around.now;
         self.retired.push(Retired { lease, call: None, again, until, failures: 0 });
-        self.work(around);
         Some(lease)
     }
 
@@ -291,7 +292,7 @@ impl Session {
             Phase::Granting { lease, call: call @ None, again, .. } if *again <= now => {
                 *call = Some((around.ask(within, Op::Grant { lease: *lease, ttl }), now));
             }
-            Phase::Joining { lease, call: call @ None, again } if *again <= now => {
+            Phase::Joining { lease, call: call @ None, again, .. } if *again <= now => {
                 *call = Some((around.ask(within, Op::KeepAlive { lease: *lease }), now));
             }
             Phase::Open(Lease { id, ttl, beat, .. }) => match beat {
@@ -346,39 +347,48 @@ impl Session {
     }
 
     fn on_granted(&mut self, sent: Time, reply: Reply, around: &mut Around<'_>) -> News {
-        let Phase::Granting { lease, repeated, .. } = self.phase else { return News::Nothing };
+        let Phase::Granting { lease, first, .. } = self.phase else { return News::Nothing };
         let doing = "asking for a lease";
-        match reply {
-            Reply::Granted { ttl } if ttl > 0 => return self.open(lease, sent, ttl, around),
+        match (reply, first) {
+            (Reply::Granted { ttl }, _) if ttl > 0 => return self.open(lease, sent, ttl, around),
             // Granted to an earlier request of ours whose answer was lost (ruling 6): since when
             // it lasts is not known.
-            Reply::LeaseExists if repeated => {
-                self.phase = Phase::Joining { lease, call: None, again: around.now };
+            (Reply::LeaseExists, Some(first)) => {
+                let (again, ttl) = (around.now, around.config.ttl());
+                let end = Some(first.after(around.config.proven(ttl)));
+                self.phase = Phase::Joining { lease, call: None, again, end };
                 self.work(around);
                 return News::Nothing;
             }
             // Somebody else's.
-            Reply::LeaseExists => {
-                let (lease, again) = (self.draw_id(around.draw), around.now);
-                self.phase = Phase::Granting { lease, call: None, again, repeated: false };
-                self.work(around);
+            (Reply::LeaseExists, None) => {
+                self.phase = Phase::Idle;
+                self.want(around);
                 return News::Nothing;
             }
-            Reply::Refused(refusal) => {
+            (Reply::Refused(refusal), _) => {
                 let again = self.pause(around);
-                self.phase = Phase::Granting { lease, call: None, again, repeated };
+                self.phase = Phase::Granting { lease, call: None, again, first };
                 return around.refused(doing, refusal);
             }
-            reply => around.unsure(doing, reply),
+            (reply, _) => around.unsure(doing, reply),
         }
         let again = self.pause(around);
-        self.phase = Phase::Granting { lease, call: None, again, repeated: true };
+        let first = first.or(Some(sent));
+        self.phase = Phase::Granting { lease, call: None, again, first };
         News::Nothing
     }
 
     fn on_joined(&mut self, sent: Time, reply: Reply, around: &mut Around<'_>) -> News {
-        let Phase::Joining { lease, .. } = self.phase else { return News::Nothing };
+        let Phase::Joining { lease, end, .. } = self.phase else { return News::Nothing };
         let doing = "asking how long a lease lasts";
+        // It may have ended, and its revocation be under way: then a renewal counts for nothing,
+        // though it is answered, and its keys are still there (ruling 4).
+        if end.is_some_and(|end| end <= around.now) {
+            self.retire(around);
+            self.want(around);
+            return News::Nothing;
+        }
         let news = match reply {
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
                 return self.open(lease, sent, ttl, around);
@@ -395,7 +405,7 @@ impl Session {
             }
         };
         let again = self.pause(around);
-        self.phase = Phase::Joining { lease, call: None, again };
+        self.phase = Phase::Joining { lease, call: None, again, end };
         news
     }
 
