@@ -77,8 +77,8 @@ pub enum CheckError {
 
 /// Connects to every endpoint, asks who is there, and asks one of them whether the keys of these
 /// elections may be read and written. Writes nothing. Takes at most the options'
-/// `connect_within`, twice, for each endpoint, and once for each election. Cancel safe; must be called in a
-/// tokio runtime with I/O and time.
+/// `connect_within`, twice, for each endpoint, and once for each election. Cancel safe; must be
+/// called in a tokio runtime with I/O and time.
 pub async fn check(
     options: &CheckedOptions,
     config: &Checked,

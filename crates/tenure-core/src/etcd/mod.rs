@@ -46,8 +46,8 @@
 //!            somebody campaigns              granted
 //!  idle ──────────────────────> granting ─────────────────────────> open ──┐ a third of the TTL:
 //!   ^                              │ granted before, answer lost:     ^ │   │ keep-alive, then a
-//!   │                              └──> joining ──────────────────────┘ │<──┘ read of own keys in
-//!   │                                   (one keep-alive for TTL)        │     the same term: E moves
+//!   │                              └──> joining ──────────────────────┘ │<──┘ read of own keys,
+//!   │                                   (one keep-alive for TTL)        │     in the same term
 //!   └───────────────────────────────────────────────────────────────────┘
 //!     nobody needs it, E is reached, or etcd says that it is gone: revoked, in the background
 //! ```
