@@ -280,6 +280,13 @@ impl Etcd {
         {
             self.candidates.values().for_each(|candidate| candidate.renew(until, out));
         }
+        for (election, found) in right {
+            if let Some(found) = found {
+                self.with_candidate(&election, out, |candidate, shared| {
+                    candidate.on_confirmed(&found, shared);
+                });
+            }
+        }
     }
 
     /// The lease is over, for whatever reason: so is all that stands on it.
