@@ -265,6 +265,14 @@ impl Etcd {
             candidate.is_some_and(|candidate| candidate.is_confirmed(found.as_ref(), lease))
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
+        // What is lost is not claimed again with the rest.
+        for (election, _) in wrong {
+            // It may have got a newer key, or given it up, while the answer was on its way.
+            let candidate = self.candidates.get(&election);
+            if candidate.and_then(Candidate::revision).is_some_and(|revision| revision <= at) {
+                self.with_candidate(&election, out, Candidate::on_key_lost);
+            }
+        }
         let now = self.now;
         let (session, mut around) = self.around(out);
         if session.confirmed(!right.is_empty(), &mut around)
@@ -272,11 +280,11 @@ impl Etcd {
         {
             self.candidates.values().for_each(|candidate| candidate.renew(until, out));
         }
-        for (election, _) in wrong {
-            // It may have got a newer key, or given it up, while the answer was on its way.
-            let candidate = self.candidates.get(&election);
-            if candidate.and_then(Candidate::revision).is_some_and(|revision| revision <= at) {
-                self.with_candidate(&election, out, Candidate::on_key_lost);
+        for (election, found) in right {
+            if let Some(found) = found {
+                self.with_candidate(&election, out, |candidate, shared| {
+                    candidate.on_confirmed(&found, shared);
+                });
             }
         }
     }

@@ -34,3 +34,22 @@ pub(crate) fn a_lease_that_may_have_ended_is_not_joined() {
         assert_eq!(s.asks("revoke") && s.asks("grant"), !joins, "{:#?}", s.requests());
     }
 }
+
+/// One key that is as it should be shows that the lease is (ruling 4); the leadership whose key is
+/// not there ends, and is not claimed again with the rest.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_confirmation_renews_only_what_it_did_not_find_lost() {
+    let mut s = Stage::new();
+    s.elect("a");
+    let kept = s.elect("b");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let b = s.own("b", kept);
+    s.done.clear();
+    s.answer("read a/", so(vec![None, Some(b)]));
+    assert!(!s.leads("a") && s.leads("b"), "{:#?}", s.told());
+    let told = s.told();
+    let mut raised = told.iter().filter(|line| line.starts_with("claim a"));
+    assert!(raised.all(|line| !line.contains("fence")), "{told:#?}");
+    assert!(s.has_told("claim b until"), "{:#?}", s.told());
+}

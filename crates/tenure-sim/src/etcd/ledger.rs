@@ -36,6 +36,13 @@ pub struct Leadership {
 }
 
 impl Leadership {
+    /// Whether it is this life's leadership with this fence. After the store went `back` a fence
+    /// may come again.
+    #[must_use]
+    pub fn is(&self, node: usize, life: u64, fence: Fence, back: u64) -> bool {
+        (self.node, self.life, self.fence) == (node, life, fence) && self.until > back
+    }
+
     /// Whether its claim holds at `at`.
     #[must_use]
     pub const fn holds(&self, at: u64) -> bool {
@@ -176,10 +183,9 @@ impl Ledger {
         let taken = matches!(self.gone.get(*key), Some((_, Cause::Meddled | Cause::Early)));
         let robbed = !self.keys.contains_key(*key) && (taken || self.restored.is_some());
         let leaderships = &mut self.annals[*election].leaderships;
-        // After a restore a fence may come again.
-        let same = |l: &&mut Leadership| {
-            (l.node, l.life, l.fence) == (*node, *life, *fence) && (!l.robbed || l.until >= now)
-        };
+        let back = self.restored.unwrap_or(0);
+        let goes_on = |l: &Leadership| !l.robbed || l.until >= now;
+        let same = |l: &&mut Leadership| l.is(*node, *life, *fence, back) && goes_on(l);
         if let Some(last) = leaderships.iter_mut().rev().find(same) {
             last.until = last.until.max(*until);
             last.proven = last.until;

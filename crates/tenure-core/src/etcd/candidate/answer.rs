@@ -241,7 +241,12 @@ impl Candidate {
                     Change::Put(kv) => kv.created != revision,
                 };
                 if changes.iter().any(other) {
-                    self.on_key_lost(shared);
+                    return self.on_key_lost(shared);
+                }
+                for change in changes {
+                    if let Change::Put(kv) = change {
+                        self.check_value(kv, shared);
+                    }
                 }
             }
             Phase::Over => {
@@ -252,6 +257,22 @@ impl Candidate {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A confirmation found its key as it should be, but perhaps not its value.
+    pub(in crate::etcd) fn on_confirmed(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
+        if self.call.is_none() {
+            self.check_value(own, shared);
+        }
+    }
+
+    /// A proclamation of unknown outcome may be carried out late, over a newer one.
+    fn check_value(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
+        if self.fence().is_some() && own.value != self.value.as_str().into() {
+            self.stale_value = true;
+            self.again = Some(shared.now);
+            self.work(shared);
         }
     }
 

@@ -18,7 +18,8 @@ impl Property for AClaimNeverLapsesAndReturns {
         let Fact::Claimed { node, life, election, fence, until, decided, .. } = fact else {
             return Ok(());
         };
-        let same = |l: &&super::Leadership| (l.node, l.life, l.fence) == (*node, *life, *fence);
+        let back = court.ledger.restored.unwrap_or(0);
+        let same = |l: &&super::Leadership| l.is(*node, *life, *fence, back);
         let older = court.annals(*election).leaderships.iter().rev().find(same);
         match older {
             Some(older) if older.until < *decided && *until > court.now && !older.robbed => {

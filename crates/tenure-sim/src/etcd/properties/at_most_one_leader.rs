@@ -20,7 +20,8 @@ impl Property for AtMostOneLeader {
             return Ok(());
         }
         let leaderships = &court.annals(*election).leaderships;
-        let own = |l: &&super::Leadership| (l.node, l.life, l.fence) == (*node, *life, *fence);
+        let back = court.ledger.restored.unwrap_or(0);
+        let own = |l: &&super::Leadership| l.is(*node, *life, *fence, back);
         if leaderships.iter().rev().find(own).is_some_and(|own| own.robbed) {
             return Ok(());
         }

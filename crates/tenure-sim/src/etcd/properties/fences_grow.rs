@@ -17,11 +17,11 @@ impl Property for FencesGrow {
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Claimed { node, life, election, fence, until, .. } = fact else { return Ok(()) };
         let leaderships = &court.annals(*election).leaderships;
-        let same = |l: &super::Leadership| (l.node, l.life, l.fence) == (*node, *life, *fence);
+        let back = court.ledger.restored.unwrap_or(0);
+        let same = |l: &super::Leadership| l.is(*node, *life, *fence, back);
         if *until <= court.now || leaderships.iter().any(same) {
             return Ok(());
         }
-        let back = court.ledger.restored.unwrap_or(0);
         let unbroken = leaderships.iter().rev().take_while(|l| l.from >= back);
         match unbroken.max_by_key(|l| l.fence) {
             Some(highest) if highest.fence >= *fence => Err(format!(
