@@ -75,15 +75,13 @@ impl Process {
                 let start = Start { seed: begin.life, lease: begin.lease };
                 self.core.handle(now, Input::Start(start), &mut effects);
             }
-            Input::Message { message: Packet::Tell { life, answer, nth }, .. } => {
-                if life == self.life {
-                    self.hear(now, answer, nth, &mut effects);
-                }
+            Input::Message { message: Packet::Tell { life, answer, nth }, .. }
+                if life == self.life =>
+            {
+                self.hear(now, answer, nth, &mut effects);
             }
-            Input::Message { message: Packet::Streams { life, open }, .. } => {
-                if life == self.life {
-                    self.compare(now, &open, out);
-                }
+            Input::Message { message: Packet::Streams { life, open }, .. } if life == self.life => {
+                self.compare(now, &open, out);
             }
             Input::Command { election, command: Order::Ours(command) } => {
                 self.core.handle(now, Input::Command { election, command }, &mut effects);

@@ -270,10 +270,10 @@ impl Town {
         node: usize,
     ) -> Result<(), Box<Violation>> {
         match input {
-            Input::Message { message: Packet::Tell { life, answer, .. }, .. } => {
-                if *life == self.lives[node] && self.plan.ours(node).is_some() {
-                    self.tell(scene, Fact::Heard { node, answer })?;
-                }
+            Input::Message { message: Packet::Tell { life, answer, .. }, .. }
+                if *life == self.lives[node] && self.plan.ours(node).is_some() =>
+            {
+                self.tell(scene, Fact::Heard { node, answer })?;
             }
             Input::Command { command: Order::Trouble(_), .. } => self.counts.troubles += 1,
             Input::Command { election, command: Order::Ours(command) } => {

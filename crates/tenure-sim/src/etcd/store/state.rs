@@ -101,7 +101,7 @@ impl State {
 
     /// Whether a transaction may be carried out, and what the answer is if not.
     fn objection(&self, acts: &[Act]) -> Option<Reply> {
-        let puts = || acts.iter().filter_map(|act| if_put(act));
+        let puts = || acts.iter().filter_map(if_put);
         if self.full && puts().next().is_some() {
             return Some(no_space());
         }
