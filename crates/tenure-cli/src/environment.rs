@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::settings::table;
+use crate::settings::{etcd, table};
 
 /// What `tenure run` tells CMD, and nobody sets for `tenure`.
 const TOLD_TO_COMMAND: [&str; 2] = ["TENURE_FENCE", "TENURE_UNTIL_FILE"];
@@ -57,7 +57,8 @@ impl Environment {
         let mut warnings = Vec::new();
         for name in self.variables.keys().filter(|name| *name != "XDG_RUNTIME_DIR") {
             let name = name.to_string_lossy();
-            if known.iter().any(|known| *known == name) || TOLD_TO_COMMAND.contains(&&*name) {
+            let told = TOLD_TO_COMMAND.contains(&&*name) || name == etcd::PASSWORD;
+            if known.iter().any(|known| *known == name) || told {
                 continue;
             }
             if let Some(flag_only) = flag_only(&name) {

@@ -8,25 +8,26 @@ use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::settings::Protocol;
 use crate::settings::ask::AskSettings;
 
 /// Prints a line for each change until it is told to end.
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
-    let AskSettings { cluster, election, json: as_json, ledger, .. } = settings;
+    let AskSettings { with, election, json: as_json, ledger, .. } = settings;
     let mut signals = Signals::new()?;
-    let node = open::asker(&cluster, &ledger)?;
-    let mut notices = node.notices();
-    let mut observer = node.election_named(election.clone()).observe();
+    let participant = open::asker(&with, &ledger)?;
+    let mut hopeless = participant.hopeless(&ledger);
+    let mut observer = participant.election(&election).observe();
     loop {
         let change = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
             change = observer.next() => change,
-            failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
+            failure = &mut hopeless => return Err(failure),
         };
         let text = match change {
             Some(Change::View(view)) if as_json => json(&election, &view).to_string(),
-            Some(Change::View(view)) => line(&view),
+            Some(Change::View(view)) => line(&view, with.protocol()),
             Some(Change::Reset) if as_json => {
                 object!({"election": election.as_str(), "state": "reset"}).to_string()
             }
@@ -41,7 +42,7 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
 }
 
 /// A state on one line for people.
-pub(super) fn line(view: &View) -> String {
+pub(super) fn line(view: &View, protocol: Protocol) -> String {
     match view {
         View::Leader(leader) => {
             let fence = leader.fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
@@ -55,9 +56,12 @@ pub(super) fn line(view: &View) -> String {
             format!("leader {}{value}{fence}{left}", leader.id)
         }
         View::Vacant => "vacant: nobody leads".to_owned(),
-        View::Unknown { .. } => {
-            "unknown: no quorum of grantors answers, or their answers do not agree".to_owned()
-        }
+        View::Unknown { .. } => match protocol {
+            Protocol::Nerio => {
+                "unknown: no quorum of grantors answers, or their answers do not agree".to_owned()
+            }
+            Protocol::Etcd => "unknown: etcd does not answer, or has no quorum".to_owned(),
+        },
     }
 }
 

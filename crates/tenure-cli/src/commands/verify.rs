@@ -4,30 +4,34 @@ use serde_json::json;
 use tenure::nerio::VerifyError;
 use tenure::{View, clock};
 
-use super::leader::patience;
 use super::observe::{json as state, line, millis};
-use super::open;
+use super::open::{self, nerio};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::settings::ask::AskSettings;
+use crate::settings::ask::VerifySettings;
+use crate::settings::{Protocol, With};
 
 /// Asks the grantors who leads, and the leader whether it does.
-pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
-    let AskSettings { cluster, election, wait, json: as_json, ledger } = settings;
-    let node = open::asker(&cluster, &ledger)?;
+pub(super) async fn run(settings: VerifySettings) -> Result<Exit, Failure> {
+    let VerifySettings { cluster, election, wait, json: as_json, ledger } = settings;
+    let node = nerio::asker(&cluster, &ledger)?;
     let mut notices = node.notices();
     let handle = node.election_named(election.clone());
-    let patience = wait.unwrap_or_else(|| patience(&cluster.config));
+    let patience = wait.unwrap_or_else(|| open::patience(&With::Nerio(cluster)));
     let view = tokio::select! {
         biased;
         view = handle.leader(patience) => view,
-        failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
+        failure = nerio::mismatch(&mut notices, &ledger) => return Err(failure),
     };
     let leader = match &view {
         View::Leader(leader) => leader,
         View::Vacant | View::Unknown { .. } => {
-            let told = if as_json { state(&election, &view).to_string() } else { line(&view) };
+            let told = if as_json {
+                state(&election, &view).to_string()
+            } else {
+                line(&view, Protocol::Nerio)
+            };
             output::print(&format!("{told}\n"))?;
             return Ok(if view == View::Vacant { Exit::Vacant } else { Exit::Unknown });
         }

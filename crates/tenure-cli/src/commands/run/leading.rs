@@ -83,7 +83,6 @@ pub(super) async fn lead(
 
 fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
     let settings = &runner.settings;
-    let config = &settings.cluster.config;
     Plan {
         program: settings.command.program.clone(),
         name: settings.command.name.clone(),
@@ -92,8 +91,8 @@ fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
         id: settings.id.clone(),
         fence: Some(leadership.fence()),
         until_file: settings.control.with_extension("until"),
-        grace: config.grace,
-        kill_margin: config.kill_margin,
+        grace: settings.with.grace(),
+        kill_margin: settings.with.kill_margin(),
     }
 }
 

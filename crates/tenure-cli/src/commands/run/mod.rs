@@ -4,12 +4,11 @@ mod leading;
 mod tell;
 
 use serde_json::json;
-use tenure::nerio::Node;
 use tenure::{AtMostOne, CampaignError, Leadership};
 
 use self::leading::{Ended, lead};
 use self::tell::Voice;
-use super::open;
+use super::open::{self, Later, Participant};
 use super::signals::Signals;
 use crate::control::{Answer, Request, Server};
 use crate::exit::Exit;
@@ -19,7 +18,8 @@ use crate::settings::run::RunSettings;
 /// Everything that outlives one leadership.
 struct Runner {
     settings: RunSettings,
-    node: Node,
+    participant: Box<dyn Participant>,
+    hopeless: Later<Failure>,
     control: Server,
     signals: Signals,
     voice: Voice,
@@ -29,15 +29,15 @@ struct Runner {
 pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
     let signals = Signals::new()?;
     let control = Server::bind(&settings.control).await?;
-    let builder = Node::builder(settings.cluster.config.clone(), settings.id.clone());
-    let node = open::start(builder, &settings.cluster, &settings.ledger)?;
+    let participant = open::candidate(&settings.with, &settings.id, &settings.ledger)?;
+    let hopeless = participant.hopeless(&settings.ledger);
     let voice = Voice::new(&settings);
-    let mut runner = Runner { settings, node, control, signals, voice };
+    let mut runner = Runner { settings, participant, hopeless, control, signals, voice };
     let exit = runner.serve().await;
     // Whatever was left to be released is released, and whoever was answered is told, or both
     // are given half a second to be.
-    let Runner { node, control, .. } = runner;
-    tokio::join!(node.close(), control.close());
+    let Runner { participant, control, .. } = runner;
+    tokio::join!(participant.close(), control.close());
     exit
 }
 
@@ -61,10 +61,14 @@ impl Runner {
 
     async fn campaign(&mut self) -> Result<Campaigned, Failure> {
         self.voice.campaigning();
-        let election = self.node.election_named(self.settings.election.clone());
-        let (value, priority) = (self.settings.value.clone(), self.settings.priority);
-        let mut notices = self.node.notices();
-        let campaign = election.campaign_with(value.as_str(), priority);
+        let election = self.participant.election(&self.settings.election);
+        let value = self.settings.value.clone();
+        let campaign = async {
+            match self.settings.priority {
+                Some(priority) => election.campaign_with(value.as_str(), priority).await,
+                None => election.campaign(value.as_str()).await,
+            }
+        };
         tokio::pin!(campaign);
         loop {
             tokio::select! {
@@ -82,9 +86,7 @@ impl Runner {
                     // Whoever asked may have left.
                     let _ = asked.reply.send(answer);
                 }
-                failure = open::mismatch(&mut notices, &self.settings.ledger) => {
-                    return Err(failure);
-                }
+                failure = &mut self.hopeless => return Err(failure),
             }
         }
     }
