@@ -109,6 +109,15 @@ impl Process {
         Ok(())
     }
 
+    /// SIGINT, as Ctrl-C would send it; returns at once.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already, or the system refuses.
+    pub fn interrupt(&self) -> Result<(), Error> {
+        self.signal(Signal::INT)
+    }
+
     /// SIGSTOP; returns when every thread of it stands still, or it has ended.
     ///
     /// # Errors
@@ -197,6 +206,7 @@ fn nursery(command: Command) -> io::Result<Child> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::process::ExitStatusExt as _;
     use std::path::PathBuf;
 
     use super::*;
@@ -236,6 +246,20 @@ mod tests {
         assert!(process.ended().unwrap().is_some());
         assert!(process.stop().is_err() && process.cont().is_err());
         assert!(process.kill().is_ok());
+    }
+
+    #[test]
+    fn interrupted_as_by_ctrl_c() {
+        let folder = tempfile::tempdir().unwrap();
+        let process = sleeper(folder.path());
+        process.interrupt().unwrap();
+        let limit = since_boot() + Duration::from_secs(60);
+        while process.ended().unwrap().is_none() && since_boot() < limit {
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        let status = process.ended().unwrap();
+        assert_eq!(status.and_then(|status| status.signal()), Some(Signal::INT.as_raw()));
+        assert!(process.interrupt().is_err());
     }
 
     #[test]
