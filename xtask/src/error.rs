@@ -25,6 +25,9 @@ pub(crate) enum Error {
     /// Something that has to be there is not.
     #[error("{what}\n{remedy}")]
     Missing { what: String, remedy: String },
+    /// A service could not be got, started or stopped.
+    #[error(transparent)]
+    Service(#[from] tenure_services::Error),
     /// A check that runs inside this program complained; each complaint has been printed.
     #[error(
         "{count} to correct\nTo repeat it, in the root of the repository:\n\n    cargo {command}\n"

@@ -7,6 +7,8 @@ mod bench;
 mod bless;
 mod command;
 mod error;
+mod facts;
+mod services;
 mod sim;
 mod steps;
 mod tidy;
@@ -37,6 +39,12 @@ enum Task {
     Test(Selection),
     /// Measure what elections cost, and say whether the targets are met.
     Bench(bench::Selection),
+    /// Get the real services that tests run against, and start them by hand.
+    #[command(subcommand)]
+    Services(services::Service),
+    /// Check on real services what our protocols rely on, and say what has changed.
+    #[command(subcommand)]
+    Facts(facts::Facts),
     /// Check what compilers do not: sizes, leftovers, links, decisions.
     Tidy,
     /// Write what can be corrected by machine: lints with a known correction, then formatting.
@@ -74,6 +82,8 @@ fn main() -> ExitCode {
     let done = match cli.task {
         Task::Test(selection) => test(&workspace, &selection),
         Task::Bench(selection) => bench::run(&workspace, &selection),
+        Task::Services(service) => services::run(&service),
+        Task::Facts(facts) => facts::run(&workspace, &facts),
         Task::Tidy => tidy::run(&workspace),
         Task::Fix => fix(&workspace),
         Task::Bless(selection) => bless::run(&workspace, &selection),

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use tenure_services::protoc;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::services;
 use crate::sim;
 use crate::tidy;
 use crate::tools::{self, BARE_METAL};
@@ -22,6 +24,9 @@ const LOOM_FLAGS: &str = "--cfg tenure_loom";
 /// A core whose rules can be broken one at a time, in a target directory of its own.
 const PLANTED_FLAGS: &str = "--cfg tenure_planted";
 
+/// The command with everything in it: its default leaves out what needs more than Rust.
+const FULL: &str = "tenure-cli/full";
+
 /// What a shipped crate says to [`PLANTED_FLAGS`].
 const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";
 
@@ -29,6 +34,7 @@ const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Step {
     Fmt,
+    Services,
     Clippy,
     BareMetal,
     Deny,
@@ -60,6 +66,7 @@ impl Step {
     fn purpose(self) -> &'static str {
         match self {
             Self::Fmt => "the formatting is rustfmt's",
+            Self::Services => "the services that tests run against are there",
             Self::Clippy => "no lint complains about any target",
             Self::BareMetal => "the core builds where there is no std",
             Self::Deny => "licences, bans and sources of what we depend on (deny.toml)",
@@ -75,10 +82,11 @@ impl Step {
         }
     }
 
-    /// The commands of this step. Those for `tidy` and `readme` run in this process instead.
+    /// The commands of this step. Those of xtask itself run in this process instead.
     fn commands(self, workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
         Ok(match self {
             Self::Fmt => vec![Cmd::cargo("fmt --all --check")],
+            Self::Services => vec![Cmd::cargo(services::COMMAND)],
             Self::Clippy => clippy(workspace)?,
             Self::BareMetal => {
                 vec![Cmd::cargo(&format!("build --package tenure-core --target {BARE_METAL}"))]
@@ -86,7 +94,12 @@ impl Step {
             Self::Deny => vec![Cmd::new("cargo-deny", DENY)],
             Self::Tidy => vec![Cmd::cargo(tidy::COMMAND)],
             Self::Readme => vec![Cmd::cargo(tidy::README_COMMAND)],
-            Self::Test => vec![Cmd::cargo("test --workspace --lib --bins --tests --examples")],
+            Self::Test => {
+                let all = "test --workspace --lib --bins --tests --examples --features";
+                // What is refused differs; all else of the command is the same in both builds.
+                let without = "test --package tenure-cli --lib --test errors --test settings";
+                vec![Cmd::cargo(all).arg(FULL), Cmd::cargo(without)]
+            }
             Self::Long => long(workspace)?,
             Self::Sweep => vec![sim::ordinary(workspace)],
             Self::Planted => vec![
@@ -118,7 +131,11 @@ impl Step {
             Self::Tidy => return tidy::run(workspace),
             Self::Readme => return tidy::run_readme(workspace),
             Self::Fmt => tools::component(workspace, "rustfmt")?,
-            Self::Clippy => tools::component(workspace, "clippy")?,
+            Self::Services => return services::install_all(),
+            Self::Clippy => {
+                tools::component(workspace, "clippy")?;
+                protoc::ensure()?;
+            }
             Self::BareMetal => tools::bare_metal(workspace)?,
             Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
             Self::Loom => loom_exists(workspace)?,
@@ -126,7 +143,8 @@ impl Step {
                 tools::component(workspace, "clippy")?;
                 planted_ships_nowhere(workspace)?;
             }
-            Self::Test | Self::Long | Self::Sweep | Self::Doctest | Self::Doc => {}
+            Self::Test | Self::Long | Self::Doctest | Self::Doc => protoc::ensure()?,
+            Self::Sweep => {}
         }
         for command in self.commands(workspace)? {
             let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };
@@ -142,7 +160,9 @@ const DENY: &str = "--workspace --all-features check --hide-inclusion-graph bans
 /// `--all-targets` leaves out the targets that `cargo test` leaves out, so the long tests are
 /// named one by one.
 fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
-    let mut commands = vec![Cmd::cargo("clippy --workspace --all-targets -- -D warnings")];
+    let all = format!("clippy --workspace --all-targets --features {FULL} -- -D warnings");
+    let without = "clippy --package tenure-cli --all-targets -- -D warnings";
+    let mut commands = vec![Cmd::cargo(&all), Cmd::cargo(without)];
     for (package, test) in workspace.long_tests()? {
         let arguments = format!("clippy --package {package} --test {test} -- -D warnings");
         commands.push(Cmd::cargo(&arguments));
@@ -162,7 +182,7 @@ fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
 /// the command first, to leave the library's.
 fn doc() -> Vec<Cmd> {
     let rest = "--no-deps --document-private-items";
-    ["--package tenure-cli", "--workspace --exclude tenure-cli"]
+    ["--package tenure-cli --features full", "--workspace --exclude tenure-cli"]
         .map(|which| Cmd::cargo(&format!("doc {which} {rest}")).env("RUSTDOCFLAGS", "-D warnings"))
         .to_vec()
 }
@@ -252,6 +272,6 @@ mod tests {
     fn steps_run_in_their_own_order_whatever_the_order_of_the_names() {
         assert_eq!(Step::choose(&[Step::Tidy, Step::Fmt], &[], false), [Step::Fmt, Step::Tidy]);
         let rest = Step::choose(&[], &[Step::Fmt, Step::Doc], false);
-        assert_eq!((rest.first(), rest.last()), (Some(&Step::Clippy), Some(&Step::Doctest)));
+        assert_eq!((rest.first(), rest.last()), (Some(&Step::Services), Some(&Step::Doctest)));
     }
 }

@@ -9,8 +9,9 @@ use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::exit;
+use crate::settings::protocol::{ETCD, owner};
 use crate::settings::table::*;
-use crate::settings::{Default, Spec, demo, parse, simulate};
+use crate::settings::{Default, Protocol, Spec, demo, parse, simulate};
 
 /// The name of `-v`.
 pub const VERBOSE: &str = "verbose";
@@ -77,7 +78,7 @@ fn run() -> Command {
         &CONTROL.spec,
     ];
     let about = "Campaign, run CMD while leading, and stop it before the lease ends";
-    with_settings(Command::new("run").about(about), &[&own, CLUSTER_SETTINGS])
+    with_settings(Command::new("run").about(about), &[&own, ETCD, CLUSTER_SETTINGS])
         .arg(
             Arg::new(COMMAND)
                 .help("What runs while this process leads, with its arguments")
@@ -87,16 +88,24 @@ fn run() -> Command {
                 .last(true)
                 .value_hint(ValueHint::CommandWithArguments),
         )
-        .after_help(
-            "CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of \
-             every earlier leader) and TENURE_UNTIL_FILE (a file that holds the end of the \
-             lease). A `tenure run` inside CMD does not take the first two for its own.\n\n\
-             Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 \
-             when CMD cannot be executed or does not exist.\n\n\
-             Example:\n  tenure run --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103 \
-             \\\n      --election billing -- ./bill --all",
-        )
+        .after_help(format!("{RUN}{}", if cfg!(feature = "etcd") { RUN_ON_ETCD } else { "" }))
 }
+
+const RUN: &str = "\
+CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of every earlier \
+leader) and TENURE_UNTIL_FILE (a file that holds the end of the lease). A `tenure run` inside CMD \
+does not take the first two for its own.
+
+Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
+be executed or does not exist.
+
+Example:
+  tenure run --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103 \\
+      --election billing -- ./bill --all";
+
+const RUN_ON_ETCD: &str = "
+  tenure run --protocol etcd --endpoints http://10.0.0.1:2379,http://10.0.0.2:2379 \\
+      --election billing -- ./bill --all";
 
 fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
@@ -131,18 +140,19 @@ fn node() -> Command {
 fn leader() -> Command {
     with_settings(
         Command::new("leader").about("Print who leads"),
-        &[&[&ELECTION.spec, &WAIT.spec], CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec], ETCD, CLUSTER_SETTINGS],
     )
     .after_help(
         "Ends with 0 when there is a leader, 3 when there is none, 4 when no quorum could be \
-         asked.\n\nExample:\n  tenure leader --config tenure.toml --election billing --wait 10s",
+         asked. With --protocol etcd it tells leaders of etcdctl and of Go's programs too.\n\n\
+         Example:\n  tenure leader --config tenure.toml --election billing --wait 10s",
     )
 }
 
 fn observe() -> Command {
     with_settings(
         Command::new("observe").about("Print a line for each change of leader, until stopped"),
-        &[&[&ELECTION.spec], CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec, &PROTOCOL.spec], ETCD, CLUSTER_SETTINGS],
     )
     .after_help("Example:\n  tenure observe --config tenure.toml --election billing --json")
 }
@@ -150,8 +160,10 @@ fn observe() -> Command {
 fn verify() -> Command {
     with_settings(
         Command::new("verify").about("Ask the leader itself for proof that it leads"),
-        &[&[&ELECTION.spec, &WAIT.spec], CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec], CLUSTER_SETTINGS],
     )
+    // Taken, so that whoever gives them is told what is wrong.
+    .args(ETCD.iter().map(|spec| flag(spec).hide(true)))
     .after_help(
         "For recipients that cannot check a fence. Ends with 0 when the leader has promised, 3 \
          when there is none, 4 when it did not answer.\n\n\
@@ -162,7 +174,7 @@ fn verify() -> Command {
 fn resign() -> Command {
     with_settings(
         Command::new("resign").about("Tell the leading `tenure run` of this machine to resign"),
-        &[&[&ELECTION.spec, &CONTROL.spec, &CLUSTER.spec]],
+        &[&[&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec, &CLUSTER.spec, &NAMESPACE.spec]],
     )
     .after_help(
         "Ends with 6 when it does not lead, 69 when no runner answers.\n\n\
@@ -173,7 +185,14 @@ fn resign() -> Command {
 fn transfer() -> Command {
     with_settings(
         Command::new("transfer").about("Tell the leading `tenure run` to hand over to another"),
-        &[&[&ELECTION.spec, &TO.spec, &CONTROL.spec, &CLUSTER.spec]],
+        &[&[
+            &ELECTION.spec,
+            &PROTOCOL.spec,
+            &TO.spec,
+            &CONTROL.spec,
+            &CLUSTER.spec,
+            &NAMESPACE.spec,
+        ]],
     )
     .after_help(
         "Ends with 6 when it does not lead or the other does not wait, 69 when no runner \
@@ -237,6 +256,9 @@ fn flag(spec: &Spec) -> Arg {
     if !spec.is_switch() {
         match spec.default {
             Default::Text(text) if !text.is_empty() => help += &format!(" [default: {text}]"),
+            Default::ByProtocol { nerio, etcd } => {
+                help += &format!(" [default: {nerio}; with etcd {etcd}]");
+            }
             Default::Follows(words) => help += &format!(" [default: {words}]"),
             Default::Text(_) | Default::Nothing => {}
         }
@@ -245,6 +267,7 @@ fn flag(spec: &Spec) -> Arg {
         help += &format!(" [env: {variable}]");
     }
     let arg = Arg::new(spec.name).long(spec.name).help(help).help_heading(spec.group);
+    let arg = arg.hide(!cfg!(feature = "etcd") && owner(spec) == Some(Protocol::Etcd));
     if spec.is_switch() {
         return arg.action(ArgAction::SetTrue);
     }
@@ -280,7 +303,7 @@ fn hint(spec: &Spec) -> ValueHint {
 fn choices(spec: &Spec) -> Option<&'static [&'static str]> {
     match spec.name {
         "log" => Some(&parse::LEVELS),
-        "protocol" => Some(&parse::PROTOCOLS),
+        "protocol" => Some(parse::PROTOCOLS),
         _ => None,
     }
 }

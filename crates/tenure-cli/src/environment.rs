@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::settings::table;
+use crate::settings::{etcd, table};
 
 /// What `tenure run` tells CMD, and nobody sets for `tenure`.
 const TOLD_TO_COMMAND: [&str; 2] = ["TENURE_FENCE", "TENURE_UNTIL_FILE"];
@@ -53,7 +53,8 @@ impl Environment {
     /// absence would go unnoticed. Any other is only warned about, because others may own it:
     /// Kubernetes sets `TENURE_SERVICE_HOST` wherever a service is called `tenure`.
     pub fn check(&self) -> Result<Vec<String>, Failure> {
-        let known: Vec<String> = table::ALL.iter().filter_map(|spec| spec.variable()).collect();
+        let settings = table::ALL.iter().filter_map(|spec| spec.variable());
+        let known: Vec<String> = settings.chain([etcd::PASSWORD.to_owned()]).collect();
         let mut warnings = Vec::new();
         for name in self.variables.keys().filter(|name| *name != "XDG_RUNTIME_DIR") {
             let name = name.to_string_lossy();

@@ -10,7 +10,7 @@ use tracing::level_filters::LevelFilter;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
-use crate::settings::ask::{AskSettings, TellSettings, TransferSettings};
+use crate::settings::ask::{AskSettings, TellSettings, TransferSettings, VerifySettings};
 use crate::settings::demo::DemoSettings;
 use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
 use crate::settings::run::RunSettings;
@@ -52,7 +52,7 @@ pub enum Command {
     /// `observe`
     Observe(AskSettings),
     /// `verify`
-    Verify(AskSettings),
+    Verify(VerifySettings),
     /// `resign`
     Resign(TellSettings),
     /// `transfer`
@@ -121,7 +121,7 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
         "node wait-safe" => Command::NodeWaitSafe(WaitSafeSettings::read(layers)?),
         "leader" => Command::Leader(AskSettings::read(layers, true)?),
         "observe" => Command::Observe(AskSettings::read(layers, false)?),
-        "verify" => Command::Verify(AskSettings::read(layers, true)?),
+        "verify" => Command::Verify(VerifySettings::read(layers)?),
         "resign" => Command::Resign(TellSettings::read(layers)?),
         "transfer" => Command::Transfer(TransferSettings::read(layers)?),
         "demo" => Command::Demo(DemoSettings::read(layers)?),
@@ -172,9 +172,8 @@ impl Command {
             Self::Node(settings) => Some(&settings.ledger),
             Self::NodeStatus(settings) => Some(&settings.ledger),
             Self::NodeWaitSafe(settings) => Some(&settings.ledger),
-            Self::Leader(settings) | Self::Observe(settings) | Self::Verify(settings) => {
-                Some(&settings.ledger)
-            }
+            Self::Leader(settings) | Self::Observe(settings) => Some(&settings.ledger),
+            Self::Verify(settings) => Some(&settings.ledger),
             Self::Resign(settings) => Some(&settings.ledger),
             Self::Transfer(settings) => Some(&settings.tell.ledger),
             Self::Demo(settings) => Some(&settings.ledger),

@@ -5,12 +5,11 @@ use core::time::Duration;
 
 use siphasher::sip::SipHasher13;
 
-use crate::name::ElectionName;
 use crate::time::nanos;
 
 /// A source of draws that are pure functions of a seed and of what they are for.
 ///
-/// The same (seed, election, purpose, attempt) gives the same number in every run and on every
+/// The same (seed, subject, purpose, attempt) gives the same number in every run and on every
 /// machine, so that a simulated run can be replayed from its seed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Draw {
@@ -24,11 +23,11 @@ impl Draw {
         Self { seed }
     }
 
-    /// A uniform 64-bit number for this purpose and attempt.
+    /// A uniform 64-bit number for this subject, mostly an election, purpose and attempt.
     #[must_use]
-    pub fn number(&self, election: &ElectionName, purpose: &'static str, attempt: u64) -> u64 {
+    pub fn number(&self, subject: &str, purpose: &'static str, attempt: u64) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.seed, attempt);
-        hasher.write(election.as_str().as_bytes());
+        hasher.write(subject.as_bytes());
         hasher.write_u8(0xff);
         hasher.write(purpose.as_bytes());
         hasher.finish()
@@ -39,11 +38,11 @@ impl Draw {
     pub fn span(
         &self,
         bound: Duration,
-        election: &ElectionName,
+        subject: &str,
         purpose: &'static str,
         attempt: u64,
     ) -> Duration {
-        let number = u128::from(self.number(election, purpose, attempt));
+        let number = u128::from(self.number(subject, purpose, attempt));
         let scaled = (number * u128::from(nanos(bound))) >> 64;
         Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
@@ -55,24 +54,22 @@ mod tests {
 
     #[test]
     fn a_draw_depends_on_all_it_is_made_of_and_on_nothing_else() {
-        let name = |text: &str| text.parse::<ElectionName>().unwrap();
         let draw = Draw::new(7);
-        let base = draw.number(&name("a"), "backoff", 1);
-        assert_eq!(base, Draw::new(7).number(&name("a"), "backoff", 1));
-        assert_ne!(base, Draw::new(8).number(&name("a"), "backoff", 1));
-        assert_ne!(base, draw.number(&name("b"), "backoff", 1));
-        assert_ne!(base, draw.number(&name("a"), "refresh", 1));
-        assert_ne!(base, draw.number(&name("a"), "backoff", 2));
+        let base = draw.number("a", "backoff", 1);
+        assert_eq!(base, Draw::new(7).number("a", "backoff", 1));
+        assert_ne!(base, Draw::new(8).number("a", "backoff", 1));
+        assert_ne!(base, draw.number("b", "backoff", 1));
+        assert_ne!(base, draw.number("a", "refresh", 1));
+        assert_ne!(base, draw.number("a", "backoff", 2));
     }
 
     #[test]
     fn a_span_stays_below_its_bound() {
-        let name: ElectionName = "a".parse().unwrap();
         let bound = Duration::from_millis(250);
-        let spans = (0..1_000).map(|n| Draw::new(1).span(bound, &name, "x", n));
+        let spans = (0..1_000).map(|n| Draw::new(1).span(bound, "a", "x", n));
         assert!(spans.clone().all(|span| span < bound));
         assert!(spans.clone().any(|span| span > bound / 2));
         assert!(spans.clone().any(|span| span < bound / 2));
-        assert_eq!(Draw::new(1).span(Duration::ZERO, &name, "x", 0), Duration::ZERO);
+        assert_eq!(Draw::new(1).span(Duration::ZERO, "a", "x", 0), Duration::ZERO);
     }
 }

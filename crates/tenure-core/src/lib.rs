@@ -6,17 +6,21 @@
 //!
 //! - [`contract`]: what every core promises and what its driver owes it. Start here.
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
+//! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.
 //! - The vocabulary all protocols share: [`Time`], [`Drift`], [`Fence`], [`Standing`], names.
 #![no_std]
 
 extern crate alloc;
 
+mod agenda;
 pub mod contract;
 mod draw;
 mod drift;
+pub mod etcd;
 mod fence;
 mod name;
 pub mod nerio;
+mod rule;
 mod standing;
 mod time;
 

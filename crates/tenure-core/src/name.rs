@@ -151,6 +151,12 @@ macro_rules! text {
             }
         }
 
+        impl From<$name> for Arc<str> {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.pad(&self.0)

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::recorder::LEGEND;
-use crate::sweep::{Sweep, run};
-use crate::timeline::{Lane, Timeline};
+use crate::sweep::{Source, run};
+use crate::timeline::Timeline;
 use crate::violation::Violation;
 use crate::world::World;
-use crate::world::clock::TRUE_RATE;
 use crate::world::fault::Fault;
 
 /// One world, run again with everything written down.
@@ -31,30 +30,16 @@ pub struct Account {
 
 /// Runs the world of `seed` again, with everything written down.
 #[must_use]
-pub fn account(sweep: &Sweep, seed: u64, only: Option<BTreeSet<Fault>>) -> Account {
-    let plan = sweep.plan(seed);
-    let line = plan.to_string();
-    let nodes = plan.nodes.clone();
-    let lanes = plan.conditions.sites.iter().zip(&plan.nodes).map(|(site, node)| Lane {
-        name: site.name.clone(),
-        role: match (node.member, node.campaigns) {
-            (true, true) => "grantor, candidate",
-            (true, false) => "grantor",
-            (false, _) => "candidate",
-        }
-        .to_owned(),
-        clock: format!("{:.4} of true time", site.clock.rate(0) as f64 / TRUE_RATE as f64),
-    });
-    let lanes = lanes.collect();
-    let town = crate::nerio::Town::new(plan.clone()).drawn();
-    let mut world = World::new(plan.conditions, town, only).recorded();
+pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) -> Account {
+    let plan = source.plan(seed);
+    let (line, lanes, names) = (plan.to_string(), S::lanes(&plan), S::names(&plan));
+    let conditions = S::conditions(&plan);
+    let mut world = World::new(conditions, S::drawn(S::guest(plan)), only).recorded();
     let violation = run(&mut world).err();
     let (end, events) = (world.now(), world.events());
     let struck = world.fate().struck().to_vec();
-    let spans = world.guest.take_spans();
+    let spans = S::spans(&mut world.guest);
     let recorder = world.into_recorder().unwrap_or_default();
-    let names: Vec<(String, String)> =
-        nodes.iter().map(|node| (node.address.to_string(), node.name.to_string())).collect();
     let named = |line: &String| {
         names.iter().fold(line.clone(), |line, (address, name)| line.replace(address, name))
     };
@@ -71,11 +56,13 @@ pub fn account(sweep: &Sweep, seed: u64, only: Option<BTreeSet<Fault>>) -> Accou
 
 /// The command that shows the same again.
 #[must_use]
-pub fn command(sweep: &Sweep, seed: u64, only: &BTreeSet<Fault>, rule: Option<&str>) -> String {
-    let mut command = format!("cargo xtask replay --seed {seed}");
-    if sweep.climate == crate::nerio::plan::Climate::BrokenClocks {
-        command.push_str(" --broken-clocks");
-    }
+pub fn command<S: Source>(
+    source: &S,
+    seed: u64,
+    only: &BTreeSet<Fault>,
+    rule: Option<&str>,
+) -> String {
+    let mut command = format!("cargo xtask replay --seed {seed}{}", source.flags());
     if let Some(rule) = rule {
         let _ = write!(command, " --rule {rule}");
     }

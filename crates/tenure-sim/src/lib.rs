@@ -5,7 +5,8 @@
 //! |---|---|
 //! | [`world`] | time, machines, network and faults, for any protocol that is its [`Guest`] |
 //! | [`nerio`] | Nerio as a guest: what a seed draws, its disks, its applications |
-//! | [`nerio::properties`] | what must hold, one file each |
+//! | [`etcd`] | elections on etcd as a guest: a store with etcd's semantics, and its clients |
+//! | [`nerio::properties`], [`etcd::properties`] | what must hold, one file each |
 //! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
@@ -14,11 +15,12 @@
 //! are awake.
 //!
 //! ```
-//! use tenure_sim::nerio::plan::Climate;
+//! use tenure_sim::nerio;
 //! use tenure_sim::sweep::Sweep;
 //!
 //! let (first, worlds, events) = (1, 2, u64::MAX);
-//! let sweep = Sweep { first, worlds, events, climate: Climate::Any, broken: None, threads: 1 };
+//! let source = nerio::Worlds::default();
+//! let sweep = Sweep { first, worlds, events, source, threads: 1 };
 //! let found = sweep.run();
 //! assert_eq!(found.violation, None);
 //! assert!(found.counts.elected > 0);
@@ -26,11 +28,10 @@
 //!
 //! [`Guest`]: world::Guest
 
+pub mod etcd;
 pub mod explain;
 pub mod forecast;
 pub mod nerio;
-#[cfg(tenure_planted)]
-pub mod planted;
 pub mod recorder;
 pub mod rng;
 pub mod shrink;

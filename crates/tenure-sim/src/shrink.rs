@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::sweep::{Sweep, run, world};
+use crate::sweep::{Source, run, world};
 use crate::violation::Violation;
 use crate::world::fault::{Fault, Kind};
 
@@ -21,8 +21,8 @@ pub struct Shrunk {
     pub tried: usize,
 }
 
-struct Shrinking<'a> {
-    sweep: &'a Sweep,
+struct Shrinking<'a, S> {
+    source: &'a S,
     seed: u64,
     /// In the order in which they struck.
     kept: Vec<Fault>,
@@ -35,12 +35,12 @@ struct Shrinking<'a> {
 /// Leaves out of the world of `seed` whatever is not needed for a violation of the same property,
 /// the earliest first; spends about so many events on it.
 #[must_use]
-pub fn shrink(sweep: &Sweep, seed: u64, violation: Violation, events: u64) -> Shrunk {
-    let mut first = world(sweep.plan(seed), None);
+pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u64) -> Shrunk {
+    let mut first = world::<S>(source.plan(seed), None);
     let _ = run(&mut first);
     let kept: Vec<Fault> = first.fate().struck().iter().map(|(_, fault)| *fault).collect();
     let before = kept.len();
-    let mut this = Shrinking { sweep, seed, kept, violation, tried: 0, events };
+    let mut this = Shrinking { source, seed, kept, violation, tried: 0, events };
     for kind in Kind::ALL {
         this.without(|fault| fault.kind == kind);
     }
@@ -49,7 +49,7 @@ pub fn shrink(sweep: &Sweep, seed: u64, violation: Violation, events: u64) -> Sh
     Shrunk { seed, only: kept.into_iter().collect(), violation, before, tried }
 }
 
-impl Shrinking<'_> {
+impl<S: Source> Shrinking<'_, S> {
     /// Leaves everything out that `drop` names, if the violation stays.
     fn without(&mut self, drop: impl Fn(&Fault) -> bool) -> bool {
         let rest: Vec<Fault> = self.kept.iter().copied().filter(|fault| !drop(fault)).collect();
@@ -62,7 +62,7 @@ impl Shrinking<'_> {
         }
         self.tried += 1;
         let only = faults.iter().copied().collect();
-        let mut world = world(self.sweep.plan(self.seed), Some(only));
+        let mut world = world::<S>(self.source.plan(self.seed), Some(only));
         let done = run(&mut world);
         self.events = self.events.saturating_sub(world.events());
         match done {

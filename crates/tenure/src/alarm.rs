@@ -11,6 +11,7 @@ use tenure_core::Time;
 
 /// A `timerfd`: readable from the instant it was set to. Timeouts of `poll` and of tokio are no
 /// replacement, they stop while the machine is suspended.
+#[derive(Debug)]
 pub(crate) struct Alarm(OwnedFd);
 
 impl Alarm {
@@ -31,6 +32,12 @@ impl Alarm {
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         let value = Itimerspec { it_interval, it_value };
         timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &value)?;
+        Ok(())
+    }
+
+    /// Takes notice that it rang; `WouldBlock` if it has not since it was last set.
+    pub(crate) fn take(&self) -> io::Result<()> {
+        rustix::io::read(&self.0, &mut [0; 8])?;
         Ok(())
     }
 }

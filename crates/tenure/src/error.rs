@@ -1,9 +1,7 @@
 //! Why something did not happen, or is over.
 
 use std::io;
-use std::time::Duration;
 
-use tenure_core::nerio::View;
 use tenure_core::{ElectionName, NameError, NodeName};
 
 use crate::state::StateError;
@@ -48,7 +46,7 @@ pub enum StartError {
 /// Why a campaign ended without being won.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CampaignError {
-    /// One campaign for each election and node.
+    /// One campaign for each election and participant.
     #[error(
         "this node campaigns in {election} or leads it already; wait for that to end, or use \
          another node"
@@ -60,6 +58,16 @@ pub enum CampaignError {
     /// Others could not be told this value.
     #[error(transparent)]
     Value(NameError),
+    /// This candidate can never win, so waiting is of no use: the store does not permit it, or
+    /// is not the one it was, or the election's name is in conflict with another one.
+    #[error("{why}")]
+    Refused {
+        /// What stands against it, and what to do.
+        why: String,
+    },
+    /// What the candidacy stood on was lost before it was won. Another campaign may win.
+    #[error("the candidacy was lost: {0}")]
+    Lost(Loss),
     /// It was resigned from elsewhere.
     #[error("the campaign was withdrawn")]
     Withdrawn,
@@ -80,6 +88,14 @@ pub enum Loss {
     /// It was handed over to a named candidate.
     #[error("it was handed over")]
     Transferred,
+    /// Somebody else ended it in the store: its key or its lease was deleted, or the right to
+    /// them was taken away.
+    #[error("somebody else ended it in the store")]
+    Revoked,
+    /// The store went back in its history (a backup was restored), or is another one than
+    /// before. Fences of before and after may not be in order.
+    #[error("the store is not the one it was: restored from a backup, or replaced")]
+    Reset,
     /// The node was closed or its thread ended.
     #[error("the node has been closed")]
     Closed,
@@ -100,50 +116,10 @@ pub enum TransferError {
     /// There is nothing to hand over.
     #[error("this node does not lead any more")]
     NotLeading,
-}
-
-/// Why no edict was created (Nerio, section 7).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no edict: the leadership is over")]
-pub struct NotLeading;
-
-/// Why a leader could not be verified.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum VerifyError {
-    /// The one who was asked says that it does not lead.
-    #[error("{by} says that it does not lead {election}")]
-    DoesNotLead {
-        /// The election.
-        election: ElectionName,
-        /// Who answered.
-        by: NodeName,
+    /// The protocol has no such thing.
+    #[error("{protocol} cannot hand over to a named candidate; resign, and whoever is next leads")]
+    Unsupported {
+        /// Its name.
+        protocol: &'static str,
     },
-    /// Nobody answered.
-    #[error("no answer within {waited:?}")]
-    NoAnswer {
-        /// How long it was waited for.
-        waited: Duration,
-    },
-    /// The node was closed.
-    #[error("the node has been closed")]
-    Closed,
-}
-
-/// Why no leader was found (Nerio, section 10.4).
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-pub enum FindError {
-    /// Nobody leads, and this node could not win in time.
-    #[error("nobody leads {election} after {waited:?}: {}", last.as_ref().map_or_else(
-        || "no grantor answered".to_owned(), ToString::to_string))]
-    NoLeader {
-        /// The election.
-        election: ElectionName,
-        /// How long it was tried.
-        waited: Duration,
-        /// The last that was known.
-        last: Option<View>,
-    },
-    /// The campaign failed.
-    #[error(transparent)]
-    Campaign(#[from] CampaignError),
 }

@@ -1,12 +1,19 @@
 //! Classes of safety, as types.
 
+use std::fmt::Debug;
+
+use tenure_core::Fence;
+
 mod sealed {
     #[expect(unnameable_types, reason = "nobody else adds a class of safety")]
     pub trait Sealed {}
 }
 
 /// A class of safety.
-pub trait Kind: sealed::Sealed + Send + Sync + 'static {}
+pub trait Kind: sealed::Sealed + Debug + Send + Sync + 'static {
+    /// What orders its leaders: a [`Fence`], or nothing.
+    type Fence: Copy + Debug + Send + Sync + 'static;
+}
 
 /// There is at most one leader at any instant, and leaders are ordered by fences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,5 +26,11 @@ pub enum MayOverlap {}
 
 impl sealed::Sealed for AtMostOne {}
 impl sealed::Sealed for MayOverlap {}
-impl Kind for AtMostOne {}
-impl Kind for MayOverlap {}
+
+impl Kind for AtMostOne {
+    type Fence = Fence;
+}
+
+impl Kind for MayOverlap {
+    type Fence = ();
+}

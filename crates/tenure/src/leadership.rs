@@ -1,78 +1,63 @@
 //! Being the leader: to know it, to prove it, to use it and to give it up.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tenure_core::nerio::{EdictTimestamp, QuorumTimestamp, Who};
 use tenure_core::{ElectionName, Fence, NodeName, Time};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
-use crate::cell::ClaimCell;
+use crate::claim::Claim;
 use crate::clock;
-use crate::error::{Loss, NotLeading, TransferError};
+use crate::driver::{Elected, Office, Order, Progress, SeatId, TransferReply, Won};
+use crate::error::{Loss, TransferError};
 use crate::kind::{AtMostOne, Kind};
-use crate::nerio::{Node, Order, Progress, SeatId, Won};
 
 /// How far a timer of the runtime may be behind; work is ended this much earlier.
 const TIMER_SLACK: Duration = Duration::from_millis(2);
 
 /// A won election. Whether it still holds is computed at each question.
 ///
-/// Dropping it resigns: [`is_current`](Self::is_current) is false from that instant, and the
-/// grantors are told in the background. Whatever is done under a leadership should be done by
+/// Dropping it resigns: [`is_current`](Self::is_current) is false from that instant, and others
+/// are told in the background. Whatever is done under a leadership should be done by
 /// [`run`](Self::run), or end before it is dropped.
-pub struct Leadership<K> {
-    cell: Arc<ClaimCell>,
-    who: Who,
-    fence: Fence,
-    timestamp: QuorumTimestamp,
-    edicts: AtomicU64,
+pub struct Leadership<K: Kind> {
+    claim: Claim,
+    elected: Elected<K>,
     progress: watch::Receiver<Progress>,
-    resignation: Resignation,
-    kind: PhantomData<fn() -> K>,
+    resignation: Resignation<K>,
 }
 
 /// Gives a candidacy or a leadership up when dropped.
-pub(crate) struct Resignation {
-    node: Node,
+pub(crate) struct Resignation<K: Kind> {
+    office: Arc<dyn Office<K>>,
     election: ElectionName,
     seat: SeatId,
-    armed: bool,
 }
 
-impl Resignation {
-    pub(crate) fn new(node: Node, election: ElectionName, seat: SeatId) -> Self {
-        Self { node, election, seat, armed: true }
-    }
-
-    /// There is nothing to give up.
-    pub(crate) fn defuse(mut self) {
-        self.armed = false;
+impl<K: Kind> Resignation<K> {
+    pub(crate) fn new(office: Arc<dyn Office<K>>, election: ElectionName, seat: SeatId) -> Self {
+        Self { office, election, seat }
     }
 
     fn order(&self) {
         let (election, seat) = (self.election.clone(), self.seat);
-        self.node.order(Order::Resign { election, seat });
+        self.office.order(Order::Resign { election, seat });
     }
 }
 
-impl Drop for Resignation {
+impl<K: Kind> Drop for Resignation<K> {
     fn drop(&mut self) {
-        if self.armed {
-            self.order();
-        }
+        self.order();
     }
 }
 
 impl<K: Kind> Leadership<K> {
-    pub(crate) fn new(won: Won, resignation: Resignation) -> Self {
-        let Won { who, cell, fence, timestamp, progress } = won;
-        let edicts = AtomicU64::new(0);
-        Self { cell, who, fence, timestamp, edicts, progress, resignation, kind: PhantomData }
+    pub(crate) fn new(won: Won<K>, resignation: Resignation<K>) -> Self {
+        let Won { elected, cell, progress } = won;
+        Self { claim: Claim::new(cell), elected, progress, resignation }
     }
 
     /// Whether this node leads now. One clock read, then one atomic load, in that order: right
@@ -80,8 +65,7 @@ impl<K: Kind> Leadership<K> {
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
-        let now = clock::now().as_nanos();
-        now < self.cell.until()
+        self.claim.is_current()
     }
 
     /// How much longer this node leads unless it renews; zero once it is over. Read now.
@@ -89,20 +73,21 @@ impl<K: Kind> Leadership<K> {
     #[must_use]
     pub fn remaining(&self) -> Duration {
         let now = clock::now();
-        Time::from_nanos(self.cell.until()).since(now)
+        self.claim.until().since(now)
     }
 
     /// The first instant of `CLOCK_BOOTTIME` at which this node no longer leads, unless it
     /// renews; [`Time::ZERO`] once it is over.
     #[must_use]
     pub fn until(&self) -> Time {
-        Time::from_nanos(self.cell.until())
+        self.claim.until()
     }
 
-    /// Which life of which node leads.
+    /// What names this leader: what observers are told as
+    /// [`LeaderView::id`](crate::LeaderView::id).
     #[must_use]
-    pub fn who(&self) -> &Who {
-        &self.who
+    pub fn id(&self) -> &str {
+        &self.elected.id
     }
 
     /// The election that was won.
@@ -152,7 +137,7 @@ impl<K: Kind> Leadership<K> {
     /// A warning, not the end: a renewal may still come. It depends on the caller's runtime;
     /// [`is_current`](Self::is_current) does not.
     pub async fn expiring(&self) {
-        self.closer_than(self.resignation.node.config().grace).await;
+        self.closer_than(self.resignation.office.timing().grace).await;
     }
 
     /// Resolves when the leadership is over, with the reason. Cancel safe.
@@ -180,7 +165,7 @@ impl<K: Kind> Leadership<K> {
     /// given up only after the work has ended or was dropped, so that nobody else begins before.
     /// Dropping the future drops the work and then resigns.
     pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Loss> {
-        let margin = self.resignation.node.config().kill_margin + TIMER_SLACK;
+        let margin = self.resignation.office.timing().kill_margin + TIMER_SLACK;
         let outcome = {
             // Dropped at the end of this block, before anything is given up.
             let mut work = Box::pin(work);
@@ -201,40 +186,47 @@ impl<K: Kind> Leadership<K> {
         }
     }
 
-    /// Gives the leadership up, and waits until a quorum of grantors knows or the lease would
-    /// have ended. Repeating it does nothing. If a verification promised that this node leads
-    /// for longer, others are told only when that has run out.
+    /// Gives the leadership up, and waits until others know or the lease would have ended.
+    /// Repeating it does nothing. If a verification promised that this node leads for longer
+    /// (Nerio), others are told only when that has run out.
     ///
     /// Dropping the future changes nothing: it is given up all the same.
     pub async fn resign(&self) {
         self.resignation.order();
         let mut progress = self.progress.clone();
-        let config = self.resignation.node.config();
-        let longest = config.drift.stretch(config.lease) + config.lease_first();
+        let longest = self.resignation.office.timing().resignation_max;
         let released = progress.wait_for(|progress| progress.released);
-        // An error means that the node is closed, and then it was given up too.
+        // An error means that the driver has ended, and then it was given up too.
         let _ = tokio::time::timeout(longest, released).await;
     }
 
-    /// Hands over to the candidate called `to`: once a quorum of grantors knows it as waiting,
-    /// the leadership ends, and its request is handled first. An error leaves the leadership
-    /// as it was. Dropping the future does not call it back.
+    /// Hands over to the candidate called `to`: once it is known to wait, the leadership ends,
+    /// and it goes first. An error leaves the leadership as it was. Dropping the future does not
+    /// call it back. Only some protocols can do this (Nerio).
     pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, false).await
     }
 
-    /// Whether a quorum of grantors knows the candidate called `to` as waiting, so that a
-    /// transfer to it can begin: for work that has to be stopped first. Cancel safe.
+    /// Whether the candidate called `to` is known to wait, so that a transfer to it can begin:
+    /// for work that has to be stopped first. Cancel safe.
     pub async fn can_transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, true).await
     }
 
     async fn transfer(&self, to: NodeName, probe: bool) -> Result<(), TransferError> {
-        let (reply, answer) = oneshot::channel();
-        let Resignation { node, election, seat, .. } = &self.resignation;
+        let (reply, answer) = TransferReply::new();
+        let Resignation { office, election, seat } = &self.resignation;
         let (election, seat) = (election.clone(), *seat);
-        node.order(Order::Transfer { election, seat, to, probe, reply });
+        office.order(Order::Transfer { election, seat, to, probe, reply });
         answer.await.unwrap_or(Err(TransferError::NotLeading))
+    }
+
+    pub(crate) fn claim(&self) -> &Claim {
+        &self.claim
+    }
+
+    pub(crate) fn extra(&self) -> Arc<dyn Any + Send + Sync> {
+        self.elected.extra.clone()
     }
 
     /// Resolves when at most `margin` is left.
@@ -255,40 +247,23 @@ impl Leadership<AtMostOne> {
     /// [`FenceGate`](crate::FenceGate).
     #[must_use]
     pub fn fence(&self) -> Fence {
-        self.fence
-    }
-
-    /// Creates an edict (Nerio, section 7): samples the clock last and checks that this node
-    /// still leads then. Edicts are ordered by their timestamps as they were created in real
-    /// time, across leaders too; a recipient checks with an [`EdictGate`](crate::EdictGate).
-    ///
-    /// Check [`is_current`](Self::is_current) once more before sending.
-    pub fn edict(&self) -> Result<EdictTimestamp, NotLeading> {
-        let counter = self.edicts.fetch_add(1, Ordering::Relaxed);
-        let edict = EdictTimestamp { epoch: 0, quorum: self.timestamp.clone(), counter };
-        if self.is_current() { Ok(edict) } else { Err(NotLeading) }
-    }
-
-    /// The quorum timestamp of this leadership.
-    #[must_use]
-    pub fn timestamp(&self) -> &QuorumTimestamp {
-        &self.timestamp
+        self.elected.fence
     }
 }
 
-impl<K> Drop for Leadership<K> {
+impl<K: Kind> Drop for Leadership<K> {
     fn drop(&mut self) {
         // Before the resignation is dropped, and so before anybody is told.
-        self.cell.lower();
+        self.claim.lower();
     }
 }
 
-impl<K> fmt::Debug for Leadership<K> {
+impl<K: Kind> fmt::Debug for Leadership<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leadership")
             .field("election", &self.resignation.election)
-            .field("who", &self.who)
-            .field("fence", &self.fence)
+            .field("id", &self.elected.id)
+            .field("fence", &self.elected.fence)
             .finish_non_exhaustive()
     }
 }

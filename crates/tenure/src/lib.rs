@@ -3,12 +3,15 @@
 //! Somewhere several copies of a service run and exactly one must do the work. A [`nerio::Node`]
 //! in each of them, three of them granting leases, and:
 //!
-//! - [`Election`]: campaign, observe, verify, find the leader.
+//! - [`Election`]: campaign, observe, ask who leads.
 //! - [`Leadership`]: ask whether it still holds at the moment of acting, with a fence that orders
 //!   leaders, and a guarantee that work ends before the lease does.
 //! - [`FenceGate`] and [`EdictGate`]: how a recipient refuses a leader that has been overtaken.
 //! - [`supervise`]: a command that outlives neither its supervisor nor its lease.
 //! - [`state`]: what a grantor remembers.
+//!
+//! These handles are the same whatever protocol they come from; what only Nerio has is had from
+//! its node. [`driver`] is for those who add a protocol.
 //!
 //! # A tour
 //!
@@ -17,9 +20,9 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tenure::nerio::{Config, Member, Node, Storage, View};
+//! use tenure::nerio::{Config, Member, Node, Storage};
 //! use tenure::state::Opening;
-//! use tenure::{Change, EdictGate, FenceGate, Loss};
+//! use tenure::{Change, EdictGate, FenceGate, Loss, View};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,21 +58,24 @@
 //! assert!(leadership.is_current() && leadership.remaining() > Duration::ZERO);
 //! let mut gate = FenceGate::default();
 //! gate.admit(leadership.fence())?;
-//! let mut edicts = EdictGate::new();
-//! edicts.admit(&leadership.edict()?)?;
+//! // With Nerio also edicts, which are in order with those of the same leader, too.
+//! let mut edict_gate = EdictGate::new();
+//! let edict = one.edicts(&leadership)?.create()?;
+//! edict_gate.admit(&edict)?;
 //!
 //! // A leader's own word, which it keeps whatever happens to it.
-//! let asked = two.election("billing")?.verify(one.address(), Duration::from_secs(5)).await?;
+//! let billing = leadership.election();
+//! let asked = two.verify(billing, one.address(), Duration::from_secs(5)).await?;
 //! assert_eq!(asked.leader.as_str(), "one");
 //!
 //! // Hand over. The successor's fence is greater, so the gates refuse the predecessor.
-//! let (fence, old) = (leadership.fence(), leadership.edict()?);
+//! let fence = leadership.fence();
 //! while leadership.transfer_to("two".parse()?).await.is_err() {}
 //! assert_eq!(leadership.loss(), Some(Loss::Transferred));
 //! let successor = waiting.await??;
 //! gate.admit(successor.fence())?;
-//! edicts.admit(&successor.edict()?)?;
-//! assert!(gate.admit(fence).is_err() && edicts.admit(&old).is_err());
+//! edict_gate.admit(&two.edicts(&successor)?.create()?)?;
+//! assert!(gate.admit(fence).is_err() && edict_gate.admit(&edict).is_err());
 //!
 //! // Work that is dropped before the lease ends; resigned only after it has ended.
 //! let done = successor.run(async { "done" }).await;
@@ -95,7 +101,9 @@ compile_error!(
 
 mod alarm;
 mod cell;
+mod claim;
 pub mod clock;
+pub mod driver;
 mod election;
 mod entropy;
 mod error;
@@ -107,12 +115,12 @@ mod observe;
 pub mod state;
 pub mod supervise;
 pub mod transport;
+mod value;
+mod view;
 mod watched;
 
-pub use election::{Election, Found, Verified};
-pub use error::{
-    CampaignError, FindError, Loss, NotLeading, StartError, TransferError, VerifyError,
-};
+pub use election::Election;
+pub use error::{CampaignError, Loss, StartError, TransferError};
 pub use gate::{EdictGate, EdictRefused, FenceGate, Overtaken};
 pub use kind::{AtMostOne, Kind, MayOverlap};
 pub use leadership::Leadership;
@@ -120,6 +128,8 @@ pub use observe::{Change, Observer};
 pub use tenure_core::{
     ClusterName, Drift, DriftError, ElectionName, Fence, NameError, NodeName, Time, Value,
 };
+pub use value::LeaderValue;
+pub use view::{LeaderView, View};
 
 /// What the README shows compiles and runs.
 #[cfg(doctest)]

@@ -1,19 +1,24 @@
 //! Following who leads, from outside.
 
-use tenure_core::nerio::View;
+use std::fmt;
+
 use tokio::sync::{oneshot, watch};
 
-use crate::nerio::Sight;
+use crate::driver::Sight;
+use crate::view::View;
 
 /// Follows one election. It may be read as slowly as one likes: it tells the latest state, and
-/// says so when it has skipped some. Dropping it ends the questions to the grantors.
-#[derive(Debug)]
+/// says so when it has skipped some. Dropping it ends the questions; it lasts as long as the
+/// participant it came from.
 pub struct Observer {
     answer: Option<oneshot::Receiver<watch::Receiver<Sight>>>,
     sights: Option<watch::Receiver<Sight>>,
     told: u64,
     after_reset: Option<View>,
+    leave: Option<Leave>,
 }
+
+type Leave = Box<dyn FnOnce() + Send + Sync>;
 
 /// What an observer tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,11 +41,13 @@ impl Change {
 }
 
 impl Observer {
-    pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Sight>>) -> Self {
-        Self { answer: Some(answer), sights: None, told: 0, after_reset: None }
+    /// `leave` is called once nothing of the answer is left.
+    pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Sight>>, leave: Leave) -> Self {
+        let (answer, leave) = (Some(answer), Some(leave));
+        Self { answer, sights: None, told: 0, after_reset: None, leave }
     }
 
-    /// The state once it is known, and then every change; `None` once the node is closed.
+    /// The state once it is known, and then every change; `None` once the participant is closed.
     /// That a leader renews its lease is no change. Cancel safe.
     pub async fn next(&mut self) -> Option<Change> {
         if let Some(view) = self.after_reset.take() {
@@ -69,5 +76,22 @@ impl Observer {
     #[must_use]
     pub fn latest(&self) -> Option<View> {
         self.sights.as_ref()?.borrow().view.clone()
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        // What is looked through goes first: the driver counts who still looks.
+        self.answer = None;
+        self.sights = None;
+        if let Some(leave) = self.leave.take() {
+            leave();
+        }
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").field("latest", &self.latest()).finish_non_exhaustive()
     }
 }

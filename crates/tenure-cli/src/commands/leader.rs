@@ -1,8 +1,6 @@
 //! `tenure leader`: who leads.
 
-use std::time::Duration;
-
-use tenure::nerio::View;
+use tenure::View;
 
 use super::observe::{json, line};
 use super::open;
@@ -13,13 +11,13 @@ use crate::settings::ask::AskSettings;
 
 /// Prints who leads and ends.
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
-    let AskSettings { cluster, election, wait, json: as_json, ledger } = settings;
-    let node = open::asker(&cluster, &ledger)?;
-    let mut notices = node.notices();
-    let handle = node.election_named(election.clone());
+    let AskSettings { with, election, wait, json: as_json, ledger } = settings;
+    let participant = open::asker(&with, &election, &ledger)?;
+    let hopeless = participant.hopeless(&ledger);
+    let handle = participant.election(&election);
     let ask = async {
         match wait {
-            None => handle.leader(patience(&cluster.config)).await,
+            None => handle.leader(open::patience(&with)).await,
             Some(wait) => {
                 let leads = async {
                     let mut observer = handle.observe();
@@ -34,7 +32,7 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
                 };
                 match tokio::time::timeout(wait, leads).await {
                     Ok(view) => view,
-                    Err(_) => handle.leader(patience(&cluster.config)).await,
+                    Err(_) => handle.leader(open::patience(&with)).await,
                 }
             }
         }
@@ -42,18 +40,14 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let view = tokio::select! {
         biased;
         view = ask => view,
-        failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
+        failure = hopeless => return Err(failure),
     };
-    let text = if as_json { json(&election, &view).to_string() } else { line(&view) };
+    let text =
+        if as_json { json(&election, &view).to_string() } else { line(&view, with.protocol()) };
     output::print(&format!("{text}\n"))?;
-    Ok(match view {
-        View::Leader(_) => Exit::Done,
-        View::Vacant => Exit::Vacant,
-        View::Unknown { .. } => Exit::Unknown,
-    })
-}
-
-/// How long to ask before it is unknown: several questions to each grantor.
-pub(super) fn patience(config: &tenure::nerio::Config) -> Duration {
-    config.round_trip * 20 + Duration::from_secs(1)
+    match view {
+        View::Leader(_) => Ok(Exit::Done),
+        View::Vacant => Ok(Exit::Vacant),
+        View::Unknown { .. } => participant.silent().map_or(Ok(Exit::Unknown), Err),
+    }
 }

@@ -5,7 +5,7 @@ use tenure::nerio::{self, Node, Notice};
 use tenure::state::Opening;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::open;
+use super::open::nerio::start;
 use super::signals::Signals;
 use crate::control::{Answer, Asked, Request, Server};
 use crate::exit::Exit;
@@ -25,7 +25,7 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
         Storage::Memory { new } => nerio::Storage::Memory { opening: opening(*new) },
     };
     let builder = Node::builder(settings.cluster.config.clone(), settings.name.clone());
-    let node = open::start(builder.grantor(storage), &settings.cluster, &settings.ledger)?;
+    let node = start(builder.grantor(storage), &settings.cluster, &settings.ledger)?;
     let mut notices = node.notices();
     let mut service = "starting".to_owned();
     say(&settings, &format!("node {} on {}", node.name(), node.address()), || {

@@ -1,33 +1,33 @@
 //! `tenure observe`: who leads, now and whenever that changes.
 
 use serde_json::{Value, json as object};
-use tenure::nerio::View;
-use tenure::{Change, ElectionName, clock};
+use tenure::{Change, ElectionName, View, clock};
 
 use super::open;
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::settings::Protocol;
 use crate::settings::ask::AskSettings;
 
 /// Prints a line for each change until it is told to end.
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
-    let AskSettings { cluster, election, json: as_json, ledger, .. } = settings;
+    let AskSettings { with, election, json: as_json, ledger, .. } = settings;
     let mut signals = Signals::new()?;
-    let node = open::asker(&cluster, &ledger)?;
-    let mut notices = node.notices();
-    let mut observer = node.election_named(election.clone()).observe();
+    let participant = open::asker(&with, &election, &ledger)?;
+    let mut hopeless = participant.hopeless(&ledger);
+    let mut observer = participant.election(&election).observe();
     loop {
         let change = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
             change = observer.next() => change,
-            failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
+            failure = &mut hopeless => return Err(failure),
         };
         let text = match change {
             Some(Change::View(view)) if as_json => json(&election, &view).to_string(),
-            Some(Change::View(view)) => line(&view),
+            Some(Change::View(view)) => line(&view, with.protocol()),
             Some(Change::Reset) if as_json => {
                 object!({"election": election.as_str(), "state": "reset"}).to_string()
             }
@@ -42,21 +42,26 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
 }
 
 /// A state on one line for people.
-pub(super) fn line(view: &View) -> String {
+pub(super) fn line(view: &View, protocol: Protocol) -> String {
     match view {
         View::Leader(leader) => {
             let fence = leader.fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
-            let value = match leader.value.as_str() {
-                "" => String::new(),
-                value => format!(" ({value})"),
+            let value = match leader.value.as_bytes() {
+                [] => String::new(),
+                _ => format!(" ({})", leader.value),
             };
-            let left = leader.until.since(clock::now());
-            format!("leader {}{value}{fence}, for {left:.1?} unless it renews", leader.who.name)
+            let left = leader.until.map_or_else(String::new, |until| {
+                format!(", for {:.1?} unless it renews", until.since(clock::now()))
+            });
+            format!("leader {}{value}{fence}{left}", leader.id)
         }
         View::Vacant => "vacant: nobody leads".to_owned(),
-        View::Unknown { .. } => {
-            "unknown: no quorum of grantors answers, or their answers do not agree".to_owned()
-        }
+        View::Unknown { .. } => match protocol {
+            Protocol::Nerio => {
+                "unknown: no quorum of grantors answers, or their answers do not agree".to_owned()
+            }
+            Protocol::Etcd => "unknown: etcd does not answer, or has no quorum".to_owned(),
+        },
     }
 }
 
@@ -64,15 +69,23 @@ pub(super) fn line(view: &View) -> String {
 pub(super) fn json(election: &ElectionName, view: &View) -> Value {
     let election = election.as_str();
     match view {
-        View::Leader(leader) => object!({
-            "election": election,
-            "state": "leader",
-            "id": leader.who.name.as_str(),
-            "value": leader.value.as_str(),
-            "fence": leader.fence.map(tenure::Fence::number),
-            "address": leader.address.to_string(),
-            "remaining_ms": millis(leader.until.since(clock::now())),
-        }),
+        View::Leader(leader) => {
+            let mut told = object!({
+                "election": election,
+                "state": "leader",
+                "id": &*leader.id,
+                "value": leader.value.text(),
+                "fence": leader.fence.map(tenure::Fence::number),
+            });
+            // Not every protocol tells these.
+            if let Some(address) = leader.address {
+                told["address"] = address.to_string().into();
+            }
+            if let Some(until) = leader.until {
+                told["remaining_ms"] = millis(until.since(clock::now())).into();
+            }
+            told
+        }
         View::Vacant => object!({"election": election, "state": "vacant"}),
         View::Unknown { since } => object!({
             "election": election,

@@ -1,38 +1,46 @@
 //! `tenure verify`: a leader's own word that it leads (Nerio, section 10.5).
 
 use serde_json::json;
-use tenure::nerio::View;
-use tenure::{VerifyError, clock};
+use tenure::nerio::VerifyError;
+use tenure::{View, clock};
 
-use super::leader::patience;
 use super::observe::{json as state, line, millis};
-use super::open;
+use super::open::{self, nerio};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::settings::ask::AskSettings;
+use crate::settings::ask::VerifySettings;
+use crate::settings::{Protocol, With};
 
 /// Asks the grantors who leads, and the leader whether it does.
-pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
-    let AskSettings { cluster, election, wait, json: as_json, ledger } = settings;
-    let node = open::asker(&cluster, &ledger)?;
+pub(super) async fn run(settings: VerifySettings) -> Result<Exit, Failure> {
+    let VerifySettings { cluster, election, wait, json: as_json, ledger } = settings;
+    let node = nerio::asker(&cluster, &ledger)?;
     let mut notices = node.notices();
     let handle = node.election_named(election.clone());
-    let patience = wait.unwrap_or_else(|| patience(&cluster.config));
+    let patience = wait.unwrap_or_else(|| open::patience(&With::Nerio(cluster)));
     let view = tokio::select! {
         biased;
         view = handle.leader(patience) => view,
-        failure = open::mismatch(&mut notices, &ledger) => return Err(failure),
+        failure = nerio::mismatch(&mut notices, &ledger) => return Err(failure),
     };
     let leader = match &view {
         View::Leader(leader) => leader,
         View::Vacant | View::Unknown { .. } => {
-            let told = if as_json { state(&election, &view).to_string() } else { line(&view) };
+            let told = if as_json {
+                state(&election, &view).to_string()
+            } else {
+                line(&view, Protocol::Nerio)
+            };
             output::print(&format!("{told}\n"))?;
             return Ok(if view == View::Vacant { Exit::Vacant } else { Exit::Unknown });
         }
     };
-    match handle.verify(leader.address, patience).await {
+    let Some(address) = leader.address else {
+        let what = format!("the grantors name {} as the leader, without an address", leader.id);
+        return Err(Failure::new(Exit::Bug, what, "report it"));
+    };
+    match node.verify(&election, address, patience).await {
         Ok(verified) => {
             let left = verified.until.since(clock::now());
             let fence = verified.fence.map(tenure::Fence::number);
@@ -56,7 +64,7 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
             Err(Failure::new(Exit::Refused, error.to_string(), "ask again: it may have changed"))
         }
         Err(error) => {
-            let what = format!("{} at {}: {error}", leader.who.name, leader.address);
+            let what = format!("{} at {address}: {error}", leader.id);
             Err(Failure::new(Exit::Unreachable, what, "look at the leader and the way to it"))
         }
     }

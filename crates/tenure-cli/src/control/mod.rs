@@ -60,17 +60,31 @@ pub fn directory(environment: &Environment) -> PathBuf {
     }
 }
 
+/// What keeps elections of one name on one machine apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Realm {
+    /// The name of a cluster of grantors.
+    Cluster(ClusterName),
+    /// A namespace on etcd. Endpoints would not do: one etcd has many.
+    Namespace(String),
+}
+
 /// The socket's file name of the candidate `id`.
 #[must_use]
-pub fn runner(cluster: &ClusterName, election: &ElectionName, id: &NodeName) -> String {
-    format!("{}{id}.sock", runners(cluster, election))
+pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName) -> String {
+    format!("{}{id}.sock", runners(realm, election))
 }
 
 /// What the file names of all runners of an election begin with: several may run on one
 /// machine.
 #[must_use]
-pub fn runners(cluster: &ClusterName, election: &ElectionName) -> String {
-    format!("run-{:016x}-", hash(&[cluster.as_str(), election.as_str()]))
+pub fn runners(realm: &Realm, election: &ElectionName) -> String {
+    let election = election.as_str();
+    let hash = match realm {
+        Realm::Cluster(cluster) => hash(&[cluster.as_str(), election]),
+        Realm::Namespace(namespace) => hash(&["etcd", namespace, election]),
+    };
+    format!("run-{hash:016x}-")
 }
 
 /// The socket's file name of a node.
@@ -83,7 +97,7 @@ fn hash(parts: &[&str]) -> u64 {
     let mut hasher = SipHasher13::new();
     for part in parts {
         hasher.write(part.as_bytes());
-        // Neither name holds a zero byte, so two pairs never run together.
+        // No name holds a zero byte, so two lists never run together.
         hasher.write_u8(0);
     }
     hasher.finish()
@@ -95,13 +109,16 @@ mod tests {
 
     #[test]
     fn every_runner_has_a_file_of_its_own_that_fits() {
-        let cluster = ClusterName::new(&"c".repeat(32)).unwrap();
+        let cluster = Realm::Cluster(ClusterName::new(&"c".repeat(32)).unwrap());
         let election = ElectionName::new(&"e".repeat(64)).unwrap();
         let file = runner(&cluster, &election, &NodeName::new(&"i".repeat(32)).unwrap());
         assert!(file.starts_with(&runners(&cluster, &election)));
         // A socket's path holds 107 bytes; /run/user/4294967295/tenure/ takes 29.
         assert!(file.len() + 29 <= 107, "{file}");
         assert_ne!(hash(&["a", "bc"]), hash(&["ab", "c"]));
+        let on_etcd = |namespace: &str| runners(&Realm::Namespace(namespace.into()), &election);
+        assert_ne!(on_etcd(""), on_etcd("app/"));
+        assert_ne!(on_etcd(""), runners(&Realm::Cluster("etcd".parse().unwrap()), &election));
     }
 
     #[test]

@@ -60,10 +60,8 @@ fn lease(text: &str) -> Result<Duration, parse::Refusal> {
     if (Duration::from_secs(1)..=Duration::from_secs(60)).contains(&lease) {
         return Ok(lease);
     }
-    Err(parse::Refusal {
-        what: "the demo's lease is from 1s to 1m".into(),
-        fix: "write a duration in that range, such as 2s".into(),
-    })
+    let fix = "write a duration in that range, such as 2s";
+    Err(parse::Refusal::new("the demo's lease is from 1s to 1m", fix))
 }
 
 /// What `tenure demo` was asked to do, checked.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 
 use super::file::SettingsFile;
-use super::{Default, Ledger, Origin, Setting, Spec, table};
+use super::{Default, Ledger, Origin, Protocol, Setting, Spec, protocol, table};
 use crate::environment::{Environment, HANDED_DOWN};
 use crate::failure::{Failure, quoted};
 
@@ -17,6 +17,8 @@ pub struct Layers<'a> {
     /// Whether what `tenure run` hands down to CMD is taken as a setting.
     takes_handed_down: bool,
     file: Option<SettingsFile>,
+    /// Decides some defaults; [`Protocol::Nerio`] until it is read.
+    protocol: Protocol,
     /// What was found.
     pub ledger: Ledger,
 }
@@ -30,6 +32,7 @@ impl<'a> Layers<'a> {
             environment,
             takes_handed_down: true,
             file: None,
+            protocol: Protocol::Nerio,
             ledger: Ledger::default(),
         };
         if flags.try_contains_id(table::CONFIG.spec.name).is_ok() {
@@ -67,15 +70,45 @@ impl<'a> Layers<'a> {
 
     /// A setting that must be set, or has a default text.
     pub fn required<T>(&mut self, setting: &Setting<T>) -> Result<T, Failure> {
-        match (self.find(setting)?, setting.spec.default) {
-            (Some(value), _) => Ok(value),
-            (None, Default::Text(text)) => {
-                let value = read(setting, text, &Origin::Default)?;
-                self.note(setting, Some(&value), Origin::Default);
-                Ok(value)
-            }
-            (None, Default::Nothing | Default::Follows(_)) => Err(self.missing(&setting.spec)),
+        if let Some(value) = self.find(setting)? {
+            return Ok(value);
         }
+        let Some(text) = setting.spec.default.text(self.protocol) else {
+            return Err(self.missing(&setting.spec));
+        };
+        let value = read(setting, text, &Origin::Default)?;
+        self.note(setting, Some(&value), Origin::Default);
+        Ok(value)
+    }
+
+    /// The protocol, from here on with its defaults.
+    ///
+    /// A flag that only another protocol has is a mistake and refused. A variable or a key of the
+    /// file describes an installation, where both protocols may be in use: it is left alone, and
+    /// the ledger says so.
+    pub fn protocol(&mut self) -> Result<Protocol, Failure> {
+        self.protocol = self.required(&table::PROTOCOL)?;
+        for spec in table::ALL {
+            if !self.is_foreign(spec) {
+                continue;
+            }
+            if let Some((_, flag)) = self.flag(spec)? {
+                let failure = protocol::foreign(spec, self.protocol).origin(flag);
+                return Err(self.ledger.explain(failure, &[table::PROTOCOL.spec.name]));
+            }
+            if let Some((text, origin)) = self.text(spec)? {
+                let origin = Origin::Unused(Box::new(origin), self.protocol);
+                self.ledger.note(spec.name, Some(text), origin);
+            }
+        }
+        Ok(self.protocol)
+    }
+
+    /// Whether this command has a setting, and only with another protocol.
+    fn is_foreign(&self, spec: &Spec) -> bool {
+        let owner = protocol::owner(spec);
+        owner.is_some_and(|owner| owner != self.protocol)
+            && self.flags.try_contains_id(spec.name).is_ok()
     }
 
     /// A setting whose absence has a meaning.
@@ -99,7 +132,7 @@ impl<'a> Layers<'a> {
         let value = default()?;
         let origin = match setting.spec.default {
             Default::Follows(words) => Origin::Follows(words),
-            Default::Nothing | Default::Text(_) => Origin::Default,
+            Default::Nothing | Default::Text(_) | Default::ByProtocol { .. } => Origin::Default,
         };
         self.note(setting, Some(&value), origin);
         Ok(value)
@@ -131,8 +164,21 @@ impl<'a> Layers<'a> {
                 None => looked.push("no settings file".into()),
             }
         }
-        Failure::usage(format!("--{} is required and not set", spec.name), ways.join(", or "))
+        let mut fix = ways.join(", or ");
+        if let Some(protocol) = self.forgotten(spec) {
+            fix += &format!("; or give --protocol {protocol}, which has what is set");
+        }
+        Failure::usage(format!("--{} is required and not set", spec.name), fix)
             .origin(looked.join(", "))
+    }
+
+    /// The protocol that must have been meant, when `spec` says with whom to elect and only what
+    /// says so for the other one is set.
+    fn forgotten(&self, spec: &Spec) -> Option<Protocol> {
+        let whom = [&table::MEMBERS.spec, &table::ENDPOINTS.spec];
+        let other = whom.into_iter().find(|other| other.name != spec.name)?;
+        let is_whom = whom.iter().any(|whom| whom.name == spec.name);
+        (is_whom && self.ledger.is_unused(other.name)).then(|| protocol::owner(other))?
     }
 
     fn find<T>(&mut self, setting: &Setting<T>) -> Result<Option<T>, Failure> {
@@ -190,7 +236,8 @@ fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
 /// Reads the text of a setting, or says what is wrong with it and where it came from.
 pub fn read<T>(setting: &Setting<T>, text: &str, origin: &Origin) -> Result<T, Failure> {
     (setting.parse)(text).map_err(|refusal| {
-        let what = format!("{} {}: {}", setting.spec.name, quoted(text), refusal.what);
+        let shown = if refusal.hides_text { "(not shown)".into() } else { quoted(text) };
+        let what = format!("{} {shown}: {}", setting.spec.name, refusal.what);
         Failure::usage(what, refusal.fix).origin(origin)
     })
 }

@@ -9,21 +9,27 @@ pub mod ask;
 pub mod cluster;
 mod combination;
 pub mod demo;
+pub mod endpoints;
+pub mod etcd;
 pub mod file;
 pub mod layers;
 pub mod ledger;
 pub mod node;
 pub mod origin;
 pub mod parse;
+pub mod protocol;
 pub mod run;
 pub mod simulate;
 pub mod table;
+pub mod with;
 
 pub use cluster::Cluster;
 pub use layers::Layers;
 pub use ledger::Ledger;
 pub use origin::Origin;
 pub use parse::Refusal;
+pub use protocol::Protocol;
+pub use with::With;
 
 /// A setting of type `T`.
 pub struct Setting<T: 'static> {
@@ -84,8 +90,28 @@ pub enum Default {
     Nothing,
     /// This text.
     Text(&'static str),
+    /// One of these texts.
+    ByProtocol {
+        /// With Nerio, and wherever there is no choice.
+        nerio: &'static str,
+        /// With etcd.
+        etcd: &'static str,
+    },
     /// What follows from other settings, in words.
     Follows(&'static str),
+}
+
+impl Default {
+    /// The text that holds with this protocol, if a text does.
+    #[must_use]
+    pub fn text(self, protocol: Protocol) -> Option<&'static str> {
+        match (self, protocol) {
+            (Self::Text(text), _) => Some(text),
+            (Self::ByProtocol { nerio, .. }, Protocol::Nerio) => Some(nerio),
+            (Self::ByProtocol { etcd, .. }, Protocol::Etcd) => Some(etcd),
+            (Self::Nothing | Self::Follows(_), _) => None,
+        }
+    }
 }
 
 impl Spec {

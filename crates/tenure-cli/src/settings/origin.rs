@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::Protocol;
+
 /// Where a value came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
@@ -26,6 +28,8 @@ pub enum Origin {
     Default,
     /// Nobody set it, and it follows from others, in these words.
     Follows(&'static str),
+    /// There it is set, and this protocol has no such setting.
+    Unused(Box<Self>, Protocol),
 }
 
 impl fmt::Display for Origin {
@@ -39,6 +43,7 @@ impl fmt::Display for Origin {
             }
             Self::Default => f.write_str("default"),
             Self::Follows(words) => write!(f, "default: {words}"),
+            Self::Unused(origin, protocol) => write!(f, "{origin}; not used with {protocol}"),
         }
     }
 }

@@ -8,7 +8,7 @@ use tenure_core::nerio::Member;
 use tenure_core::{ClusterName, Drift, ElectionName, NameError, NodeName, Value};
 use tracing::level_filters::LevelFilter;
 
-use super::run::Protocol;
+use super::Protocol;
 use crate::near::nearest;
 
 /// Why a text was refused. The caller adds which setting it is, its text and its origin.
@@ -18,11 +18,18 @@ pub struct Refusal {
     pub what: String,
     /// What to write instead.
     pub fix: String,
+    /// Whether the text may hold a secret, so that it is not repeated.
+    pub hides_text: bool,
 }
 
 impl Refusal {
-    fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { what: what.into(), fix: fix.into() }
+    pub(super) fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), fix: fix.into(), hides_text: false }
+    }
+
+    /// The same for a text that may hold a secret.
+    pub(super) fn of_secret(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { hides_text: true, ..Self::new(what, fix) }
     }
 }
 
@@ -149,7 +156,7 @@ fn one_member(text: &str) -> Result<Member, Refusal> {
 pub fn member(name: &str, address: &str) -> Result<Member, Refusal> {
     let of = |refusal: Refusal| Refusal {
         what: format!("member {name:?}: {}", refusal.what),
-        fix: refusal.fix,
+        ..refusal
     };
     Ok(Member { name: node(name).map_err(of)?, address: self::address(address).map_err(of)? })
 }
@@ -175,6 +182,26 @@ pub fn priority(text: &str) -> Result<u8, Refusal> {
     text.parse().map_err(|_| {
         Refusal::new("it is not a whole number from 0 to 255", "write a number from 0 to 255")
     })
+}
+
+/// What etcd's fences begin with.
+pub fn fence_epoch(text: &str) -> Result<u16, Refusal> {
+    text.parse().map_err(|_| {
+        Refusal::new("it is not a whole number from 0 to 65535", "write a number from 0 to 65535")
+    })
+}
+
+/// The name of a user of etcd. `etcdctl` takes the password behind a colon, where everybody on
+/// the machine can read it.
+pub fn user(text: &str) -> Result<String, Refusal> {
+    if text.is_empty() {
+        return Err(Refusal::new("it is empty", "name a user of etcd"));
+    }
+    if text.contains(':') {
+        let fix = "give the name alone, and the password in TENURE_PASSWORD or --password-file";
+        return Err(Refusal::of_secret("it holds a colon, and with it a password perhaps", fix));
+    }
+    Ok(text.to_owned())
 }
 
 /// On or off, in a variable.
@@ -206,17 +233,22 @@ pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
 }
 
 /// The protocols of [`Protocol`] in this build.
-pub const PROTOCOLS: [&str; 1] = ["nerio"];
+pub const PROTOCOLS: &[&str] = if cfg!(feature = "etcd") { &["nerio", "etcd"] } else { &["nerio"] };
 
 /// A protocol that this build has.
 pub fn protocol(text: &str) -> Result<Protocol, Refusal> {
     match text {
         "nerio" => Ok(Protocol::Nerio),
-        "etcd" | "voter" | "nele" | "allcall" => Err(Refusal::new(
-            "this build of tenure does not have it",
+        "etcd" if cfg!(feature = "etcd") => Ok(Protocol::Etcd),
+        "etcd" => Err(Refusal::new(
+            "this tenure was built without etcd",
+            "cargo install tenure-cli --features etcd",
+        )),
+        "voter" | "nele" | "allcall" => Err(Refusal::new(
+            "this version of tenure does not have it yet",
             format!("write one of: {}", PROTOCOLS.join(", ")),
         )),
-        _ => Err(not_one_of(text, "a protocol", &PROTOCOLS)),
+        _ => Err(not_one_of(text, "a protocol", PROTOCOLS)),
     }
 }
 
@@ -299,7 +331,7 @@ mod tests {
             assert_eq!(shell(name).unwrap().to_string(), name);
         }
         for name in PROTOCOLS {
-            assert_eq!(protocol(name).unwrap().to_string(), name);
+            assert_eq!(protocol(name).unwrap().to_string(), *name);
         }
     }
 }

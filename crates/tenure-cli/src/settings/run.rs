@@ -1,48 +1,30 @@
 //! `tenure run`.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 
 use tenure::supervise::SuperviseError;
 use tenure_core::{ElectionName, NodeName, Value};
 
-use super::{Cluster, Layers, Ledger, table};
+use super::{Layers, Ledger, Protocol, With, table};
 use crate::args;
 use crate::control;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// How a leader is found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Protocol {
-    /// Quorum leases among the members.
-    Nerio,
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Nerio => "nerio",
-        })
-    }
-}
-
 /// What `tenure run` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunSettings {
     /// With whom.
-    pub cluster: Cluster,
+    pub with: With,
     /// For what.
     pub election: ElectionName,
-    /// How.
-    pub protocol: Protocol,
     /// The candidate's name.
     pub id: NodeName,
     /// What others are told of it.
     pub value: Value,
-    /// Its rank among those who wait; the higher one goes first.
-    pub priority: u8,
+    /// Its rank among those who wait; the higher one goes first. etcd knows none.
+    pub priority: Option<u8>,
     /// Whether to end after the first leadership.
     pub once: bool,
     /// Its control socket.
@@ -71,33 +53,25 @@ impl RunSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         layers.ignore_handed_down();
         let election = layers.required(&table::ELECTION)?;
-        let protocol = layers.required(&table::PROTOCOL)?;
+        let protocol = layers.protocol()?;
         let id = layers.or_follows(&table::ID, id_of_this_process)?;
-        let value = layers.required(&table::VALUE)?;
-        let priority = layers.required(&table::PRIORITY)?;
+        let value = layers.or_follows(&table::VALUE, || value(protocol, &id))?;
+        let priority = match protocol {
+            Protocol::Nerio => Some(layers.required(&table::PRIORITY)?),
+            Protocol::Etcd => None,
+        };
         let once = layers.required(&table::ONCE)?;
-        let cluster = Cluster::read(layers, None)?;
+        let with = With::read(layers, protocol, &election)?;
+        let realm = with.realm();
         let environment = layers.environment();
         let control = layers.or_follows(&table::CONTROL, || {
-            let file = control::runner(&cluster.config.cluster, &election, &id);
+            let file = control::runner(&realm, &election, &id);
             Ok(control::directory(environment).join(file))
         })?;
         let command = command_line(layers)?;
         let json = layers.required(&table::JSON)?;
         let ledger = layers.take_ledger();
-        Ok(Self {
-            cluster,
-            election,
-            protocol,
-            id,
-            value,
-            priority,
-            once,
-            control,
-            command,
-            json,
-            ledger,
-        })
+        Ok(Self { with, election, id, value, priority, once, control, command, json, ledger })
     }
 }
 
@@ -123,6 +97,17 @@ fn unusable(error: &SuperviseError) -> Failure {
         _ => (Exit::NotExecutable, "make it executable, or give another CMD"),
     };
     Failure::new(exit, error.to_string(), fix).origin("command line of tenure run, after --")
+}
+
+/// Others see no more of a candidate on etcd than its value and the name of its lease.
+fn value(protocol: Protocol, id: &NodeName) -> Result<Value, Failure> {
+    let text = match protocol {
+        Protocol::Nerio => "",
+        Protocol::Etcd => id.as_str(),
+    };
+    Value::new(text).map_err(|error| {
+        Failure::new(Exit::Bug, format!("an id is no value: {error}"), "report it")
+    })
 }
 
 /// `web-1-4711` on the host `web-1.example.org`: people find the process by it.

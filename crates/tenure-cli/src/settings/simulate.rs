@@ -187,10 +187,6 @@ fn new_seed() -> u64 {
     (now ^ now >> 32 ^ u64::from(std::process::id()) << 16) & 0xffff_ffff
 }
 
-fn refusal(what: impl Into<String>, fix: impl Into<String>) -> Refusal {
-    Refusal { what: what.into(), fix: fix.into() }
-}
-
 fn nodes(text: &str) -> Result<usize, Refusal> {
     whole(text, 1, Question::NODES_MAX as u64).map(|nodes| nodes as usize)
 }
@@ -207,14 +203,14 @@ fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
     let number = text.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| {
         let range = format!("from {least} to {most}");
-        refusal(format!("it is not a whole number {range}"), format!("write a number {range}"))
+        Refusal::new(format!("it is not a whole number {range}"), format!("write a number {range}"))
     })
 }
 
 fn target(text: &str) -> Result<f64, Refusal> {
     let number = text.parse().ok().filter(|number| (0.0..=1e6).contains(number));
     number.ok_or_else(|| {
-        refusal("it is not a number from 0 to 1000000", "write a number such as 1 or 0.1")
+        Refusal::new("it is not a number from 0 to 1000000", "write a number such as 1 or 0.1")
     })
 }
 
@@ -245,15 +241,15 @@ fn loss(text: &str) -> Result<f64, Refusal> {
     };
     let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let Some(loss) = number.parse::<f64>().ok().filter(|_| plain).map(|n| n / over) else {
-        return Err(refusal("it is not a share or a percentage", fix));
+        return Err(Refusal::new("it is not a share or a percentage", fix));
     };
     if loss > Question::LOSS_MAX {
         let fix = "write at most 50%; a share of 1% is 1% or 0.01";
-        return Err(refusal("it is more than half of all datagrams", fix));
+        return Err(Refusal::new("it is more than half of all datagrams", fix));
     }
     if loss > 0.0 && loss < LOSS_LEAST {
         let what = "it is less than 0.001%, the least that is simulated";
-        return Err(refusal(what, "write 0, or 0.001% or more"));
+        return Err(Refusal::new(what, "write 0, or 0.001% or more"));
     }
     Ok(loss)
 }
@@ -278,7 +274,7 @@ fn rtt(text: &str) -> Result<Rtt, Refusal> {
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn unfit(error: tenure_sim::forecast::TripsError) -> Refusal {
-    refusal(error.to_string(), "write what was measured, such as p50=1ms,p99=20ms")
+    Refusal::new(error.to_string(), "write what was measured, such as p50=1ms,p99=20ms")
 }
 
 fn percentiles(text: &str) -> Result<RoundTrips, Refusal> {
@@ -295,13 +291,14 @@ fn percentiles(text: &str) -> Result<RoundTrips, Refusal> {
         let within = percent.filter(|p| matches!(name, "min" | "max") || (*p > 0.0 && *p < 100.0));
         let Some(percent) = within else {
             let what = format!("{} is not min, max or a percentile such as p99", quoted(name));
-            return Err(refusal(what, fix));
+            return Err(Refusal::new(what, fix));
         };
         if points.iter().any(|(known, _)| *known == percent) {
-            return Err(refusal(format!("{} is given twice", quoted(name)), fix));
+            return Err(Refusal::new(format!("{} is given twice", quoted(name)), fix));
         }
-        let value = parse::positive_duration(value.trim())
-            .map_err(|error| refusal(format!("{}: {}", quoted(name), error.what), error.fix))?;
+        let value = parse::positive_duration(value.trim()).map_err(|error| {
+            Refusal::new(format!("{}: {}", quoted(name), error.what), error.fix)
+        })?;
         points.push((percent, value));
     }
     RoundTrips::quantiles(&points).map_err(unfit)

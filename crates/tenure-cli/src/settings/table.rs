@@ -9,13 +9,14 @@ use tenure_core::nerio::Member;
 use tenure_core::{ClusterName, Drift, ElectionName, NodeName, Value};
 use tracing::level_filters::LevelFilter;
 
-use super::run::Protocol;
-use super::{Default, Reach, Setting, Shape, Spec, parse};
-use Default::{Follows, Nothing, Text};
+use super::endpoints::{self, Endpoint};
+use super::{Default, Protocol, Reach, Setting, Shape, Spec, parse};
+use Default::{ByProtocol, Follows, Nothing, Text};
 use Reach::{Everywhere, Process};
 
 const WHAT: &str = "What";
 const CLUSTER_WIDE: &str = "Cluster (the same on every node)";
+const ETCD: &str = "etcd (with --protocol etcd)";
 const TIMING: &str = "Timing (durations: 500ms, 5s, 2m)";
 const NETWORK: &str = "Network";
 const OUTPUT: &str = "Settings and output";
@@ -52,8 +53,10 @@ macro_rules! settings {
         #[cfg(test)]
         fn defaults() -> Vec<(&'static str, Option<String>)> {
             let mut found = Vec::new();
-            $(if let Text(text) = $id.spec.default {
-                found.push((text, ($id.parse)(text).ok().map(|value| ($id.show)(&value))));
+            $(for protocol in [Protocol::Nerio, Protocol::Etcd] {
+                if let Some(text) = $id.spec.default.text(protocol) {
+                    found.push((text, ($id.parse)(text).ok().map(|value| ($id.show)(&value))));
+                }
             })*
             found
         }
@@ -71,13 +74,13 @@ settings! {
         parse::node, plain,
         "The name of this candidate, unique in the cluster: 1 to 32 bytes of letters, digits \
          and . _ -";
-    VALUE: Value = "value" "TEXT" Text, Everywhere, Text(""), WHAT,
+    VALUE: Value = "value" "TEXT" Text, Everywhere, Follows("empty; with etcd the id"), WHAT,
         parse::value, plain,
         "What others are told of this candidate while it leads, such as its address: at most \
          128 bytes";
     PRIORITY: u8 = "priority" "N" Number, Everywhere, Text("100"), WHAT,
         parse::priority, plain,
-        "Who goes first when several wait, 0 to 255; the higher one does";
+        "Who goes first when several wait, 0 to 255; the higher one does (not with etcd)";
     ONCE: bool = "once" "" Switch, ONE_CALL, Text("false"), WHAT,
         parse::switch, plain,
         "End after the first leadership instead of campaigning again";
@@ -124,10 +127,38 @@ settings! {
         "The longest lease a node gives, and how long one that lost its memory waits. Never \
          lower it";
 
-    LEASE: Duration = "lease" "DURATION" Text, Everywhere, Text("5s"), TIMING,
+    ENDPOINTS: Vec<Endpoint> = "endpoints" "LIST" Text, Everywhere, Nothing, ETCD,
+        endpoints::endpoints, urls,
+        "The members of etcd, http:// or https://, with port 2379 unless another is given: \
+         http://10.0.0.1:2379,http://10.0.0.2:2379";
+    NAMESPACE: String = "namespace" "PREFIX" Text, Everywhere, Text(""), ETCD,
+        parse::text, plain,
+        "What all keys begin with, usually ending in a slash; the same for all candidates";
+    FENCE_EPOCH: u16 = "fence-epoch" "N" Number, Everywhere, Text("0"), ETCD,
+        parse::fence_epoch, plain,
+        "Raise it by one, for all candidates, whenever etcd was restored from a backup: 0 to \
+         65535";
+    CACERT: PathBuf = "cacert" "FILE" Text, Everywhere, Follows("whom the system trusts"), ETCD,
+        parse::path, path,
+        "Who signed the certificates of etcd's members (PEM)";
+    CERT: PathBuf = "cert" "FILE" Text, Everywhere, Nothing, ETCD,
+        parse::path, path,
+        "The certificate that is shown to etcd (PEM)";
+    KEY: PathBuf = "key" "FILE" Text, Everywhere, Nothing, ETCD,
+        parse::path, path,
+        "The key of --cert (PEM)";
+    USER: String = "user" "NAME" Text, Everywhere, Nothing, ETCD,
+        parse::user, plain,
+        "The user of etcd; the password is in --password-file or in TENURE_PASSWORD";
+    PASSWORD_FILE: PathBuf = "password-file" "FILE" Text, Everywhere, Nothing, ETCD,
+        parse::path, path,
+        "A file with the password of --user, on one line";
+
+    LEASE: Duration = "lease" "DURATION" Text, Everywhere,
+        ByProtocol { nerio: "5s", etcd: "10s" }, TIMING,
         parse::duration, span,
-        "How long a leadership lasts without renewal. Two thirds of it must exceed grace + kill \
-         margin + 4 round trips";
+        "How long a leadership lasts without renewal; whole seconds with etcd. Two thirds of it \
+         must exceed grace + kill margin, with Nerio also 4 round trips";
     GRACE: Duration = "grace" "DURATION" Text, Everywhere, Text("1s"), TIMING,
         parse::duration, span,
         "How long before the end of the lease CMD is asked to stop (SIGTERM)";
@@ -196,6 +227,11 @@ fn members(value: &Vec<Member>) -> String {
     pairs.join(",")
 }
 
+#[expect(clippy::ptr_arg, reason = "the type of the setting")]
+fn urls(value: &Vec<Endpoint>) -> String {
+    endpoints::shown(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,17 +255,23 @@ mod tests {
 
     #[test]
     fn a_default_in_the_table_is_the_default_of_the_core() {
-        let core = tenure_core::nerio::Config::new(ClusterName::new("x").unwrap(), Vec::new());
-        for (setting, value) in [
-            (&LEASE, core.lease),
-            (&GRACE, core.grace),
-            (&KILL_MARGIN, core.kill_margin),
-            (&ROUND_TRIP, core.round_trip),
-            (&REFRESH, core.refresh),
+        let nerio = tenure_core::nerio::Config::new(ClusterName::new("x").unwrap(), Vec::new());
+        let etcd = tenure_core::etcd::Config::default();
+        for (setting, of_nerio, of_etcd) in [
+            (&LEASE, nerio.lease, Some(etcd.lease)),
+            (&GRACE, nerio.grace, Some(etcd.grace)),
+            (&KILL_MARGIN, nerio.kill_margin, Some(etcd.kill_margin)),
+            (&ROUND_TRIP, nerio.round_trip, None),
+            (&REFRESH, nerio.refresh, None),
         ] {
-            assert_eq!(setting.spec.default, Text(span(&value).leak()), "{}", setting.spec.name);
+            let text = |protocol| setting.spec.default.text(protocol).map(str::to_owned);
+            assert_eq!(text(Protocol::Nerio), Some(span(&of_nerio)), "{}", setting.spec.name);
+            if let Some(value) = of_etcd {
+                assert_eq!(text(Protocol::Etcd), Some(span(&value)), "{}", setting.spec.name);
+            }
         }
         assert_eq!(DRIFT.spec.default, Text("0.001"));
-        assert_eq!(core.drift.to_string(), "0.001");
+        assert_eq!((nerio.drift, etcd.drift), (etcd.drift, "0.001".parse().unwrap()));
+        assert_eq!((etcd.namespace.as_str(), etcd.fence_epoch), ("", 0));
     }
 }

@@ -249,7 +249,6 @@
 //! [`Drift`]: crate::Drift
 //! [`Fence`]: crate::Fence
 
-mod agenda;
 mod candidate;
 mod command;
 pub mod config;

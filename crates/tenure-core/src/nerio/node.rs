@@ -3,7 +3,6 @@
 use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
 
-use super::agenda::Agenda;
 use super::candidate::{Candidate, Shared};
 use super::command::Command;
 use super::config::Checked;
@@ -15,6 +14,7 @@ use super::observer::Observer;
 use super::record::Record;
 use super::rule::{Rule, ruling};
 use super::trips::RoundTrips;
+use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
 use crate::name::{ElectionName, NodeName};

@@ -4,7 +4,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::agenda::Appointment;
 use super::config::Checked;
 use super::event::{Event, LeaderView, View};
 use super::identity::Who;
@@ -12,6 +11,7 @@ use super::message::{Holder, Message, Query, Service, State};
 use super::node::{Effect, Out};
 use super::quorum::{MemberSet, Quorums};
 use super::rule::{Rule, ruling};
+use crate::agenda::Appointment;
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;

@@ -7,8 +7,11 @@ mod sweep;
 
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tenure_sim::nerio::driver::DriverRule;
 use tenure_sim::nerio::plan::Climate;
+use tenure_sim::sweep::Source;
+use tenure_sim::{etcd, nerio};
 
 /// Worlds of the made-up kind for Tenure's cores.
 #[derive(Debug, Parser)]
@@ -32,8 +35,8 @@ enum Task {
 impl Cli {
     pub(crate) fn run(self) -> ExitCode {
         let done = match self.task {
-            Task::Sweep(sweep) => sweep.run(),
-            Task::Replay(replay) => replay.run(),
+            Task::Sweep(sweep) => sweep.world.with(&sweep),
+            Task::Replay(replay) => replay.world.with(&replay),
             #[cfg(tenure_planted)]
             Task::Mutants(mutants) => mutants.run(),
         };
@@ -48,10 +51,22 @@ impl Cli {
     }
 }
 
+/// Of which protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Protocol {
+    /// Quorum leases.
+    Nerio,
+    /// Leases and creation revisions of etcd.
+    Etcd,
+}
+
 /// What kind of worlds.
 #[derive(Clone, Debug, Args)]
 struct World {
-    /// Clocks beyond rho, and jumps: leaders may overlap there, and fences must hold.
+    /// Whose elections.
+    #[arg(long, value_enum, default_value_t = Protocol::Nerio)]
+    protocol: Protocol,
+    /// Clocks beyond rho, and jumps: leaders may overlap there, and fences must hold. Of Nerio.
     #[arg(long)]
     broken_clocks: bool,
     /// Break this rule of the core (in a build with planted bugs) or of the driver.
@@ -59,34 +74,76 @@ struct World {
     rule: Option<String>,
 }
 
-impl World {
-    const fn climate(&self) -> Climate {
-        if self.broken_clocks { Climate::BrokenClocks } else { Climate::Any }
-    }
+/// Something that is done with worlds of any protocol.
+trait Job {
+    /// Does it; false if something was violated.
+    fn run<S: Source>(&self, source: S) -> Result<bool, String>;
+}
 
-    /// The rule of the driver that is to be broken. A rule of the core is broken at once, for the
-    /// rest of the process.
-    fn broken(&self) -> Result<Option<tenure_sim::nerio::driver::DriverRule>, String> {
-        let Some(name) = &self.rule else { return Ok(None) };
-        let of_driver = tenure_sim::nerio::driver::DriverRule::ALL;
-        if let Some(rule) = of_driver.into_iter().find(|rule| format!("{rule:?}") == *name) {
-            return Ok(Some(rule));
-        }
-        #[cfg(tenure_planted)]
-        {
-            use tenure_core::nerio::planted::{Rule, break_rule};
-            let rule = Rule::ALL.iter().find(|rule| format!("{rule:?}") == *name);
-            if let Some(rule) = rule {
-                std::mem::forget(break_rule(*rule));
-                return Ok(None);
+impl World {
+    /// Does something with the worlds that are wanted. A rule of a core is broken at once, for
+    /// the rest of the process.
+    fn with(&self, task: &impl Job) -> Result<bool, String> {
+        match self.protocol {
+            Protocol::Nerio => {
+                let climate = if self.broken_clocks { Climate::BrokenClocks } else { Climate::Any };
+                task.run(nerio::Worlds { climate, broken: self.broken_by_driver()? })
+            }
+            Protocol::Etcd if self.broken_clocks => {
+                Err("--broken-clocks is about worlds of Nerio".to_owned())
+            }
+            Protocol::Etcd => {
+                if let Some(name) = &self.rule
+                    && !break_etcd(name)
+                {
+                    return Err(unbroken(name, "there are none"));
+                }
+                task.run(etcd::Worlds)
             }
         }
-        let names = of_driver.map(|rule| format!("{rule:?}")).join(", ");
-        Err(format!(
-            "no rule {name:?} can be broken in this build: the driver's are {names}; those of the \
-             core need `cargo xtask mutants`, which builds with planted bugs"
-        ))
     }
+
+    /// The rule of Nerio's driver that is to be broken.
+    fn broken_by_driver(&self) -> Result<Option<DriverRule>, String> {
+        let Some(name) = &self.rule else { return Ok(None) };
+        let rule = DriverRule::ALL.into_iter().find(|rule| format!("{rule:?}") == *name);
+        if rule.is_some() || break_nerio(name) {
+            return Ok(rule);
+        }
+        let names = DriverRule::ALL.map(|rule| format!("{rule:?}")).join(", ");
+        Err(unbroken(name, &format!("they are {names}")))
+    }
+}
+
+fn unbroken(name: &str, of_driver: &str) -> String {
+    format!(
+        "no rule {name:?} can be broken in this build: of the driver's {of_driver}; those of the \
+         core need `cargo xtask mutants`, which builds with planted bugs"
+    )
+}
+
+#[cfg(tenure_planted)]
+fn break_nerio(name: &str) -> bool {
+    use tenure_core::nerio::planted::{Rule, break_rule};
+    let rule = Rule::ALL.iter().find(|rule| format!("{rule:?}") == name);
+    rule.inspect(|rule| std::mem::forget(break_rule(**rule))).is_some()
+}
+
+#[cfg(tenure_planted)]
+fn break_etcd(name: &str) -> bool {
+    use tenure_core::etcd::planted::{Rule, break_rule};
+    let rule = Rule::ALL.iter().find(|rule| format!("{rule:?}") == name);
+    rule.inspect(|rule| std::mem::forget(break_rule(**rule))).is_some()
+}
+
+#[cfg(not(tenure_planted))]
+const fn break_nerio(_: &str) -> bool {
+    false
+}
+
+#[cfg(not(tenure_planted))]
+const fn break_etcd(_: &str) -> bool {
+    false
 }
 
 /// On how many threads, unless it is said.

@@ -3,14 +3,18 @@
 use std::time::Instant;
 
 use clap::Args;
-use tenure_core::nerio::planted::{DIRECTED, Rule, break_rule};
+use tenure_core::{etcd as etcd_core, nerio as nerio_core};
 use tenure_sim::nerio::driver::DriverRule;
-use tenure_sim::nerio::plan::Climate;
-use tenure_sim::planted::meant;
-use tenure_sim::sweep::Sweep;
+use tenure_sim::sweep::{Source, Sweep};
+use tenure_sim::{etcd, nerio};
+
+use super::Protocol;
 
 #[derive(Debug, Args)]
 pub(super) struct Mutants {
+    /// Whose rules.
+    #[arg(long, value_enum, default_value_t = Protocol::Nerio)]
+    protocol: Protocol,
     /// Give each bug that random worlds must find so many events.
     #[arg(long, value_name = "N", default_value = "1e8", value_parser = super::sweep::number)]
     events: u64,
@@ -47,37 +51,67 @@ struct Verdict {
 impl Mutants {
     pub(super) fn run(&self) -> Result<bool, String> {
         std::panic::set_hook(Box::new(|_| {}));
-        let wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|o| o == name);
         println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
-        let mut all = Vec::new();
-        for rule in Rule::ALL {
-            let name = format!("{rule:?}");
-            if wanted(&name) {
-                let directed = DIRECTED.contains(rule);
-                let broken = break_rule(*rule);
-                all.push(self.hunt(name, rule.source(), meant(*rule), None, directed));
-                drop(broken);
-            }
-        }
-        for rule in DriverRule::ALL {
-            let name = format!("{rule:?}");
-            if wanted(&name) {
-                all.push(self.hunt(name, rule.source(), rule.meant(), Some(rule), false));
-            }
-        }
+        let all = match self.protocol {
+            Protocol::Nerio => self.of_nerio(),
+            Protocol::Etcd => self.of_etcd(),
+        };
         if all.is_empty() {
             return Err(format!("none of {:?} is a rule", self.only));
         }
         Ok(self.report(&all))
     }
 
+    fn is_wanted(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    fn of_nerio(&self) -> Vec<Verdict> {
+        use nerio_core::planted::{DIRECTED, Rule, break_rule};
+        let mut all = Vec::new();
+        for rule in Rule::ALL {
+            let name = format!("{rule:?}");
+            if self.is_wanted(&name) {
+                let directed = DIRECTED.contains(rule);
+                let broken = break_rule(*rule);
+                let meant = nerio::planted::meant(*rule);
+                all.push(self.hunt(name, rule.source(), meant, nerio::Worlds::default(), directed));
+                drop(broken);
+            }
+        }
+        for rule in DriverRule::ALL {
+            let name = format!("{rule:?}");
+            if self.is_wanted(&name) {
+                let worlds = nerio::Worlds { broken: Some(rule), ..nerio::Worlds::default() };
+                all.push(self.hunt(name, rule.source(), rule.meant(), worlds, false));
+            }
+        }
+        all
+    }
+
+    fn of_etcd(&self) -> Vec<Verdict> {
+        use etcd_core::planted::{DIRECTED, Rule, break_rule};
+        let mut all = Vec::new();
+        for rule in Rule::ALL {
+            let name = format!("{rule:?}");
+            if self.is_wanted(&name) {
+                let directed = DIRECTED.contains(rule);
+                let broken = break_rule(*rule);
+                let meant = etcd::planted::meant(*rule);
+                all.push(self.hunt(name, rule.source(), meant, etcd::Worlds, directed));
+                drop(broken);
+            }
+        }
+        all
+    }
+
     #[expect(clippy::disallowed_methods, reason = "how long it took is for people to read")]
-    fn hunt(
+    fn hunt<S: Source>(
         &self,
         rule: String,
         source: &'static str,
         meant: &[&str],
-        broken: Option<DriverRule>,
+        worlds: S,
         directed: bool,
     ) -> Verdict {
         let began = Instant::now();
@@ -85,8 +119,8 @@ impl Mutants {
         let mut first = self.seed;
         let mut left = if directed { self.directed_events } else { self.events };
         while left > 0 && caught.is_none() {
-            let (climate, threads) = (Climate::Any, self.threads);
-            let sweep = Sweep { first, worlds: u64::MAX, events: left, climate, broken, threads };
+            let (source, threads) = (worlds, self.threads);
+            let sweep = Sweep { first, worlds: u64::MAX, events: left, source, threads };
             let found = sweep.run();
             left = left.saturating_sub(found.events.max(1));
             let Some((seed, violation)) = found.violation else { break };

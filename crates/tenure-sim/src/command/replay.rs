@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tenure_sim::explain;
-use tenure_sim::sweep::Sweep;
+use tenure_sim::sweep::Source;
 use tenure_sim::world::fault::Fault;
 
-use super::World;
+use super::{Job, World};
 
 /// How many lines of a trace are printed unless more are asked for.
 const LINES: usize = 200;
@@ -30,23 +30,15 @@ pub(super) struct Replay {
     #[arg(long, value_name = "N", default_value_t = LINES)]
     lines: usize,
     #[command(flatten)]
-    world: World,
+    pub(super) world: World,
 }
 
-impl Replay {
-    pub(super) fn run(&self) -> Result<bool, String> {
-        let sweep = Sweep {
-            first: self.seed,
-            worlds: 1,
-            events: u64::MAX,
-            climate: self.world.climate(),
-            broken: self.world.broken()?,
-            threads: 1,
-        };
+impl Job for Replay {
+    fn run<S: Source>(&self, source: S) -> Result<bool, String> {
         println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
         std::panic::set_hook(Box::new(|_| {}));
         let only = self.only.as_ref().map(|only| only.iter().copied().collect());
-        let account = explain::account(&sweep, self.seed, only);
+        let account = explain::account(&source, self.seed, only);
         println!("{}", account.text(self.lines));
         if let Some(file) = &self.trace {
             write(file, &account.lines.join("\n"))?;

@@ -5,11 +5,11 @@ use std::time::Instant;
 use clap::Args;
 use tenure_sim::explain;
 use tenure_sim::shrink::shrink;
-use tenure_sim::sweep::{Found, Sweep};
+use tenure_sim::sweep::{Found, Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
-use super::World;
 use super::replay::write;
+use super::{Job, World};
 
 /// How many events are spent on making a failure small.
 const SHRINKING: u64 = 30_000_000;
@@ -34,7 +34,7 @@ pub(super) struct Sweeping {
     #[arg(long, value_name = "FILE")]
     svg: Option<std::path::PathBuf>,
     #[command(flatten)]
-    world: World,
+    pub(super) world: World,
 }
 
 /// A number that may be written as 1e9.
@@ -53,15 +53,14 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     Ok(text.parse().unwrap_or_else(|_| text.bytes().fold(0, mixed) >> 16))
 }
 
-impl Sweeping {
+impl Job for Sweeping {
     #[expect(clippy::disallowed_methods, reason = "how fast it is, is for people to read")]
-    pub(super) fn run(&self) -> Result<bool, String> {
+    fn run<S: Source>(&self, source: S) -> Result<bool, String> {
         let sweep = Sweep {
             first: self.seed,
             worlds: self.worlds.unwrap_or(u64::MAX),
             events: self.events,
-            climate: self.world.climate(),
-            broken: self.world.broken()?,
+            source,
             threads: self.threads,
         };
         println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
@@ -72,44 +71,35 @@ impl Sweeping {
         print(&found, &sweep, took);
         let Some((seed, violation)) = found.violation else { return Ok(true) };
         println!("\nseed {seed} violates {violation}\nmaking it small ...");
-        let small = shrink(&sweep, seed, violation, SHRINKING);
+        let small = shrink(&source, seed, violation, SHRINKING);
         println!(
             "{} of {} faults and wishes are needed ({} worlds tried)\n",
             small.only.len(),
             small.before,
             small.tried
         );
-        let account = explain::account(&sweep, seed, Some(small.only.clone()));
+        let account = explain::account(&source, seed, Some(small.only.clone()));
         println!("{}", account.text(LINES));
         if let Some(file) = &self.svg {
             write(file, &tenure_sim::timeline::svg::draw(&account.timeline))?;
         }
-        println!("{}", explain::command(&sweep, seed, &small.only, self.world.rule.as_deref()));
+        println!("{}", explain::command(&source, seed, &small.only, self.world.rule.as_deref()));
         Ok(false)
     }
 }
 
-fn print(found: &Found, sweep: &Sweep, took: f64) {
+fn print<S: Source>(found: &Found<S::Counts>, sweep: &Sweep<S>, took: f64) {
     let Found { worlds, events, counts, faults, next, .. } = found;
     println!("worlds        {worlds}, seeds {} to {}", sweep.first, next - 1);
     println!("events        {events}");
-    println!("messages      {}", counts.messages);
-    println!(
-        "elections     {} won: {} ran out, {} handed over, {} given up or withdrawn",
-        counts.elected, counts.expired, counts.transferred, counts.resigned
-    );
-    println!(
-        "also          {} claims raised, {} edicts, {} verifications, {} views of observers",
-        counts.claims, counts.edicts, counts.verified, counts.views
-    );
+    for line in S::told(counts) {
+        println!("{line}");
+    }
     let kinds = Kind::ALL.iter().filter(|kind| **kind != Kind::Act);
     let kinds: Vec<String> =
         kinds.map(|kind| format!("{} {}", faults[*kind as usize], kind.name())).collect();
     println!("faults        {}", kinds.join(", "));
-    println!(
-        "              of them {} ends of a process, {} directories lost, {} mistaken",
-        counts.crashes, counts.lost_disks, counts.foreign_disks
-    );
+    println!("              of them {}", S::ends(counts));
     let rate = *events as f64 / took / 1e6;
     let threads = sweep.threads;
     println!("speed         {rate:.2} million events a second on {threads} threads, {took:.1} s");

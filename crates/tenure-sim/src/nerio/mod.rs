@@ -6,7 +6,11 @@ pub mod driver;
 pub mod fact;
 pub mod ledger;
 pub mod plan;
+#[cfg(tenure_planted)]
+pub mod planted;
 pub mod properties;
 mod town;
+mod worlds;
 
 pub use town::{Counts, Town};
+pub use worlds::Worlds;

@@ -68,9 +68,10 @@ pub struct Inhabitant {
 }
 
 /// What a seed is drawn for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Climate {
     /// Anything within the model.
+    #[default]
     Any,
     /// Clocks beyond ρ, and jumps.
     BrokenClocks,

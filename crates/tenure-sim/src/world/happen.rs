@@ -115,7 +115,7 @@ impl<G: Guest> World<G> {
         this.inputs += 1;
         let (life, count) = (this.life, this.inputs);
         self.guest.see(&scene, Seen::Handled { node, core, timer })?;
-        if self.strikes(Kind::Pause, node, count) {
+        if self.hits(Kind::Pause, node, count) {
             // A pause right after the clock was read. Most are short.
             let draw = self.fate.draw(Kind::Pause, node, count);
             let unit = self.conditions.unit;
@@ -141,9 +141,9 @@ impl<G: Guest> World<G> {
         }
         this.timers += 1;
         let count = this.timers;
-        if self.strikes(Kind::Early, node, count) {
+        if self.hits(Kind::Early, node, count) {
             at = span(self.fate.draw(Kind::Early, node, count), self.now + 1, at + 1);
-        } else if self.strikes(Kind::Tardy, node, count) {
+        } else if self.hits(Kind::Tardy, node, count) {
             at += span(self.fate.draw(Kind::Tardy, node, count), 0, self.conditions.unit / 20);
         }
         self.nodes[node].wake = Some(at);
@@ -152,7 +152,7 @@ impl<G: Guest> World<G> {
 
     fn apply(&mut self, node: usize, mut effects: Vec<Effect<G::Core>>) -> Result<(), G::Wrong> {
         let (life, count) = (self.nodes[node].life, self.nodes[node].inputs);
-        let crash = (!effects.is_empty() && self.strikes(Kind::Crash, node, count)).then(|| {
+        let crash = (!effects.is_empty() && self.hits(Kind::Crash, node, count)).then(|| {
             let draw = self.fate.draw(Kind::Crash, node, count) & LEFT;
             draw as usize % (effects.len() + 1)
         });

@@ -88,6 +88,12 @@ pub trait Guest: Sized {
         seen: Seen<'_, Self>,
     ) -> Result<Option<Wish<Self>>, Self::Wrong>;
 
+    /// Whether nothing goes wrong with the process of a node by chance: no pause, no end, no early
+    /// or late timer. What it is made of goes wrong by itself.
+    fn is_spared(&self, _node: usize) -> bool {
+        false
+    }
+
     /// Until when in true time the timer of a node may be left asleep, because nothing would
     /// come of it. Asked when a timer is set and when it goes off.
     fn rest(&self, _now: u64, _node: usize) -> Option<u64> {
@@ -175,6 +181,8 @@ struct Node<G: Guest> {
     stopped_until: u64,
     /// Whether it never starts again.
     gone: bool,
+    /// Whether its process is spared by chance.
+    spared: bool,
     /// What is to be carried out when it goes on.
     held: Option<Vec<Effect<G::Core>>>,
     /// When the last flush that was asked for will be done.
@@ -220,6 +228,7 @@ impl<G: Guest> World<G> {
             disk: guest.disk(n),
             stopped_until: 0,
             gone: false,
+            spared: guest.is_spared(n),
             held: None,
             flushed_at: 0,
             wake: None,
@@ -320,6 +329,11 @@ impl<G: Guest> World<G> {
 
     fn strikes(&mut self, kind: Kind, place: usize, count: u32) -> bool {
         self.now < self.conditions.storm_ends && self.fate.strikes(kind, place, count, self.now)
+    }
+
+    /// The same for a fault of the process of a node.
+    fn hits(&mut self, kind: Kind, node: usize, count: u32) -> bool {
+        !self.nodes[node].spared && self.strikes(kind, node, count)
     }
 
     fn note(&mut self, node: usize, line: impl FnOnce() -> String) {

@@ -26,14 +26,15 @@ pub(crate) fn measure(quick: bool) -> Result<()> {
     let batches = if quick { 1_000 } else { 5_000 };
     let runtime = Builder::new_current_thread().enable_time().build()?;
     let cluster = Cluster::start(Settings::new()?)?;
-    let election = node(&cluster, "one")?.election("billing")?;
-    let leadership = runtime.block_on(election.campaign("10.0.0.7:8080"))?;
+    let node = node(&cluster, "one")?;
+    let leadership = runtime.block_on(node.election("billing")?.campaign("10.0.0.7:8080"))?;
+    let edicts_of = node.edicts(&leadership)?;
     let mut samples = [const { Samples::new() }; 3];
     let [reads, questions, edicts] = &mut samples;
     for _ in 0..batches {
         reads.push(batch(|| clock_gettime(ClockId::Boottime).tv_nsec));
         questions.push(batch(|| black_box(&leadership).is_current()));
-        edicts.push(batch(|| black_box(&leadership).edict()));
+        edicts.push(batch(|| black_box(&edicts_of).create()));
     }
     if !leadership.is_current() {
         return Err("the leadership was lost while it was asked".into());
@@ -41,8 +42,8 @@ pub(crate) fn measure(quick: bool) -> Result<()> {
     println!("one call: mean of {BATCH} in a row, {batches} such batches of each in turn");
     reads.print("floor: clock_gettime(CLOCK_BOOTTIME)");
     questions.print("is_current()");
-    edicts.print("edict(), created and dropped");
+    edicts.print("Edicts::create(), made and dropped");
     judge("is_current() over the clock read", questions.median() - reads.median(), 3.0, " ns");
-    judge("edict()", edicts.median(), 40.0, " ns");
+    judge("Edicts::create()", edicts.median(), 40.0, " ns");
     Ok(())
 }

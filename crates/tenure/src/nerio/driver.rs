@@ -3,25 +3,28 @@
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
-use tenure_core::nerio::{Checked, Command, Effect, Event, Nerio, Sender, Start};
-use tenure_core::{ElectionName, Input, Protocol, Time};
+use tenure_core::nerio::{Checked, Command, Effect, End, Event, Nerio, Sender, Start};
+use tenure_core::{ElectionName, Input, Protocol, Time, Value};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use super::boards::Boards;
 use super::counters::Counters;
-use super::desk::Desk;
+use super::edicts::Source;
 use super::notice::Notice;
 use super::order::Order;
 use super::outbox::Outbox;
+use super::proofs::Proofs;
+use super::seen;
 use super::storage::{Flushed, Records, answer};
-use crate::alarm::Alarm;
 use crate::clock;
+use crate::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer};
+use crate::error::CampaignError;
+use crate::kind::AtMostOne;
 use crate::transport::Transport;
-use crate::watched::Watched;
 
 /// How many things are handled before what they gave rise to is sent.
 const BATCH: usize = 64;
@@ -49,11 +52,11 @@ pub(super) struct Driver<T> {
     flushed: Flushed,
     orders: mpsc::UnboundedReceiver<Order>,
     notices: broadcast::Sender<Notice>,
-    alarm: Watched<Alarm>,
-    armed: Option<Time>,
+    timer: Timer,
     outbox: Outbox,
-    desk: Desk,
+    seats: Seats<AtMostOne>,
     boards: Boards,
+    proofs: Proofs,
     counters: Counters,
     buffer: Box<[u8; DATAGRAM_MAX + 1]>,
     /// What the driver itself wants of the core, after the effects at hand.
@@ -95,11 +98,11 @@ impl<T: Transport> Driver<T> {
             flushed,
             orders,
             notices,
-            alarm: Watched::new(Alarm::new()?)?,
-            armed: None,
+            timer: Timer::new()?,
             outbox: Outbox::new(packer),
-            desk: Desk::default(),
+            seats: Seats::default(),
             boards: Boards::default(),
+            proofs: Proofs::default(),
             counters: Counters::default(),
             buffer: Box::new([0; DATAGRAM_MAX + 1]),
             owed: Vec::new(),
@@ -130,9 +133,8 @@ impl<T: Transport> Driver<T> {
 
     /// Cancel safe: whatever is ready is returned by the poll that found it.
     async fn next(&mut self) -> Happened {
-        let Self { transport, buffer, alarm, orders, flushed, closing, .. } = self;
+        let Self { transport, buffer, timer, orders, flushed, closing, .. } = self;
         let datagram = poll_fn(|context| transport.poll_receive(context, &mut buffer[..]));
-        let mut bell = [0; 8];
         tokio::select! {
             biased;
             received = datagram => match received {
@@ -142,7 +144,7 @@ impl<T: Transport> Driver<T> {
                     Happened::Nothing
                 }
             },
-            _ = alarm.read(|alarm| Ok(rustix::io::read(alarm, &mut bell)?)) => Happened::Alarm,
+            () = timer.rung() => Happened::Alarm,
             Some(done) = flushed.recv() => Happened::Flushed(done),
             order = orders.recv(), if closing.is_none() => match order {
                 Some(order) => Happened::Order(order),
@@ -156,10 +158,7 @@ impl<T: Transport> Driver<T> {
         let now = clock::now();
         match happened {
             Happened::Datagram { length, from } => self.on_datagram(now, length, from),
-            Happened::Alarm => {
-                self.armed = None;
-                self.input(now, Input::Timeout);
-            }
+            Happened::Alarm => self.input(now, Input::Timeout),
             Happened::Order(order) => self.on_order(now, order),
             Happened::Flushed(done) => self.input(now, answer(done)),
             Happened::Abandoned => self.close(now, None),
@@ -203,38 +202,55 @@ impl<T: Transport> Driver<T> {
     }
 
     fn on_order(&mut self, now: Time, order: Order) {
-        let (election, command) = match order {
-            Order::Campaign { election, seat, value, priority, reply } => {
-                if !self.desk.open(&election, seat, reply) {
-                    return;
+        match order {
+            Order::Handle(asked) => {
+                if let Some((election, command)) = self.on_handle(asked) {
+                    self.input(now, Input::Command { election, command });
                 }
-                (election, Some(Command::Campaign { value, priority }))
-            }
-            Order::Resign { election, seat } => {
-                let open = self.desk.is_open(&election, seat);
-                (election, open.then_some(Command::Resign))
-            }
-            Order::Transfer { election, seat, to, probe, reply } => {
-                let command = self.desk.transfer(&election, seat, (to, probe), reply);
-                (election, command)
-            }
-            Order::Observe { election, every, reply } => {
-                let command = self.boards.observe(&election, every, reply);
-                (election, command)
             }
             Order::Verify { election, leader, reply } => {
-                let command = self.boards.verify(&election, leader, reply);
-                (election, Some(command))
+                self.proofs.wait(&election, reply);
+                self.input(now, Input::Command { election, command: Command::Verify { leader } });
             }
             Order::Counters(reply) => {
                 let _ = reply.send(self.counters.clone());
-                return;
             }
-            Order::Close(done) => return self.close(now, Some(done)),
-        };
-        if let Some(command) = command {
-            self.input(now, Input::Command { election, command });
+            Order::Close(done) => self.close(now, Some(done)),
         }
+    }
+
+    /// What the core must be told of it.
+    fn on_handle(&mut self, asked: Asked<AtMostOne>) -> Option<(ElectionName, Command)> {
+        let (election, command) = match asked {
+            Asked::Campaign { election, seat, value, priority, reply } => {
+                let value = match Value::new(&value) {
+                    Ok(value) => value,
+                    Err(error) => {
+                        reply.refuse(CampaignError::Value(error));
+                        return None;
+                    }
+                };
+                let opened = self.seats.open(&election, seat, reply);
+                (election, opened.then_some(Command::Campaign { value, priority }))
+            }
+            Asked::Resign { election, seat } => {
+                let resign = self.seats.resign(&election, seat);
+                (election, resign.map(|Resign| Command::Resign))
+            }
+            Asked::Transfer { election, seat, to, probe, reply } => {
+                let goes_on = self.seats.transfer(&election, seat, reply);
+                (election, goes_on.then_some(Command::Transfer { to, probe }))
+            }
+            Asked::Observe { election, every, reply } => {
+                let every = self.boards.observe(&election, every, reply);
+                (election, every.map(|every| Command::Observe { every }))
+            }
+            Asked::Unobserve { election } => {
+                let last = self.boards.unobserve(&election);
+                (election, last.then_some(Command::Unobserve))
+            }
+        };
+        Some((election, command?))
     }
 
     /// Gives everything up, and ends once that has arrived or enough time has passed.
@@ -243,13 +259,13 @@ impl<T: Transport> Driver<T> {
             return;
         }
         self.closing = Some(Closing { until: now.after(FAREWELL), done });
-        for election in self.desk.elections() {
+        for election in self.seats.elections() {
             self.input(now, Input::Command { election, command: Command::Resign });
         }
     }
 
     fn is_done(&mut self) -> bool {
-        let quiet = self.desk.is_quiet();
+        let quiet = self.seats.is_quiet();
         let Some(closing) = &mut self.closing else { return false };
         if !quiet && clock::now() < closing.until {
             return false;
@@ -279,10 +295,10 @@ impl<T: Transport> Driver<T> {
         for effect in effects {
             match effect {
                 Effect::Claim { election, until, fence: Some(_) } => {
-                    let owed = self.desk.raise(&election, clock::now(), until);
-                    self.owed.extend(owed.map(|command| (election, command)));
+                    let owed = self.seats.raise(&election, until);
+                    self.owe(election, owed);
                 }
-                Effect::Claim { election, fence: None, .. } => self.desk.lower(&election),
+                Effect::Claim { election, fence: None, .. } => self.seats.lower(&election),
                 Effect::Persist(record) => {
                     if let Err(error) = self.records.persist(&record) {
                         tracing::error!(%error, "a record could not be written");
@@ -301,55 +317,44 @@ impl<T: Transport> Driver<T> {
 
     fn on_event(&mut self, election: Option<ElectionName>, event: Event) {
         let Some(election) = election else { return self.on_node_event(event) };
-        let owed = match event {
+        match event {
             Event::Elected { fence, timestamp } => {
                 self.counters.elected += 1;
-                self.desk.elected(&election, self.core.who(), fence, timestamp)
+                let who = self.core.who();
+                let extra = Arc::new(Source::new(who.inc, timestamp));
+                let elected = Elected { id: who.name.clone().into(), fence, extra };
+                let owed = self.seats.elected(&election, elected);
+                self.owe(election, owed);
             }
-            Event::Settled => {
-                self.desk.settled(&election);
-                None
-            }
+            Event::Settled => self.seats.settled(&election),
             Event::Ended(end) => {
-                self.counters.expired += u64::from(end == tenure_core::nerio::End::Expired);
-                self.desk.ended(&election, end);
-                None
+                self.counters.expired += u64::from(end == End::Expired);
+                self.seats.ended(&election, seen::loss(end));
             }
-            Event::Released => {
-                self.desk.released(&election);
-                None
+            Event::Released => self.seats.released(&election),
+            Event::SuccessorWaits { .. } => self.seats.successor_waits(&election),
+            Event::TransferFailed { to, why } => {
+                if let Some(error) = seen::transfer_error(to, why) {
+                    self.seats.transfer_failed(&election, error);
+                }
             }
-            Event::SuccessorWaits { .. } => {
-                self.desk.successor_waits(&election);
-                None
-            }
-            Event::TransferFailed { why, .. } => {
-                self.desk.transfer_failed(&election, why);
-                None
-            }
-            Event::View(view) => self.boards.see(&election, view),
+            Event::View(view) => self.boards.see(&election, seen::view(view)),
             Event::Verified { leader, until, fence } => {
-                self.boards.verified(&election, &leader, until, fence);
-                None
+                self.proofs.verified(&election, &leader, until, fence);
             }
-            Event::NotVerified { by } => {
-                self.boards.not_verified(&election, &by);
-                None
-            }
-            Event::Granted { to } => {
-                self.notice(Notice::Granted { election, to });
-                return;
-            }
-            Event::Freed { by } => return self.notice(Notice::Freed { election, by }),
+            Event::NotVerified { by } => self.proofs.not_verified(&election, &by),
+            Event::Granted { to } => self.notice(Notice::Granted { election, to }),
+            Event::Freed { by } => self.notice(Notice::Freed { election, by }),
             Event::Obstacle { grantor, refusal } => {
-                return self.notice(Notice::Obstacle { election, grantor, refusal });
+                self.notice(Notice::Obstacle { election, grantor, refusal });
             }
-            Event::NameShared { grantor } => {
-                return self.notice(Notice::NameShared { election, grantor });
-            }
-            event => return self.on_node_event(event),
-        };
-        self.owed.extend(owed.map(|command| (election, command)));
+            Event::NameShared { grantor } => self.notice(Notice::NameShared { election, grantor }),
+            event => self.on_node_event(event),
+        }
+    }
+
+    fn owe(&mut self, election: ElectionName, owed: Option<Resign>) {
+        self.owed.extend(owed.map(|Resign| (election, Command::Resign)));
     }
 
     fn on_node_event(&mut self, event: Event) {
@@ -376,11 +381,6 @@ impl<T: Transport> Driver<T> {
     fn arm(&mut self) {
         let deadline = self.core.deadline().map(|deadline| deadline.at);
         let closing = self.closing.as_ref().map(|closing| closing.until);
-        let at = [deadline, closing].into_iter().flatten().min();
-        let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };
-        match self.alarm.inner().set(at) {
-            Ok(()) => self.armed = Some(at),
-            Err(error) => tracing::error!(%error, "the timer could not be set"),
-        }
+        self.timer.arm([deadline, closing].into_iter().flatten().min());
     }
 }

@@ -4,19 +4,21 @@
 //! in the members list. It drives [`tenure_core::nerio`] on a thread of its own, so that an
 //! application that blocks cannot starve a renewal.
 
-mod boards;
+mod ask;
 mod counters;
-mod desk;
 mod driver;
+mod edicts;
+mod error;
 mod notice;
 mod order;
 mod outbox;
+mod proofs;
+mod seen;
 mod storage;
 pub mod survey;
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -24,16 +26,22 @@ pub use tenure_core::nerio::*;
 use tenure_core::{ElectionName, NameError, NodeName};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
+pub use self::ask::{Found, Verified};
 pub use self::counters::Counters;
 use self::driver::{Driver, Parts};
+pub use self::edicts::Edicts;
+pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
 pub use self::notice::Notice;
-pub(crate) use self::order::{Order, Progress, Proof, SeatId, Sight, Taken, Won};
+use self::order::Order;
 use self::storage::Records;
 pub use self::storage::Storage;
+use crate::driver::{Office, Timing};
 use crate::election::Election;
 use crate::error::StartError;
 use crate::kind::AtMostOne;
 use crate::transport::{Transport, Udp};
+// What observers are told, in place of what the core tells its driver.
+pub use crate::view::{LeaderView, View};
 
 /// How many notices a slow listener may miss before it is told so.
 const NOTICES: usize = 256;
@@ -48,15 +56,30 @@ pub struct Node {
     shared: Arc<Shared>,
 }
 
-pub(crate) struct Shared {
-    pub(crate) config: Checked,
-    pub(crate) name: NodeName,
+struct Shared {
+    config: Checked,
+    who: Who,
     address: SocketAddr,
     orders: mpsc::UnboundedSender<Order>,
     notices: broadcast::Sender<Notice>,
     /// For the first who asks: what happened since the start.
     first: Mutex<Option<broadcast::Receiver<Notice>>>,
-    seats: AtomicU64,
+}
+
+impl Office<AtMostOne> for Shared {
+    fn order(&self, order: crate::driver::Order<AtMostOne>) {
+        // When the driver has ended, the order is dropped with the error.
+        let _ = self.orders.send(Order::Handle(order));
+    }
+
+    fn timing(&self) -> Timing {
+        let config = &self.config;
+        Timing {
+            grace: config.grace,
+            kill_margin: config.kill_margin,
+            resignation_max: config.drift.stretch(config.lease) + config.lease_first(),
+        }
+    }
 }
 
 /// Starts a [`Node`].
@@ -109,13 +132,19 @@ impl Node {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<AtMostOne> {
-        Election::new(self.clone(), name)
+        crate::driver::election(self.shared.clone(), name)
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &NodeName {
-        &self.shared.name
+        &self.shared.who.name
+    }
+
+    /// Its name and which life of it this is.
+    #[must_use]
+    pub fn who(&self) -> &Who {
+        &self.shared.who
     }
 
     /// Where it receives.
@@ -156,23 +185,19 @@ impl Node {
         let _ = closed.await;
     }
 
-    pub(crate) fn order(&self, order: Order) -> bool {
+    fn order(&self, order: Order) -> bool {
         self.shared.orders.send(order).is_ok()
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    fn is_closed(&self) -> bool {
         self.shared.orders.is_closed()
-    }
-
-    pub(crate) fn next_seat(&self) -> SeatId {
-        self.shared.seats.fetch_add(1, Ordering::Relaxed)
     }
 }
 
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
-            .field("name", &self.shared.name)
+            .field("who", &self.shared.who)
             .field("address", &self.shared.address)
             .finish_non_exhaustive()
     }
@@ -232,11 +257,12 @@ impl Builder {
         };
         let seed = u64::try_from(random()? >> 64).unwrap_or(0);
         let start = Start { inc: Inc(random()?), seed, memory };
+        let who = Who { name: name.clone(), inc: start.inc };
         let (orders, taken) = mpsc::unbounded_channel();
         let (notices, first) = broadcast::channel(NOTICES);
         let address = transport.local_address();
         let parts = Parts {
-            core: Nerio::new(config.clone(), name.clone()),
+            core: Nerio::new(config.clone(), name),
             config: config.clone(),
             start,
             transport,
@@ -246,8 +272,8 @@ impl Builder {
             notices: notices.clone(),
         };
         spawn(parts)?;
-        let (first, seats) = (Mutex::new(Some(first)), AtomicU64::new(0));
-        let shared = Shared { config, name, address, orders, notices, first, seats };
+        let first = Mutex::new(Some(first));
+        let shared = Shared { config, who, address, orders, notices, first };
         Ok(Node { shared: Arc::new(shared) })
     }
 

@@ -79,10 +79,11 @@ async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
     let leader = candidate(&config, "leader");
     let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     soon(leadership.settled()).await.unwrap();
+    let edicts = leader.edicts(&leadership).unwrap();
     a.close().await;
     b.close().await;
     soon(leadership.expiring()).await;
     assert_eq!(soon(leadership.lost()).await, Loss::Expired);
     assert!(!leadership.is_current());
-    assert!(leadership.edict().is_err());
+    assert!(edicts.create().is_err());
 }

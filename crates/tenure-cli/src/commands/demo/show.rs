@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use tenure::nerio::{LeaderView, Node, View};
-use tenure::{NodeName, Observer, Time, clock};
+use tenure::nerio::Node;
+use tenure::{LeaderView, NodeName, Observer, Time, clock};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
@@ -172,7 +172,8 @@ impl Show {
 
     /// Keeps what the grantors say of the end of the lease.
     fn look(&mut self) {
-        let Some(LeaderView { fence: Some(fence), until, .. }) = self.leader() else { return };
+        let Some(leader) = self.leader() else { return };
+        let LeaderView { fence: Some(fence), until: Some(until), .. } = leader else { return };
         let latest = self.leases.entry(fence.number()).or_default();
         *latest = until.max(*latest);
         if self.leases.len() > LEASES {
@@ -181,10 +182,7 @@ impl Show {
     }
 
     fn leader(&self) -> Option<LeaderView> {
-        match self.observer.as_ref()?.latest()? {
-            View::Leader(leader) => Some(leader),
-            View::Vacant | View::Unknown { .. } => None,
-        }
+        self.observer.as_ref()?.latest()?.leader().cloned()
     }
 
     /// Reads what the leaders have written since the last time.
@@ -258,7 +256,7 @@ impl Show {
         let services = self.services.borrow();
         let leader = self.leader();
         let state = |name: &'static str| {
-            let held = leader.as_ref().filter(|leader| leader.who.name.as_str() == name);
+            let held = leader.as_ref().filter(|leader| &*leader.id == name);
             let works = self.judge.current().is_some_and(|current| {
                 held.and_then(|held| held.fence).map(tenure::Fence::number) == Some(current.fence)
             });
@@ -269,8 +267,9 @@ impl Show {
                 (Health::Up, Some(_)) => "elected",
                 (Health::Up, None) => "waits",
             };
-            let holds =
-                held.map(|held| (held.until.since(now), held.fence.map(tenure::Fence::number)));
+            let holds = held.and_then(|held| {
+                Some((held.until?.since(now), held.fence.map(tenure::Fence::number)))
+            });
             Candidate { name, state, holds }
         };
         let fault = match self.script.scene() {

@@ -83,7 +83,6 @@ pub(super) async fn lead(
 
 fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
     let settings = &runner.settings;
-    let config = &settings.cluster.config;
     Plan {
         program: settings.command.program.clone(),
         name: settings.command.name.clone(),
@@ -92,8 +91,8 @@ fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
         id: settings.id.clone(),
         fence: Some(leadership.fence()),
         until_file: settings.control.with_extension("until"),
-        grace: config.grace,
-        kill_margin: config.kill_margin,
+        grace: settings.with.grace(),
+        kill_margin: settings.with.kill_margin(),
     }
 }
 
@@ -230,10 +229,13 @@ async fn finish(
 }
 
 fn no_transfer(error: &TransferError) -> Answer {
-    Answer::Refused {
-        what: error.to_string(),
-        fix: "look at who campaigns, and give the --id of a waiting candidate".to_owned(),
-    }
+    let fix = match error {
+        TransferError::Unsupported { .. } => "tell it to resign: tenure resign",
+        TransferError::NotWaiting { .. } | TransferError::Replaced | TransferError::NotLeading => {
+            "look at who campaigns, and give the --id of a waiting candidate"
+        }
+    };
+    Answer::Refused { what: error.to_string(), fix: fix.to_owned() }
 }
 
 fn not_started(error: &SuperviseError) -> Failure {

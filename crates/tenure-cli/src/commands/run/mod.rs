@@ -3,13 +3,14 @@
 mod leading;
 mod tell;
 
+use std::time::Duration;
+
 use serde_json::json;
-use tenure::nerio::Node;
-use tenure::{AtMostOne, CampaignError, Leadership};
+use tenure::{AtMostOne, CampaignError, Leadership, Loss};
 
 use self::leading::{Ended, lead};
 use self::tell::Voice;
-use super::open;
+use super::open::{self, Later, Participant};
 use super::signals::Signals;
 use crate::control::{Answer, Request, Server};
 use crate::exit::Exit;
@@ -19,7 +20,8 @@ use crate::settings::run::RunSettings;
 /// Everything that outlives one leadership.
 struct Runner {
     settings: RunSettings,
-    node: Node,
+    participant: Box<dyn Participant>,
+    hopeless: Later<Failure>,
     control: Server,
     signals: Signals,
     voice: Voice,
@@ -29,15 +31,16 @@ struct Runner {
 pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
     let signals = Signals::new()?;
     let control = Server::bind(&settings.control).await?;
-    let builder = Node::builder(settings.cluster.config.clone(), settings.id.clone());
-    let node = open::start(builder, &settings.cluster, &settings.ledger)?;
+    let participant =
+        open::candidate(&settings.with, &settings.id, &settings.election, &settings.ledger)?;
+    let hopeless = participant.hopeless(&settings.ledger);
     let voice = Voice::new(&settings);
-    let mut runner = Runner { settings, node, control, signals, voice };
+    let mut runner = Runner { settings, participant, hopeless, control, signals, voice };
     let exit = runner.serve().await;
     // Whatever was left to be released is released, and whoever was answered is told, or both
     // are given half a second to be.
-    let Runner { node, control, .. } = runner;
-    tokio::join!(node.close(), control.close());
+    let Runner { participant, control, .. } = runner;
+    tokio::join!(participant.close(), control.close());
     exit
 }
 
@@ -47,6 +50,10 @@ impl Runner {
             let leadership = match self.campaign().await? {
                 Campaigned::Won(leadership) => *leadership,
                 Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
+                Campaigned::Lost(loss) => {
+                    self.voice.ended(&format!("the candidacy was lost: {loss}"));
+                    continue;
+                }
             };
             self.voice.elected(&leadership);
             match lead(self, leadership).await? {
@@ -61,10 +68,14 @@ impl Runner {
 
     async fn campaign(&mut self) -> Result<Campaigned, Failure> {
         self.voice.campaigning();
-        let election = self.node.election_named(self.settings.election.clone());
-        let (value, priority) = (self.settings.value.clone(), self.settings.priority);
-        let mut notices = self.node.notices();
-        let campaign = election.campaign_with(value.as_str(), priority);
+        let election = self.participant.election(&self.settings.election);
+        let value = self.settings.value.clone();
+        let campaign = async {
+            match self.settings.priority {
+                Some(priority) => election.campaign_with(value.as_str(), priority).await,
+                None => election.campaign(value.as_str()).await,
+            }
+        };
         tokio::pin!(campaign);
         loop {
             tokio::select! {
@@ -72,6 +83,12 @@ impl Runner {
                 signal = self.signals.next() => return Ok(Campaigned::Signal(signal)),
                 won = &mut campaign => return match won {
                     Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
+                    Err(CampaignError::Lost(loss)) => Ok(Campaigned::Lost(loss)),
+                    Err(CampaignError::Refused { why }) => {
+                        // Who looks beside it may know more.
+                        let known = tokio::time::timeout(PATIENCE, &mut self.hopeless).await;
+                        Err(known.unwrap_or_else(|_| refused(&why)))
+                    }
                     Err(error) => Err(hopeless(&error)),
                 },
                 asked = self.control.next() => {
@@ -82,9 +99,7 @@ impl Runner {
                     // Whoever asked may have left.
                     let _ = asked.reply.send(answer);
                 }
-                failure = open::mismatch(&mut notices, &self.settings.ledger) => {
-                    return Err(failure);
-                }
+                failure = &mut self.hopeless => return Err(failure),
             }
         }
     }
@@ -92,7 +107,16 @@ impl Runner {
 
 enum Campaigned {
     Won(Box<Leadership<AtMostOne>>),
+    /// Its place among those who wait.
+    Lost(Loss),
     Signal(u8),
+}
+
+/// How long to wait for a better word than that of a refusal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn refused(why: &str) -> Failure {
+    Failure::new(Exit::Refused, why, "settle that, and start it again")
 }
 
 fn hopeless(error: &CampaignError) -> Failure {

@@ -176,7 +176,7 @@ impl Candidate {
     /// election: elections that began together drift apart instead of renewing in one burst.
     fn renewal_period(&self, shared: &Shared<'_>) -> Duration {
         let longest = shared.config.renew_after();
-        longest - shared.draw.span(longest / 4, &self.election, "renewal", 0)
+        longest - shared.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
     }
 }
 

@@ -15,7 +15,6 @@ use core::time::Duration;
 use self::instance::{Answer, Sent};
 use self::reach::Reach;
 use self::release::Giving;
-use super::agenda::Appointment;
 use super::config::Checked;
 use super::event::{End, Event, Ignored, TransferFailure};
 use super::identity::Who;
@@ -26,6 +25,7 @@ use super::rank::Rank;
 use super::rule::{Rule, ruling};
 use super::timestamp::QuorumTimestamp;
 use super::trips::RoundTrips;
+use crate::agenda::Appointment;
 use crate::draw::Draw;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
@@ -352,7 +352,7 @@ impl Candidate {
 
     fn draw(&mut self, bound: Duration, purpose: &'static str, shared: &Shared<'_>) -> Duration {
         self.draws += 1;
-        shared.draw.span(bound, &self.election, purpose, self.draws)
+        shared.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
     fn emit(&self, event: Event, out: &mut Out) {

@@ -14,7 +14,6 @@ use self::life::Life;
 pub use self::life::{Kept, Memory};
 pub(super) use self::office::holder_rank;
 use self::office::{Grant, Office, Parked};
-use super::agenda::Agenda;
 use super::config::Checked;
 use super::event::{Event, Ignored};
 use super::identity::{Boot, Inc, Instance, Stamp};
@@ -25,6 +24,7 @@ use super::message::{
 use super::node::Out;
 use super::record::{GrantRecord, Record, Tenancy};
 use super::rule::{Rule, ruling};
+use crate::agenda::Agenda;
 use crate::contract::Ticket;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};

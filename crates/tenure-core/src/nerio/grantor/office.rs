@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::super::agenda::Appointment;
 use super::super::config::Checked;
 use super::super::identity::Who;
 use super::super::message::{Holder, Request, Sender};
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
 use super::super::rule::{Rule, ruling};
+use crate::agenda::Appointment;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;

@@ -4,41 +4,7 @@
 #[cfg(tenure_planted)]
 pub mod planted;
 
-/// Each rule in one place: what it says, its name, and where it comes from.
-macro_rules! rules {
-    ($($(#[doc = $says:literal])+ $name:ident: $source:literal,)+) => {
-        /// One rule of the protocol: an erratum, a ruling on what the paper leaves open, or one of
-        /// our extensions.
-        ///
-        /// In a build with `--cfg tenure_planted`, and only there, one rule at a time can be
-        /// broken, to prove that the checkers notice. In every other build `ruling` is the
-        /// constant `true`.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        #[repr(u8)]
-        #[cfg_attr(
-            not(tenure_planted),
-            expect(unreachable_pub, reason = "public where it can be broken")
-        )]
-        pub enum Rule {
-            $($(#[doc = $says])+ #[doc = concat!(" (", $source, ")")] $name,)+
-        }
-
-        #[cfg(tenure_planted)]
-        impl Rule {
-            /// Every rule, in the order of the protocol.
-            pub const ALL: &[Self] = &[$(Self::$name,)+];
-
-            /// Where it comes from: a section of the paper, an erratum, or an extension with its
-            /// number.
-            #[must_use]
-            pub const fn source(self) -> &'static str {
-                match self {
-                    $(Self::$name => $source,)+
-                }
-            }
-        }
-    };
-}
+use crate::rule::rules;
 
 rules! {
     // The paper, and what it leaves out.
@@ -285,13 +251,3 @@ rules! {
     /// A grantor that does not grant says so: it is not free.
     RecoveringNotFree: "readings; restart",
 }
-
-/// Whether `rule` is in force.
-#[cfg(not(tenure_planted))]
-#[inline(always)]
-pub(crate) const fn ruling(_rule: Rule) -> bool {
-    true
-}
-
-#[cfg(tenure_planted)]
-pub(crate) use planted::ruling;

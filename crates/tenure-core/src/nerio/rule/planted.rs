@@ -1,10 +1,6 @@
 //! Turning a rule off, in builds that exist to prove the checkers.
 
-#![expect(clippy::disallowed_types, reason = "which rule is broken is no state of a core")]
-
-use core::sync::atomic::{AtomicU8, Ordering};
-
-pub use super::Rule;
+pub use super::{Broken, Rule, break_rule, in_force};
 
 /// The rules with a story of their own (`tests/extensions/directed`), because a random search
 /// does not find their absence, or not soon. That of every other one is found by random worlds.
@@ -89,37 +85,3 @@ pub const DIRECTED: &[Rule] = &[
     Rule::VacantSaid,
     Rule::RecoveringNotFree,
 ];
-
-/// The rule that is broken, counted from one; zero while all are in force.
-static BROKEN: AtomicU8 = AtomicU8::new(0);
-
-const fn number(rule: Rule) -> u8 {
-    rule as u8 + 1
-}
-
-/// Whether `rule` is in force.
-#[must_use]
-pub fn in_force(rule: Rule) -> bool {
-    ruling(rule)
-}
-
-pub(crate) fn ruling(rule: Rule) -> bool {
-    BROKEN.load(Ordering::Relaxed) != number(rule)
-}
-
-/// Breaks one rule, for all threads, and mends it when dropped.
-#[must_use]
-pub fn break_rule(rule: Rule) -> Broken {
-    BROKEN.store(number(rule), Ordering::Relaxed);
-    Broken(())
-}
-
-/// A rule is broken as long as this lives.
-#[derive(Debug)]
-pub struct Broken(());
-
-impl Drop for Broken {
-    fn drop(&mut self) {
-        BROKEN.store(0, Ordering::Relaxed);
-    }
-}

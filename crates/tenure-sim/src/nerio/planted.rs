@@ -184,8 +184,8 @@ const MEANT: &[(&[&str], &[Rule])] = &[
 
 #[cfg(test)]
 mod tests {
+    use super::super::driver::DriverRule;
     use super::*;
-    use crate::nerio::driver::DriverRule;
 
     #[test]
     fn every_bug_has_a_property_that_is_meant_to_notice() {

@@ -1,17 +1,18 @@
-//! Starting a node with the settings of a command.
+//! Starting a node of Nerio with the settings of a command.
 
 use tenure::nerio::{Builder, Node, Notice};
 use tenure::state::StateError;
 use tenure::transport::UdpError;
-use tenure::{NodeName, StartError};
+use tenure::{AtMostOne, Election, ElectionName, NodeName, StartError};
 use tokio::sync::broadcast;
 
+use super::{Later, Participant};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{Cluster, Ledger};
 
 /// A participant that is no grantor, for commands that only ask.
-pub(super) fn asker(cluster: &Cluster, ledger: &Ledger) -> Result<Node, Failure> {
+pub(in crate::commands) fn asker(cluster: &Cluster, ledger: &Ledger) -> Result<Node, Failure> {
     let random = format!("ask-{}", std::process::id());
     let name = NodeName::new(&random).map_err(|error| {
         Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
@@ -19,8 +20,36 @@ pub(super) fn asker(cluster: &Cluster, ledger: &Ledger) -> Result<Node, Failure>
     start(Node::builder(cluster.config.clone(), name), cluster, ledger)
 }
 
+/// A candidate that is no grantor.
+pub(super) fn candidate(
+    cluster: &Cluster,
+    id: &NodeName,
+    ledger: &Ledger,
+) -> Result<Node, Failure> {
+    start(Node::builder(cluster.config.clone(), id.clone()), cluster, ledger)
+}
+
+impl Participant for Node {
+    fn election(&self, name: &ElectionName) -> Election<AtMostOne> {
+        self.election_named(name.clone())
+    }
+
+    fn hopeless(&self, ledger: &Ledger) -> Later<Failure> {
+        let (mut notices, ledger) = (self.notices(), ledger.clone());
+        Box::pin(async move { mismatch(&mut notices, &ledger).await })
+    }
+
+    fn close(self: Box<Self>) -> Later<()> {
+        Box::pin(async move { Self::close(&self).await })
+    }
+}
+
 /// Starts `builder` on the address of the settings.
-pub(super) fn start(builder: Builder, cluster: &Cluster, ledger: &Ledger) -> Result<Node, Failure> {
+pub(in crate::commands) fn start(
+    builder: Builder,
+    cluster: &Cluster,
+    ledger: &Ledger,
+) -> Result<Node, Failure> {
     // Other addresses than loopback were refused already, unless the user insisted.
     let builder = builder.listen(cluster.listen).insecure_any_address();
     builder.start().map_err(|error| explain(&error, ledger))
@@ -73,7 +102,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// Resolves when a member turns out to run with another configuration: nothing that is asked
 /// of it will ever be answered.
-pub(super) async fn mismatch(
+pub(in crate::commands) async fn mismatch(
     notices: &mut broadcast::Receiver<Notice>,
     ledger: &Ledger,
 ) -> Failure {

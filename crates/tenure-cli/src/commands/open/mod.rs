@@ -1,0 +1,79 @@
+//! Taking part with the settings of a command, whatever the protocol.
+
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(not(feature = "etcd"))]
+#[path = "no_etcd.rs"]
+mod etcd;
+pub(super) mod nerio;
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use tenure::{AtMostOne, Election, ElectionName, NodeName};
+
+use crate::failure::Failure;
+use crate::settings::{Ledger, With};
+
+/// One that takes part in elections: it campaigns, or only asks.
+pub(super) trait Participant {
+    /// One election.
+    fn election(&self, name: &ElectionName) -> Election<AtMostOne>;
+
+    /// Resolves when nothing that is asked from now on can ever be answered, with what to do
+    /// about it. Meanwhile it warns of what may pass.
+    fn hopeless(&self, ledger: &Ledger) -> Later<Failure>;
+
+    /// Why nobody answers at the moment, if that is known.
+    fn silent(&self) -> Option<Failure> {
+        None
+    }
+
+    /// Gives up whatever is held, and waits for a moment until that is done.
+    fn close(self: Box<Self>) -> Later<()>;
+}
+
+/// What a participant is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Campaign,
+    Ask,
+}
+
+/// Something that is there later.
+pub(super) type Later<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// One that may campaign in `election` under the name `id`.
+pub(super) fn candidate(
+    with: &With,
+    id: &NodeName,
+    election: &ElectionName,
+    ledger: &Ledger,
+) -> Result<Box<dyn Participant>, Failure> {
+    match with {
+        With::Nerio(cluster) => Ok(Box::new(nerio::candidate(cluster, id, ledger)?)),
+        With::Etcd(store) => etcd::start(store, election, Purpose::Campaign, ledger),
+    }
+}
+
+/// One that only asks about `election`.
+pub(super) fn asker(
+    with: &With,
+    election: &ElectionName,
+    ledger: &Ledger,
+) -> Result<Box<dyn Participant>, Failure> {
+    match with {
+        With::Nerio(cluster) => Ok(Box::new(nerio::asker(cluster, ledger)?)),
+        With::Etcd(store) => etcd::start(store, election, Purpose::Ask, ledger),
+    }
+}
+
+/// How long to ask before it is unknown.
+pub(super) fn patience(with: &With) -> Duration {
+    match with {
+        // Several questions to each grantor.
+        With::Nerio(cluster) => cluster.config.round_trip * 20 + Duration::from_secs(1),
+        // What `etcdctl` gives a command.
+        With::Etcd(_) => Duration::from_secs(5),
+    }
+}

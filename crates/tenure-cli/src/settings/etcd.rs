@@ -1,0 +1,270 @@
+//! etcd: where it answers, who asks, and how long its leases last.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tenure_core::ElectionName;
+use tenure_core::etcd::{Checked, Config, ConfigError};
+
+use super::endpoints::Endpoint;
+use super::{Layers, Ledger, Origin, table};
+use crate::failure::{Failure, quoted};
+
+/// The variable that holds the password of `--user`. There is no such flag, because everybody on
+/// the machine could read it, and no such key, because settings files are passed on.
+pub const PASSWORD: &str = "TENURE_PASSWORD";
+
+/// What to do about a password where none belongs.
+pub const PASSWORD_ELSEWHERE: &str =
+    "give --password-file FILE or set TENURE_PASSWORD: others could read it here";
+
+/// More than any password needs, and what is read at most.
+const PASSWORD_MAX: u64 = 4_096;
+
+/// An etcd, and how to talk to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Store {
+    /// The settings that the core takes, checked.
+    pub config: Checked,
+    /// Its members: one at least, all with TLS or all without.
+    pub endpoints: Vec<Endpoint>,
+    /// Who signed the certificates of its members; `None` is whom the system trusts.
+    pub authority: Option<PathBuf>,
+    /// What we show it.
+    pub identity: Option<Identity>,
+    /// As whom we log in.
+    pub login: Option<Login>,
+}
+
+/// A certificate for clients, in two PEM files. Whoever connects reads them, again and again:
+/// they may be renewed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// The certificate.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// A user of etcd.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Login {
+    /// The name.
+    pub user: String,
+    /// The password.
+    pub password: Secret,
+}
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl Store {
+    /// Reads it from the layers, for something that is about `election`.
+    pub fn read(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Self, Failure> {
+        if election.as_str().ends_with('/') {
+            let what = format!(
+                "election {} ends in a slash, which on etcd stands between a name and its \
+                 candidates",
+                quoted(election.as_str())
+            );
+            let failure = Failure::usage(what, "leave out the slash at the end");
+            return Err(layers.ledger.explain(failure, &["election"]));
+        }
+        let endpoints = layers.required(&table::ENDPOINTS)?;
+        let config = Config {
+            namespace: layers.required(&table::NAMESPACE)?,
+            fence_epoch: layers.required(&table::FENCE_EPOCH)?,
+            drift: layers.required(&table::DRIFT)?,
+            lease: layers.required(&table::LEASE)?,
+            grace: layers.required(&table::GRACE)?,
+            kill_margin: layers.required(&table::KILL_MARGIN)?,
+            ..Config::default()
+        };
+        let config = config.check().map_err(|error| refused(&error, &layers.ledger))?;
+        let authority = layers.optional(&table::CACERT)?;
+        let identity = identity(layers)?;
+        let login = login(layers)?;
+        if endpoints.iter().any(|endpoint| !endpoint.tls) {
+            without_tls(layers)?;
+        }
+        Ok(Self { config, endpoints, authority, identity, login })
+    }
+}
+
+/// What the core refuses, with every number's origin.
+fn refused(error: &ConfigError, ledger: &Ledger) -> Failure {
+    let (fix, names): (&str, &[&str]) = match error {
+        ConfigError::Namespace { .. } => ("shorten it", &["namespace"]),
+        ConfigError::NotWholeSeconds { .. } => {
+            ("write whole seconds, such as --lease 2s", &["lease", "protocol"])
+        }
+        ConfigError::Lease { .. } => ("change --lease", &["lease"]),
+        ConfigError::Drift { .. } => ("change --drift", &["drift"]),
+        ConfigError::KillMargin { .. } => {
+            ("change --kill-margin, or --grace", &["kill-margin", "grace"])
+        }
+        ConfigError::NoRoom { .. } => (
+            "give a longer --lease, or a shorter --grace",
+            &["lease", "grace", "kill-margin", "drift"],
+        ),
+        // It is no setting of the command.
+        ConfigError::NoElections => ("report it", &[]),
+    };
+    ledger.explain(Failure::usage(error.to_string(), fix), names)
+}
+
+fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
+    let certificate = layers.optional(&table::CERT)?;
+    let key = layers.optional(&table::KEY)?;
+    let alone = |given: &str, missing: &str| {
+        let what = format!("--{given} is set and --{missing} is not");
+        let fix = format!("give --{missing} too: a certificate is of no use without its key");
+        Err(layers.ledger.explain(Failure::usage(what, fix), &[given, missing]))
+    };
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some(Identity { certificate, key })),
+        (Some(_), None) => alone("cert", "key"),
+        (None, Some(_)) => alone("key", "cert"),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The password in the file at `path`, if it is UTF-8.
+fn password_in(path: &Path, ledger: &Ledger) -> Result<Option<String>, Failure> {
+    let unusable = |what: String| {
+        let what = format!("the password file {} {what}", quoted(&path.display().to_string()));
+        let failure = Failure::usage(what, "name a file that this user may read");
+        ledger.explain(failure, &["password-file"])
+    };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(PASSWORD_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| unusable(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > PASSWORD_MAX {
+        return Err(unusable(format!("has more than {PASSWORD_MAX} bytes")));
+    }
+    Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))
+}
+
+fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
+    let user = layers.optional(&table::USER)?;
+    let file = layers.optional(&table::PASSWORD_FILE)?;
+    let password = password(layers, file)?;
+    match (user, password) {
+        (Some(user), Some(password)) => Ok(Some(Login { user, password })),
+        (None, None) => Ok(None),
+        (Some(_), None) => {
+            let what = "--user is set and no password is";
+            let fix = format!("set {PASSWORD}, or give --password-file FILE");
+            Err(layers.ledger.explain(Failure::usage(what, fix), &["user"]))
+        }
+        (None, Some(_)) => {
+            let what = "a password is set and --user is not";
+            let failure = Failure::usage(what, "give --user NAME, or unset the password");
+            Err(layers.ledger.explain(failure, &["user", PASSWORD_ENTRY]))
+        }
+    }
+}
+
+/// How the password is called where it is named like a setting. Its value is never given to a
+/// ledger.
+pub const PASSWORD_ENTRY: &str = "password";
+
+/// A flag wins over a variable, that over the file; the rest is up to the user.
+fn password(layers: &mut Layers<'_>, file: Option<PathBuf>) -> Result<Option<Secret>, Failure> {
+    let variable = layers.environment().variable(PASSWORD);
+    let origin = layers.ledger.origin(&table::PASSWORD_FILE).cloned();
+    let (password, origin) = match (file, variable, origin) {
+        (Some(_), Some(_), Some(Origin::Variable(other))) => {
+            let what = format!("the password is set twice, by {PASSWORD} and by {other}");
+            let failure = Failure::usage(what, "unset one of them");
+            return Err(failure.origin(format!("variables {PASSWORD} and {other}")));
+        }
+        (Some(path), None, Some(origin))
+        | (Some(path), Some(_), Some(origin @ Origin::Flag(_))) => {
+            (password_in(&path, &layers.ledger)?, origin)
+        }
+        (_, Some(text), _) => (text.to_str().map(str::to_owned), Origin::Variable(PASSWORD.into())),
+        (_, None, _) => return Ok(None),
+    };
+    let hidden = Some("(not shown)".to_owned());
+    layers.ledger.note(PASSWORD_ENTRY, hidden, origin.clone());
+    let unusable = |what: &str| Err(Failure::usage(what, "correct it there").origin(&origin));
+    match password {
+        None => unusable("the password is not UTF-8"),
+        Some(text) if text.is_empty() => unusable("the password is empty"),
+        Some(text) if text.contains(char::is_control) => {
+            unusable("the password holds a control character, such as the end of a line")
+        }
+        Some(text) => Ok(Some(Secret(text))),
+    }
+}
+
+/// Editors end a file with the end of a line.
+fn one_line_of(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\r').unwrap_or(text)
+}
+
+/// A certificate that nobody would look at.
+fn without_tls(layers: &Layers<'_>) -> Result<(), Failure> {
+    for setting in [&table::CACERT, &table::CERT, &table::KEY] {
+        let name = setting.spec.name;
+        let set = layers.ledger.origin(setting).is_some_and(|origin| *origin != Origin::Default);
+        if set {
+            let what = format!("--{name} is set, and the endpoints are http://, without TLS");
+            let fix = format!("write https:// in --endpoints, or leave out --{name}");
+            return Err(layers.ledger.explain(Failure::usage(what, fix), &[name, "endpoints"]));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_shown() {
+        let login = Login { user: "app".into(), password: Secret("hunter2".into()) };
+        assert_eq!(format!("{login:?}"), r#"Login { user: "app", password: … }"#);
+    }
+
+    #[test]
+    fn a_file_gives_the_password_without_the_end_of_its_line() {
+        assert_eq!(one_line_of("pw\n"), "pw");
+        assert_eq!(one_line_of("pw\r\n"), "pw");
+        assert_eq!(one_line_of(" p w "), " p w ");
+    }
+
+    /// Every refusal of the core that a setting can cause names settings to change.
+    #[test]
+    fn every_refusal_names_a_setting() {
+        use std::time::Duration;
+        let refusals = [
+            Config { namespace: "x".repeat(257), ..Config::default() },
+            Config { lease: Duration::from_millis(1500), ..Config::default() },
+            Config { lease: Duration::from_secs(86_401), ..Config::default() },
+            Config { drift: "0.2".parse().unwrap(), ..Config::default() },
+            Config { kill_margin: Duration::from_secs(2), ..Config::default() },
+            Config { lease: Duration::from_secs(1), ..Config::default() },
+        ];
+        let mut ledger = Ledger::default();
+        for spec in table::ALL {
+            ledger.note(spec.name, None, Origin::Default);
+        }
+        for config in refusals {
+            let error = config.check().unwrap_err();
+            assert!(!refused(&error, &ledger).origins.is_empty(), "{error}");
+        }
+    }
+}

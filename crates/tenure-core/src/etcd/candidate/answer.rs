@@ -1,0 +1,308 @@
+//! What a candidate makes of what etcd answers.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::super::event::{End, Event, Ignored};
+use super::super::key::LeaseId;
+use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Revision};
+use super::super::node::Effect;
+use super::super::rule::{Rule, ruling};
+use super::{Candidate, Doing, LOOK_AGAIN, Phase, Shared};
+
+impl Candidate {
+    /// An answer to a call or a watch of this candidate's.
+    pub(in crate::etcd) fn on_answer(
+        &mut self,
+        (call, header, reply): (CallId, Option<Header>, Reply),
+        shared: &mut Shared<'_>,
+    ) {
+        if self.watch.as_ref().is_some_and(|watch| watch.call == call) {
+            return self.on_watched(reply, shared);
+        }
+        let Some((_, doing)) = self.call.filter(|(asked, _)| *asked == call) else {
+            return self.tell(Event::Ignored(Ignored::Unasked), shared.out);
+        };
+        self.call = None;
+        match (reply, header) {
+            (Reply::Txn { succeeded, found }, Some(header)) => {
+                self.failures = 0;
+                let fits = self.on_txn(doing, succeeded, found, header, shared);
+                if fits.is_none() {
+                    self.tell(Event::Ignored(Ignored::Misfit), shared.out);
+                    self.pause(shared);
+                }
+            }
+            // The session has to hear of it from etcd itself.
+            (Reply::LeaseGone, _) => {
+                shared.session.hurry(shared.now);
+                self.pause(shared);
+            }
+            (Reply::Refused(refusal), _) => self.on_refused(doing, refusal, shared),
+            (Reply::Unknown { why }, _) => {
+                self.tell(Event::Unsure { doing: doing.words(), why }, shared.out);
+                if doing == Doing::Create {
+                    self.haunted = true;
+                    self.phase = Phase::Creating { unsure: true };
+                }
+                if doing == Doing::Leave && !ruling(Rule::LeaveRepeated) {
+                    return self.left(shared);
+                }
+                self.stale_value |= doing == Doing::Proclaim;
+                self.pause(shared);
+            }
+            _ => {
+                self.tell(Event::Ignored(Ignored::Misfit), shared.out);
+                self.pause(shared);
+            }
+        }
+    }
+
+    /// `None` when the answer does not fit the question.
+    fn on_txn(
+        &mut self,
+        doing: Doing,
+        succeeded: bool,
+        found: Vec<Option<KeyValue>>,
+        header: Header,
+        shared: &mut Shared<'_>,
+    ) -> Option<()> {
+        let mut found = found.into_iter();
+        match (doing, succeeded) {
+            (Doing::Create, true) => self.queue(header.revision, shared),
+            (Doing::Create, false) => {
+                let found = found.next()??;
+                self.on_found(&found, shared);
+            }
+            (Doing::Clear, true) => self.create(shared),
+            (Doing::Clear, false) => {
+                match found.next()? {
+                    Some(found) => self.phase = Phase::Clearing { revision: found.created },
+                    None => self.phase = Phase::Creating { unsure: true },
+                }
+                self.pause(shared);
+            }
+            (Doing::Look, true) => {
+                if !ruling(Rule::ConfirmReads) {
+                    self.win(header, shared);
+                    return Some(());
+                }
+                let (first, before) = (found.next()?, found.next()?);
+                self.on_first(first, before, header, shared);
+            }
+            (Doing::Look, false) => self.on_key_lost(shared),
+            (Doing::Proclaim, true) => {}
+            (Doing::Proclaim, false) => self.on_key_lost(shared),
+            (Doing::Leave, true) => self.left(shared),
+            (Doing::Leave, false) => match found.next()? {
+                Some(found) if found.lease == shared.lease() => {
+                    self.phase = Phase::Leaving { revision: Some(found.created) };
+                    self.again = Some(shared.now);
+                    self.work(shared);
+                }
+                Some(_) | None => self.left(shared),
+            },
+            (Doing::Sweep, true) => {
+                let ttl = Duration::from_secs(u64::from(shared.ttl()));
+                self.again = Some(shared.now.after(ttl));
+            }
+            (Doing::Sweep, false) => {
+                let found = found.next()??;
+                self.on_zombie(found.created, found.lease, shared);
+            }
+        }
+        Some(())
+    }
+
+    /// A key is in the way. It is ours if a create of this campaign made it; one of an earlier
+    /// process or campaign has a fence that is used up (ruling 6, E5).
+    fn on_found(&mut self, found: &KeyValue, shared: &mut Shared<'_>) {
+        let ours = self.phase == (Phase::Creating { unsure: true })
+            && found.lease == shared.lease()
+            && found.value == self.value.as_str().into();
+        if ours || !ruling(Rule::AdoptOwn) {
+            return self.queue(found.created, shared);
+        }
+        self.phase = Phase::Clearing { revision: found.created };
+        self.again = Some(shared.now);
+        self.work(shared);
+    }
+
+    fn create(&mut self, shared: &mut Shared<'_>) {
+        self.phase = Phase::Creating { unsure: false };
+        self.again = Some(shared.now);
+        self.work(shared);
+    }
+
+    /// The key is made.
+    fn queue(&mut self, revision: Revision, shared: &mut Shared<'_>) {
+        if shared.config.fence(revision).is_none() {
+            self.phase = Phase::Queued { revision };
+            return self.leave(End::RevisionTooHigh { revision }, shared);
+        }
+        self.phase = Phase::Queued { revision };
+        if !ruling(Rule::WinConfirmed) {
+            // As if nobody else could have been there.
+            let header = Header { cluster: 0, member: 0, revision, term: 0 };
+            return self.win(header, shared);
+        }
+        self.look(shared);
+    }
+
+    fn look(&mut self, shared: &mut Shared<'_>) {
+        self.again = Some(shared.now);
+        self.work(shared);
+    }
+
+    /// Who is first, and who is just before us.
+    fn on_first(
+        &mut self,
+        first: Option<KeyValue>,
+        before: Option<KeyValue>,
+        header: Header,
+        shared: &mut Shared<'_>,
+    ) {
+        let Some(before) = before else {
+            let own = first.as_ref().map(|first| first.created) == self.revision();
+            if own || !ruling(Rule::ConfirmOwnKey) {
+                return self.win(header, shared);
+            }
+            return self.on_key_lost(shared);
+        };
+        if self.watch.as_ref().is_none_or(|watch| watch.key != before.key) {
+            self.tell(Event::Waiting { behind: before.key.clone() }, shared.out);
+            self.unwatch(shared);
+            self.watch(before.key, header.revision + 1, shared);
+        }
+        if ruling(Rule::LookAgain) {
+            let ttl = Duration::from_secs(u64::from(shared.ttl()));
+            let least = ttl.max(LOOK_AGAIN);
+            let jitter = self.draw(least / 8, "look", shared);
+            self.again = Some(shared.now.after(least + jitter));
+        }
+    }
+
+    /// Nobody is before us.
+    fn win(&mut self, header: Header, shared: &mut Shared<'_>) {
+        let Some(revision) = self.revision() else { return };
+        let Some(fence) = shared.config.fence(revision) else { return };
+        let Some(until) = shared.session.until(shared.now) else {
+            // The lease exists, but since when is not known: that comes first.
+            shared.session.hurry(shared.now);
+            let third = Duration::from_secs(u64::from(shared.ttl())) / 24;
+            self.again = Some(shared.now.after(third));
+            return;
+        };
+        self.unwatch(shared);
+        let key = self.key(shared);
+        self.watch(key.clone(), header.revision + 1, shared);
+        self.phase = Phase::Leading { revision, fence };
+        self.again = self.stale_value.then_some(shared.now);
+        let election = self.election.clone();
+        shared.out.push(Effect::Claim { election, until, fence: Some(fence) });
+        self.tell(Event::Elected { fence, key }, shared.out);
+        self.work(shared);
+    }
+
+    fn on_watched(&mut self, reply: Reply, shared: &mut Shared<'_>) {
+        match reply {
+            Reply::Watching => {}
+            Reply::Changed(changes) => self.on_changes(&changes, shared),
+            // It has ended: what it would have told must be asked.
+            reply => {
+                self.watch = None;
+                if let Reply::Unknown { why } = reply {
+                    self.tell(Event::Unsure { doing: "watching a key", why }, shared.out);
+                }
+                self.pause(shared);
+            }
+        }
+    }
+
+    fn on_changes(&mut self, changes: &[Change], shared: &mut Shared<'_>) {
+        let Some(watched) = self.watch.as_ref().map(|watch| watch.key.clone()) else { return };
+        let gone = changes
+            .iter()
+            .any(|change| matches!(change, Change::Deleted { key, .. } if *key == watched));
+        match self.phase {
+            Phase::Queued { .. } if gone => {
+                self.unwatch(shared);
+                if !ruling(Rule::LookAfterDeparture) {
+                    let revision = shared.calls.seen;
+                    let header = Header { cluster: 0, member: 0, revision, term: 0 };
+                    return self.win(header, shared);
+                }
+                self.drop_call(shared);
+                self.look(shared);
+            }
+            Phase::Leading { revision, .. } => {
+                let other = |change: &Change| match change {
+                    Change::Deleted { revision: at, .. } => *at > revision,
+                    Change::Put(kv) => kv.created != revision,
+                };
+                if changes.iter().any(other) {
+                    return self.on_key_lost(shared);
+                }
+                for change in changes {
+                    if let Change::Put(kv) = change {
+                        self.check_value(kv, shared);
+                    }
+                }
+            }
+            Phase::Over => {
+                for change in changes {
+                    if let Change::Put(kv) = change {
+                        return self.on_zombie(kv.created, kv.lease, shared);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A confirmation found its key as it should be, but perhaps not its value.
+    pub(in crate::etcd) fn on_confirmed(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
+        if self.call.is_none() {
+            self.check_value(own, shared);
+        }
+    }
+
+    /// A proclamation of unknown outcome may be carried out late, over a newer one.
+    fn check_value(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
+        if self.fence().is_some() && own.value != self.value.as_str().into() {
+            self.stale_value = true;
+            self.again = Some(shared.now);
+            self.work(shared);
+        }
+    }
+
+    /// A key that a create of ours made after we had left. It would hang the election for ever.
+    fn on_zombie(&mut self, created: Revision, lease: Option<LeaseId>, shared: &mut Shared<'_>) {
+        if self.phase != Phase::Over || lease != shared.lease() {
+            return;
+        }
+        let key = self.key(shared);
+        self.tell(Event::Zombie { key }, shared.out);
+        self.drop_call(shared);
+        self.unwatch(shared);
+        self.phase = Phase::Leaving { revision: Some(created) };
+        self.again = Some(shared.now);
+        self.work(shared);
+    }
+
+    fn on_refused(&mut self, doing: Doing, refusal: Refusal, shared: &mut Shared<'_>) {
+        let hopeless = matches!(refusal, Refusal::Denied { .. } | Refusal::Unauthenticated { .. });
+        let contends = matches!(doing, Doing::Create | Doing::Clear | Doing::Look);
+        if hopeless && contends {
+            return self.leave(End::Refused(refusal), shared);
+        }
+        self.tell(Event::Obstacle { doing: doing.words(), refusal }, shared.out);
+        if hopeless && doing == Doing::Leave {
+            // The key goes with the lease, as soon as nobody else needs that.
+            self.haunted = true;
+            return self.left(shared);
+        }
+        self.stale_value |= doing == Doing::Proclaim;
+        self.pause(shared);
+    }
+}

@@ -1,0 +1,472 @@
+//! A candidate in one election: its key, its place in the queue, its office, its leaving.
+
+mod answer;
+
+use alloc::vec;
+use core::time::Duration;
+
+use super::calls::{Asker, Calls};
+use super::config::Checked;
+use super::event::{End, Event, Ignored, Lost};
+use super::key::{self, Bytes, Keys, LeaseId};
+use super::message::{Act, CallId, KeyValue, Op, Pick, Read, Refusal, Revision, Txn};
+use super::node::{Effect, Out, emit};
+use super::rule::{Rule, ruling};
+use super::session::Session;
+use crate::agenda::Appointment;
+use crate::draw::Draw;
+use crate::fence::Fence;
+use crate::name::{ElectionName, Value};
+use crate::time::Time;
+
+/// A waiting candidate looks again after this at least, whatever its watch says: a watch from a
+/// revision that a restored store has not reached is silent (ruling 7, E6).
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+/// The longest pause after failures, and the first.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// One process's part in one election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Candidate {
+    election: ElectionName,
+    value: Value,
+    phase: Phase,
+    call: Option<(CallId, Doing)>,
+    watch: Option<Watch>,
+    /// A create of ours on this lease had no certain outcome: it may still be carried out, long
+    /// after we left (ruling 5, E4).
+    haunted: bool,
+    /// The value that others see is not the one that was asked for last.
+    stale_value: bool,
+    /// A campaign that begins once the last one has left.
+    next: Option<Value>,
+    /// When to act, while no call is under way.
+    again: Option<Time>,
+    failures: u32,
+    draws: u64,
+    pub(super) appointment: Appointment,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Phase {
+    /// It takes no part. A key of ours may appear all the same.
+    Over,
+    /// It wants a key, as soon as there is a lease.
+    Creating {
+        /// A create of this campaign had no certain outcome, so a key found may be its.
+        unsure: bool,
+    },
+    /// A key of ours, but not of this campaign, is in the way.
+    Clearing {
+        revision: Revision,
+    },
+    /// It has a key, and waits until it is the first.
+    Queued {
+        revision: Revision,
+    },
+    Leading {
+        revision: Revision,
+        fence: Fence,
+    },
+    /// Its key is to go; which one is not known when the create had no certain outcome.
+    Leaving {
+        revision: Option<Revision>,
+    },
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Doing {
+    Create,
+    Clear,
+    Look,
+    Leave,
+    Proclaim,
+    /// Look for a key that came late.
+    Sweep,
+}
+
+impl Doing {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Create => "making the key",
+            Self::Clear => "deleting an older key",
+            Self::Look => "looking who is first",
+            Self::Leave => "deleting the key",
+            Self::Proclaim => "writing the value",
+            Self::Sweep => "looking for a key that came late",
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Watch {
+    call: CallId,
+    key: Bytes,
+}
+
+/// What a candidate needs of its surroundings.
+pub(super) struct Shared<'a> {
+    pub(super) now: Time,
+    pub(super) config: &'a Checked,
+    pub(super) draw: Draw,
+    pub(super) calls: &'a mut Calls,
+    pub(super) session: &'a mut Session,
+    pub(super) out: &'a mut Out,
+}
+
+impl Shared<'_> {
+    fn lease(&self) -> Option<LeaseId> {
+        self.session.lease().map(|lease| lease.id)
+    }
+
+    fn ttl(&self) -> u32 {
+        self.session.lease().map_or(self.config.ttl(), |lease| lease.ttl)
+    }
+}
+
+impl Candidate {
+    pub(super) fn new(election: ElectionName, value: Value) -> Self {
+        Self {
+            election,
+            value,
+            phase: Phase::Over,
+            call: None,
+            watch: None,
+            haunted: false,
+            stale_value: false,
+            next: None,
+            again: None,
+            failures: 0,
+            draws: 0,
+            appointment: Appointment::default(),
+        }
+    }
+
+    /// Whether nothing is left of it.
+    pub(super) fn is_over(&self) -> bool {
+        self.phase == Phase::Over && !self.haunted
+    }
+
+    /// Whether it needs the lease.
+    pub(super) fn needs_lease(&self) -> bool {
+        self.phase != Phase::Over
+    }
+
+    /// Whether it contends or leads, or is about to.
+    pub(super) const fn is_active(&self) -> bool {
+        self.next.is_some() || !matches!(self.phase, Phase::Over | Phase::Leaving { .. })
+    }
+
+    /// The create revision of its key, while it counts on having one.
+    pub(super) const fn revision(&self) -> Option<Revision> {
+        match self.phase {
+            Phase::Queued { revision } | Phase::Leading { revision, .. } => Some(revision),
+            _ => None,
+        }
+    }
+
+    /// Its fence, if it leads.
+    pub(super) const fn fence(&self) -> Option<Fence> {
+        match self.phase {
+            Phase::Leading { fence, .. } => Some(fence),
+            _ => None,
+        }
+    }
+
+    /// When it wants to act.
+    pub(super) const fn due(&self) -> Option<Time> {
+        if self.call.is_some() { None } else { self.again }
+    }
+
+    /// A campaign begins.
+    pub(super) fn contend(&mut self, value: Value, shared: &mut Shared<'_>) {
+        if self.is_active() && ruling(Rule::OneCampaign) {
+            return self.tell(Event::Ignored(Ignored::Command), shared.out);
+        }
+        if matches!(self.phase, Phase::Leaving { .. }) {
+            self.next = Some(value);
+            return;
+        }
+        self.begin(value, shared);
+    }
+
+    fn begin(&mut self, value: Value, shared: &mut Shared<'_>) {
+        self.drop_call(shared);
+        self.unwatch(shared);
+        self.value = value;
+        self.stale_value = false;
+        self.phase = Phase::Creating { unsure: false };
+        self.failures = 0;
+        self.again = Some(shared.now);
+        self.work(shared);
+    }
+
+    /// A new value.
+    pub(super) fn proclaim(&mut self, value: Value, shared: &mut Shared<'_>) {
+        if !self.is_active() {
+            return self.tell(Event::Ignored(Ignored::Command), shared.out);
+        }
+        if let Some(next) = &mut self.next {
+            *next = value;
+            return;
+        }
+        self.stale_value = true;
+        self.value = value;
+        if matches!(self.phase, Phase::Leading { .. }) {
+            self.again = Some(shared.now);
+            self.work(shared);
+        }
+    }
+
+    /// Stops contending or leading.
+    pub(super) fn resign(&mut self, shared: &mut Shared<'_>) {
+        if self.next.take().is_some() {
+            return self.tell(Event::Ended(End::Withdrawn), shared.out);
+        }
+        let end = match self.phase {
+            Phase::Over | Phase::Leaving { .. } => {
+                return self.tell(Event::Ignored(Ignored::Command), shared.out);
+            }
+            Phase::Leading { .. } => End::Resigned,
+            Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
+                End::Withdrawn
+            }
+        };
+        self.leave(end, shared);
+    }
+
+    /// Ends what there is, and sees to it that no key is left.
+    fn leave(&mut self, end: End, shared: &mut Shared<'_>) {
+        if self.fence().is_some() {
+            self.lower(shared);
+        }
+        // A create that is under way may still be carried out.
+        let creating = matches!(self.call, Some((_, Doing::Create)));
+        self.haunted |= creating;
+        let nothing = !creating && self.phase == (Phase::Creating { unsure: false });
+        let revision = self.revision();
+        self.drop_call(shared);
+        self.unwatch(shared);
+        self.tell(Event::Ended(end), shared.out);
+        self.phase = Phase::Leaving { revision };
+        self.failures = 0;
+        self.again = Some(shared.now);
+        if nothing {
+            return self.left(shared);
+        }
+        self.work(shared);
+    }
+
+    /// The key is gone, or its lease is.
+    fn left(&mut self, shared: &mut Shared<'_>) {
+        self.tell(Event::Released, shared.out);
+        self.phase = Phase::Over;
+        self.again = None;
+        self.haunted &= ruling(Rule::ZombieSwept);
+        if let Some(next) = self.next.take() {
+            return self.begin(next, shared);
+        }
+        if self.haunted {
+            let key = self.key(shared);
+            self.watch(key, shared.calls.seen + 1, shared);
+            self.again = Some(shared.now);
+            self.work(shared);
+        }
+    }
+
+    /// The lease is over, and all keys on it.
+    pub(super) fn on_lease_lost(&mut self, lost: Lost, shared: &mut Shared<'_>) {
+        self.drop_call(shared);
+        self.unwatch(shared);
+        self.haunted = false;
+        self.again = None;
+        match self.phase {
+            Phase::Over => {}
+            Phase::Leaving { .. } => self.left(shared),
+            Phase::Leading { .. } => {
+                self.lower(shared);
+                self.tell(Event::Ended(End::Lost(lost)), shared.out);
+                self.left(shared);
+            }
+            Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
+                self.contend_again(lost, shared);
+            }
+        }
+    }
+
+    /// There is a lease.
+    pub(super) fn wake(&mut self, shared: &mut Shared<'_>) {
+        if matches!(self.phase, Phase::Creating { .. }) && self.call.is_none() {
+            self.again = Some(shared.now);
+            self.work(shared);
+        }
+    }
+
+    /// There will be no lease.
+    pub(super) fn on_lease_refused(&mut self, refusal: Refusal, shared: &mut Shared<'_>) {
+        if matches!(self.phase, Phase::Creating { .. }) {
+            self.tell(Event::Ended(End::Refused(refusal)), shared.out);
+            self.left(shared);
+        }
+    }
+
+    /// Ruling 13: by default a candidate that has not won goes on.
+    fn contend_again(&mut self, lost: Lost, shared: &mut Shared<'_>) {
+        if !shared.config.contend_again {
+            self.tell(Event::Ended(End::Lost(lost)), shared.out);
+            return self.left(shared);
+        }
+        self.tell(Event::Again(lost), shared.out);
+        let value = self.value.clone();
+        self.begin(value, shared);
+    }
+
+    /// The key is not there any more, or is another one. Losing one election leaves the lease
+    /// and all others alone (ruling 10, E9).
+    pub(super) fn on_key_lost(&mut self, shared: &mut Shared<'_>) {
+        match self.phase {
+            Phase::Leading { .. } => {
+                self.leave(End::Lost(Lost::KeyGone), shared);
+                if !ruling(Rule::LossKeepsLease) {
+                    shared.session.give_up(shared.now);
+                }
+            }
+            Phase::Queued { .. } => self.contend_again(Lost::KeyGone, shared),
+            _ => {}
+        }
+    }
+
+    /// Whether a confirmation found this candidate's key as it should be.
+    pub(super) fn is_confirmed(&self, found: Option<&KeyValue>, lease: LeaseId) -> bool {
+        found.is_some_and(|kv| Some(kv.created) == self.revision() && kv.lease == Some(lease))
+    }
+
+    /// Does what is due.
+    pub(super) fn work(&mut self, shared: &mut Shared<'_>) {
+        if self.due().is_none_or(|due| shared.now < due) {
+            return;
+        }
+        let Some(lease) = shared.lease() else {
+            // The session calls when there is one, or when the old one is over.
+            self.again = None;
+            return;
+        };
+        let key = self.key(shared);
+        let read = || Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First });
+        let only = |revision: Revision, then: Act| Txn {
+            when: Some((key.clone(), revision)),
+            then: vec![then],
+            otherwise: vec![read()],
+        };
+        let put = || {
+            let value = self.value.as_str().into();
+            Act::Put { key: key.clone(), value, lease }
+        };
+        let delete = || Act::Delete { key: key.clone() };
+        let (doing, txn) = match self.phase {
+            Phase::Creating { .. } => (Doing::Create, only(0, put())),
+            Phase::Clearing { revision } => (Doing::Clear, only(revision, delete())),
+            Phase::Queued { revision } => (Doing::Look, self.first(revision, shared)),
+            Phase::Leading { revision, .. } if self.stale_value => {
+                self.stale_value = false;
+                (Doing::Proclaim, only(revision, put()))
+            }
+            Phase::Leading { .. } => {
+                self.again = None;
+                if self.watch.is_none() {
+                    self.watch(key, shared.calls.seen + 1, shared);
+                }
+                return;
+            }
+            Phase::Leaving { revision: Some(revision) } => (Doing::Leave, only(revision, delete())),
+            Phase::Leaving { revision: None } => (Doing::Leave, only(0, read())),
+            Phase::Over if self.haunted => (Doing::Sweep, only(0, read())),
+            Phase::Over => return,
+        };
+        self.again = None;
+        self.ask(doing, txn, shared);
+    }
+
+    /// Ruling 2, E1: that the key is there, that it is the first, and that nobody is before it,
+    /// in one linearizable transaction.
+    fn first(&self, revision: Revision, shared: &Shared<'_>) -> Txn {
+        let key = self.key(shared);
+        let all = || Keys::Prefix(key::prefix(&shared.config.namespace, &self.election));
+        let before = Pick::LastUpTo(revision.saturating_sub(1));
+        let mut then = vec![
+            Act::Read(Read { keys: all(), pick: Pick::First }),
+            Act::Read(Read { keys: all(), pick: before }),
+        ];
+        let mut otherwise =
+            vec![Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First })];
+        if !ruling(Rule::ConfirmReads) {
+            then.clear();
+            otherwise.clear();
+        }
+        let when = ruling(Rule::ConfirmOwnKey).then_some((key, revision));
+        Txn { when, then, otherwise }
+    }
+
+    fn ask(&mut self, doing: Doing, txn: Txn, shared: &mut Shared<'_>) {
+        let within = shared.config.patience(shared.ttl());
+        let asker = Asker::Candidate(self.election.clone());
+        let call = shared.calls.ask((shared.now, within), asker, Op::Txn(txn), shared.out);
+        self.call = Some((call, doing));
+    }
+
+    /// E moved.
+    pub(super) fn renew(&self, until: Time, out: &mut Out) {
+        if let Some(fence) = self.fence() {
+            let election = self.election.clone();
+            out.push(Effect::Claim { election, until, fence: Some(fence) });
+        }
+    }
+
+    fn lower(&self, shared: &mut Shared<'_>) {
+        let (election, until) = (self.election.clone(), shared.now);
+        shared.out.push(Effect::Claim { election, until, fence: None });
+    }
+
+    fn pause(&mut self, shared: &Shared<'_>) {
+        self.failures = self.failures.saturating_add(1);
+        let pause = PAUSE.saturating_mul(1 << self.failures.min(10)).min(PAUSE_MAX);
+        let jitter = self.draw(pause / 2, "pause", shared);
+        self.again = Some(shared.now.after(pause / 2 + jitter));
+    }
+
+    fn draw(&mut self, bound: Duration, purpose: &'static str, shared: &Shared<'_>) -> Duration {
+        self.draws += 1;
+        shared.draw.span(bound, self.election.as_str(), purpose, self.draws)
+    }
+
+    fn watch(&mut self, key: Bytes, from: Revision, shared: &mut Shared<'_>) {
+        let op = Op::Watch { keys: Keys::One(key.clone()), from };
+        let within = shared.config.patience(shared.ttl());
+        let asker = Asker::Candidate(self.election.clone());
+        let call = shared.calls.ask((shared.now, within), asker, op, shared.out);
+        self.watch = Some(Watch { call, key });
+    }
+
+    fn unwatch(&mut self, shared: &mut Shared<'_>) {
+        if let Some(Watch { call, .. }) = self.watch.take() {
+            shared.calls.unwatch(call, shared.out);
+        }
+    }
+
+    fn drop_call(&mut self, shared: &mut Shared<'_>) {
+        if let Some((call, _)) = self.call.take() {
+            shared.calls.forget(call);
+        }
+    }
+
+    fn key(&self, shared: &Shared<'_>) -> Bytes {
+        let lease = shared.lease().unwrap_or(LeaseId(0));
+        key::key(&shared.config.namespace, &self.election, lease)
+    }
+
+    fn tell(&self, event: Event, out: &mut Out) {
+        emit(Some(&self.election), event, out);
+    }
+}

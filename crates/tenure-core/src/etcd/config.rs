@@ -1,0 +1,222 @@
+//! The settings of a participant, checked before anything starts.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::ops::Deref;
+use core::time::Duration;
+
+use super::message::Revision;
+use super::rule::{Rule, ruling};
+use crate::drift::Drift;
+use crate::fence::Fence;
+
+/// Create revisions must stay below this, so that a fence has room for the epoch above.
+pub const REVISION_END: Revision = 1 << 48;
+
+/// The settings of one process that takes part in elections on etcd. Only `namespace` and
+/// `fence_epoch` must be the same for all participants of an election.
+///
+/// ```
+/// use core::time::Duration;
+/// use tenure_core::etcd::Config;
+///
+/// let config = Config { lease: Duration::from_secs(20), ..Config::default() }.check()?;
+/// assert_eq!(config.proven(20), Duration::from_nanos(19_960_039_960));
+/// # Ok::<(), tenure_core::etcd::ConfigError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Config {
+    /// What comes before all keys, as `clientv3/namespace` does it; usually ends in a slash, and
+    /// is empty by default. At most 256 bytes without control characters.
+    pub namespace: String,
+    /// The length of the lease that is asked for, in whole seconds (etcd knows no others), from 1
+    /// s to a day. etcd may grant more, and then that counts. Short: fast take-over after a
+    /// crash. Long: the leader survives longer interruptions. There must be room for a third of
+    /// it, `grace` and `kill_margin`. Default 10 s.
+    pub lease: Duration,
+    /// ρ, the bound on the rate error of our clock and of those of etcd's servers, at most
+    /// [`Config::DRIFT_MAX`]. Default 10⁻³, twice the rate at which Linux slews a clock.
+    pub drift: Drift,
+    /// Raised by an operator after etcd was restored from a backup, by which revisions go back
+    /// (ruling 8, E7): a fence is `fence_epoch · 2⁴⁸ + create revision`. Default 0.
+    pub fence_epoch: u16,
+    /// How long before the end of its lease a leader's work is asked to stop. Default 1 s.
+    pub grace: Duration,
+    /// How long before the end of its lease a leader's work is ended by force; at most `grace`.
+    /// Default 100 ms.
+    pub kill_margin: Duration,
+    /// Whether a candidate that loses its lease before it has won goes on with a new one. Default
+    /// true.
+    pub contend_again: bool,
+    /// The most elections a process takes part in, and the most it observes. At least 1. Default
+    /// 65,536.
+    pub elections: usize,
+}
+
+impl Config {
+    /// The largest ρ that is taken.
+    pub const DRIFT_MAX: &'static str = "0.1";
+    /// The shortest lease.
+    pub const LEASE_MIN: Duration = Duration::from_secs(1);
+    /// The longest lease.
+    pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
+    /// The most bytes of a namespace.
+    pub const NAMESPACE_MAX: usize = 256;
+
+    /// Lets settings pass that work together, or says which do not, with the numbers.
+    pub fn check(self) -> Result<Checked, ConfigError> {
+        if self.namespace.len() > Self::NAMESPACE_MAX || self.namespace.contains(char::is_control) {
+            let bytes = self.namespace.len();
+            return Err(ConfigError::Namespace { bytes, max: Self::NAMESPACE_MAX });
+        }
+        if self.lease.subsec_nanos() != 0 {
+            return Err(ConfigError::NotWholeSeconds { lease: self.lease });
+        }
+        if self.lease < Self::LEASE_MIN || self.lease > Self::LEASE_MAX {
+            let (lease, min, max) = (self.lease, Self::LEASE_MIN, Self::LEASE_MAX);
+            return Err(ConfigError::Lease { lease, min, max });
+        }
+        if Self::DRIFT_MAX.parse().is_ok_and(|max: Drift| self.drift > max) {
+            return Err(ConfigError::Drift { drift: self.drift });
+        }
+        if self.kill_margin > self.grace {
+            let (kill_margin, grace) = (self.kill_margin, self.grace);
+            return Err(ConfigError::KillMargin { kill_margin, grace });
+        }
+        if self.elections == 0 {
+            return Err(ConfigError::NoElections);
+        }
+        let needed = self.lease / 3 + self.grace + self.kill_margin;
+        let checked = Checked(Arc::new(self));
+        let left = checked.proven(checked.ttl());
+        if left <= needed {
+            let (lease, grace, kill_margin) = (checked.lease, checked.grace, checked.kill_margin);
+            return Err(ConfigError::NoRoom { lease, left, needed, grace, kill_margin });
+        }
+        Ok(checked)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            namespace: String::new(),
+            lease: Duration::from_secs(10),
+            drift: Drift::DEFAULT,
+            fence_epoch: 0,
+            grace: Duration::from_secs(1),
+            kill_margin: Duration::from_millis(100),
+            contend_again: true,
+            elections: 65_536,
+        }
+    }
+}
+
+/// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Checked(Arc<Config>);
+
+impl Deref for Checked {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.0
+    }
+}
+
+impl Checked {
+    /// The length of the lease that is asked for, in seconds.
+    #[must_use]
+    pub fn ttl(&self) -> u32 {
+        u32::try_from(self.lease.as_secs()).unwrap_or(u32::MAX)
+    }
+
+    /// `⌊TTL·(1 − ρ)/(1 + ρ)⌋` for a TTL in seconds: a lease that etcd renewed for that long
+    /// lasts at least so long on our clock, counted from the send of the keep-alive (ruling 3,
+    /// E2). The server's clock may run fast while ours runs slow.
+    #[must_use]
+    pub fn proven(&self, ttl: u32) -> Duration {
+        let ttl = Duration::from_secs(u64::from(ttl));
+        if !ruling(Rule::DeadlineMargin) {
+            return ttl;
+        }
+        self.drift.shrink(self.drift.real_at_least(ttl))
+    }
+
+    /// How long one call may take. Without a quorum etcd itself answers only after 7 to 10 s.
+    pub(super) fn patience(&self, ttl: u32) -> Duration {
+        let third = Duration::from_secs(u64::from(ttl)) / 4;
+        third.clamp(Duration::from_millis(250), Duration::from_secs(5))
+    }
+
+    /// The fence of whoever created its key at `revision`, unless there is no room for it.
+    pub(super) fn fence(&self, revision: Revision) -> Option<Fence> {
+        let epoch = u64::from(self.fence_epoch) * REVISION_END;
+        (revision < REVISION_END || !ruling(Rule::RevisionBounded))
+            .then(|| Fence::new(epoch.wrapping_add(revision)))
+    }
+}
+
+/// A combination of settings that cannot work, with the numbers.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Too long, or with control characters.
+    #[error("the namespace has {bytes} bytes; at most {max} are allowed, no control characters")]
+    Namespace {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        max: usize,
+    },
+    /// A fraction of a second.
+    #[error("a lease of {lease:?}: etcd counts leases in whole seconds")]
+    NotWholeSeconds {
+        /// The lease.
+        lease: Duration,
+    },
+    /// Out of bounds.
+    #[error("a lease of {lease:?}; it must be between {min:?} and {max:?}")]
+    Lease {
+        /// The lease.
+        lease: Duration,
+        /// The shortest.
+        min: Duration,
+        /// The longest.
+        max: Duration,
+    },
+    /// No clock is that bad.
+    #[error("the drift bound is {drift}; at most {} is allowed", Config::DRIFT_MAX)]
+    Drift {
+        /// ρ.
+        drift: Drift,
+    },
+    /// The order of warning and end.
+    #[error("the kill margin {kill_margin:?} is longer than the grace {grace:?}")]
+    KillMargin {
+        /// The margin.
+        kill_margin: Duration,
+        /// The grace.
+        grace: Duration,
+    },
+    /// Nothing could be done.
+    #[error("room for no election at all: at least 1 is needed")]
+    NoElections,
+    /// A renewal would come too late.
+    #[error(
+        "a lease of {lease:?} lasts {left:?} with clocks that drift; a third of it until the next \
+         renewal, the grace {grace:?} and the kill margin {kill_margin:?} take {needed:?}: make \
+         the lease longer or the grace shorter"
+    )]
+    NoRoom {
+        /// The lease.
+        lease: Duration,
+        /// What may be counted on.
+        left: Duration,
+        /// What is needed.
+        needed: Duration,
+        /// The grace.
+        grace: Duration,
+        /// The kill margin.
+        kill_margin: Duration,
+    },
+}

@@ -1,0 +1,243 @@
+//! What an application or an operator is told.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use super::key::{Bytes, LeaseId};
+use super::message::{Refusal, Revision};
+use crate::fence::Fence;
+use crate::name::ElectionName;
+use crate::time::Time;
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Event {
+    /// This process leads the election. The claim was raised just before.
+    Elected {
+        /// The fence of the leadership.
+        fence: Fence,
+        /// Its key.
+        key: Bytes,
+    },
+    /// This candidate waits until the key of the one before it goes.
+    Waiting {
+        /// The key.
+        behind: Bytes,
+    },
+    /// The leadership or the campaign is over.
+    Ended(End),
+    /// The key of what has ended is gone, or its lease has ended.
+    Released,
+    /// A candidate that had not won lost its lease or its key, and contends again.
+    Again(Lost),
+    /// There is a lease for all elections of this process.
+    Opened {
+        /// The lease.
+        lease: LeaseId,
+        /// Its length as asked for, in seconds.
+        asked: u32,
+        /// And as granted.
+        granted: u32,
+    },
+    /// The lease is over, and with it all that stood on it.
+    Closed {
+        /// The lease.
+        lease: LeaseId,
+        /// Why; `None` when nobody needed it any more.
+        lost: Option<Lost>,
+    },
+    /// etcd refuses something that has to be done; it will be tried again.
+    Obstacle {
+        /// What, in words.
+        doing: &'static str,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A call had no certain outcome.
+    Unsure {
+        /// What, in words.
+        doing: &'static str,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// A key of ours appeared that nobody wanted any more, and is deleted (ruling 5).
+    Zombie {
+        /// The key.
+        key: Bytes,
+    },
+    /// Some states may have been missed: the history of the store was compacted or went back.
+    Reset,
+    /// Who leads.
+    View(View),
+    /// Something had no effect.
+    Ignored(Ignored),
+}
+
+/// Why a leadership or a campaign is over.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum End {
+    /// What it stood on was lost.
+    Lost(Lost),
+    /// It was resigned.
+    Resigned,
+    /// The campaign was withdrawn before it won.
+    Withdrawn,
+    /// etcd refuses what is needed.
+    Refused(Refusal),
+    /// Two names of which one and a slash begin the other would see each other's keys.
+    Nested {
+        /// The other election.
+        other: ElectionName,
+    },
+    /// The name ends in a slash.
+    EndsInSlash,
+    /// There is no room for another election.
+    Full {
+        /// How many there are.
+        elections: usize,
+    },
+    /// The store has counted further than fences can.
+    RevisionTooHigh {
+        /// The create revision.
+        revision: Revision,
+    },
+}
+
+/// What was lost.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Lost {
+    /// The lease was not renewed in time: the network, etcd or this process stalled.
+    Expired,
+    /// etcd says that there is no such lease: it was revoked, or etcd has ended it.
+    LeaseGone,
+    /// The key was deleted by somebody else.
+    KeyGone,
+    /// The store went back to an older state: it was restored from a backup.
+    History,
+    /// Another cluster answers at these addresses.
+    Cluster,
+}
+
+/// Who leads, as an observer knows it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum View {
+    /// The candidate with the lowest create revision.
+    Leader {
+        /// Its key.
+        key: Bytes,
+        /// What it wants others to know.
+        value: Bytes,
+        /// The fence of its leadership, when its revision has one.
+        fence: Option<Fence>,
+    },
+    /// There is no candidate.
+    Vacant,
+    /// etcd did not tell, or only from memory.
+    Unknown {
+        /// Since when.
+        since: Time,
+    },
+}
+
+/// Why something had no effect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Ignored {
+    /// It answers something that was not asked, or no longer matters.
+    Unasked,
+    /// The answer does not fit the question.
+    Misfit,
+    /// Another cluster answered.
+    OtherCluster,
+    /// It is a request; those go out.
+    NotAnAnswer,
+    /// The command does not fit the state: a second campaign, or one that needs a campaign.
+    Command,
+}
+
+impl Ignored {
+    /// The reason as a label for a counter.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Unasked => "unasked",
+            Self::Misfit => "misfit",
+            Self::OtherCluster => "other_cluster",
+            Self::NotAnAnswer => "not_an_answer",
+            Self::Command => "command",
+        }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "its lease was not renewed in time",
+            Self::LeaseGone => "etcd has ended its lease",
+            Self::KeyGone => "its key was deleted by somebody else",
+            Self::History => "etcd went back to an older state, as after a restore",
+            Self::Cluster => "another etcd cluster answers at these addresses",
+        })
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(lost) => lost.fmt(f),
+            Self::Resigned => f.write_str("it was resigned"),
+            Self::Withdrawn => f.write_str("the campaign was withdrawn"),
+            Self::Refused(refusal) => write!(f, "etcd refuses it: {refusal}"),
+            Self::Nested { other } => write!(
+                f,
+                "this process takes part in {other}, and of two names neither may begin with the \
+                 other and a slash: they would see each other's keys"
+            ),
+            Self::EndsInSlash => f.write_str("an election's name on etcd must not end in a slash"),
+            Self::Full { elections } => {
+                write!(f, "this process takes part in {elections} elections, and that is the limit")
+            }
+            Self::RevisionTooHigh { revision } => {
+                write!(f, "etcd is at revision {revision}; fences have room for those below 2^48")
+            }
+        }
+    }
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Leader { key, value, fence } => {
+                write!(f, "leader {key} {value:?}")?;
+                match fence {
+                    Some(fence) => write!(f, " fence {fence}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Vacant => f.write_str("vacant"),
+            Self::Unknown { since } => write!(f, "unknown since {since}"),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elected { fence, key } => write!(f, "elected fence {fence} {key}"),
+            Self::Waiting { behind } => write!(f, "waiting behind {behind}"),
+            Self::Ended(end) => write!(f, "ended: {end}"),
+            Self::Released => f.write_str("released"),
+            Self::Again(lost) => write!(f, "again: {lost}"),
+            Self::Opened { lease, asked, granted } => {
+                write!(f, "opened lease {lease} for {granted} s, {asked} s asked")
+            }
+            Self::Closed { lease, lost: Some(lost) } => write!(f, "closed lease {lease}: {lost}"),
+            Self::Closed { lease, lost: None } => write!(f, "closed lease {lease}"),
+            Self::Obstacle { doing, refusal } => write!(f, "obstacle, {doing}: {refusal}"),
+            Self::Unsure { doing, why } => write!(f, "unsure, {doing}: {why}"),
+            Self::Zombie { key } => write!(f, "zombie {key}"),
+            Self::Reset => f.write_str("reset"),
+            Self::View(view) => view.fmt(f),
+            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+        }
+    }
+}

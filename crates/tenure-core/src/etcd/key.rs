@@ -1,0 +1,158 @@
+//! Keys: which ones an election owns, and how a range of them ends.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::name::ElectionName;
+
+/// A lease of etcd. The server takes any number but zero; ours are positive, because Go prints
+/// a negative one with its sign, and nobody else would find the key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LeaseId(pub i64);
+
+impl fmt::Display for LeaseId {
+    /// As keys name it: lower-case hexadecimal, unpadded.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
+/// Bytes of etcd, a key or a value: never an error, whatever they are. Printed as text, with
+/// `\x..` for what is none.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(Arc<[u8]>);
+
+impl Bytes {
+    /// These bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether this begins with `prefix`.
+    #[must_use]
+    pub fn starts_with(&self, prefix: &Self) -> bool {
+        self.0.starts_with(&prefix.0)
+    }
+}
+
+impl From<&str> for Bytes {
+    fn from(text: &str) -> Self {
+        Self::new(text.as_bytes())
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.escape_ascii().fmt(f)
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+/// Which keys an operation is about.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Keys {
+    /// This one.
+    One(Bytes),
+    /// All that begin with this, which is not empty.
+    Prefix(Bytes),
+}
+
+impl Keys {
+    /// The first key, and the end that etcd's requests carry: empty for one key, else the first
+    /// key beyond the range, or `\0` for "to the end of all keys".
+    #[must_use]
+    pub fn range(&self) -> (&[u8], Vec<u8>) {
+        match self {
+            Self::One(key) => (key.as_slice(), Vec::new()),
+            Self::Prefix(prefix) => (prefix.as_slice(), prefix_end(prefix.as_slice())),
+        }
+    }
+
+    /// Whether `key` is one of them.
+    #[must_use]
+    pub fn contains(&self, key: &Bytes) -> bool {
+        match self {
+            Self::One(one) => key == one,
+            Self::Prefix(prefix) => key.starts_with(prefix),
+        }
+    }
+}
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(key) => key.fmt(f),
+            Self::Prefix(prefix) => write!(f, "{prefix}*"),
+        }
+    }
+}
+
+/// The end of a prefix: its last byte below 0xFF plus one, and nothing after that.
+fn prefix_end(prefix: &[u8]) -> Vec<u8> {
+    match prefix.iter().rposition(|byte| *byte < 0xff) {
+        Some(last) => {
+            let mut end: Vec<u8> = prefix.iter().take(last + 1).copied().collect();
+            if let Some(byte) = end.last_mut() {
+                *byte += 1;
+            }
+            end
+        }
+        None => [0].into(),
+    }
+}
+
+/// What all keys of `election` begin with: the namespace, the name, and the slash without which
+/// `test` would see the keys of `testa`.
+pub(super) fn prefix(namespace: &str, election: &ElectionName) -> Bytes {
+    format!("{namespace}{election}/").as_str().into()
+}
+
+/// The key of the candidate that `lease` belongs to.
+pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> Bytes {
+    format!("{namespace}{election}/{lease}").as_str().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_what_etcdctl_and_go_make() {
+        let election = "test".parse().unwrap();
+        assert_eq!(key("", &election, LeaseId(0x0069_4d0a)).to_string(), "test/694d0a");
+        assert_eq!(key("app/", &election, LeaseId(1)).to_string(), "app/test/1");
+        let keys = Keys::Prefix(prefix("", &election));
+        assert!(keys.contains(&"test/1".into()) && !keys.contains(&"testa/1".into()));
+    }
+
+    #[test]
+    fn a_prefix_ends_where_etcd_says() {
+        let end = |prefix: &[u8]| Keys::Prefix(Bytes::new(prefix)).range().1;
+        assert_eq!(end(b"test/"), b"test0");
+        assert_eq!(end(b"a\xff\xff"), b"b");
+        assert_eq!(end(b"\xff\xff"), vec![0]);
+        assert_eq!(Keys::One("k".into()).range(), (&b"k"[..], vec![]));
+    }
+
+    #[test]
+    fn foreign_bytes_are_printed_on_one_line() {
+        assert_eq!(Bytes::new(b"a\n\xff\x1b\"").to_string(), r#"a\n\xff\x1b\""#);
+    }
+}

@@ -1,0 +1,392 @@
+//! What travels between a participant and etcd: requests that go out, answers that come in.
+//!
+//! Nothing here is etcd's wire format; a driver maps one to the other, field by field.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use super::key::{Bytes, Keys, LeaseId};
+
+/// A revision of etcd's store: grows by one with every transaction that writes.
+pub type Revision = u64;
+
+/// Names a request until it is answered, and a watch until it has ended. Given once in the life
+/// of a process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct CallId(pub u64);
+
+/// A request to etcd, or something that came from it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Message {
+    /// To etcd.
+    Request(Request),
+    /// From etcd, or from the driver on its behalf.
+    Answer(Answer),
+}
+
+/// A call. Each is answered once, except a watch, which is answered until it has ended.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Request {
+    /// Which one.
+    pub call: CallId,
+    /// Nobody waits for the answer longer than this: the driver may give the call up then. For a
+    /// watch: how long it may take until it is open.
+    pub within: Duration,
+    /// What is asked.
+    pub op: Op,
+}
+
+/// What is asked of etcd.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// `LeaseGrant` with an id of our choice.
+    Grant {
+        /// The id.
+        lease: LeaseId,
+        /// The length asked for, in seconds.
+        ttl: u32,
+    },
+    /// One request on the `LeaseKeepAlive` stream of this lease.
+    KeepAlive {
+        /// The lease.
+        lease: LeaseId,
+    },
+    /// `LeaseRevoke`: all its keys go with it, in one revision.
+    Revoke {
+        /// The lease.
+        lease: LeaseId,
+    },
+    /// `Txn`. Linearizable: no transaction of ours is without operations, and none of these is
+    /// serializable (ruling 2, E1).
+    Txn(Txn),
+    /// `Watch` on the one stream of the process, with `require-leader`.
+    Watch {
+        /// What is watched.
+        keys: Keys,
+        /// The first revision that is of interest.
+        from: Revision,
+    },
+    /// Ends a watch, which is not answered any more.
+    Unwatch {
+        /// The watch.
+        watch: CallId,
+    },
+}
+
+/// A transaction: if the key was created at that revision, then one branch, else the other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Txn {
+    /// `CREATE(key) = revision`; zero means that there is no such key. `None` is always true.
+    pub when: Option<(Bytes, Revision)>,
+    /// Done if it is so.
+    pub then: Vec<Act>,
+    /// Done if it is not.
+    pub otherwise: Vec<Act>,
+}
+
+/// One operation of a transaction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Act {
+    /// Writes the key.
+    Put {
+        /// The key.
+        key: Bytes,
+        /// Its value.
+        value: Bytes,
+        /// The lease it goes with.
+        lease: LeaseId,
+    },
+    /// Deletes the key.
+    Delete {
+        /// The key.
+        key: Bytes,
+    },
+    /// Reads one key at most.
+    Read(Read),
+}
+
+/// A `Range` with limit 1.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Read {
+    /// Among these keys,
+    pub keys: Keys,
+    /// which one.
+    pub pick: Pick,
+}
+
+/// Which key a [`Read`] returns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pick {
+    /// The one with the lowest create revision: the leader.
+    First,
+    /// The one with the highest create revision that is at most this: the predecessor.
+    LastUpTo(Revision),
+}
+
+/// What came from etcd.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Answer {
+    /// To which call.
+    pub call: CallId,
+    /// The header of the answer, if etcd itself answered.
+    pub header: Option<Header>,
+    /// What it says.
+    pub reply: Reply,
+}
+
+/// The header of an answer: of the member that answered, and its store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Header {
+    /// The cluster's id.
+    pub cluster: u64,
+    /// The member's id.
+    pub member: u64,
+    /// The revision of its store. Of a keep-alive it may be old; of a transaction it is not.
+    pub revision: Revision,
+    /// The term of Raft that the member is in.
+    pub term: u64,
+}
+
+/// What an answer says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Reply {
+    /// The lease was granted.
+    Granted {
+        /// Its length as granted, in seconds; may be more than was asked.
+        ttl: u32,
+    },
+    /// There is a lease of this id.
+    LeaseExists,
+    /// A keep-alive was answered. That is no proof that the lease was renewed (E3).
+    Alive {
+        /// Its length; `None` when there is no such lease.
+        ttl: Option<u32>,
+    },
+    /// The lease was revoked, and its keys are gone.
+    Revoked,
+    /// There is no such lease: the answer to a put, or to a revocation.
+    LeaseGone,
+    /// The transaction was carried out.
+    Txn {
+        /// Which branch.
+        succeeded: bool,
+        /// What its reads found, in their order.
+        found: Vec<Option<KeyValue>>,
+    },
+    /// The watch is open; everything from its revision on will be told.
+    Watching,
+    /// Something happened to what is watched. All events of one revision come together.
+    Changed(Vec<Change>),
+    /// The watch began before what etcd still knows, and has ended.
+    Compacted {
+        /// The first revision that etcd still knows.
+        revision: Revision,
+    },
+    /// Refused: nothing was carried out. Of a watch: it has ended.
+    Refused(Refusal),
+    /// Whether it was carried out is not known: no answer in time, or a connection lost, or an
+    /// error that does not tell. Of a watch: it has ended.
+    Unknown {
+        /// What happened, in words.
+        why: Arc<str>,
+    },
+}
+
+/// Why etcd refused.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Refusal {
+    /// The user may not do this.
+    Denied {
+        /// What etcd said.
+        said: Arc<str>,
+    },
+    /// User, password or token are not accepted, also not after a new login.
+    Unauthenticated {
+        /// What etcd said.
+        said: Arc<str>,
+    },
+    /// There is no room: the quota is used up (alarm `NOSPACE`), or the server is overloaded.
+    NoSpace {
+        /// What etcd said.
+        said: Arc<str>,
+    },
+    /// Anything else that was certainly not carried out.
+    Other {
+        /// What etcd said.
+        said: Arc<str>,
+    },
+}
+
+/// A key as it is stored.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct KeyValue {
+    /// The key.
+    pub key: Bytes,
+    /// Its value.
+    pub value: Bytes,
+    /// The revision at which it was created: unique, and the order of the candidates.
+    pub created: Revision,
+    /// The revision at which it was last written.
+    pub modified: Revision,
+    /// The lease it goes with, if any.
+    pub lease: Option<LeaseId>,
+}
+
+/// An event of a watch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Change {
+    /// The key was written.
+    Put(KeyValue),
+    /// The key was deleted, or went with its lease.
+    Deleted {
+        /// The key.
+        key: Bytes,
+        /// At which revision.
+        revision: Revision,
+    },
+}
+
+impl Change {
+    /// The revision of the event.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        match self {
+            Self::Put(kv) => kv.modified,
+            Self::Deleted { revision, .. } => *revision,
+        }
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(request) => request.fmt(f),
+            Self::Answer(answer) => answer.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.call, self.op)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Grant { lease, ttl } => write!(f, "grant lease {lease} for {ttl} s"),
+            Self::KeepAlive { lease } => write!(f, "keep lease {lease} alive"),
+            Self::Revoke { lease } => write!(f, "revoke lease {lease}"),
+            Self::Txn(txn) => txn.fmt(f),
+            Self::Watch { keys, from } => write!(f, "watch {keys} from {from}"),
+            Self::Unwatch { watch } => write!(f, "unwatch {watch}"),
+        }
+    }
+}
+
+impl fmt::Display for Txn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let acts = |acts: &[Act], f: &mut fmt::Formatter<'_>| {
+            acts.iter()
+                .enumerate()
+                .try_for_each(|(n, act)| write!(f, "{}{act}", if n == 0 { "" } else { ", " }))
+        };
+        if let Some((key, revision)) = &self.when {
+            write!(f, "if create({key}) = {revision} then ")?;
+        }
+        acts(&self.then, f)?;
+        if !self.otherwise.is_empty() {
+            f.write_str(" else ")?;
+            acts(&self.otherwise, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Put { key, value, lease } => write!(f, "put {key} {value:?} lease {lease}"),
+            Self::Delete { key } => write!(f, "delete {key}"),
+            Self::Read(Read { keys, pick: Pick::First }) => write!(f, "read {keys}"),
+            Self::Read(Read { keys, pick: Pick::LastUpTo(revision) }) => {
+                write!(f, "read last of {keys} created up to {revision}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.call, self.reply)?;
+        if let Some(Header { revision, term, .. }) = self.header {
+            write!(f, " at {revision} term {term}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Granted { ttl } => write!(f, "granted for {ttl} s"),
+            Self::LeaseExists => f.write_str("lease exists"),
+            Self::Alive { ttl: Some(ttl) } => write!(f, "alive for {ttl} s"),
+            Self::Alive { ttl: None } => f.write_str("not alive"),
+            Self::Revoked => f.write_str("revoked"),
+            Self::LeaseGone => f.write_str("no such lease"),
+            Self::Txn { succeeded, found } => {
+                f.write_str(if *succeeded { "so" } else { "not so" })?;
+                found.iter().try_for_each(|found| match found {
+                    Some(found) => write!(f, ", {found}"),
+                    None => f.write_str(", none"),
+                })
+            }
+            Self::Watching => f.write_str("watching"),
+            Self::Changed(changes) => changes.iter().enumerate().try_for_each(|(n, change)| {
+                write!(f, "{}{change}", if n == 0 { "" } else { ", " })
+            }),
+            Self::Compacted { revision } => write!(f, "compacted up to {revision}"),
+            Self::Refused(refusal) => write!(f, "refused: {refusal}"),
+            Self::Unknown { why } => write!(f, "outcome unknown: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Denied { said }
+        | Self::Unauthenticated { said }
+        | Self::NoSpace { said }
+        | Self::Other { said }) = self;
+        f.write_str(said)
+    }
+}
+
+impl fmt::Display for KeyValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?} created {}", self.key, self.value, self.created)?;
+        match self.lease {
+            Some(lease) => write!(f, " lease {lease}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Put(kv) => write!(f, "put {kv} at {}", kv.modified),
+            Self::Deleted { key, revision } => write!(f, "deleted {key} at {revision}"),
+        }
+    }
+}

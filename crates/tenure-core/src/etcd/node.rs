@@ -1,0 +1,472 @@
+//! One process's part in elections on etcd: a session, and any number of candidates and
+//! observers.
+
+use alloc::collections::BTreeMap;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Bound;
+
+use super::calls::{Asker, Calls};
+use super::candidate::{Candidate, Shared};
+use super::command::Command;
+use super::config::Checked;
+use super::event::{End, Event, Ignored, Lost};
+use super::key::{self, Bytes, LeaseId};
+use super::message::{Answer, CallId, Header, KeyValue, Message, Refusal, Reply, Revision};
+use super::observer::{Observer, Scene};
+use super::rule::{Rule, ruling};
+use super::session::{Around, CONFIRM_MAX, News, Session};
+use crate::agenda::Agenda;
+use crate::contract::{Input, Protocol};
+use crate::draw::Draw;
+use crate::name::{ElectionName, Value};
+use crate::standing::Standing;
+use crate::time::{Deadline, Time};
+
+/// What a driver is asked to do.
+pub type Effect = crate::contract::Effect<Etcd>;
+/// Effects in the order in which they are to be carried out.
+pub(super) type Out = crate::contract::Effects<Etcd>;
+
+/// The only addressee there is: whichever server of the cluster the driver is connected to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Store;
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("etcd")
+    }
+}
+
+/// Nothing has to survive the process: etcd remembers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NoRecord {}
+
+impl fmt::Display for NoRecord {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {}
+    }
+}
+
+/// With what a process begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Start {
+    /// For draws, the ids of leases among them: random for each life of a process.
+    pub seed: u64,
+    /// A lease that exists already, to be used first. It becomes this process's own: it is
+    /// renewed, and revoked in the end.
+    pub lease: Option<LeaseId>,
+}
+
+/// One process's part: the machine that the module document describes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Etcd {
+    config: Checked,
+    draw: Draw,
+    session: Session,
+    calls: Calls,
+    candidates: BTreeMap<ElectionName, Candidate>,
+    observers: BTreeMap<ElectionName, Observer>,
+    candidates_due: Agenda,
+    observers_due: Agenda,
+    cluster: Option<u64>,
+    now: Time,
+}
+
+impl Etcd {
+    /// A process that has not started yet.
+    #[must_use]
+    pub fn new(config: Checked) -> Self {
+        Self {
+            config,
+            draw: Draw::new(0),
+            session: Session::default(),
+            calls: Calls::default(),
+            candidates: BTreeMap::new(),
+            observers: BTreeMap::new(),
+            candidates_due: Agenda::default(),
+            observers_due: Agenda::default(),
+            cluster: None,
+            now: Time::ZERO,
+        }
+    }
+
+    /// Whether nothing is held any more: no key, and no lease that could still be revoked.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.candidates.is_empty() && self.session.is_idle()
+    }
+
+    /// The lease that carries all elections of this process, if there is one.
+    #[must_use]
+    pub fn lease(&self) -> Option<LeaseId> {
+        self.session.lease().map(|lease| lease.id)
+    }
+
+    fn on_command(&mut self, election: ElectionName, command: Command, out: &mut Out) {
+        match command {
+            Command::Campaign { value } => self.campaign(election, value, out),
+            Command::Proclaim { value } => {
+                self.with_candidate(&election, out, |candidate, shared| {
+                    candidate.proclaim(value, shared);
+                });
+            }
+            Command::Resign => self.with_candidate(&election, out, Candidate::resign),
+            Command::Observe => self.observe(election, out),
+            Command::Unobserve => {
+                if let Some(mut observer) = self.observers.remove(&election) {
+                    observer.stop(&mut self.calls, out);
+                    self.observers_due.set(&mut observer.appointment, &election, None);
+                }
+            }
+        }
+    }
+
+    fn campaign(&mut self, election: ElectionName, value: Value, out: &mut Out) {
+        if !self.candidates.contains_key(&election) {
+            if let Some(end) = self.objection(&election) {
+                return emit(Some(&election), Event::Ended(end), out);
+            }
+            let candidate = Candidate::new(election.clone(), value.clone());
+            self.candidates.insert(election.clone(), candidate);
+        }
+        self.with_candidate(&election, out, |candidate, shared| candidate.contend(value, shared));
+        let (session, mut around) = self.around(out);
+        session.want(&mut around);
+    }
+
+    /// Why nobody here may contend in this election (ruling 10, E9).
+    fn objection(&self, election: &ElectionName) -> Option<End> {
+        let name = election.as_str();
+        if name.ends_with('/') {
+            return Some(End::EndsInSlash);
+        }
+        if self.candidates.len() >= self.config.elections {
+            return Some(End::Full { elections: self.candidates.len() });
+        }
+        if !ruling(Rule::NamesApart) {
+            return None;
+        }
+        let slashes = name.match_indices('/').map(|(at, _)| &name[..at]);
+        let above = slashes.filter_map(|above| ElectionName::new(above).ok());
+        let mut nested = above.filter(|above| self.candidates.contains_key(above));
+        // A name too long to be one has nobody below it.
+        let below = ElectionName::new(&(name.to_string() + "/")).ok();
+        let next = below.as_ref().and_then(|below| self.candidates.range(below..).next());
+        let is_below = |next: &ElectionName| {
+            below.as_ref().is_some_and(|below| next.as_str().starts_with(below.as_str()))
+        };
+        let next = next.map(|(next, _)| next.clone()).filter(is_below);
+        let other = nested.next().or(next)?;
+        Some(End::Nested { other })
+    }
+
+    fn observe(&mut self, election: ElectionName, out: &mut Out) {
+        if self.observers.contains_key(&election) || self.observers.len() >= self.config.elections {
+            return emit(Some(&election), Event::Ignored(Ignored::Command), out);
+        }
+        self.observers.insert(election.clone(), Observer::new(election.clone(), self.now));
+        self.with_observer(&election, out, Observer::work);
+    }
+
+    fn on_answer(&mut self, answer: Answer, out: &mut Out) {
+        let Answer { call, header, reply } = answer;
+        let is_end = !matches!(reply, Reply::Watching | Reply::Changed(_));
+        let Some(asked) = self.calls.answered(call, is_end) else {
+            return emit(None, Event::Ignored(Ignored::Unasked), out);
+        };
+        if let Some(header) = header {
+            if *self.cluster.get_or_insert(header.cluster) != header.cluster {
+                return self.on_other_cluster(call, asked.asker, out);
+            }
+            // Only a transaction is linearizable: another answer may be older than it looks.
+            let linearizable = matches!(reply, Reply::Txn { .. });
+            if linearizable && header.revision < asked.floor && ruling(Rule::HistoryGrows) {
+                return self.on_history(header, out);
+            }
+            self.calls.seen = self.calls.seen.max(header.revision);
+        }
+        self.hand_over(asked.asker, (call, header, reply), out);
+    }
+
+    fn hand_over(&mut self, asker: Asker, answer: (CallId, Option<Header>, Reply), out: &mut Out) {
+        match asker {
+            Asker::Session => {
+                let (session, mut around) = self.around(out);
+                let news = session.on_answer(answer, &mut around);
+                self.on_news(news, out);
+            }
+            Asker::Candidate(election) => {
+                self.with_candidate(&election, out, |candidate, shared| {
+                    candidate.on_answer(answer, shared);
+                });
+            }
+            Asker::Observer(election) => {
+                self.with_observer(&election, out, |observer, scene| {
+                    observer.on_answer(answer, scene);
+                });
+            }
+        }
+    }
+
+    fn on_news(&mut self, news: News, out: &mut Out) {
+        match news {
+            News::Nothing => {}
+            News::Opened => {
+                self.each_candidate(out, |candidate, shared| candidate.wake(shared));
+            }
+            News::Answered => {
+                let own = self.own_keys();
+                let (session, mut around) = self.around(out);
+                session.confirm(own, &mut around);
+            }
+            News::Found(found, at) => self.on_found(found, at, out),
+            News::Lost(lost) => self.on_lease_lost(lost, out),
+            News::Refused(refusal) => {
+                let hopeless =
+                    matches!(refusal, Refusal::Denied { .. } | Refusal::Unauthenticated { .. });
+                if hopeless {
+                    self.each_candidate(out, |candidate, shared| {
+                        candidate.on_lease_refused(refusal.clone(), shared);
+                    });
+                }
+            }
+        }
+    }
+
+    /// The next keys that can confirm a renewal, in rotation, so that each comes up.
+    fn own_keys(&self) -> Vec<(ElectionName, Bytes)> {
+        let Some(lease) = self.lease() else { return Vec::new() };
+        let cursor = self.session.cursor();
+        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = self.candidates.range::<ElectionName, _>((from, Bound::Unbounded));
+        let wrapped = cursor.map(|cursor| self.candidates.range::<ElectionName, _>(..=cursor));
+        let all = rest.chain(wrapped.into_iter().flatten());
+        all.filter(|(_, candidate)| candidate.revision().is_some())
+            .take(CONFIRM_MAX)
+            .map(|(election, _)| {
+                let key = key::key(&self.config.namespace, election, lease);
+                (election.clone(), key)
+            })
+            .collect()
+    }
+
+    /// What a confirmation found: one key that is as it should be shows that the lease is.
+    fn on_found(
+        &mut self,
+        found: Vec<(ElectionName, Option<KeyValue>)>,
+        at: Revision,
+        out: &mut Out,
+    ) {
+        let Some(lease) = self.lease() else { return };
+        let is_right = |(election, found): &(ElectionName, Option<KeyValue>)| {
+            let candidate = self.candidates.get(election);
+            candidate.is_some_and(|candidate| candidate.is_confirmed(found.as_ref(), lease))
+        };
+        let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
+        // What is lost is not claimed again with the rest.
+        for (election, _) in wrong {
+            // It may have got a newer key, or given it up, while the answer was on its way.
+            let candidate = self.candidates.get(&election);
+            if candidate.and_then(Candidate::revision).is_some_and(|revision| revision <= at) {
+                self.with_candidate(&election, out, Candidate::on_key_lost);
+            }
+        }
+        let now = self.now;
+        let (session, mut around) = self.around(out);
+        if session.confirmed(!right.is_empty(), &mut around)
+            && let Some(until) = self.session.until(now)
+        {
+            self.candidates.values().for_each(|candidate| candidate.renew(until, out));
+        }
+        for (election, found) in right {
+            if let Some(found) = found {
+                self.with_candidate(&election, out, |candidate, shared| {
+                    candidate.on_confirmed(&found, shared);
+                });
+            }
+        }
+    }
+
+    /// The lease is over, for whatever reason: so is all that stands on it.
+    fn on_lease_lost(&mut self, lost: Lost, out: &mut Out) {
+        let (session, mut around) = self.around(out);
+        let retired = session.retire(&mut around);
+        self.each_candidate(out, |candidate, shared| candidate.on_lease_lost(lost, shared));
+        self.close(retired, Some(lost), out);
+        if self.candidates.values().any(Candidate::needs_lease) {
+            let (session, mut around) = self.around(out);
+            session.want(&mut around);
+        }
+    }
+
+    /// All that stood on a lease is lowered: now it is revoked.
+    fn close(&mut self, retired: Option<LeaseId>, lost: Option<Lost>, out: &mut Out) {
+        if let Some(lease) = retired {
+            emit(None, Event::Closed { lease, lost }, out);
+        }
+        let (session, mut around) = self.around(out);
+        session.work(&mut around);
+    }
+
+    /// The store is not what it was (ruling 7, E6): nothing that was learned from it counts.
+    fn on_history(&mut self, header: Header, out: &mut Out) {
+        self.calls.seen = header.revision;
+        self.on_lease_lost(Lost::History, out);
+        let elections: Vec<_> = self.observers.keys().cloned().collect();
+        for election in elections {
+            self.with_observer(&election, out, Observer::on_reset);
+        }
+    }
+
+    /// Another cluster than the first seen (ruling 8, E7): its words are not heard.
+    fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
+        emit(None, Event::Ignored(Ignored::OtherCluster), out);
+        if self.session.lease().is_some() {
+            self.on_lease_lost(Lost::Cluster, out);
+        }
+        // Whoever asked asks again after a pause, unless that was for the lost lease.
+        let why = Lost::Cluster.to_string().into();
+        self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
+    }
+
+    /// Before anything else that comes at this time: the lease may have run out (ruling 3, E2).
+    fn expire(&mut self, out: &mut Out) {
+        if self.session.has_run_out(self.now) {
+            self.on_lease_lost(Lost::Expired, out);
+        }
+    }
+
+    fn on_timeout(&mut self, out: &mut Out) {
+        while let Some((call, asker)) = self.calls.overdue(self.now, out) {
+            let why = "no answer in time".into();
+            self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
+        }
+        let (session, mut around) = self.around(out);
+        session.work(&mut around);
+        for election in self.candidates_due.take_due(self.now) {
+            self.with_candidate(&election, out, Candidate::work);
+        }
+        for election in self.observers_due.take_due(self.now) {
+            self.with_observer(&election, out, Observer::work);
+        }
+    }
+
+    /// Nobody needs the lease any more: it goes, and with it whatever may still come up.
+    fn tidy(&mut self, out: &mut Out) {
+        let needed = self.candidates.values().any(Candidate::needs_lease);
+        if needed {
+            return;
+        }
+        let (session, mut around) = self.around(out);
+        let retired = session.retire(&mut around);
+        if retired.is_some() {
+            self.each_candidate(out, |candidate, shared| {
+                candidate.on_lease_lost(Lost::LeaseGone, shared);
+            });
+            self.close(retired, None, out);
+        }
+    }
+
+    fn around<'a>(&'a mut self, out: &'a mut Out) -> (&'a mut Session, Around<'a>) {
+        let Self { config, draw, session, calls, now, .. } = self;
+        (session, Around { now: *now, config, draw: *draw, calls, out })
+    }
+
+    fn with_candidate(
+        &mut self,
+        election: &ElectionName,
+        out: &mut Out,
+        act: impl FnOnce(&mut Candidate, &mut Shared<'_>),
+    ) {
+        let Some(candidate) = self.candidates.get_mut(election) else {
+            return emit(Some(election), Event::Ignored(Ignored::Command), out);
+        };
+        let Self { config, draw, session, calls, now, .. } = self;
+        act(candidate, &mut Shared { now: *now, config, draw: *draw, calls, session, out });
+        let due = candidate.due();
+        self.candidates_due.set(&mut candidate.appointment, election, due);
+        if candidate.is_over() {
+            self.candidates.remove(election);
+        }
+    }
+
+    fn each_candidate(&mut self, out: &mut Out, act: impl Fn(&mut Candidate, &mut Shared<'_>)) {
+        let elections: Vec<_> = self.candidates.keys().cloned().collect();
+        for election in elections {
+            self.with_candidate(&election, out, &act);
+        }
+    }
+
+    fn with_observer(
+        &mut self,
+        election: &ElectionName,
+        out: &mut Out,
+        act: impl FnOnce(&mut Observer, &mut Scene<'_>),
+    ) {
+        let Some(observer) = self.observers.get_mut(election) else { return };
+        let Self { config, draw, calls, now, .. } = self;
+        act(observer, &mut Scene { now: *now, config, draw: *draw, calls, out });
+        let due = observer.due();
+        self.observers_due.set(&mut observer.appointment, election, due);
+    }
+}
+
+impl Protocol for Etcd {
+    type Start = Start;
+    type Sender = Store;
+    type Address = Store;
+    type Message = Message;
+    type Record = NoRecord;
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
+        let is_early = || self.deadline().is_none_or(|deadline| now < deadline.at);
+        if matches!(input, Input::Timeout) && is_early() {
+            return;
+        }
+        self.now = self.now.max(now);
+        self.expire(out);
+        match input {
+            Input::Start(start) => {
+                self.draw = Draw::new(start.seed);
+                self.session = Session::new(start.lease);
+            }
+            Input::Message { message: Message::Answer(answer), .. } => self.on_answer(answer, out),
+            Input::Message { message: Message::Request(_), .. } => {
+                emit(None, Event::Ignored(Ignored::NotAnAnswer), out);
+            }
+            Input::Timeout => self.on_timeout(out),
+            Input::Command { election, command } => self.on_command(election, command, out),
+            // Nothing is ever written.
+            Input::Flushed(_) | Input::Failed(_) => {}
+        }
+        self.tidy(out);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let dues = [
+            (self.session.due(), "the lease"),
+            (self.calls.due(), "an answer"),
+            (self.candidates_due.first(), "a candidate"),
+            (self.observers_due.first(), "an observer"),
+        ];
+        let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
+        first.min_by_key(|deadline| deadline.at)
+    }
+
+    fn standing(&self, election: &ElectionName, now: Time) -> Standing {
+        let fence = self.candidates.get(election).and_then(Candidate::fence);
+        match (fence, self.session.until(now)) {
+            (Some(fence), Some(until)) => Standing::Leading { until, fence: Some(fence) },
+            _ => Standing::NotLeading,
+        }
+    }
+}
+
+/// Tells the application.
+pub(super) fn emit(election: Option<&ElectionName>, event: Event, out: &mut Out) {
+    out.push(Effect::Emit { election: election.cloned(), event });
+}

@@ -1,0 +1,278 @@
+//! Following who leads (ruling 9, E8): the state now, then every change, never from memory.
+
+use alloc::vec;
+use core::time::Duration;
+
+use super::calls::{Asker, Calls};
+use super::config::Checked;
+use super::event::{Event, Ignored, View};
+use super::key::{self, Bytes, Keys};
+use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
+use super::node::{Out, emit};
+use super::rule::{Rule, ruling};
+use crate::agenda::Appointment;
+use crate::draw::Draw;
+use crate::name::ElectionName;
+use crate::time::Time;
+
+/// The longest pause after failures, and the first.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// One observed election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Observer {
+    election: ElectionName,
+    look: Option<CallId>,
+    watch: Option<CallId>,
+    /// The leader as far as it is known, and the revision at which it was read: events of older
+    /// ones, which a watch may tell late, are no news.
+    leader: Option<KeyValue>,
+    read: Revision,
+    told: Option<View>,
+    again: Time,
+    failures: u32,
+    draws: u64,
+    pub(super) appointment: Appointment,
+}
+
+/// What an observer needs of its surroundings.
+pub(super) struct Scene<'a> {
+    pub(super) now: Time,
+    pub(super) config: &'a Checked,
+    pub(super) draw: Draw,
+    pub(super) calls: &'a mut Calls,
+    pub(super) out: &'a mut Out,
+}
+
+impl Observer {
+    pub(super) fn new(election: ElectionName, now: Time) -> Self {
+        Self {
+            election,
+            look: None,
+            watch: None,
+            leader: None,
+            read: 0,
+            told: None,
+            again: now,
+            failures: 0,
+            draws: 0,
+            appointment: Appointment::default(),
+        }
+    }
+
+    /// When it wants to act.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.look.is_none().then_some(self.again)
+    }
+
+    /// Does what is due.
+    pub(super) fn work(&mut self, scene: &mut Scene<'_>) {
+        if self.due().is_some_and(|due| due <= scene.now) {
+            self.look(scene);
+        }
+    }
+
+    /// Asks who leads, in one linearizable read.
+    fn look(&mut self, scene: &mut Scene<'_>) {
+        let read = Act::Read(Read { keys: self.keys(scene), pick: Pick::First });
+        let txn = Txn { when: None, then: vec![read], otherwise: vec![] };
+        let within = scene.config.patience(scene.config.ttl());
+        let asker = Asker::Observer(self.election.clone());
+        let call = scene.calls.ask((scene.now, within), asker, Op::Txn(txn), scene.out);
+        if let Some(older) = self.look.replace(call) {
+            scene.calls.forget(older);
+        }
+    }
+
+    /// An answer to a call or a watch of this observer's.
+    pub(super) fn on_answer(
+        &mut self,
+        (call, header, reply): (CallId, Option<Header>, Reply),
+        scene: &mut Scene<'_>,
+    ) {
+        if self.watch == Some(call) {
+            return self.on_watched(reply, scene);
+        }
+        if self.look != Some(call) {
+            return emit(Some(&self.election), Event::Ignored(Ignored::Unasked), scene.out);
+        }
+        self.look = None;
+        match (reply, header) {
+            (Reply::Txn { mut found, .. }, Some(header)) if found.len() == 1 => {
+                self.failures = 0;
+                self.again = scene.now.after(self.every(scene));
+                self.leader = self.newer(found.pop().flatten());
+                self.read = header.revision;
+                if self.watch.is_none() {
+                    self.watch(header, scene);
+                }
+                self.tell_leader(scene);
+            }
+            (reply, _) => {
+                self.doubt("asking who leads", reply, scene);
+                self.pause(scene);
+            }
+        }
+    }
+
+    /// The watch may have told more since this was asked for.
+    fn newer(&self, found: Option<KeyValue>) -> Option<KeyValue> {
+        let known = self.leader.as_ref().filter(|_| self.watch.is_some());
+        match (known, found) {
+            (Some(known), Some(found))
+                if (&known.key, known.created) == (&found.key, found.created)
+                    && known.modified > found.modified =>
+            {
+                Some(known.clone())
+            }
+            (_, found) => found,
+        }
+    }
+
+    fn on_watched(&mut self, reply: Reply, scene: &mut Scene<'_>) {
+        match reply {
+            Reply::Watching => {}
+            Reply::Changed(changes) => self.on_changes(&changes, scene),
+            Reply::Compacted { .. } => {
+                // What happened in between is lost; what is now can be read.
+                self.watch = None;
+                emit(Some(&self.election), Event::Reset, scene.out);
+                self.look(scene);
+            }
+            reply => {
+                self.watch = None;
+                self.doubt("watching who leads", reply, scene);
+                self.pause(scene);
+            }
+        }
+    }
+
+    /// All events of one revision come together: a revoked lease takes all its keys at once.
+    fn on_changes(&mut self, changes: &[Change], scene: &mut Scene<'_>) {
+        if !ruling(Rule::WholeRevision) {
+            return self.on_each(changes, scene);
+        }
+        let leader = self.leader.clone();
+        let concerns = |change: &Change| match (change, &leader) {
+            (Change::Deleted { key, .. }, Some(leader)) => *key == leader.key,
+            (Change::Put(kv), Some(leader)) => kv.key == leader.key,
+            (Change::Put(_), None) => true,
+            (Change::Deleted { .. }, None) => false,
+        };
+        let is_news = |change: &Change| change.revision() > self.read;
+        let news = changes.iter().filter(|change| is_news(change) && concerns(change));
+        for change in news {
+            match (change, &mut self.leader) {
+                // Only the value is new.
+                (Change::Put(kv), Some(leader)) if kv.created == leader.created => {
+                    *leader = kv.clone();
+                }
+                _ => return self.look(scene),
+            }
+        }
+        // In doubt, or while a look is under way, only its answer tells who leads: what is known
+        // may be long over.
+        if self.look.is_none() && matches!(self.told, Some(View::Leader { .. })) {
+            self.tell_leader(scene);
+        }
+    }
+
+    /// What an observer does that takes each event for a state.
+    fn on_each(&mut self, changes: &[Change], scene: &mut Scene<'_>) {
+        for change in changes {
+            match change {
+                Change::Put(kv) if self.leader.is_none() => self.leader = Some(kv.clone()),
+                Change::Deleted { key, .. }
+                    if self.leader.as_ref().is_some_and(|leader| leader.key == *key) =>
+                {
+                    self.leader = None;
+                }
+                _ => {}
+            }
+            self.tell_leader(scene);
+        }
+        self.look(scene);
+    }
+
+    /// Nothing is known any more: the history went back.
+    pub(super) fn on_reset(&mut self, scene: &mut Scene<'_>) {
+        self.stop(scene.calls, scene.out);
+        emit(Some(&self.election), Event::Reset, scene.out);
+        self.look(scene);
+    }
+
+    /// Ends what is under way.
+    pub(super) fn stop(&mut self, calls: &mut Calls, out: &mut Out) {
+        if let Some(look) = self.look.take() {
+            calls.forget(look);
+        }
+        if let Some(watch) = self.watch.take() {
+            calls.unwatch(watch, out);
+        }
+    }
+
+    fn watch(&mut self, header: Header, scene: &mut Scene<'_>) {
+        let op = Op::Watch { keys: self.keys(scene), from: header.revision + 1 };
+        let within = scene.config.patience(scene.config.ttl());
+        let asker = Asker::Observer(self.election.clone());
+        self.watch = Some(scene.calls.ask((scene.now, within), asker, op, scene.out));
+    }
+
+    fn tell_leader(&mut self, scene: &mut Scene<'_>) {
+        let view = match &self.leader {
+            Some(KeyValue { key, value, created, .. }) => View::Leader {
+                key: key.clone(),
+                value: value.clone(),
+                fence: scene.config.fence(*created),
+            },
+            None => View::Vacant,
+        };
+        self.tell(view, scene.out);
+    }
+
+    /// etcd did not tell: not that there is nobody.
+    fn doubt(&mut self, doing: &'static str, reply: Reply, scene: &mut Scene<'_>) {
+        let event = match reply {
+            Reply::Unknown { why } => Event::Unsure { doing, why },
+            Reply::Refused(refusal) => Event::Obstacle { doing, refusal },
+            _ => Event::Ignored(Ignored::Misfit),
+        };
+        emit(Some(&self.election), event, scene.out);
+        if !ruling(Rule::UnknownNotVacant) {
+            return self.tell(View::Vacant, scene.out);
+        }
+        if !matches!(self.told, Some(View::Unknown { .. })) {
+            self.tell(View::Unknown { since: scene.now }, scene.out);
+        }
+    }
+
+    fn tell(&mut self, view: View, out: &mut Out) {
+        if self.told.as_ref() != Some(&view) {
+            self.told = Some(view.clone());
+            emit(Some(&self.election), Event::View(view), out);
+        }
+    }
+
+    fn pause(&mut self, scene: &Scene<'_>) {
+        self.failures = self.failures.saturating_add(1);
+        let pause = PAUSE.saturating_mul(1 << self.failures.min(10)).min(PAUSE_MAX);
+        self.again = scene.now.after(pause / 2 + self.draw(pause / 2, "pause", scene));
+    }
+
+    /// A watch from a revision that a restored store has not reached yet is silent.
+    fn every(&mut self, scene: &Scene<'_>) -> Duration {
+        let every = scene.config.lease.max(Duration::from_secs(10));
+        every + self.draw(every / 8, "look", scene)
+    }
+
+    fn draw(&mut self, bound: Duration, purpose: &'static str, scene: &Scene<'_>) -> Duration {
+        self.draws += 1;
+        scene.draw.span(bound, self.election.as_str(), purpose, self.draws)
+    }
+
+    fn keys(&self, scene: &Scene<'_>) -> Keys {
+        let prefix: Bytes = key::prefix(&scene.config.namespace, &self.election);
+        Keys::Prefix(prefix)
+    }
+}

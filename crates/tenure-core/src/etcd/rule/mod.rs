@@ -1,0 +1,54 @@
+//! The rulings that make elections on etcd sound, by name, so that each can be turned off where
+//! that is the experiment.
+
+#[cfg(tenure_planted)]
+pub mod planted;
+
+use crate::rule::rules;
+
+rules! {
+    /// A departure is followed by another look: who left may have been in the middle.
+    LookAfterDeparture: "ruling 1",
+    /// A waiting candidate looks again after a while, whatever its watch says.
+    LookAgain: "rulings 1 and 7 (E6)",
+    /// A win is confirmed by looking who is first.
+    WinConfirmed: "ruling 2 (E1)",
+    /// The confirmation finds the own key, in the same transaction.
+    ConfirmOwnKey: "ruling 2 (E1)",
+    /// The confirmation reads something: without an operation it is not linearizable.
+    ConfirmReads: "ruling 2 (E1)",
+    /// E counts from the send of the keep-alive, not from its answer.
+    DeadlineFromSend: "ruling 3 (E2)",
+    /// E keeps the drift margin: `⌊TTL·(1 − ρ)/(1 + ρ)⌋`.
+    DeadlineMargin: "ruling 3 (E2)",
+    /// An answer without a TTL means that the lease is gone.
+    MissingTtlIsEnd: "ruling 3 (E2)",
+    /// What comes after E does not revive a lease.
+    NoRevival: "ruling 3 (E2)",
+    /// A keep-alive counts only when a linearizable read of an own key confirms it.
+    AliveConfirmed: "ruling 4 (E3)",
+    /// And in the same term.
+    SameTerm: "ruling 4 (E3)",
+    /// Resigning is repeated until the key is gone or the lease has ended.
+    LeaveRepeated: "ruling 5 (E4)",
+    /// A key that a create of unknown outcome makes later is deleted.
+    ZombieSwept: "ruling 5 (E4)",
+    /// Ids of leases are positive.
+    LeasePositive: "ruling 6 (E5)",
+    /// A key that is found is taken over only if this campaign made it.
+    AdoptOwn: "ruling 6 (E5)",
+    /// A store whose revisions go back ends all leaderships.
+    HistoryGrows: "ruling 7 (E6)",
+    /// A create revision that a fence has no room for is refused.
+    RevisionBounded: "ruling 8 (E7)",
+    /// All events of one revision are one change.
+    WholeRevision: "ruling 9 (E8)",
+    /// No answer is not nobody.
+    UnknownNotVacant: "ruling 9 (E8)",
+    /// Losing one election leaves the lease alone.
+    LossKeepsLease: "ruling 10 (E9)",
+    /// One campaign for each election and process.
+    OneCampaign: "ruling 10 (E9)",
+    /// Names do not nest.
+    NamesApart: "ruling 10 (E9)",
+}

@@ -1,0 +1,1 @@
+//! Leaving: no key stays behind.

@@ -1,0 +1,64 @@
+//! Observers: what is, and never what was.
+
+use tenure_core::etcd::{Change, Command, KeyValue, Reply};
+
+use crate::stage::*;
+
+/// Ruling 9 (E8): never from memory. The leader's key went, nobody could say who is next; then
+/// something happens that has nothing to do with it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn after_a_doubt_only_a_new_look_tells_who_leads() {
+    let mut s = Stage::new();
+    s.command("db", Command::Observe);
+    let leader = s.other("db", 9);
+    s.answer("read db/*", so(vec![Some(leader.clone())]));
+    s.answer("watch db/*", Reply::Watching);
+    assert!(s.has_told("leader db/77"));
+    s.changed("db/*", vec![deleted(&leader.key, 11)]);
+    s.done.clear();
+    s.lose("read db/*");
+    assert!(s.has_told("db: unknown since"));
+    s.done.clear();
+    let newcomer = KeyValue { key: "db/99".into(), created: 12, ..leader };
+    s.changed("db/*", vec![Change::Put(newcomer.clone())]);
+    assert!(!s.has_told("leader") && !s.has_told("vacant"), "{:#?}", s.told());
+    s.pass(ms(2_000));
+    s.answer("read db/*", so(vec![Some(newcomer)]));
+    assert!(s.has_told("leader db/99"));
+}
+
+/// An answer may be older than what a watch has told since it was asked for.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_older_answer_does_not_hide_a_newer_value() {
+    let mut s = Stage::new();
+    s.command("db", Command::Observe);
+    let leader = s.other("db", 9);
+    s.answer("read db/*", so(vec![Some(leader.clone())]));
+    s.answer("watch db/*", Reply::Watching);
+    s.pass(ms(12_000));
+    let newer = KeyValue { value: "new".into(), modified: 11, ..leader.clone() };
+    s.changed("db/*", vec![Change::Put(newer)]);
+    s.answer("read db/*", so(vec![Some(leader)]));
+    let last = s.told().into_iter().rfind(|line| line.contains("leader")).unwrap();
+    assert!(last.contains("new"), "{last}");
+}
+
+/// And what a watch tells may be older than the last answer.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_late_event_does_not_hide_a_newer_answer() {
+    let mut s = Stage::new();
+    s.command("db", Command::Observe);
+    let older = s.other("db", 9);
+    s.answer("read db/*", so(vec![Some(older.clone())]));
+    s.answer("watch db/*", Reply::Watching);
+    s.pass(ms(12_000));
+    s.header.revision = 12;
+    let newer = KeyValue { value: "new".into(), modified: 12, ..older.clone() };
+    s.answer("read db/*", so(vec![Some(newer)]));
+    assert!(s.has_told("new"));
+    s.done.clear();
+    let between = KeyValue { value: "between".into(), modified: 11, ..older.clone() };
+    s.changed("db/*", vec![Change::Put(between)]);
+    s.changed("db/*", vec![deleted(&"db/66".into(), 11)]);
+    assert!(s.told().is_empty(), "{:#?}", s.told());
+}

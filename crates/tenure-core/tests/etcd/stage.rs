@@ -1,0 +1,268 @@
+//! One core, and an etcd that says what a story wants.
+
+use std::time::Duration;
+
+use tenure_core::etcd::{
+    Act, Answer, Bytes, CallId, Change, Command, Config, Etcd, Event, Header, KeyValue, LeaseId,
+    Message, Op, Reply, Request, Revision, Start, Store,
+};
+use tenure_core::{Effect, ElectionName, Input, Protocol, Standing, Time, Value};
+
+/// A core and what it is waiting for.
+pub(crate) struct Stage {
+    pub(crate) core: Etcd,
+    pub(crate) now: Time,
+    /// What it asked and was not answered, the latest last.
+    pub(crate) open: Vec<Request>,
+    /// Everything that it did since somebody looked.
+    pub(crate) done: Vec<Effect<Etcd>>,
+    /// What the header of the next answer says.
+    pub(crate) header: Header,
+}
+
+pub(crate) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(crate) fn name(name: &str) -> ElectionName {
+    name.parse().unwrap()
+}
+
+fn value(value: &str) -> Value {
+    value.parse().unwrap()
+}
+
+/// Leases of ten seconds, and clocks that drift by a thousandth.
+pub(crate) fn config() -> Config {
+    Config::default()
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::with(config(), None)
+    }
+
+    pub(crate) fn with(config: Config, lease: Option<LeaseId>) -> Self {
+        let core = Etcd::new(config.check().unwrap());
+        let header = Header { cluster: 1, member: 1, revision: 10, term: 2 };
+        let now = Time::from_nanos(1_000_000_000_000);
+        let mut stage = Self { core, now, open: Vec::new(), done: Vec::new(), header };
+        stage.hand(Input::Start(Start { seed: 7, lease }));
+        stage
+    }
+
+    fn hand(&mut self, input: Input<Etcd>) {
+        let mut effects = Vec::new();
+        self.core.handle(self.now, input, &mut effects);
+        for effect in &effects {
+            if let Effect::Send { message: Message::Request(request), .. } = effect {
+                if let Op::Unwatch { watch } = request.op {
+                    self.open.retain(|open| open.call != watch);
+                } else {
+                    self.open.push(request.clone());
+                }
+            }
+        }
+        self.done.extend(effects);
+    }
+
+    pub(crate) fn command(&mut self, election: &str, command: Command) {
+        self.hand(Input::Command { election: name(election), command });
+    }
+
+    pub(crate) fn campaign(&mut self, election: &str) {
+        self.command(election, Command::Campaign { value: value("v") });
+    }
+
+    pub(crate) fn proclaim(&mut self, election: &str, text: &str) {
+        self.command(election, Command::Proclaim { value: value(text) });
+    }
+
+    /// Time passes, and timers go off when they are due.
+    pub(crate) fn pass(&mut self, span: Duration) {
+        let until = self.now.after(span);
+        for _ in 0..10_000 {
+            let Some(deadline) = self.core.deadline().filter(|due| due.at <= until) else {
+                self.now = until;
+                return;
+            };
+            self.now = self.now.max(deadline.at);
+            self.hand(Input::Timeout);
+        }
+        panic!("a deadline stays in the past: {:?}", self.core.deadline());
+    }
+
+    /// Time passes, and no timer goes off: the process is stopped.
+    pub(crate) fn sleep(&mut self, span: Duration) {
+        self.now = self.now.after(span);
+    }
+
+    /// The latest request that begins like this.
+    pub(crate) fn asked(&self, like: &str) -> Request {
+        let found = self.open.iter().rev().find(|request| request.op.to_string().starts_with(like));
+        found.unwrap_or_else(|| panic!("no request {like:?} in {:#?}", self.requests())).clone()
+    }
+
+    /// Every request that waits for an answer.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.open.iter().map(|request| request.op.to_string()).collect()
+    }
+
+    /// Whether a request that begins like this waits for an answer.
+    pub(crate) fn asks(&self, like: &str) -> bool {
+        self.requests().iter().any(|request| request.starts_with(like))
+    }
+
+    /// Answers the latest request that begins like this.
+    pub(crate) fn answer(&mut self, like: &str, reply: Reply) {
+        let call = self.asked(like).call;
+        self.say(call, reply);
+    }
+
+    /// Answers a call. A watch stays open until its end.
+    pub(crate) fn say(&mut self, call: CallId, reply: Reply) {
+        if !matches!(reply, Reply::Watching | Reply::Changed(_)) {
+            self.open.retain(|open| open.call != call);
+        }
+        let header = match &reply {
+            Reply::Unknown { .. } | Reply::Refused(_) => None,
+            _ => Some(self.header),
+        };
+        let message = Message::Answer(Answer { call, header, reply });
+        self.hand(Input::Message { from: Store, message });
+    }
+
+    /// Something happened, and the latest watch of this is told.
+    pub(crate) fn changed(&mut self, watch: &str, changes: Vec<Change>) {
+        self.answer(&format!("watch {watch}"), Reply::Changed(changes));
+    }
+
+    /// The call had no certain outcome.
+    pub(crate) fn lose(&mut self, like: &str) {
+        self.answer(like, Reply::Unknown { why: "connection reset".into() });
+    }
+
+    /// A transaction was carried out, and wrote.
+    pub(crate) fn write(&mut self, like: &str) -> Revision {
+        self.header.revision += 1;
+        self.answer(like, so(vec![]));
+        self.header.revision
+    }
+
+    /// The lease is granted, the key made, and it is the first.
+    pub(crate) fn elect(&mut self, election: &str) -> Revision {
+        self.campaign(election);
+        if self.asks("grant") {
+            self.answer("grant", Reply::Granted { ttl: 10 });
+        }
+        let created = self.write(&format!("if create({election}/"));
+        let own = self.own(election, created);
+        self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
+        assert!(self.leads(election), "{:#?}", self.told());
+        self.done.clear();
+        created
+    }
+
+    /// A candidate that waits behind another key.
+    pub(crate) fn queue(&mut self, election: &str) -> (Revision, KeyValue) {
+        self.campaign(election);
+        self.answer("grant", Reply::Granted { ttl: 10 });
+        let created = self.write(&format!("if create({election}/"));
+        let other = self.other(election, created - 1);
+        let both = vec![Some(other.clone()), Some(other.clone())];
+        self.answer(&format!("if create({election}/"), so(both));
+        self.done.clear();
+        (created, other)
+    }
+
+    /// A keep-alive, and the read that confirms it: both are answered well.
+    pub(crate) fn renew(&mut self, election: &str, created: Revision) {
+        self.answer("keep", Reply::Alive { ttl: Some(10) });
+        let own = self.own(election, created);
+        self.answer(&format!("read {election}/"), so(vec![Some(own)]));
+    }
+
+    pub(crate) fn lease(&self) -> LeaseId {
+        self.core.lease().unwrap()
+    }
+
+    /// Our key in an election.
+    pub(crate) fn key(&self, election: &str) -> Bytes {
+        format!("{election}/{}", self.lease()).as_str().into()
+    }
+
+    pub(crate) fn own(&self, election: &str, created: Revision) -> KeyValue {
+        let (key, lease) = (self.key(election), Some(self.lease()));
+        KeyValue { key, value: "v".into(), created, modified: created, lease }
+    }
+
+    /// Somebody else's key.
+    pub(crate) fn other(&self, election: &str, created: Revision) -> KeyValue {
+        let key = format!("{election}/77").as_str().into();
+        let (value, lease) = ("other".into(), Some(LeaseId(0x77)));
+        KeyValue { key, value, created, modified: created, lease }
+    }
+
+    pub(crate) fn leads(&self, election: &str) -> bool {
+        self.core.standing(&name(election), self.now) != Standing::NotLeading
+    }
+
+    /// When the claim ends.
+    pub(crate) fn until(&self, election: &str) -> Time {
+        match self.core.standing(&name(election), self.now) {
+            Standing::Leading { until, .. } => until,
+            Standing::NotLeading => panic!("it does not lead: {:#?}", self.told()),
+        }
+    }
+
+    /// Everything that it did since somebody looked, a line each.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.done.iter().map(ToString::to_string).collect()
+    }
+
+    /// Where a line with these words is in what it did.
+    pub(crate) fn position(&self, words: &str) -> usize {
+        let told = self.told();
+        let found = told.iter().position(|line| line.contains(words));
+        found.unwrap_or_else(|| panic!("no {words:?} in {told:#?}"))
+    }
+
+    pub(crate) fn has_told(&self, words: &str) -> bool {
+        self.told().iter().any(|line| line.contains(words))
+    }
+
+    /// The events of an election since somebody looked.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let event = |effect: &Effect<Etcd>| match effect {
+            Effect::Emit { event, .. } => Some(event.clone()),
+            _ => None,
+        };
+        self.done.iter().filter_map(event).collect()
+    }
+}
+
+/// A transaction that did what it says first.
+pub(crate) fn so(found: Vec<Option<KeyValue>>) -> Reply {
+    Reply::Txn { succeeded: true, found }
+}
+
+/// A transaction that did what it says second.
+pub(crate) fn not_so(found: Vec<Option<KeyValue>>) -> Reply {
+    Reply::Txn { succeeded: false, found }
+}
+
+pub(crate) fn deleted(key: &Bytes, revision: Revision) -> Change {
+    Change::Deleted { key: key.clone(), revision }
+}
+
+/// What a transaction would write.
+pub(crate) fn puts(request: &Request) -> Vec<&Bytes> {
+    let Op::Txn(txn) = &request.op else { return Vec::new() };
+    let mut values = Vec::new();
+    for act in &txn.then {
+        if let Act::Put { value, .. } = act {
+            values.push(value);
+        }
+    }
+    values
+}

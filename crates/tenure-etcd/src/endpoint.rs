@@ -1,0 +1,178 @@
+//! Where a member of the cluster is reached.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The URL of one member for its clients: `http://10.0.0.7:2379`, or `https://` for TLS. Scheme
+/// and port are not guessed.
+///
+/// ```
+/// use tenure_etcd::Endpoint;
+///
+/// let endpoint: Endpoint = "https://etcd-1.example.com:2379".parse()?;
+/// assert!(endpoint.is_secure());
+/// let error = "etcd-1.example.com:2379".parse::<Endpoint>().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "endpoint \"etcd-1.example.com:2379\" has no scheme: write \
+///      http://etcd-1.example.com:2379, or https:// if the server has a certificate",
+/// );
+/// # Ok::<(), tenure_etcd::EndpointError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Endpoint {
+    url: Arc<str>,
+    secure: bool,
+}
+
+impl Endpoint {
+    /// Whether it is reached by TLS.
+    #[must_use]
+    pub const fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// The same host and port, with TLS instead of without, or the other way round.
+    pub(crate) fn other_scheme(&self) -> Self {
+        let authority = self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest);
+        let scheme = if self.secure { "http" } else { "https" };
+        Self { url: format!("{scheme}://{authority}").into(), secure: !self.secure }
+    }
+
+    /// The URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.url
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(given: &str) -> Result<Self, EndpointError> {
+        let shown = || given.chars().take(256).flat_map(char::escape_default).collect::<String>();
+        let Some((scheme, rest)) = given.split_once("://") else {
+            return Err(EndpointError::NoScheme { given: shown() });
+        };
+        let secure = match scheme {
+            "http" => false,
+            "https" => true,
+            _ => return Err(EndpointError::Scheme { given: shown() }),
+        };
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        let Some((host, port)) = authority.rsplit_once(':').filter(|(host, _)| is_host(host))
+        else {
+            return Err(EndpointError::NotAnAddress { given: shown() });
+        };
+        if !port.parse().is_ok_and(|port: u16| port > 0) {
+            return Err(EndpointError::NotAnAddress { given: shown() });
+        }
+        Ok(Self { url: format!("{scheme}://{host}:{port}").into(), secure })
+    }
+}
+
+/// A name, an IPv4 address, or an IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match inner {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+            !host.is_empty() && host.len() <= 253 && host.chars().all(is_right)
+        }
+    }
+}
+
+/// Why something is not an [`Endpoint`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// It could be meant with or without TLS.
+    #[error(
+        "endpoint \"{given}\" has no scheme: write http://{given}, or https:// if the server has \
+         a certificate"
+    )]
+    NoScheme {
+        /// What was given.
+        given: String,
+    },
+    /// Not one that etcd serves clients by.
+    #[error("endpoint \"{given}\": its scheme must be http or https")]
+    Scheme {
+        /// What was given.
+        given: String,
+    },
+    /// Anything else.
+    #[error(
+        "endpoint \"{given}\" must be a scheme, a host and a port and nothing else, as \
+         http://10.0.0.7:2379 or https://[fd00::7]:2379"
+    )]
+    NotAnAddress {
+        /// What was given.
+        given: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_a_scheme_a_host_and_a_port() {
+        for (given, url) in [
+            ("http://127.0.0.1:2379", "http://127.0.0.1:2379"),
+            ("https://etcd-1.example.com:2379/", "https://etcd-1.example.com:2379"),
+            ("http://[::1]:2379", "http://[::1]:2379"),
+        ] {
+            assert_eq!(given.parse::<Endpoint>().unwrap().as_str(), url);
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_told_with_what_to_write() {
+        let told: Vec<_> = [
+            "127.0.0.1:2379",
+            "unix:///run/etcd.sock",
+            "http://127.0.0.1",
+            "http://:2379",
+            "http://user:secret@host:2379",
+            "http://host:0",
+            "http://host:99999",
+            "http://host:2379/v3",
+            "http://::1:2379",
+            "http://a\nb:2379",
+            "",
+        ]
+        .into_iter()
+        .map(|given| given.parse::<Endpoint>().unwrap_err().to_string())
+        .collect();
+        let form = "must be a scheme, a host and a port and nothing else, as \
+                    http://10.0.0.7:2379 or https://[fd00::7]:2379";
+        assert_eq!(
+            told,
+            [
+                "endpoint \"127.0.0.1:2379\" has no scheme: write http://127.0.0.1:2379, or \
+                 https:// if the server has a certificate"
+                    .to_owned(),
+                "endpoint \"unix:///run/etcd.sock\": its scheme must be http or https".to_owned(),
+                format!("endpoint \"http://127.0.0.1\" {form}"),
+                format!("endpoint \"http://:2379\" {form}"),
+                format!("endpoint \"http://user:secret@host:2379\" {form}"),
+                format!("endpoint \"http://host:0\" {form}"),
+                format!("endpoint \"http://host:99999\" {form}"),
+                format!("endpoint \"http://host:2379/v3\" {form}"),
+                format!("endpoint \"http://::1:2379\" {form}"),
+                format!("endpoint \"http://a\\nb:2379\" {form}"),
+                "endpoint \"\" has no scheme: write http://, or https:// if the server has a \
+                 certificate"
+                    .to_owned(),
+            ]
+        );
+    }
+}

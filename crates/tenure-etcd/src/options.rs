@@ -1,0 +1,263 @@
+//! How the cluster is reached: endpoints, TLS, a user.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::endpoint::Endpoint;
+
+/// How the cluster is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
+///
+/// ```
+/// use tenure_etcd::Options;
+///
+/// let options = Options::new(vec!["http://127.0.0.1:2379".parse()?]).check()?;
+/// assert_eq!(options.endpoints.len(), 1);
+/// assert_eq!(
+///     Options::new(vec![]).check().unwrap_err().to_string(),
+///     "no endpoint is given: at least one, as http://127.0.0.1:2379",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The members, those to be preferred first. One is used at a time; when it fails the next
+    /// one is tried, and after the last the first.
+    pub endpoints: Vec<Endpoint>,
+    /// What TLS needs. `None` with `https` endpoints: the system's authorities are believed.
+    pub tls: Option<Tls>,
+    /// As whom to log in, if etcd asks for that. A server without authentication takes anybody.
+    pub credentials: Option<Credentials>,
+    /// How long connecting to one endpoint may take before the next one is tried. Default 2 s.
+    pub connect_within: Duration,
+}
+
+impl Options {
+    /// These endpoints, and nothing else.
+    #[must_use]
+    pub fn new(endpoints: Vec<Endpoint>) -> Self {
+        Self { endpoints, tls: None, credentials: None, connect_within: Duration::from_secs(2) }
+    }
+
+    /// Lets options pass that can work, or says which cannot. Reads the certificates.
+    pub fn check(self) -> Result<CheckedOptions, OptionsError> {
+        if self.endpoints.is_empty() {
+            return Err(OptionsError::NoEndpoint);
+        }
+        if self.connect_within.is_zero() {
+            return Err(OptionsError::NoTime);
+        }
+        if self.tls.is_some() {
+            let plain = self.endpoints.iter().find(|endpoint| !endpoint.is_secure());
+            if let Some(endpoint) = plain {
+                return Err(OptionsError::TlsWithoutHttps { endpoint: endpoint.clone() });
+            }
+        }
+        if let Some(tls) = &self.tls {
+            tls.read()?;
+        }
+        Ok(CheckedOptions(Arc::new(self)))
+    }
+}
+
+/// [`Options`] that [`Options::check`] has let pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckedOptions(Arc<Options>);
+
+impl CheckedOptions {
+    /// The same, with another time for connecting.
+    pub(crate) fn connecting_within(&self, connect_within: Duration) -> Self {
+        Self(Arc::new(Options { connect_within, ..Options::clone(&self.0) }))
+    }
+}
+
+impl std::ops::Deref for CheckedOptions {
+    type Target = Options;
+
+    fn deref(&self) -> &Options {
+        &self.0
+    }
+}
+
+/// What TLS needs. Files are read anew for each connection, so that a renewed certificate is
+/// used without a restart.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tls {
+    /// The certificates of whoever signs the servers' certificates. `None`: the system's.
+    pub authority: Option<Pem>,
+    /// What this client shows, where servers ask for it (mTLS).
+    pub identity: Option<Identity>,
+    /// The name that servers' certificates must be good for, when it is not the endpoint's host.
+    pub domain_name: Option<String>,
+}
+
+/// A client's certificate and its key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// The certificate, and those between it and the authority.
+    pub certificate: Pem,
+    /// Its private key.
+    pub key: Pem,
+}
+
+/// Something in PEM format.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Pem {
+    /// In this file.
+    File(PathBuf),
+    /// This text.
+    Text(Vec<u8>),
+}
+
+impl fmt::Debug for Pem {
+    /// Without the text: it may be a key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Text(_) => f.write_str("Text(..)"),
+        }
+    }
+}
+
+/// A user of etcd's and its password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+impl Tls {
+    /// As the client library takes it.
+    pub(crate) fn read(&self) -> Result<etcd_client::TlsOptions, OptionsError> {
+        let mut options = etcd_client::TlsOptions::new();
+        options = match &self.authority {
+            Some(pem) => {
+                let pem = pem.read("CERTIFICATE")?;
+                options.ca_certificate(etcd_client::Certificate::from_pem(pem))
+            }
+            None => options.with_enabled_roots(),
+        };
+        if let Some(Identity { certificate, key }) = &self.identity {
+            let (certificate, key) = (certificate.read("CERTIFICATE")?, key.read("PRIVATE KEY")?);
+            options = options.identity(etcd_client::Identity::from_pem(certificate, key));
+        }
+        if let Some(name) = &self.domain_name {
+            options = options.domain_name(name);
+        }
+        Ok(options)
+    }
+}
+
+impl Pem {
+    /// The text, if it has at least one section of that kind: a library further down takes
+    /// anything else for an empty list.
+    fn read(&self, kind: &'static str) -> Result<Vec<u8>, OptionsError> {
+        let text = match self {
+            Self::File(path) => {
+                let refused = |source: io::Error| OptionsError::File {
+                    path: path.clone(),
+                    source: Arc::new(source),
+                };
+                std::fs::read(path).map_err(refused)?
+            }
+            Self::Text(text) => text.clone(),
+        };
+        let ends = format!("{kind}-----");
+        let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let is_begin =
+            |line: &[u8]| line.starts_with(b"-----BEGIN ") && line.ends_with(ends.as_bytes());
+        if lines.into_iter().any(is_begin) {
+            return Ok(text);
+        }
+        let place = match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Text(_) => "the PEM text".to_owned(),
+        };
+        Err(OptionsError::NotPem { place, kind })
+    }
+}
+
+/// Options that cannot work.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// Nobody to ask.
+    #[error("no endpoint is given: at least one, as http://127.0.0.1:2379")]
+    NoEndpoint,
+    /// No connection is made at once.
+    #[error("0 s for connecting to an endpoint: give it some time, as 2 s")]
+    NoTime,
+    /// What is meant to be secret would go over the network as it is.
+    #[error("TLS is set up, but endpoint {endpoint} does without: write https:// for it")]
+    TlsWithoutHttps {
+        /// The endpoint.
+        endpoint: Endpoint,
+    },
+    /// A certificate or key cannot be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        source: Arc<io::Error>,
+    },
+    /// It is read, and is something else.
+    #[error("{place} has no PEM section \"BEGIN {kind}\"")]
+    NotPem {
+        /// Where it was.
+        place: String,
+        /// What was expected.
+        kind: &'static str,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(options: Options) -> String {
+        options.check().unwrap_err().to_string()
+    }
+
+    fn secure(tls: Tls) -> Options {
+        let mut options = Options::new(vec!["https://host:2379".parse().unwrap()]);
+        options.tls = Some(tls);
+        options
+    }
+
+    #[test]
+    fn options_that_cannot_work_are_told() {
+        let plain = || Options::new(vec!["http://host:2379".parse().unwrap()]);
+        let mixed = Options { tls: Some(Tls::default()), ..plain() };
+        assert_eq!(
+            told(mixed),
+            "TLS is set up, but endpoint http://host:2379 does without: write https:// for it"
+        );
+        let hasty = Options { connect_within: Duration::ZERO, ..plain() };
+        assert_eq!(told(hasty), "0 s for connecting to an endpoint: give it some time, as 2 s");
+        let missing =
+            Tls { authority: Some(Pem::File("/nowhere/ca.pem".into())), ..Tls::default() };
+        assert_eq!(
+            told(secure(missing)),
+            "cannot read /nowhere/ca.pem: No such file or directory (os error 2)"
+        );
+        let empty = Tls { authority: Some(Pem::Text(b"hello".to_vec())), ..Tls::default() };
+        assert_eq!(told(secure(empty)), "the PEM text has no PEM section \"BEGIN CERTIFICATE\"");
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let credentials = Credentials { user: "ann".into(), password: "secret".into() };
+        assert_eq!(format!("{credentials:?}"), "Credentials { user: \"ann\", .. }");
+        assert_eq!(format!("{:?}", Pem::Text(b"secret".to_vec())), "Text(..)");
+    }
+}

@@ -1,0 +1,131 @@
+//! Renewals: one stream, one request on it at a time.
+
+use std::sync::Arc;
+
+use etcd_client::{Error, LeaseKeepAliveStream, LeaseKeeper};
+use tenure::clock;
+use tenure_core::etcd::{Answer, Header, LeaseId, Op, Refusal, Reply, Request};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::News;
+use super::call::Under;
+use super::convert;
+use super::fault::{Fault, shorten};
+use super::links::{Link, Links};
+
+/// What the library says when the lease is gone as it opens a stream.
+const GONE: &str = "lease not found";
+
+/// The stream of one lease on one link, with no request under way.
+struct Beats {
+    lease: LeaseId,
+    link: u64,
+    keeper: LeaseKeeper,
+    answers: LeaseKeepAliveStream,
+}
+
+/// Answers each request. The core renews one lease at a time, and asks again only when it does
+/// not wait for the answer before: so a newer request ends an older one, and with it the stream
+/// on which that would be answered.
+pub(super) async fn run(
+    links: Links,
+    mut requests: mpsc::UnboundedReceiver<Request>,
+    news: mpsc::Sender<News>,
+) {
+    let (mut next, mut beats) = (requests.recv().await, None);
+    while let Some(Request { call, within, op }) = next.take() {
+        let Op::KeepAlive { lease } = op else { continue };
+        let mut under: Under = None;
+        let attempts = timeout(within, attempt(&links, lease, beats.take(), &mut under));
+        let done = tokio::select! {
+            done = attempts => Some(done),
+            newer = requests.recv() => {
+                next = newer;
+                None
+            }
+        };
+        let (header, reply) = match done {
+            Some(Ok((header, reply, kept))) => {
+                beats = kept;
+                (header, reply)
+            }
+            Some(Err(_)) => {
+                let why = shorten(&format!("no answer within {within:?}"));
+                if let Some((link, _)) = &under {
+                    links.lost(link, &why);
+                }
+                (None, Reply::Unknown { why })
+            }
+            None => (None, Reply::Unknown { why: "given up for a newer one".into() }),
+        };
+        if news.send(News::Answer(Answer { call, header, reply })).await.is_err() {
+            return;
+        }
+        if next.is_none() {
+            next = requests.recv().await;
+        }
+    }
+}
+
+type Answered = (Option<Header>, Reply, Option<Beats>);
+
+/// Renewing twice does no harm, so it goes on while there is time.
+async fn attempt(
+    links: &Links,
+    lease: LeaseId,
+    mut beats: Option<Beats>,
+    under: &mut Under,
+) -> Answered {
+    let (mut newer_than, mut logged_in_again) = (0, false);
+    loop {
+        let link = match links.get(newer_than).await {
+            Ok(link) => link,
+            Err(refusal) => return (None, Reply::Refused(refusal), None),
+        };
+        *under = Some((link.clone(), clock::now()));
+        let fault = match beat(&link, lease, beats.take()).await {
+            Ok((header, reply, kept)) => return (header, reply, kept),
+            Err(error) => Fault::of(&error),
+        };
+        match fault {
+            Fault::Answer(reply) => return (None, reply, None),
+            Fault::Login(said) if logged_in_again || !links.has_login => {
+                return (None, Reply::Refused(Refusal::Unauthenticated { said }), None);
+            }
+            Fault::Login(said) => {
+                logged_in_again = true;
+                links.stale(&link, &said);
+            }
+            Fault::Lost(why) => links.lost(&link, &why),
+        }
+        newer_than = link.number;
+        *under = None;
+    }
+}
+
+async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<Answered, Error> {
+    let usable = beats.filter(|beats| beats.lease == lease && beats.link == link.number);
+    let mut beats = match usable {
+        Some(beats) => beats,
+        // Opening it renews the lease, and swallows the answer: the one that counts comes next.
+        None => match link.client.clone().lease_keep_alive(lease.0).await {
+            Ok((keeper, answers)) => Beats { lease, link: link.number, keeper, answers },
+            Err(Error::LeaseKeepAliveError(said)) if said == GONE => {
+                return Ok((None, Reply::Alive { ttl: None }, None));
+            }
+            Err(error) => return Err(error),
+        },
+    };
+    beats.keeper.keep_alive().await?;
+    let Some(answer) = beats.answers.message().await? else {
+        return Err(Error::LeaseKeepAliveError("the stream has ended".to_owned()));
+    };
+    let answer = answer.0;
+    if answer.id != lease.0 {
+        let why = shorten(&format!("an answer for lease {:x} instead of {lease}", answer.id));
+        return Ok((None, Reply::Unknown { why }, None));
+    }
+    let header = answer.header.as_ref().map(convert::header);
+    Ok((header, Reply::Alive { ttl: convert::ttl(answer.ttl) }, Some(beats)))
+}

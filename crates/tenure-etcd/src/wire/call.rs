@@ -1,0 +1,126 @@
+//! Unary calls: grants, revocations, transactions.
+
+use std::sync::Arc;
+
+use etcd_client::{Client, Error, LeaseGrantOptions};
+use tenure::clock;
+use tenure_core::Time;
+use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Refusal, Reply, Request, Txn};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::convert;
+use super::fault::{Fault, shorten};
+use super::links::{Link, Links};
+
+/// Where a call stands, for whoever gives it up.
+pub(super) type Under = Option<(Arc<Link>, Time)>;
+
+/// Carries a request out as far as its time goes, and says what came of it.
+pub(super) async fn carry_out(links: &Links, turns: &Semaphore, request: Request) -> Answer {
+    let Request { call, within, op } = request;
+    let mut under: Under = None;
+    let attempts = async {
+        // Never closed. In the order of the requests.
+        let _turn = turns.acquire().await;
+        attempt(links, &op, &mut under).await
+    };
+    let (header, reply) = match timeout(within, attempts).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let why = match &under {
+                Some(_) => shorten(&format!("no answer within {within:?}")),
+                None => shorten(&format!("no endpoint was found within {within:?}")),
+            };
+            if let Some((link, sent)) = under
+                && link.is_silent_since(sent)
+            {
+                links.lost(&link, &why);
+            }
+            (None, Reply::Unknown { why })
+        }
+    };
+    Answer { call, header, reply }
+}
+
+async fn attempt(links: &Links, op: &Op, under: &mut Under) -> (Option<Header>, Reply) {
+    let (mut newer_than, mut logged_in_again) = (0, false);
+    loop {
+        let link = match links.get(newer_than).await {
+            Ok(link) => link,
+            Err(refusal) => return (None, Reply::Refused(refusal)),
+        };
+        *under = Some((link.clone(), clock::now()));
+        let error = match perform(link.client.clone(), op).await {
+            Ok(answer) => {
+                link.has_answered();
+                return answer;
+            }
+            Err(error) => error,
+        };
+        match Fault::of(&error) {
+            Fault::Answer(reply) => {
+                link.has_answered();
+                return (None, reply);
+            }
+            Fault::Login(said) if logged_in_again || !links.has_login => {
+                return (None, Reply::Refused(Refusal::Unauthenticated { said }));
+            }
+            Fault::Login(said) => {
+                logged_in_again = true;
+                links.stale(&link, &said);
+            }
+            Fault::Lost(why) => {
+                links.lost(&link, &why);
+                if !is_repeatable(op) {
+                    return (None, Reply::Unknown { why });
+                }
+            }
+        }
+        newer_than = link.number;
+        *under = None;
+    }
+}
+
+async fn perform(mut client: Client, op: &Op) -> Result<(Option<Header>, Reply), Error> {
+    match op {
+        Op::Grant { lease: LeaseId(id), ttl } => {
+            let options = LeaseGrantOptions::new().with_id(*id);
+            let granted = client.lease_grant(i64::from(*ttl), Some(options)).await?.0;
+            let header = granted.header.as_ref().map(convert::header);
+            let reply = match convert::ttl(granted.ttl).filter(|_| granted.id == *id) {
+                Some(ttl) => Reply::Granted { ttl },
+                None => misfit(&format!("lease {:x} for {} s", granted.id, granted.ttl)),
+            };
+            Ok((header, reply))
+        }
+        Op::Revoke { lease: LeaseId(id) } => {
+            let revoked = client.lease_revoke(*id).await?.0;
+            Ok((revoked.header.as_ref().map(convert::header), Reply::Revoked))
+        }
+        Op::Txn(txn) => {
+            let done = client.txn(convert::txn(txn)).await?.0;
+            let header = done.header.as_ref().map(convert::header);
+            Ok((header, convert::carried_out(done)))
+        }
+        Op::KeepAlive { .. } | Op::Watch { .. } | Op::Unwatch { .. } => {
+            Ok((None, misfit("a request for a stream")))
+        }
+    }
+}
+
+/// Something that answers nothing that was asked.
+fn misfit(what: &str) -> Reply {
+    Reply::Unknown { why: shorten(&format!("the answer does not fit the request: {what}")) }
+}
+
+/// Whether nothing changes when it is carried out twice. A repeated grant would be told that
+/// the lease exists, as if somebody else had it.
+fn is_repeatable(op: &Op) -> bool {
+    let reads = |acts: &[Act]| acts.iter().all(|act| matches!(act, Act::Read(_)));
+    match op {
+        Op::Revoke { .. } => true,
+        Op::Txn(Txn { then, otherwise, .. }) => reads(then) && reads(otherwise),
+        Op::Grant { .. } | Op::KeepAlive { .. } | Op::Watch { .. } | Op::Unwatch { .. } => false,
+    }
+}

@@ -1,0 +1,281 @@
+//! A connection to one endpoint: made, logged in, and asked who is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use etcd_client::{Client, ConnectOptions, Error};
+use tenure_core::etcd::{Refusal, Reply};
+
+use super::fault::{Fault, shorten, words};
+use crate::endpoint::Endpoint;
+use crate::options::{Options, OptionsError, Tls};
+use crate::version::Version;
+
+/// How long a connection may be silent before it is pinged; etcd closes connections on which
+/// pings come more often than every 5 s.
+const PING_AFTER: Duration = Duration::from_secs(6);
+/// How long the answer to a ping may take.
+const PING_WITHIN: Duration = Duration::from_secs(3);
+/// What etcd says to a login while it asks for none.
+const NO_LOGINS: &str = "authentication is not enabled";
+
+/// A connection, and what the member behind it says of itself.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) status: Status,
+}
+
+/// What a member says of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// What it runs.
+    pub version: Version,
+    /// The cluster's id.
+    pub cluster: u64,
+    /// Its own id.
+    pub member: u64,
+    /// Whom it takes for the leader of the cluster, which is no matter of elections.
+    pub leader: Option<u64>,
+    /// The term of Raft that it is in.
+    pub term: u64,
+    /// The revision of its store.
+    pub revision: u64,
+    /// What is wrong with it, in etcd's words: alarms such as `NOSPACE`.
+    pub alarms: Vec<String>,
+}
+
+/// Why an endpoint cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Nobody answers there, or somebody who does not speak etcd's protocol.
+    #[error("{endpoint} cannot be reached: {why}")]
+    NotReached {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// Somebody is there, and hangs up.
+    #[error(
+        "{endpoint} closed the connection as soon as it was made ({why}); it may {}",
+        if endpoint.is_secure() { "want a client certificate, or another one, or no TLS" }
+        else { "speak TLS: then write https://" }
+    )]
+    Closed {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// It took too long.
+    #[error("{endpoint} did not answer within {within:?}")]
+    TimedOut {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// How long it was waited for.
+        within: Duration,
+    },
+    /// The server speaks TLS, and the endpoint says it does not.
+    #[error("{endpoint}: the server speaks TLS; write https:// instead of http://")]
+    SpeaksTls {
+        /// The endpoint.
+        endpoint: Endpoint,
+    },
+    /// The server does not speak TLS, and the endpoint says it does.
+    #[error("{endpoint}: the server does not speak TLS; write http:// instead of https://")]
+    SpeaksNoTls {
+        /// The endpoint.
+        endpoint: Endpoint,
+    },
+    /// A certificate is too old.
+    #[error("{endpoint}: a certificate has expired ({why}); renew it, or look at the clocks")]
+    Expired {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// Which, in the words of the library or of the server.
+        why: Arc<str>,
+    },
+    /// A certificate is not believed, or none was shown.
+    #[error("{endpoint}: no trust: {why}; look at the authority, the names and the identity")]
+    NoTrust {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// In the words of the library or of the server.
+        why: Arc<str>,
+    },
+    /// The user or the password is wrong.
+    #[error("{endpoint} does not accept the login: {said}")]
+    Login {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What etcd said.
+        said: Arc<str>,
+    },
+    /// etcd refuses to tell its version.
+    #[error("{endpoint} refuses: {said}")]
+    Refused {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What etcd said.
+        said: Arc<str>,
+    },
+    /// The server lacks what is needed.
+    #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
+    TooOld {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What it runs.
+        version: Version,
+    },
+    /// The certificates or the key cannot be used.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+}
+
+impl ConnectError {
+    /// That another endpoint of this cluster would say the same, so that nobody needs to wait.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Login { said, .. } => Some(Refusal::Unauthenticated { said: said.clone() }),
+            _ => None,
+        }
+    }
+}
+
+/// Connects, within the time that the options give.
+pub(crate) async fn connect(
+    options: &Options,
+    endpoint: &Endpoint,
+) -> Result<Connection, ConnectError> {
+    let within = options.connect_within;
+    let connection = tokio::time::timeout(within, attempt(options, endpoint)).await;
+    connection
+        .unwrap_or_else(|_| Err(ConnectError::TimedOut { endpoint: endpoint.clone(), within }))
+}
+
+/// Whether an endpoint that hangs up would do so with the other scheme, too. Nothing secret is
+/// sent on the way.
+pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -> bool {
+    let other = endpoint.other_scheme();
+    let bare = Options { credentials: None, ..options.clone() };
+    match connect(&bare, &other).await {
+        Ok(_) => true,
+        // A certificate is one, be it good or bad.
+        Err(ConnectError::NoTrust { .. } | ConnectError::Expired { .. }) => other.is_secure(),
+        Err(_) => false,
+    }
+}
+
+async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, ConnectError> {
+    let client = log_in(options, endpoint).await?;
+    let answer = client.maintenance_client().status().await;
+    let answer = answer.map_err(|error| explain(&error, endpoint))?.0;
+    let version: Version = answer.version.parse().map_err(|()| {
+        let why = shorten(&format!("it calls its version {:?}", answer.version));
+        ConnectError::NotReached { endpoint: endpoint.clone(), why }
+    })?;
+    if version < Version::OLDEST {
+        return Err(ConnectError::TooOld { endpoint: endpoint.clone(), version });
+    }
+    let header = answer.header.unwrap_or_default();
+    let status = Status {
+        version,
+        cluster: header.cluster_id,
+        member: header.member_id,
+        leader: (answer.leader != 0).then_some(answer.leader),
+        term: answer.raft_term,
+        revision: super::convert::unsigned(header.revision),
+        alarms: answer.errors,
+    };
+    Ok(Connection { client, status })
+}
+
+async fn log_in(options: &Options, endpoint: &Endpoint) -> Result<Client, ConnectError> {
+    // What needs a leader fails at once where there is none, streams too: another member may
+    // see one.
+    let mut settings = ConnectOptions::new()
+        .with_require_leader(true)
+        .with_connect_timeout(options.connect_within)
+        .with_keep_alive(PING_AFTER, PING_WITHIN)
+        // etcd does not permit pings on connections on which nothing is under way.
+        .with_keep_alive_while_idle(false);
+    if endpoint.is_secure() {
+        let tls = options.tls.as_ref().map_or_else(|| Tls::default().read(), Tls::read)?;
+        settings = settings.with_tls(tls);
+    }
+    let anybody = settings.clone();
+    if let Some(credentials) = &options.credentials {
+        settings = settings.with_user(&credentials.user, &credentials.password);
+    }
+    match Client::connect([endpoint.as_str()], Some(settings)).await {
+        Ok(client) => Ok(client),
+        Err(Error::GRpcStatus(status)) if status.message().contains(NO_LOGINS) => {
+            let client = Client::connect([endpoint.as_str()], Some(anybody)).await;
+            client.map_err(|error| explain(&error, endpoint))
+        }
+        Err(error) => Err(explain(&error, endpoint)),
+    }
+}
+
+/// Makes sense of an error on the way to an endpoint.
+fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
+    let endpoint = endpoint.clone();
+    match Fault::of(error) {
+        Fault::Answer(Reply::Refused(Refusal::Unauthenticated { said })) | Fault::Login(said) => {
+            ConnectError::Login { endpoint, said }
+        }
+        Fault::Answer(_) => ConnectError::Refused { endpoint, said: words(error) },
+        Fault::Lost(why) => {
+            // The library below tells these apart in words only.
+            let is = |sign: &&str| why.to_lowercase().contains(*sign);
+            if endpoint.is_secure() && SIGNS_OF_NO_TLS.iter().any(is) {
+                ConnectError::SpeaksNoTls { endpoint }
+            } else if SIGNS_OF_AGE.iter().any(is) {
+                ConnectError::Expired { endpoint, why }
+            } else if SIGNS_OF_NO_TRUST.iter().any(is) {
+                ConnectError::NoTrust { endpoint, why }
+            } else if SIGNS_OF_CLOSING.iter().any(is) {
+                ConnectError::Closed { endpoint, why }
+            } else {
+                ConnectError::NotReached { endpoint, why }
+            }
+        }
+    }
+}
+
+/// Bytes that are no record of TLS.
+const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
+/// What is left of an alert of TLS that came too late, or of a server that expected TLS.
+const SIGNS_OF_CLOSING: [&str; 5] = [
+    "handshake eof",
+    "connection closed",
+    "broken pipe",
+    "connection reset",
+    "operation was canceled",
+];
+/// Ours, or theirs.
+const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
+const SIGNS_OF_NO_TRUST: [&str; 6] = [
+    "invalid peer certificate",
+    "certificaterequired",
+    "badcertificate",
+    "certificateunknown",
+    "unknownca",
+    "handshakefailure",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_told_with_what_to_do() {
+        let endpoint: Endpoint = "http://a:2379".parse().unwrap();
+        let version = "3.3.27".parse().unwrap();
+        assert_eq!(
+            ConnectError::TooOld { endpoint: endpoint.clone(), version }.to_string(),
+            "http://a:2379 runs etcd 3.3.27; elections need 3.4.0 or newer"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! etcd's wire format and the core's vocabulary, field by field.
+
+use etcd_client::proto::{PbEvent, PbKeyValue, PbResponseHeader, PbTxnOpResponse, PbTxnResponse};
+use etcd_client::{
+    Compare, CompareOp, GetOptions, PutOptions, SortOrder, SortTarget, Txn as EtcdTxn, TxnOp,
+};
+use tenure_core::etcd::{
+    Act, Bytes, Change, Header, KeyValue, Keys, LeaseId, Pick, Read, Reply, Revision, Txn,
+};
+
+/// The number that etcd uses for deletions in events.
+const DELETE: i32 = 1;
+
+pub(super) fn header(header: &PbResponseHeader) -> Header {
+    let PbResponseHeader { cluster_id, member_id, revision, raft_term } = *header;
+    Header { cluster: cluster_id, member: member_id, revision: unsigned(revision), term: raft_term }
+}
+
+/// Nothing that etcd counts is below zero.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// Revisions stay far below 2⁶³.
+pub(super) fn signed(revision: Revision) -> i64 {
+    i64::try_from(revision).unwrap_or(i64::MAX)
+}
+
+/// Seconds; `None` for nothing.
+pub(super) fn ttl(ttl: i64) -> Option<u32> {
+    u32::try_from(ttl).ok().filter(|ttl| *ttl > 0)
+}
+
+pub(super) fn txn(txn: &Txn) -> EtcdTxn {
+    let Txn { when, then, otherwise } = txn;
+    let acts = |acts: &[Act]| acts.iter().map(act).collect::<Vec<_>>();
+    let mut request = EtcdTxn::new();
+    if let Some((key, revision)) = when {
+        let created = Compare::create_revision(key.as_slice(), CompareOp::Equal, signed(*revision));
+        request = request.when([created]);
+    }
+    request.and_then(acts(then)).or_else(acts(otherwise))
+}
+
+fn act(act: &Act) -> TxnOp {
+    match act {
+        Act::Put { key, value, lease: LeaseId(lease) } => {
+            let options = PutOptions::new().with_lease(*lease);
+            TxnOp::put(key.as_slice(), value.as_slice(), Some(options))
+        }
+        Act::Delete { key } => TxnOp::delete(key.as_slice(), None),
+        Act::Read(Read { keys, pick }) => {
+            let (first, end) = keys.range();
+            TxnOp::get(first, Some(picked(*pick, end)))
+        }
+    }
+}
+
+fn picked(pick: Pick, end: Vec<u8>) -> GetOptions {
+    let options = GetOptions::new().with_range(end).with_limit(1);
+    match pick {
+        Pick::First => options.with_sort(SortTarget::Create, SortOrder::Ascend),
+        // Zero would mean "no bound" to etcd, and here it means that there is none.
+        Pick::LastUpTo(0) => options.with_min_create_revision(i64::MAX),
+        Pick::LastUpTo(revision) => options
+            .with_sort(SortTarget::Create, SortOrder::Descend)
+            .with_max_create_revision(signed(revision)),
+    }
+}
+
+/// What a transaction's reads found, in their order; its writes tell nothing.
+pub(super) fn carried_out(response: PbTxnResponse) -> Reply {
+    let PbTxnResponse { succeeded, responses, .. } = response;
+    let read = |response| match response {
+        Some(PbTxnOpResponse::ResponseRange(range)) => {
+            Some(range.kvs.into_iter().next().map(key_value))
+        }
+        _ => None,
+    };
+    let found = responses.into_iter().filter_map(|response| read(response.response)).collect();
+    Reply::Txn { succeeded, found }
+}
+
+fn key_value(stored: PbKeyValue) -> KeyValue {
+    KeyValue {
+        key: Bytes::new(&stored.key),
+        value: Bytes::new(&stored.value),
+        created: unsigned(stored.create_revision),
+        modified: unsigned(stored.mod_revision),
+        lease: (stored.lease != 0).then_some(LeaseId(stored.lease)),
+    }
+}
+
+/// An event of a watch, and its revision.
+pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
+    let (kind, stored) = (event.r#type, event.kv?);
+    let revision = unsigned(stored.mod_revision);
+    let change = match kind {
+        DELETE => Change::Deleted { key: Bytes::new(&stored.key), revision },
+        _ => Change::Put(key_value(stored)),
+    };
+    Some((revision, change))
+}
+
+/// How much memory it takes, in bytes.
+pub(super) fn size(change: &Change) -> usize {
+    match change {
+        Change::Put(stored) => stored.key.as_slice().len() + stored.value.as_slice().len(),
+        Change::Deleted { key, .. } => key.as_slice().len(),
+    }
+}
+
+/// The key of a watch, and its options.
+pub(super) fn watch(keys: &Keys, from: Revision, id: i64) -> (Vec<u8>, etcd_client::WatchOptions) {
+    let (first, end) = keys.range();
+    let options = etcd_client::WatchOptions::new()
+        .with_range(end)
+        .with_start_revision(signed(from))
+        .with_watch_id(id)
+        .with_fragment();
+    (first.to_vec(), options)
+}

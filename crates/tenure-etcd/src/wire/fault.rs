@@ -1,0 +1,193 @@
+//! What an error of the client library means for the request that got it.
+
+use std::error::Error as _;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use etcd_client::Error;
+use tenure_core::etcd::{Refusal, Reply};
+
+/// How much of what others say is passed on, in bytes.
+const SAID_MAX: usize = 512;
+
+/// What an error means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// It is etcd's own answer, and certain.
+    Answer(Reply),
+    /// etcd does not accept the login, or misses one; nothing was carried out.
+    Login(Arc<str>),
+    /// It tells nothing of what became of the request. Another endpoint may do better.
+    Lost(Arc<str>),
+}
+
+/// Codes of gRPC.
+mod code {
+    pub(super) const UNKNOWN: i32 = 2;
+    pub(super) const INVALID_ARGUMENT: i32 = 3;
+    pub(super) const NOT_FOUND: i32 = 5;
+    pub(super) const PERMISSION_DENIED: i32 = 7;
+    pub(super) const RESOURCE_EXHAUSTED: i32 = 8;
+    pub(super) const FAILED_PRECONDITION: i32 = 9;
+    pub(super) const OUT_OF_RANGE: i32 = 11;
+    pub(super) const UNAUTHENTICATED: i32 = 16;
+}
+
+impl Fault {
+    /// What the error of a call or of a stream means.
+    pub(crate) fn of(error: &Error) -> Self {
+        match error {
+            Error::GRpcStatus(status) => {
+                let known = Self::known(i32::from(status.code()), status.message());
+                known.unwrap_or_else(|| Self::Lost(words(error)))
+            }
+            _ => Self::Lost(words(error)),
+        }
+    }
+
+    /// What the reason means for which etcd ends a watch; it comes without a code, and with words
+    /// of gRPC's before it in some versions.
+    pub(super) fn of_cancelled(reason: &str) -> Self {
+        let said = reason.find("etcdserver: ").map_or(reason, |at| &reason[at..]);
+        let code = if said.contains("permission denied") {
+            code::PERMISSION_DENIED
+        } else {
+            code::UNKNOWN
+        };
+        let unsure = || Self::Lost(shorten(&format!("etcd has ended the watch: {reason}")));
+        Self::known(code, said).unwrap_or_else(unsure)
+    }
+
+    /// What etcd says that it has certainly not carried out. The codes alone do not tell: the
+    /// layers below use them too, some of them for answers to what *was* carried out.
+    fn known(code: i32, message: &str) -> Option<Self> {
+        let what = message.strip_prefix("etcdserver: ")?;
+        let said = shorten(message);
+        let is = |words| what.contains(words);
+        if is("invalid auth token") || is("auth store is old") || is("user name is empty") {
+            return Some(Self::Login(said));
+        }
+        Some(Self::Answer(match code {
+            code::NOT_FOUND if is("requested lease not found") => Reply::LeaseGone,
+            code::FAILED_PRECONDITION if is("lease already exists") => Reply::LeaseExists,
+            code::INVALID_ARGUMENT if is("authentication failed") => {
+                Reply::Refused(Refusal::Unauthenticated { said })
+            }
+            code::UNAUTHENTICATED => Reply::Refused(Refusal::Unauthenticated { said }),
+            code::PERMISSION_DENIED => Reply::Refused(Refusal::Denied { said }),
+            code::RESOURCE_EXHAUSTED => Reply::Refused(Refusal::NoSpace { said }),
+            // Another member may be the leader.
+            code::FAILED_PRECONDITION if is("not leader") => return None,
+            code::INVALID_ARGUMENT
+            | code::NOT_FOUND
+            | code::FAILED_PRECONDITION
+            | code::OUT_OF_RANGE => Reply::Refused(Refusal::Other { said }),
+            _ => return None,
+        }))
+    }
+}
+
+/// The error, with all that lies below it.
+pub(crate) fn words(error: &Error) -> Arc<str> {
+    let (mut said, mut below) = match error {
+        Error::GRpcStatus(status) => (status.message().to_owned(), status.source()),
+        Error::TransportError(transport) => (transport.to_string(), transport.source()),
+        other => (other.to_string(), other.source()),
+    };
+    while let Some(source) = below {
+        let more = source.to_string();
+        if !said.contains(&more) {
+            let separator = if said.is_empty() { "" } else { ": " };
+            said = said + separator + &more;
+        }
+        below = source.source();
+    }
+    shorten(&said)
+}
+
+/// No more than a line or two.
+pub(crate) fn shorten(said: &(impl Display + ?Sized)) -> Arc<str> {
+    let mut said = said.to_string();
+    if said.len() > SAID_MAX {
+        let end = (0..=SAID_MAX).rev().find(|end| said.is_char_boundary(*end)).unwrap_or(0);
+        said.truncate(end);
+        said.push('…');
+    }
+    said.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(refusal: impl Fn(Arc<str>) -> Refusal, said: &str) -> Option<Fault> {
+        Some(Fault::Answer(Reply::Refused(refusal(said.into()))))
+    }
+
+    #[test]
+    fn only_what_etcd_itself_refuses_is_certain() {
+        let denied = "etcdserver: permission denied";
+        assert_eq!(Fault::known(7, denied), refused(|said| Refusal::Denied { said }, denied));
+        // HTTP/2's INADEQUATE_SECURITY and ENHANCE_YOUR_CALM, and an answer that was too long.
+        assert_eq!(Fault::known(7, "permission denied"), None);
+        assert_eq!(Fault::known(8, "too many pings"), None);
+        assert_eq!(Fault::known(11, "Error, decoded message length too large"), None);
+        for unsure in [
+            (14, "etcdserver: request timed out"),
+            (14, "etcdserver: leader changed"),
+            (14, "etcdserver: no leader"),
+            (4, "context deadline exceeded"),
+            (2, "etcdserver: something new"),
+            (15, "etcdserver: corrupt cluster"),
+            (9, "etcdserver: not leader"),
+        ] {
+            assert_eq!(Fault::known(unsure.0, unsure.1), None, "{unsure:?}");
+        }
+    }
+
+    #[test]
+    fn each_refusal_has_its_kind() {
+        let full = "etcdserver: mvcc: database space exceeded";
+        assert_eq!(Fault::known(8, full), refused(|said| Refusal::NoSpace { said }, full));
+        let busy = "etcdserver: too many requests";
+        assert_eq!(Fault::known(8, busy), refused(|said| Refusal::NoSpace { said }, busy));
+        let wrong = "etcdserver: authentication failed, invalid user ID or password";
+        assert_eq!(
+            Fault::known(3, wrong),
+            refused(|said| Refusal::Unauthenticated { said }, wrong)
+        );
+        let large = "etcdserver: request is too large";
+        assert_eq!(Fault::known(3, large), refused(|said| Refusal::Other { said }, large));
+        let gone = Fault::known(5, "etcdserver: requested lease not found");
+        assert_eq!(gone, Some(Fault::Answer(Reply::LeaseGone)));
+        let exists = Fault::known(9, "etcdserver: lease already exists");
+        assert_eq!(exists, Some(Fault::Answer(Reply::LeaseExists)));
+        for said in [
+            "etcdserver: invalid auth token",
+            "etcdserver: revision of auth store is old",
+            "etcdserver: user name is empty",
+        ] {
+            assert_eq!(Fault::known(3, said), Some(Fault::Login(said.into())));
+            assert_eq!(Fault::of_cancelled(said), Fault::Login(said.into()));
+            let wrapped = format!("rpc error: code = Unauthenticated desc = {said}");
+            assert_eq!(Fault::of_cancelled(&wrapped), Fault::Login(said.into()));
+        }
+        assert_eq!(
+            Fault::of_cancelled(denied()),
+            Fault::Answer(Reply::Refused(Refusal::Denied { said: denied().into() }))
+        );
+        let other = Fault::of_cancelled("etcdserver: no leader");
+        assert_eq!(other, Fault::Lost("etcd has ended the watch: etcdserver: no leader".into()));
+    }
+
+    fn denied() -> &'static str {
+        "etcdserver: permission denied"
+    }
+
+    #[test]
+    fn what_others_say_is_cut_between_characters() {
+        let long = "ä".repeat(400);
+        assert_eq!(shorten(&long).len(), 512 + '…'.len_utf8());
+        assert_eq!(&*shorten("short"), "short");
+    }
+}

@@ -1,0 +1,258 @@
+//! Which endpoint is in use, and who sees to it that there is one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use etcd_client::Client;
+use tenure::clock;
+use tenure_core::etcd::Refusal;
+use tenure_core::{Draw, Time};
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::News;
+use super::connect::{Connection, connect};
+use super::fault::shorten;
+use crate::endpoint::Endpoint;
+use crate::options::CheckedOptions;
+
+/// The first pause after all endpoints have failed in a row, and the longest.
+const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// A connection that has lasted so long was a good one.
+const GOOD_AFTER: Duration = Duration::from_secs(5);
+
+/// One connection to one endpoint, and the login on it.
+pub(super) struct Link {
+    /// Grows from one link to the next.
+    pub(super) number: u64,
+    pub(super) client: Client,
+    endpoint: Endpoint,
+    /// When the store answered last by it.
+    answered: AtomicU64,
+}
+
+impl Link {
+    /// The store has answered by it.
+    pub(super) fn has_answered(&self) {
+        self.answered.store(clock::now().as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Whether the store has answered nothing at all since then.
+    pub(super) fn is_silent_since(&self, sent: Time) -> bool {
+        self.answered.load(Ordering::Relaxed) < sent.as_nanos()
+    }
+}
+
+#[derive(Clone)]
+enum State {
+    Away,
+    Up(Arc<Link>),
+    /// The last attempt was refused in a way that waiting does not mend.
+    Refused(Refusal),
+}
+
+/// Why the link of this number is not to be used any more.
+#[derive(Clone, Default)]
+struct Sick {
+    number: u64,
+    login: bool,
+    why: Arc<str>,
+}
+
+/// Those who wait for a link: without any, nobody connects.
+#[derive(Default)]
+struct Waiters {
+    count: AtomicUsize,
+    came: Notify,
+}
+
+/// Counted until it is dropped.
+struct Waiter<'a>(&'a Waiters);
+
+impl<'a> Waiter<'a> {
+    fn new(waiters: &'a Waiters) -> Self {
+        waiters.count.fetch_add(1, Ordering::Relaxed);
+        waiters.came.notify_one();
+        Self(waiters)
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The link in use, for whoever sends something. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Links {
+    state: watch::Receiver<State>,
+    sick: Arc<watch::Sender<Sick>>,
+    waiters: Arc<Waiters>,
+    pub(super) has_login: bool,
+}
+
+impl Links {
+    /// The link in use if its number is above `newer_than`, else the next one, however long it
+    /// takes; or that etcd refuses the login.
+    pub(super) async fn get(&self, newer_than: u64) -> Result<Arc<Link>, Refusal> {
+        let mut state = self.state.clone();
+        let is_usable = |state: &State| match state {
+            State::Away => false,
+            State::Up(link) => link.number > newer_than,
+            State::Refused(_) => true,
+        };
+        let waiter = (!is_usable(&state.borrow())).then(|| Waiter::new(&self.waiters));
+        let state = match state.wait_for(is_usable).await {
+            Ok(state) => state.clone(),
+            Err(_) => State::Away,
+        };
+        drop(waiter);
+        match state {
+            State::Up(link) => Ok(link),
+            State::Refused(refusal) => Err(refusal),
+            // The connector has ended, and with it whoever waits here.
+            State::Away => std::future::pending().await,
+        }
+    }
+
+    /// Resolves once that link is not in use any more.
+    pub(super) async fn gone(&self, number: u64) {
+        let mut state = self.state.clone();
+        let is_other = |state: &State| !matches!(state, State::Up(link) if link.number == number);
+        let _ = state.wait_for(is_other).await;
+    }
+
+    /// This link does not work: the next endpoint is to be used.
+    pub(super) fn lost(&self, link: &Link, why: &Arc<str>) {
+        self.report(Sick { number: link.number, login: false, why: why.clone() });
+    }
+
+    /// The login of this link is not good any more: a new one is to be made.
+    pub(super) fn stale(&self, link: &Link, said: &Arc<str>) {
+        self.report(Sick { number: link.number, login: true, why: said.clone() });
+    }
+
+    fn report(&self, new: Sick) {
+        self.sick.send_if_modified(|sick| {
+            let newer = sick.number < new.number;
+            if newer {
+                *sick = new;
+            }
+            newer
+        });
+    }
+}
+
+/// Sees to it that there is a link when one is wanted.
+pub(super) struct Connector {
+    options: CheckedOptions,
+    news: mpsc::Sender<News>,
+    state: watch::Sender<State>,
+    sick: watch::Receiver<Sick>,
+    waiters: Arc<Waiters>,
+    draw: Draw,
+    /// Of the endpoint in use or to be tried.
+    index: usize,
+    links: u64,
+    /// How often connecting has failed, or a connection soon afterwards, in a row.
+    failures: u32,
+    draws: u64,
+}
+
+pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, Connector) {
+    let (state, receiver) = watch::channel(State::Away);
+    let (sick, sick_receiver) = watch::channel(Sick::default());
+    let waiters = Arc::new(Waiters::default());
+    let has_login = options.credentials.is_some();
+    let links =
+        Links { state: receiver, sick: Arc::new(sick), waiters: waiters.clone(), has_login };
+    let mut seed = [0; 8];
+    // Without it many processes may come back at the same time: no more than that.
+    let _ = getrandom::fill(&mut seed);
+    let connector = Connector {
+        options,
+        news,
+        state,
+        sick: sick_receiver,
+        waiters,
+        draw: Draw::new(u64::from_le_bytes(seed)),
+        index: 0,
+        links: 0,
+        failures: 0,
+        draws: 0,
+    };
+    (links, connector)
+}
+
+impl Connector {
+    pub(super) async fn run(mut self) {
+        loop {
+            while self.waiters.count.load(Ordering::Relaxed) == 0 {
+                self.waiters.came.notified().await;
+            }
+            let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
+            let mut pause = None;
+            match connect(&self.options, &endpoint).await {
+                Ok(connection) => self.use_until_sick(endpoint, connection).await,
+                Err(error) => {
+                    self.failures = self.failures.saturating_add(1);
+                    self.turn();
+                    let why = shorten(&error);
+                    self.tell(News::Unreachable { endpoint, why }).await;
+                    if let Some(refusal) = error.refusal() {
+                        // Told to all who ask until the next attempt.
+                        self.state.send_replace(State::Refused(refusal));
+                        pause = Some(PAUSE_MAX);
+                    }
+                }
+            }
+            if let Some(pause) = pause.or_else(|| self.pause()) {
+                tokio::time::sleep(pause).await;
+            }
+            self.state.send_replace(State::Away);
+        }
+    }
+
+    async fn use_until_sick(&mut self, endpoint: Endpoint, connection: Connection) {
+        self.links += 1;
+        let (number, since) = (self.links, clock::now());
+        let Connection { client, status } = connection;
+        let link = Link { number, client, endpoint, answered: AtomicU64::new(since.as_nanos()) };
+        let link = Arc::new(link);
+        let (endpoint, member) = (link.endpoint.clone(), status.member);
+        self.tell(News::Connected { endpoint, member, version: status.version }).await;
+        self.state.send_replace(State::Up(link.clone()));
+        let sick = self.sick.wait_for(|sick| sick.number >= number).await;
+        let Ok(Sick { login, why, .. }) = sick.map(|sick| sick.clone()) else { return };
+        self.state.send_replace(State::Away);
+        let good = clock::now().since(since) > GOOD_AFTER;
+        self.failures = if good { 0 } else { self.failures.saturating_add(1) };
+        if !login {
+            self.turn();
+        }
+        self.tell(News::Disconnected { endpoint: link.endpoint.clone(), why }).await;
+    }
+
+    fn turn(&mut self) {
+        self.index = (self.index + 1) % self.options.endpoints.len();
+    }
+
+    /// Every endpoint is tried before there is a pause: one of them may do.
+    fn pause(&mut self) -> Option<Duration> {
+        let endpoints = u32::try_from(self.options.endpoints.len()).unwrap_or(u32::MAX);
+        let rounds = self.failures / endpoints;
+        if rounds == 0 {
+            return None;
+        }
+        let pause = PAUSE.saturating_mul(1 << rounds.min(10)).min(PAUSE_MAX);
+        self.draws += 1;
+        Some(pause / 2 + self.draw.span(pause / 2, "endpoints", "pause", self.draws))
+    }
+
+    async fn tell(&self, news: News) {
+        // Nobody listens any more: this task ends soon, too.
+        let _ = self.news.send(news).await;
+    }
+}

@@ -1,0 +1,145 @@
+//! The core's requests, carried to etcd; what comes back, as its answers.
+//!
+//! [`Wire::send`] takes each [`Request`] and never waits; [`Wire::next`] gives what came back.
+//! Every request but a watch is answered exactly once, at the latest when its time is over; a
+//! watch is answered until it has ended, an `Unwatch` not at all.
+//!
+//! - *One endpoint at a time* (`links`). When a connection fails, or an answer does not come in
+//!   time, the next endpoint is used, and the streams are opened there. Requests that can be
+//!   repeated without harm (reads, renewals, revocations, watches that are not open yet) go to the
+//!   next endpoint while there is time left; for all others a lost connection means
+//!   [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
+//! - *Refused* is only what etcd itself refused (`fault`): then nothing was carried out.
+//! - *A login that is not good any more* gives a new connection, with a new login and new
+//!   streams, and one more attempt for the request that found out (ruling 11).
+//! - *Bounds*: [`CALLS`] unary calls at once, the others wait in their order; renewals never wait
+//!   behind them. What is received is taken only as fast as [`Wire::next`] is called.
+//!
+//! Deadlines are the core's affair; times here only say when to give something up.
+
+mod beat;
+mod call;
+pub(crate) mod connect;
+mod convert;
+pub(crate) mod fault;
+mod links;
+mod watch;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::etcd::{Answer, Op, Request};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::AbortHandle;
+
+use self::links::Links;
+use crate::endpoint::Endpoint;
+use crate::options::CheckedOptions;
+use crate::version::Version;
+
+/// How many unary calls are under way at once.
+pub const CALLS: usize = 64;
+/// How many answers may wait to be taken; then nothing more is received.
+const ANSWERS: usize = 64;
+
+/// What comes back from etcd, and what becomes of the connection to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum News {
+    /// For the core.
+    Answer(Answer),
+    /// This endpoint is in use from now on.
+    Connected {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// The member behind it.
+        member: u64,
+        /// What it runs.
+        version: Version,
+    },
+    /// This endpoint is not used any more.
+    Disconnected {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// This endpoint could not be used; the next one is tried.
+    Unreachable {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
+}
+
+/// The way to etcd and back.
+pub struct Wire {
+    links: Links,
+    turns: Arc<Semaphore>,
+    beats: mpsc::UnboundedSender<Request>,
+    watches: mpsc::UnboundedSender<Request>,
+    news: mpsc::Sender<News>,
+    came: mpsc::Receiver<News>,
+    tasks: [AbortHandle; 3],
+}
+
+impl Wire {
+    /// Sets it up, without connecting yet: the first request does. Must be called in a tokio
+    /// runtime with I/O and time, in which its tasks run until it is dropped.
+    #[must_use]
+    pub fn new(options: CheckedOptions) -> Self {
+        let (news, came) = mpsc::channel(ANSWERS);
+        let (links, connector) = links::new(options, news.clone());
+        // Nobody but the core asks, and it has a bounded number of open requests.
+        let (beats, beat_requests) = mpsc::unbounded_channel();
+        let (watches, watch_requests) = mpsc::unbounded_channel();
+        let beating = beat::run(links.clone(), beat_requests, news.clone());
+        let watching = watch::run(links.clone(), watch_requests, news.clone());
+        let tasks = [
+            tokio::spawn(connector.run()).abort_handle(),
+            tokio::spawn(beating).abort_handle(),
+            tokio::spawn(watching).abort_handle(),
+        ];
+        let turns = Arc::new(Semaphore::new(CALLS));
+        Self { links, turns, beats, watches, news, came, tasks }
+    }
+
+    /// Sends a request on its way.
+    pub fn send(&self, request: Request) {
+        match &request.op {
+            // The tasks live as long as this does, so somebody receives it.
+            Op::KeepAlive { .. } => drop(self.beats.send(request)),
+            Op::Watch { .. } | Op::Unwatch { .. } => drop(self.watches.send(request)),
+            Op::Grant { .. } | Op::Revoke { .. } | Op::Txn(_) => {
+                let (links, turns) = (self.links.clone(), self.turns.clone());
+                let news = self.news.clone();
+                tokio::spawn(async move {
+                    let answer = call::carry_out(&links, &turns, request).await;
+                    // Nobody takes answers any more: nobody waits for this one.
+                    let _ = news.send(News::Answer(answer)).await;
+                });
+            }
+        }
+    }
+
+    /// What comes next. Cancel safe.
+    pub async fn next(&mut self) -> News {
+        match self.came.recv().await {
+            Some(news) => news,
+            // Cannot be: a sender is held here.
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,280 @@
+//! The answer is lost, at each of the requests, on both versions.
+
+use std::fmt;
+use std::time::Duration;
+
+use tenure::{AtMostOne, CampaignError, Election, Leadership, clock};
+use tenure_core::Fence;
+use tenure_etcd::{Counters, Node, Notice};
+use tenure_services::etcd::{Cluster, Version};
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+
+use crate::common::{all, node, run, soon};
+use crate::connected;
+use crate::proxy::{Caught, Proxy};
+use crate::store::Store;
+
+/// In seconds: nothing is renewed while a case runs, so calls can be counted.
+const LEASE: u64 = 12;
+/// What may be late on a busy machine, and how much later than at its end etcd ends a lease.
+const SLACK: Duration = Duration::from_secs(5);
+
+const LOOK: Duration = Duration::from_millis(10);
+
+type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
+
+/// Of which request the answer is lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum At {
+    Grant,
+    Create,
+    /// The transaction that confirms the win.
+    Win,
+    Leave,
+    Revoke,
+}
+
+/// How the driver comes to miss it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum How {
+    /// The connection is closed.
+    Cut,
+    /// Nothing comes any more, neither on this call nor on another one of the connection.
+    Silence,
+}
+
+impl At {
+    const ALL: [Self; 5] = [Self::Grant, Self::Create, Self::Win, Self::Leave, Self::Revoke];
+
+    /// Which call it is of a campaign, or else of a resignation.
+    const fn call(self) -> (Option<u32>, Option<u32>) {
+        match self {
+            Self::Grant => (Some(1), None),
+            Self::Create => (Some(2), None),
+            Self::Win => (Some(3), None),
+            Self::Leave => (None, Some(1)),
+            Self::Revoke => (None, Some(2)),
+        }
+    }
+
+    /// What the node tells of it. What can be repeated without harm is, as long as there is time.
+    const fn unsure(self, how: How) -> Option<&'static str> {
+        match (self, how) {
+            (Self::Grant, _) => Some("asking for a lease"),
+            (Self::Create, _) => Some("making the key"),
+            (Self::Leave, _) => Some("deleting the key"),
+            (Self::Win, How::Silence) => Some("looking who is first"),
+            (Self::Revoke, How::Silence) => Some("revoking a lease"),
+            (Self::Win | Self::Revoke, How::Cut) => None,
+        }
+    }
+}
+
+#[test]
+fn cut_on_debians_3_4() {
+    each_request(Version::Debian34, How::Cut);
+}
+
+#[test]
+fn cut_on_the_newest() {
+    each_request(Version::Newest, How::Cut);
+}
+
+#[test]
+fn silence_on_debians_3_4() {
+    each_request(Version::Debian34, How::Silence);
+}
+
+#[test]
+fn silence_on_the_newest() {
+    each_request(Version::Newest, How::Silence);
+}
+
+fn each_request(version: Version, how: How) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    for at in At::ALL {
+        run(Case { cluster: &cluster, at, how, fence: None, before: Counters::default() }.play());
+    }
+}
+
+struct Case<'a> {
+    cluster: &'a Cluster,
+    at: At,
+    how: How,
+    /// The highest so far.
+    fence: Option<Fence>,
+    /// What our node had sent before it campaigned.
+    before: Counters,
+}
+
+impl fmt::Debug for Case<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} by {:?} on {}", self.at, self.how, self.cluster.version())
+    }
+}
+
+impl Case<'_> {
+    async fn play(mut self) {
+        let proxy = Proxy::start(self.cluster).await;
+        let mut store = Store::open(self.cluster).await;
+        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(self.cluster), LEASE));
+        let mut notices = ours.notices();
+        let _observer = connected(&ours, &rival).await;
+        let first = soon(self.election(&rival).campaign("rival")).await.unwrap();
+        self.grew(first.fence());
+        soon(first.resign()).await;
+        drop(first);
+        while store.leases().await > 0 {
+            tokio::time::sleep(LOOK).await;
+        }
+        self.before = soon(ours.counters()).await.unwrap();
+        let (campaign, resignation) = self.at.call();
+        let trap = campaign.map(|nth| proxy.lose_answer(nth));
+        let leader = self.campaign(&ours, trap, &mut store).await;
+        let waiting = campaigning(&self.election(&rival), "rival");
+        while store.values(&self.name()).await != ["ours", "rival"] {
+            tokio::time::sleep(LOOK).await;
+        }
+        let trap = resignation.map(|nth| proxy.lose_answer(nth));
+        self.resign(&ours, leader, trap, &mut store).await;
+        let successor = soon(waiting).await.unwrap().unwrap();
+        self.grew(successor.fence());
+        self.goes_on(&ours, successor).await;
+        self.told(&mut notices);
+        tokio::join!(ours.close(), rival.close());
+        self.nothing_is_left(&mut store).await;
+    }
+
+    async fn campaign(
+        &mut self,
+        ours: &Node,
+        trap: Option<impl Future<Output = Caught>>,
+        store: &mut Store,
+    ) -> Leadership<AtMostOne> {
+        let campaign = campaigning(&self.election(ours), "ours");
+        let mut open = None;
+        if let Some(caught) = trap {
+            let caught = caught.await;
+            self.was_carried_out(ours, store).await;
+            assert!(!campaign.is_finished(), "{self:?}");
+            open = self.decide(caught);
+        }
+        let leader = soon(campaign).await.unwrap().unwrap();
+        assert!(leader.is_current());
+        self.grew(leader.fence());
+        let keys = store.keys(&self.name()).await;
+        assert_eq!((keys.len(), keys[0].created), (1, leader.fence().number()), "{self:?}");
+        drop(open);
+        leader
+    }
+
+    async fn resign(
+        &self,
+        ours: &Node,
+        leader: Leadership<AtMostOne>,
+        trap: Option<impl Future<Output = Caught>>,
+        store: &mut Store,
+    ) {
+        let resigning = tokio::spawn(async move {
+            leader.resign().await;
+            assert!(!leader.is_current());
+        });
+        let mut open = None;
+        if let Some(caught) = trap {
+            let caught = caught.await;
+            self.was_carried_out(ours, store).await;
+            open = self.decide(caught);
+        }
+        soon(resigning).await.unwrap();
+        drop(open);
+    }
+
+    /// That it is the right request, and what etcd has done.
+    async fn was_carried_out(&self, ours: &Node, store: &mut Store) {
+        let counters = soon(ours.counters()).await.unwrap();
+        let count = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
+        let sent = |kind| count(&counters, kind) - count(&self.before, kind);
+        let (keys, leases) = (store.values(&self.name()).await, store.leases().await);
+        let seen = (sent("grant"), sent("txn"), sent("revoke"), keys.join(" "), leases);
+        let expected = match self.at {
+            At::Grant => (1, 0, 0, "", 1),
+            At::Create => (1, 1, 0, "ours", 1),
+            At::Win => (1, 2, 0, "ours", 1),
+            At::Leave => (1, 3, 0, "rival", 2),
+            At::Revoke => (1, 3, 1, "rival", 1),
+        };
+        assert_eq!(seen, (expected.0, expected.1, expected.2, expected.3.into(), expected.4));
+    }
+
+    /// What keeps the connection open.
+    fn decide(&self, caught: Caught) -> Option<Caught> {
+        match self.how {
+            How::Silence => Some(caught),
+            How::Cut => {
+                caught.cut();
+                None
+            }
+        }
+    }
+
+    /// Ours contends again, behind the other one, and leads after it.
+    async fn goes_on(&mut self, ours: &Node, successor: Leadership<AtMostOne>) {
+        let again = campaigning(&self.election(ours), "ours");
+        soon(successor.resign()).await;
+        drop(successor);
+        let leader = soon(again).await.unwrap().unwrap();
+        self.grew(leader.fence());
+        assert!(leader.is_current());
+    }
+
+    fn told(&self, notices: &mut broadcast::Receiver<Notice>) {
+        let (mut unsure, mut connected) = (Vec::new(), 0);
+        while let Ok(notice) = notices.try_recv() {
+            match notice {
+                Notice::Unsure { doing, .. } => unsure.push(doing),
+                Notice::Connected { .. } => connected += 1,
+                _ => {}
+            }
+        }
+        // The watches end with the connection, which is no matter here.
+        unsure.retain(|doing| !doing.starts_with("watching"));
+        // A connection is given up when it was silent for the whole time of a call, and the end
+        // of a watch may have come in that time: then the next call finds out.
+        unsure.dedup();
+        assert_eq!(unsure, Vec::from_iter(self.at.unsure(self.how)), "{self:?}");
+        assert_eq!(connected, 2, "{self:?}");
+    }
+
+    async fn nothing_is_left(&self, store: &mut Store) {
+        let since = clock::now();
+        loop {
+            let left = (store.values(&self.name()).await, store.leases().await);
+            if left == (vec![], 0) {
+                return;
+            }
+            let waited = clock::now().since(since);
+            assert!(waited < Duration::from_secs(LEASE) + SLACK, "{self:?}: {left:?} {waited:?}");
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn grew(&mut self, fence: Fence) {
+        assert!(self.fence < Some(fence), "{self:?}, {fence}");
+        self.fence = Some(fence);
+    }
+
+    fn name(&self) -> String {
+        format!("answer-to-{:?}", self.at)
+    }
+
+    fn election(&self, node: &Node) -> Election<AtMostOne> {
+        node.election(&self.name()).unwrap()
+    }
+}
+
+/// Begins to campaign.
+fn campaigning(election: &Election<AtMostOne>, value: &'static str) -> Campaign {
+    let election = election.clone();
+    tokio::spawn(async move { election.campaign(value).await })
+}

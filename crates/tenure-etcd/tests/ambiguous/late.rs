@@ -1,0 +1,120 @@
+//! A create that is carried out long after its candidate has left (ruling 5, E4).
+
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_etcd::Notice;
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::common::{all, node, run, soon};
+use crate::connected;
+use crate::proxy::Proxy;
+use crate::store::Store;
+
+/// In seconds.
+const LEASE: u64 = 9;
+const LOOK: Duration = Duration::from_millis(10);
+
+#[test]
+fn a_zombie_on_debians_3_4() {
+    zombie(Version::Debian34);
+}
+
+#[test]
+fn a_zombie_on_the_newest() {
+    zombie(Version::Newest);
+}
+
+/// The lease lives on by another election: the key would hang this one for ever.
+fn zombie(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    run(async {
+        let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
+        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+        let mut notices = ours.notices();
+        let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
+        let haunted = ours.election("haunted").unwrap();
+        // Not in the moment of a renewal, whose calls would be counted.
+        soon(beside.renewed(beside.until())).await.unwrap();
+        let held = proxy.hold_request(1);
+        let campaign = tokio::spawn(async move { haunted.campaign("zombie").await });
+        let held = held.await;
+        campaign.abort();
+        // What was held back was this one, and whoever wanted it has left.
+        assert!(soon(campaign).await.unwrap_err().is_cancelled());
+        wait_for(&mut notices, |notice| matches!(notice, Notice::Disconnected { .. })).await;
+        soon(beside.renewed(beside.until())).await.unwrap();
+        assert_eq!(store.values("haunted").await, [""; 0]);
+
+        held.deliver();
+        wait_for(&mut notices, |notice| match notice {
+            Notice::Zombie { election, .. } => election.as_str() == "haunted",
+            _ => false,
+        })
+        .await;
+        let since = clock::now();
+        while !store.keys("haunted").await.is_empty() {
+            assert!(clock::now().since(since) < Duration::from_secs(LEASE));
+            tokio::time::sleep(LOOK).await;
+        }
+        // It was there: every key that is made takes a revision.
+        let leader = soon(rival.election("haunted").unwrap().campaign("rival")).await.unwrap();
+        assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
+        assert!(beside.is_current());
+        drop(leader);
+        drop(beside);
+        tokio::join!(ours.close(), rival.close());
+        gone(&mut store).await;
+    });
+}
+
+/// The lease is given back by then: nothing can be made on it any more.
+#[test]
+fn a_zombie_without_a_lease() {
+    for version in Version::ALL {
+        let cluster = Cluster::start(version, 1).unwrap();
+        run(async {
+            let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
+            let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+            let mut notices = ours.notices();
+            let _observer = connected(&ours, &rival).await;
+            gone(&mut store).await;
+            let held = proxy.hold_request(2);
+            let haunted = ours.election("haunted").unwrap();
+            let campaign = tokio::spawn(async move { haunted.campaign("zombie").await });
+            let held = held.await;
+            assert_eq!(store.leases().await, 1, "the lease is there, the key is not");
+            campaign.abort();
+            wait_for(&mut notices, |notice| matches!(notice, Notice::Closed { .. })).await;
+            gone(&mut store).await;
+            let before = store.revision().await;
+            held.deliver();
+            // Whatever it may do, it does by then; and the election can be won at once.
+            let leader = soon(rival.election("haunted").unwrap().campaign("rival")).await.unwrap();
+            assert_eq!(leader.fence().number(), before + 1, "nothing was made before it");
+            drop(leader);
+            tokio::join!(ours.close(), rival.close());
+            gone(&mut store).await;
+        });
+    }
+}
+
+async fn wait_for(
+    notices: &mut tokio::sync::broadcast::Receiver<Notice>,
+    mut is_it: impl FnMut(&Notice) -> bool,
+) {
+    soon(async { while !is_it(&notices.recv().await.unwrap()) {} }).await;
+}
+
+async fn gone(store: &mut Store) {
+    let since = clock::now();
+    loop {
+        let left = (store.values("haunted").await, store.leases().await);
+        if left == (vec![], 0) {
+            return;
+        }
+        let waited = clock::now().since(since);
+        assert!(waited < Duration::from_secs(2 * LEASE), "{left:?} after {waited:?}");
+        tokio::time::sleep(LOOK).await;
+    }
+}

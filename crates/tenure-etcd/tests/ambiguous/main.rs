@@ -1,0 +1,31 @@
+//! Requests that were carried out though their answers were lost, and one that was carried out
+//! long after nobody wanted it any more: no key and no lease is left behind, the election goes
+//! on, and fences grow.
+
+#![expect(clippy::unwrap_used, reason = "it is a test")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod answers;
+mod late;
+mod proxy;
+mod store;
+
+use tenure::{Observer, View};
+use tenure_etcd::Node;
+
+use crate::common::soon;
+
+/// Has `ours` connect and open the stream of its watches, so that calls can be counted from then
+/// on, as long as the observer is kept. `rival` is there to be seen, and leaves nothing.
+async fn connected(ours: &Node, rival: &Node) -> Observer {
+    let mut observer = ours.election("elsewhere").unwrap().observe();
+    assert_eq!(soon(observer.next()).await.unwrap().view(), Some(&View::Vacant));
+    let leader = soon(rival.election("elsewhere").unwrap().campaign("rival")).await.unwrap();
+    let seen = soon(observer.next()).await.unwrap();
+    assert_eq!(&*seen.view().and_then(View::leader).unwrap().id, leader.id());
+    soon(leader.resign()).await;
+    assert_eq!(soon(observer.next()).await.unwrap().view(), Some(&View::Vacant));
+    observer
+}

@@ -1,0 +1,285 @@
+//! Between a driver and a server: it loses one answer, or holds one request back.
+//!
+//! It knows no more of HTTP/2 than frames: each call opens a stream with a number above all
+//! before, and an answer's frames carry the number of its call's. That an answer comes shows
+//! that the request was carried out, whatever it was.
+
+use std::sync::{Arc, Mutex};
+
+use tenure_etcd::CheckedOptions;
+use tenure_services::etcd::Cluster;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+use crate::common::{options, soon};
+
+/// What a connection of HTTP/2 begins with.
+const PREFACE: usize = 24;
+/// What a frame begins with.
+const HEAD: usize = 9;
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+/// The last frame of a request.
+const END_STREAM: u8 = 1;
+
+/// What is waited for.
+struct Trap {
+    what: What,
+    /// So many more calls.
+    calls: u32,
+    caught: oneshot::Sender<Caught>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Answer,
+    Request,
+}
+
+/// A connection on which nothing is passed on any more, in either direction, since what was
+/// waited for. It stays open until this is dropped or used.
+pub(crate) struct Caught {
+    verdict: oneshot::Sender<Verdict>,
+}
+
+enum Verdict {
+    Cut,
+    Deliver,
+}
+
+impl Caught {
+    /// Closes the connection.
+    pub(crate) fn cut(self) {
+        // An error means that its end has closed it.
+        let _ = self.verdict.send(Verdict::Cut);
+    }
+
+    /// Sends the request that was held back on its way to the server, and nothing else.
+    pub(crate) fn deliver(self) {
+        assert!(self.verdict.send(Verdict::Deliver).is_ok());
+    }
+}
+
+/// The proxy, until it is dropped. Must be used in one runtime.
+pub(crate) struct Proxy {
+    address: String,
+    trap: Arc<Mutex<Option<Trap>>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Proxy {
+    /// In front of the first member.
+    pub(crate) async fn start(cluster: &Cluster) -> Self {
+        let server = cluster.member(0).endpoint().trim_start_matches("http://").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let trap: Arc<Mutex<Option<Trap>>> = Arc::default();
+        let traps = Arc::clone(&trap);
+        let task = tokio::spawn(async move {
+            // Connections end with the proxy.
+            let mut connections = tokio::task::JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(&server).await.unwrap();
+                connections.spawn(Connection::new(client, server, traps.clone()).carry());
+            }
+        });
+        Self { address, trap, task }
+    }
+
+    pub(crate) fn options(&self) -> CheckedOptions {
+        options(&[format!("http://{}", self.address)])
+    }
+
+    /// Loses the answer to the `nth` call from now on.
+    pub(crate) fn lose_answer(&self, nth: u32) -> impl Future<Output = Caught> {
+        self.set(What::Answer, nth)
+    }
+
+    /// Holds back the `nth` call from now on.
+    pub(crate) fn hold_request(&self, nth: u32) -> impl Future<Output = Caught> {
+        self.set(What::Request, nth)
+    }
+
+    fn set(&self, what: What, calls: u32) -> impl Future<Output = Caught> {
+        let (caught, comes) = oneshot::channel();
+        let before = self.trap.lock().unwrap().replace(Trap { what, calls, caught });
+        assert!(before.is_none(), "one thing at a time");
+        async { soon(comes).await.unwrap() }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Connection {
+    from_client: Frames,
+    from_server: Frames,
+    to_client: tokio::net::tcp::OwnedWriteHalf,
+    to_server: tokio::net::tcp::OwnedWriteHalf,
+    traps: Arc<Mutex<Option<Trap>>>,
+    /// The highest stream that was opened.
+    opened: u32,
+    /// The one of which the answer is to be lost, and who is told.
+    losing: Option<(u32, oneshot::Sender<Caught>)>,
+}
+
+impl Connection {
+    fn new(client: TcpStream, server: TcpStream, traps: Arc<Mutex<Option<Trap>>>) -> Self {
+        let (from_client, to_client) = client.into_split();
+        let (from_server, to_server) = server.into_split();
+        Self {
+            from_client: Frames::new(from_client, PREFACE),
+            from_server: Frames::new(from_server, 0),
+            to_client,
+            to_server,
+            traps,
+            opened: 0,
+            losing: None,
+        }
+    }
+
+    /// Until one side closes it, or something is caught.
+    async fn carry(mut self) {
+        loop {
+            let passed = tokio::select! {
+                frame = self.from_client.next() => match frame {
+                    Some(frame) => self.on_client(frame).await,
+                    None => return,
+                },
+                frame = self.from_server.next() => match frame {
+                    Some(frame) => self.on_server(frame).await,
+                    None => return,
+                },
+            };
+            if !passed {
+                return;
+            }
+        }
+    }
+
+    /// Whether it goes on.
+    async fn on_client(&mut self, frame: Frame) -> bool {
+        if frame.kind() == Some(HEADERS) && frame.stream() > self.opened {
+            self.opened = frame.stream();
+            if let Some(Trap { what, caught, .. }) = self.spring() {
+                if what == What::Request {
+                    self.hold(frame, caught).await;
+                    return false;
+                }
+                self.losing = Some((self.opened, caught));
+            }
+        }
+        self.to_server.write_all(&frame.0).await.is_ok()
+    }
+
+    async fn on_server(&mut self, frame: Frame) -> bool {
+        if self.losing.as_ref().is_some_and(|(stream, _)| frame.stream() == *stream) {
+            let (_, caught) = self.losing.take().unwrap();
+            self.wait(caught).await;
+            return false;
+        }
+        self.to_client.write_all(&frame.0).await.is_ok()
+    }
+
+    /// The trap, if this call was the one that it waits for.
+    fn spring(&self) -> Option<Trap> {
+        let mut trap = self.traps.lock().unwrap();
+        let set = trap.as_mut()?;
+        set.calls -= 1;
+        if set.calls > 0 {
+            return None;
+        }
+        trap.take()
+    }
+
+    /// Keeps a request, to its end, from the server.
+    async fn hold(&mut self, first: Frame, caught: oneshot::Sender<Caught>) {
+        let stream = first.stream();
+        let mut held = vec![first];
+        while !held.last().is_some_and(Frame::ends_stream) {
+            let Some(frame) = self.from_client.next().await else { return };
+            if frame.stream() == stream {
+                held.push(frame);
+            }
+        }
+        let Some(Verdict::Deliver) = self.wait(caught).await else { return };
+        for frame in held {
+            self.to_server.write_all(&frame.0).await.unwrap();
+        }
+        // The server's answer comes from here: it must find somebody.
+        while self.from_server.next().await.is_some() {}
+    }
+
+    /// Swallows whatever comes until somebody has decided, even when the client is gone.
+    async fn wait(&mut self, caught: oneshot::Sender<Caught>) -> Option<Verdict> {
+        let (verdict, mut decided) = oneshot::channel();
+        caught.send(Caught { verdict }).ok()?;
+        loop {
+            tokio::select! {
+                verdict = &mut decided => return verdict.ok(),
+                Some(_) = self.from_client.next() => {}
+                Some(_) = self.from_server.next() => {}
+            }
+        }
+    }
+}
+
+/// A frame, or what comes before the first.
+struct Frame(Vec<u8>);
+
+impl Frame {
+    fn kind(&self) -> Option<u8> {
+        // The preface is none.
+        self.0.get(3).copied().filter(|_| !self.0.starts_with(b"PRI"))
+    }
+
+    fn stream(&self) -> u32 {
+        let bytes = self.0.get(5..HEAD).and_then(|bytes| bytes.try_into().ok());
+        let number = self.kind().and(bytes).map_or(0, u32::from_be_bytes);
+        number & (u32::MAX >> 1)
+    }
+
+    fn ends_stream(&self) -> bool {
+        matches!(self.kind(), Some(DATA | HEADERS)) && self.0[4] & END_STREAM != 0
+    }
+}
+
+/// One direction, frame by frame.
+struct Frames {
+    half: OwnedReadHalf,
+    bytes: Vec<u8>,
+    /// What comes before the first frame.
+    preface: usize,
+}
+
+impl Frames {
+    fn new(half: OwnedReadHalf, preface: usize) -> Self {
+        Self { half, bytes: Vec::new(), preface }
+    }
+
+    /// The next one, or nothing at the end. Cancel safe.
+    async fn next(&mut self) -> Option<Frame> {
+        loop {
+            let needed = match (self.preface, self.bytes.get(..3)) {
+                (0, Some(length)) => {
+                    HEAD + length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+                }
+                (0, None) => HEAD,
+                (preface, _) => preface,
+            };
+            if self.bytes.len() >= needed {
+                self.preface = 0;
+                let rest = self.bytes.split_off(needed);
+                return Some(Frame(std::mem::replace(&mut self.bytes, rest)));
+            }
+            if self.half.read_buf(&mut self.bytes).await.ok()? == 0 {
+                return None;
+            }
+        }
+    }
+}

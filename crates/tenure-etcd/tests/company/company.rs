@@ -1,0 +1,192 @@
+//! The course of one election: who comes, who goes, and when.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use etcd_client::Client;
+use tenure::clock;
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::dice::Dice;
+use crate::history::{History, Key};
+use crate::observers::Observers;
+use crate::participant::{Fate, Kind, Participant};
+use crate::verdict;
+
+/// What changes hands.
+const ELECTION: &str = "company";
+/// How often it does.
+const HAND_OVERS: usize = 50;
+/// How many contend at once.
+const CONTENDERS: usize = 7;
+/// How long anything may take, the end of a dead candidate's lease included.
+const PATIENCE: Duration = Duration::from_secs(60);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// Holds the election on `version` to its end, and judges it.
+pub(crate) fn meet(version: Version, seed: u64) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut company = Company::open(&cluster, seed).await;
+        company.hold().await;
+        company.dissolve().await;
+        company.close().await;
+    });
+}
+
+struct Company<'a> {
+    cluster: &'a Cluster,
+    dice: Dice,
+    history: History,
+    observers: Observers,
+    contenders: Vec<Participant>,
+    departed: Vec<Participant>,
+    /// The values of those who led and were known to, in their order.
+    reigns: Vec<String>,
+    /// How many quit while they waited.
+    quitters: usize,
+}
+
+impl<'a> Company<'a> {
+    async fn open(cluster: &'a Cluster, seed: u64) -> Self {
+        let history = History::follow(cluster.member(0).endpoint(), ELECTION).await;
+        Self {
+            cluster,
+            dice: Dice::new(seed),
+            history,
+            observers: Observers::start(cluster, ELECTION),
+            contenders: Vec::new(),
+            departed: Vec::new(),
+            reigns: Vec::new(),
+            quitters: 0,
+        }
+    }
+
+    /// Until it has changed hands often enough.
+    async fn hold(&mut self) {
+        while self.reigns.len() <= HAND_OVERS {
+            while self.contenders.len() < CONTENDERS {
+                self.join();
+            }
+            let leader = self.settled().await;
+            self.some_depart(leader);
+        }
+    }
+
+    /// Nobody comes any more, and all who are there go: nobody is left behind.
+    async fn dissolve(&mut self) {
+        while !self.contenders.is_empty() {
+            let leader = self.settled().await;
+            self.some_depart(leader);
+        }
+        self.wait("the last one is gone", |company| {
+            company.history.queue().is_empty()
+                && company.observers.is_vacant()
+                && company.departed.iter().all(Participant::has_ended)
+        })
+        .await;
+    }
+
+    async fn close(self) {
+        let Self { cluster, history, observers, departed, reigns, quitters, .. } = self;
+        let told = observers.told();
+        let fences = observers.fences();
+        observers.close().await;
+        verdict::on_history(&history.all(), &departed);
+        verdict::on_leaders(&history.leaders(), &departed);
+        verdict::on_observers(&history.leaders(), &told, &fences);
+        verdict::on_what_is_left(cluster, ELECTION, &history.all(), &departed).await;
+        let mut kinds = BTreeMap::<_, usize>::new();
+        departed.iter().for_each(|one| *kinds.entry((one.kind, one.fate)).or_default() += 1);
+        println!(
+            "{}: {} hand-overs; {quitters} of {} quit while they waited; {kinds:?}",
+            cluster.version(),
+            reigns.len() - 1,
+            departed.len(),
+        );
+    }
+
+    fn join(&mut self) {
+        let nth = self.contenders.len() + self.departed.len();
+        let kind = Kind::ALL[self.dice.below(Kind::ALL.len())];
+        let dies = kind != Kind::Etcdctl && self.dice.one_in(5);
+        let fate = if dies { Fate::Dies } else { Fate::Leaves };
+        self.contenders.push(Participant::join(self.cluster, ELECTION, nth, kind, fate));
+    }
+
+    /// Waits until whoever is first in etcd says so itself, and everybody agrees; its key.
+    async fn settled(&mut self) -> Key {
+        let mut found = None;
+        self.wait("a leader that everybody knows", |company| {
+            let Some(first) = company.history.queue().into_iter().next() else { return false };
+            let is_first = |one: &&mut Participant| one.value == first.value;
+            let leader = company.contenders.iter_mut().find(is_first);
+            let settled = leader.is_some_and(Participant::look)
+                && company.observers.agree_on(&first.key)
+                // Looked at last: nobody else came meanwhile.
+                && company.history.queue().first() == Some(&first);
+            found = settled.then_some(first);
+            settled
+        })
+        .await;
+        let leader = found.unwrap();
+        if self.reigns.last() != Some(&leader.value) {
+            self.reigns.push(leader.value.clone());
+        }
+        leader
+    }
+
+    /// The leader more often than not, and sometimes some of those who wait, in any order.
+    fn some_depart(&mut self, leader: Key) {
+        let goes = !self.dice.one_in(4);
+        let waiting: Vec<_> = self.history.queue().into_iter().map(|key| key.value).collect();
+        let (mut departing, mut staying) = (Vec::new(), Vec::new());
+        for one in std::mem::take(&mut self.contenders) {
+            let departs = if one.value == leader.value {
+                goes
+            } else {
+                // etcdctl leaves its key behind if it is interrupted before it knows of it, or
+                // between its win and its telling so.
+                let may = match one.kind {
+                    Kind::Ours | Kind::Go => one.is_ready(),
+                    Kind::Etcdctl => !goes && waiting.contains(&one.value),
+                };
+                let quits = may && self.dice.one_in(8);
+                self.quitters += usize::from(quits);
+                quits
+            };
+            if departs { departing.push(one) } else { staying.push(one) }
+        }
+        self.contenders = staying;
+        self.dice.shuffle(&mut departing);
+        departing.iter_mut().for_each(Participant::depart);
+        self.departed.append(&mut departing);
+    }
+
+    async fn wait(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
+        let limit = clock::now().after(PATIENCE);
+        while !holds(self) {
+            assert!(clock::now() < limit, "not within {PATIENCE:?}: {what}\n{}", self.situation());
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+    }
+
+    /// What is known, for whoever looks for the reason of a failure.
+    fn situation(&self) -> String {
+        let queue = self.history.queue();
+        let told = self.observers.told().map(|(who, told)| (who, told.last().cloned()));
+        let said = |one: &Participant| {
+            let end = if one.has_ended() { " (ended)" } else { "" };
+            format!("{}{end}: {:?}\n", one.value, one.said())
+        };
+        let here: String = self.contenders.iter().map(said).collect();
+        let gone: String = self.departed.iter().rev().take(CONTENDERS).map(said).collect();
+        format!("queue: {queue:#?}\ntold: {told:#?}\nhere:\n{here}departed last:\n{gone}")
+    }
+}
+
+/// A client for what is looked at directly.
+pub(crate) async fn client(cluster: &Cluster) -> Client {
+    Client::connect([cluster.member(0).endpoint()], None).await.unwrap()
+}

@@ -1,0 +1,93 @@
+//! What was true: a watch on the election's keys from the first revision on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use etcd_client::{Client, EventType, WatchOptions};
+use tenure::clock;
+use tenure_core::Time;
+
+/// One key as the history has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Key {
+    pub(crate) key: String,
+    pub(crate) value: String,
+    pub(crate) created: u64,
+    pub(crate) lease: i64,
+    /// At which revision it went, and when that was known here at the latest.
+    pub(crate) gone: Option<(u64, Time)>,
+}
+
+/// All keys that ever were, by create revision.
+#[derive(Clone, Default)]
+pub(crate) struct History {
+    keys: Arc<Mutex<BTreeMap<u64, Key>>>,
+}
+
+impl History {
+    /// Follows the keys of `election` as long as the runtime lasts.
+    pub(crate) async fn follow(endpoint: &str, election: &str) -> Self {
+        let mut client = Client::connect([endpoint], None).await.unwrap();
+        let options = WatchOptions::new().with_prefix().with_start_revision(1);
+        let mut watch = client.watch(format!("{election}/"), Some(options)).await.unwrap();
+        let history = Self::default();
+        let writer = history.clone();
+        tokio::spawn(async move {
+            // The stream ends with its client.
+            let _client = client;
+            while let Some(answer) = watch.message().await.unwrap() {
+                assert!(!answer.canceled(), "{}", answer.cancel_reason());
+                let arrived = clock::now();
+                answer.events().iter().for_each(|event| writer.write(event, arrived));
+            }
+        });
+        history
+    }
+
+    fn write(&self, event: &etcd_client::Event, arrived: Time) {
+        let kv = event.kv().unwrap();
+        let (key, revision) = (kv.key_str().unwrap().to_owned(), number(kv.mod_revision()));
+        let mut keys = self.keys.lock().unwrap();
+        match event.event_type() {
+            EventType::Put => {
+                let (created, value) = (number(kv.create_revision()), kv.value_str().unwrap());
+                assert_eq!(created, revision, "nobody proclaims another value here");
+                let (value, lease) = (value.to_owned(), kv.lease());
+                keys.insert(created, Key { key, value, created, lease, gone: None });
+            }
+            EventType::Delete => {
+                let is_it = |found: &&mut Key| found.key == key && found.gone.is_none();
+                let found = keys.values_mut().find(is_it).unwrap();
+                found.gone = Some((revision, arrived));
+            }
+        }
+    }
+
+    /// All keys that ever were, by create revision.
+    pub(crate) fn all(&self) -> Vec<Key> {
+        self.keys.lock().unwrap().values().cloned().collect()
+    }
+
+    /// The keys that are there now; the first is the leader's.
+    pub(crate) fn queue(&self) -> Vec<Key> {
+        self.all().into_iter().filter(|key| key.gone.is_none()).collect()
+    }
+
+    /// Those that ever were the first, in their order.
+    pub(crate) fn leaders(&self) -> Vec<Key> {
+        let (mut vacant_from, mut leaders) = (0, Vec::new());
+        for key in self.all() {
+            // Whoever came before is gone when the last of them is.
+            let is_first = key.gone.is_none_or(|(gone, _)| gone > vacant_from);
+            if is_first {
+                vacant_from = key.gone.map_or(u64::MAX, |(gone, _)| gone);
+                leaders.push(key);
+            }
+        }
+        leaders
+    }
+}
+
+fn number(revision: i64) -> u64 {
+    revision.try_into().unwrap()
+}

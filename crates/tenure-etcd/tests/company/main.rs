@@ -1,0 +1,66 @@
+//! Mixed company: `etcdctl elect`, a Go program on `clientv3/concurrency`, and ours contend in
+//! one election, come and go, and some are killed. Never do two lead, everybody agrees who does,
+//! and nothing is left when all have gone.
+//!
+//! Each candidate is a process, ours too: this program starts itself again. The order in which
+//! they come and go follows from a seed, which is printed.
+
+#![expect(clippy::unwrap_used, reason = "it is a test")]
+#![expect(clippy::print_stdout, reason = "it tells its seed and what it saw")]
+
+mod candidate;
+mod company;
+mod dice;
+mod history;
+mod observers;
+mod participant;
+mod verdict;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use tenure_services::etcd::{Version, install};
+use tenure_services::go;
+
+/// The variable that repeats a run.
+const SEED: &str = "TENURE_COMPANY_SEED";
+
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    if let Some((candidate::ROLE, rest)) = words.split_first().map(|(w, rest)| (w.as_str(), rest)) {
+        return candidate::run(rest);
+    }
+    let arguments = Arguments::from_args();
+    let seed = seed();
+    if !arguments.list {
+        println!("{SEED}={seed} cargo test -p tenure-etcd --test company");
+        // Before the trials, whose time is limited.
+        for version in Version::ALL {
+            install(version).unwrap();
+        }
+        stranger();
+    }
+    let trial = |version: Version| {
+        Trial::test(format!("mixed company on {version}"), move || {
+            company::meet(version, seed);
+            Ok(())
+        })
+    };
+    libtest_mimic::run(&arguments, Version::ALL.map(trial).into()).exit_code()
+}
+
+/// The Go program.
+fn stranger() -> std::path::PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/company/go");
+    go::program("company", &source).unwrap()
+}
+
+fn seed() -> u64 {
+    if let Ok(given) = std::env::var(SEED) {
+        return given.parse().unwrap();
+    }
+    let mut seed = [0; 8];
+    getrandom::fill(&mut seed).unwrap();
+    u64::from_le_bytes(seed)
+}

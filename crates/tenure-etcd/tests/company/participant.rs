@@ -1,0 +1,160 @@
+//! Whoever contends: a process of one of three kinds, and what it says.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+
+use tenure::clock;
+use tenure_core::Time;
+use tenure_services::Process;
+use tenure_services::etcd::Cluster;
+
+use crate::candidate;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Kind {
+    Ours,
+    Go,
+    /// Its lease is of 60 s, and nothing can be done about that: it is never killed.
+    Etcdctl,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 3] = [Self::Ours, Self::Go, Self::Etcdctl];
+}
+
+/// How it departs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Fate {
+    /// SIGINT.
+    Leaves,
+    /// SIGKILL: what is in etcd goes with the lease, which is a short one.
+    Dies,
+}
+
+/// What it takes for its own leadership, on the machine's clock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Claim {
+    pub(crate) value: String,
+    pub(crate) key: String,
+    /// The create revision of its key, when it says so.
+    pub(crate) fence: Option<u64>,
+    pub(crate) since: Time,
+    /// It took itself for the leader until then at least.
+    pub(crate) until: Time,
+}
+
+pub(crate) struct Participant {
+    pub(crate) kind: Kind,
+    pub(crate) fate: Fate,
+    pub(crate) value: String,
+    process: Process,
+    log: PathBuf,
+    /// When `etcdctl` was seen to have said that it leads: it does not say since when.
+    seen: Option<Time>,
+    /// When it was told to go.
+    told: Option<Time>,
+}
+
+impl Participant {
+    /// The `nth` participant of this election.
+    pub(crate) fn join(
+        cluster: &Cluster,
+        election: &str,
+        nth: usize,
+        kind: Kind,
+        fate: Fate,
+    ) -> Self {
+        let value = format!("{kind:?}-{nth}").to_lowercase();
+        let log = cluster.folder().join(format!("{value}.log"));
+        let ttl = if fate == Fate::Dies { "3" } else { "10" };
+        let endpoint = cluster.member(0).endpoint();
+        let start = |program: &OsStr, role: &str| {
+            Process::start(program, &[role, endpoint, election, &value, ttl], &log)
+        };
+        let process = match kind {
+            Kind::Ours => start(std::env::current_exe().unwrap().as_os_str(), candidate::ROLE),
+            Kind::Go => start(crate::stranger().as_os_str(), "campaign"),
+            Kind::Etcdctl => cluster.etcdctl_beside(&["elect", election, &value], &log),
+        };
+        let process = process.unwrap();
+        Self { kind, fate, value, process, log, seen: None, told: None }
+    }
+
+    /// Tells it to go, or kills it. It may lead until then.
+    pub(crate) fn depart(&mut self) {
+        self.look();
+        self.told = Some(clock::now());
+        match self.fate {
+            Fate::Leaves => self.process.interrupt(),
+            Fate::Dies => self.process.kill(),
+        }
+        .unwrap();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.process.ended().unwrap().is_some()
+    }
+
+    pub(crate) fn said(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Whether it would hear of SIGINT by now. etcdctl does not tell.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.said().starts_with("ready\n")
+    }
+
+    /// Whether it said that it leads.
+    pub(crate) fn look(&mut self) -> bool {
+        let said = self.said();
+        if self.kind != Kind::Etcdctl {
+            return said.contains("\nleading ") && said.ends_with('\n');
+        }
+        if self.seen.is_none() && said.ends_with(&format!("\n{}\n", self.value)) {
+            self.seen = Some(clock::now());
+        }
+        self.seen.is_some()
+    }
+
+    /// That it ended as it should, once it has.
+    pub(crate) fn farewell(&self) -> Result<(), String> {
+        let said = self.said();
+        let status = self.process.ended().unwrap();
+        let is_right = match (self.kind, self.fate) {
+            (_, Fate::Dies) => status.is_some(),
+            // Whoever is interrupted while it waits says so.
+            (Kind::Etcdctl, _) => {
+                let is_cancelled = said.contains("context canceled");
+                status.is_some_and(|status| status.success() || is_cancelled)
+            }
+            (Kind::Ours | Kind::Go, _) => {
+                status.is_some_and(|status| status.success()) && said.ends_with("left\n")
+            }
+        };
+        if is_right { Ok(()) } else { Err(format!("{} ended with {status:?}: {said}", self.value)) }
+    }
+
+    /// What it took for its own leadership, if it ever did.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        let (said, value) = (self.said(), self.value.clone());
+        if self.kind == Kind::Etcdctl {
+            let (key, since) = (said.lines().next()?.to_owned(), self.seen?);
+            return Some(Claim { value, key, fence: None, since, until: self.told? });
+        }
+        let mut lines = said.lines().skip(1).map(|line| line.split(' '));
+        let mut first = lines.next()?;
+        first.next().filter(|word| *word == "leading")?;
+        let (key, fence, since) = (first.next()?.to_owned(), first.next()?, first.next()?);
+        let instant = |text: &str| Time::from_nanos(text.parse().unwrap());
+        let since = instant(since);
+        let mut second = lines.next();
+        let until = match second.as_mut().and_then(Iterator::next) {
+            Some("led") => instant(second?.next()?),
+            // It says when it noticed: it may have been over long before.
+            Some("lost") => since,
+            _ => self.told?,
+        };
+        Some(Claim { value, key, fence: Some(fence.parse().unwrap()), since, until })
+    }
+}

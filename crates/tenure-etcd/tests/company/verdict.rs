@@ -1,0 +1,100 @@
+//! Whether it was as it should be. Each function is one sentence.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use etcd_client::GetOptions;
+use tenure::clock;
+use tenure_services::etcd::Cluster;
+
+use crate::company::client;
+use crate::history::Key;
+use crate::participant::{Claim, Kind, Participant};
+
+/// Long enough for the end of every lease but those of etcdctl.
+const LEASES_END: Duration = Duration::from_secs(30);
+
+/// Everybody contended in this election, by a key of its own, and ended as it should.
+pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
+    let values: BTreeSet<_> = keys.iter().map(|key| &key.value).collect();
+    let wrong: Vec<_> = departed.iter().filter_map(|one| one.farewell().err()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let known: BTreeSet<_> = departed.iter().map(|one| &one.value).collect();
+    assert!(values.is_subset(&known), "strangers: {:?}", values.difference(&known));
+}
+
+/// Never two leaders: whoever took itself for the leader was the first in etcd; nobody did so
+/// before another had ceased to, on the one clock of the machine, nor after its key was known
+/// to be gone; and fences grew with time.
+pub(crate) fn on_leaders(leaders: &[Key], departed: &[Participant]) {
+    let mut claims: Vec<_> = departed.iter().filter_map(Participant::claim).collect();
+    claims.sort_by_key(|claim| claim.since);
+    let mut before: Option<(&Claim, &Key)> = None;
+    for claim in &claims {
+        let is_its = |key: &&Key| key.key == claim.key && key.value == claim.value;
+        let Some(key) = leaders.iter().find(is_its) else {
+            panic!("never was the first: {claim:#?}");
+        };
+        assert!(claim.fence.is_none_or(|fence| fence == key.created), "{claim:#?}, {key:#?}");
+        assert!(claim.since <= claim.until, "{claim:#?}");
+        let (_, known) = key.gone.unwrap();
+        assert!(claim.until <= known, "led after its key was gone: {claim:#?}, {key:#?}");
+        if let Some((last, last_key)) = before {
+            assert!(last.until < claim.since, "two leaders: {last:#?}, {claim:#?}");
+            assert!(last_key.created < key.created, "fences: {last_key:#?}, {key:#?}");
+        }
+        before = Some((claim, key));
+    }
+}
+
+/// Each observer told leaders, all of whom were, in the order in which they were; ours with
+/// their fences. They may skip some.
+pub(crate) fn on_observers(
+    leaders: &[Key],
+    told: &[(&'static str, Vec<String>); 3],
+    fences: &[(String, u64)],
+) {
+    for (who, told) in told {
+        let mut rest = leaders.iter().map(|key| &key.key);
+        let mut told = told.clone();
+        told.dedup();
+        for key in &told {
+            assert!(rest.any(|leader| leader == key), "{who} told {key} out of order: {told:#?}");
+        }
+    }
+    for (key, fence) in fences {
+        let is_it = |leader: &Key| leader.key == *key && leader.created == *fence;
+        assert!(leaders.iter().any(is_it), "our observer told {key} with fence {fence}");
+    }
+}
+
+/// No key is left, and no lease but those that etcdctl leaves to their end.
+pub(crate) async fn on_what_is_left(
+    cluster: &Cluster,
+    election: &str,
+    keys: &[Key],
+    departed: &[Participant],
+) {
+    let mut client = client(cluster).await;
+    let all = GetOptions::new().with_prefix().with_keys_only();
+    let found = client.get(format!("{election}/"), Some(all)).await.unwrap();
+    assert!(found.kvs().is_empty(), "{:?}", found.kvs());
+    let is_etcdctls = |key: &&Key| {
+        let its = |one: &&Participant| one.value == key.value;
+        departed.iter().find(its).is_some_and(|one| one.kind == Kind::Etcdctl)
+    };
+    let (theirs, own): (Vec<_>, Vec<_>) = keys.iter().partition(is_etcdctls);
+    assert!(!theirs.is_empty() && !own.is_empty());
+    let own: BTreeSet<_> = own.iter().map(|key| key.lease).collect();
+    let limit = clock::now().after(LEASES_END);
+    loop {
+        let listed = client.leases().await.unwrap();
+        let left: Vec<_> = listed.leases().iter().map(|lease| lease.id()).collect();
+        let left: Vec<_> = left.into_iter().filter(|lease| own.contains(lease)).collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(clock::now() < limit, "leases are left: {left:x?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

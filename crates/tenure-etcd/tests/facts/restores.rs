@@ -1,0 +1,191 @@
+//! A cluster that is restored from a snapshot.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use etcd_client::{Client, LeaseGrantOptions, PutOptions, WatchOptions};
+use tenure_services::etcd::{Cluster, Restore, Version};
+
+use crate::fact::Expected::{Always, Each};
+use crate::fact::{Fact, Failure, Seen, fact};
+use crate::stage::{Stage, connect, silent};
+
+pub(crate) const FACTS: &[Fact] = &[
+    fact!(
+        restore_rolls_back,
+        Always("revision 4 after 9, same cluster id, member id and term"),
+        "With the same token and addresses, a restored cluster comes back with revision 4 after 9, \
+         the same cluster id, member id and term."
+    ),
+    fact!(
+        watch_after_a_restore,
+        Always("silent for 3 changes, then told the next"),
+        "A watch from a future revision is silent after a restore until that revision is reached \
+         again, and what happened before is lost."
+    ),
+    fact!(
+        restore_with_a_new_token,
+        Always("another cluster id, revision 4 after 9"),
+        "A new token changes the cluster id, yet the revision still rolls back."
+    ),
+    fact!(
+        tool_of_the_version_bumps,
+        Each("unknown flag", "accepted"),
+        "3.4's tool cannot bump revisions."
+    ),
+    fact!(
+        bump_needs_both_flags,
+        Always("neither flag without the other"),
+        "Bumping needs `--bump-revision` and `--mark-compacted`."
+    ),
+    fact!(
+        bumped_restore,
+        Always("revision above 1000000, key and lease kept, CREATE kept"),
+        "The newest etcdutl bumps a snapshot of any version; that changes no creation revision of \
+         keys that survive, and keeps leases."
+    ),
+];
+
+const BUMP: [&str; 2] = ["--bump-revision=1000000", "--mark-compacted"];
+
+fn bumped() -> Restore {
+    let arguments = BUMP.map(str::to_owned).to_vec();
+    Restore { tool: Some(Version::Newest), arguments, token: None }
+}
+
+/// A cluster at revision 4, a snapshot of that, and the cluster at revision 9.
+async fn past(stage: &Stage) -> Result<(Cluster, PathBuf), Failure> {
+    let cluster = stage.own(1)?;
+    let mut client = connect(&cluster, 0).await?;
+    puts(&mut client, 3).await?;
+    let snapshot = cluster.folder().join("snapshot");
+    cluster.save(&snapshot)?;
+    puts(&mut client, 5).await?;
+    Ok((cluster, snapshot))
+}
+
+async fn puts(client: &mut Client, count: usize) -> Result<(), etcd_client::Error> {
+    for n in 0..count {
+        client.put("key", n.to_string(), None).await?;
+    }
+    Ok(())
+}
+
+/// Revision, cluster id, member id and term, as the header of a linearizable read has them.
+async fn header(cluster: &Cluster) -> Result<(i64, u64, u64, u64), etcd_client::Error> {
+    // A client of its own: the member was killed in between.
+    let answer = connect(cluster, 0).await?.get("key", None).await?;
+    Ok(answer.header().map_or((0, 0, 0, 0), |header| {
+        (header.revision(), header.cluster_id(), header.member_id(), header.raft_term())
+    }))
+}
+
+async fn restore_rolls_back(stage: Stage) -> Seen {
+    let (cluster, snapshot) = past(&stage).await?;
+    let before = header(&cluster).await?;
+    cluster.restore(&snapshot, &Restore::default())?;
+    let after = header(&cluster).await?;
+    let same = |is: bool| if is { "same" } else { "another" };
+    if before.1 == after.1 && before.2 == after.2 && before.3 == after.3 {
+        let (later, earlier) = (before.0, after.0);
+        return Ok(format!(
+            "revision {earlier} after {later}, same cluster id, member id and term"
+        ));
+    }
+    Ok(format!(
+        "revision {} after {}, {} cluster id, {} member id, term {} after {}",
+        after.0,
+        before.0,
+        same(before.1 == after.1),
+        same(before.2 == after.2),
+        after.3,
+        before.3
+    ))
+}
+
+async fn watch_after_a_restore(stage: Stage) -> Seen {
+    let (cluster, snapshot) = past(&stage).await?;
+    cluster.restore(&snapshot, &Restore::default())?;
+    let mut client = connect(&cluster, 0).await?;
+    // Whoever had seen revision 7 goes on with 8.
+    let options = WatchOptions::new().with_start_revision(8);
+    let mut watch = client.watch("key", Some(options)).await?;
+    puts(&mut client, 3).await?;
+    let mut told = Vec::new();
+    let early = async {
+        while told.is_empty() {
+            let message = watch.message().await.unwrap().unwrap();
+            told.extend(message.events().iter().filter_map(|e| Some(e.kv()?.mod_revision())));
+        }
+    };
+    if !silent(early, Duration::from_secs(2)).await {
+        return Ok(format!("told {told:?}"));
+    }
+    puts(&mut client, 1).await?;
+    while told.is_empty() {
+        let message = watch.message().await?.ok_or("the stream has ended")?;
+        told.extend(message.events().iter().filter_map(|event| Some(event.kv()?.mod_revision())));
+    }
+    match told.as_slice() {
+        [8] => Ok("silent for 3 changes, then told the next".to_owned()),
+        told => Ok(format!("silent for 3 changes, then told {told:?}")),
+    }
+}
+
+async fn restore_with_a_new_token(stage: Stage) -> Seen {
+    let (cluster, snapshot) = past(&stage).await?;
+    let before = header(&cluster).await?;
+    let token = Some("another".to_owned());
+    cluster.restore(&snapshot, &Restore { token, ..Restore::default() })?;
+    let after = header(&cluster).await?;
+    let id = if before.1 == after.1 { "same" } else { "another" };
+    Ok(format!("{id} cluster id, revision {} after {}", after.0, before.0))
+}
+
+async fn tool_of_the_version_bumps(stage: Stage) -> Seen {
+    let (cluster, snapshot) = past(&stage).await?;
+    let restored = cluster.restore(&snapshot, &Restore { tool: None, ..bumped() });
+    Ok(match restored {
+        Ok(()) => "accepted".to_owned(),
+        Err(error) if error.to_string().contains("unknown flag") => "unknown flag".to_owned(),
+        Err(error) => error.to_string(),
+    })
+}
+
+async fn bump_needs_both_flags(stage: Stage) -> Seen {
+    let (cluster, snapshot) = past(&stage).await?;
+    let mut accepted = Vec::new();
+    for flag in BUMP {
+        let how = Restore { arguments: vec![flag.to_owned()], ..bumped() };
+        if cluster.restore(&snapshot, &how).is_ok() {
+            accepted.push(flag);
+        }
+    }
+    if accepted.is_empty() {
+        return Ok("neither flag without the other".to_owned());
+    }
+    Ok(format!("without the other: {accepted:?}"))
+}
+
+async fn bumped_restore(stage: Stage) -> Seen {
+    let cluster = stage.own(1)?;
+    let mut client = connect(&cluster, 0).await?;
+    client.lease_grant(600, Some(LeaseGrantOptions::new().with_id(77))).await?;
+    client.put("key", "", Some(PutOptions::new().with_lease(77))).await?;
+    let created = client.get("key", None).await?.kvs()[0].create_revision();
+    let snapshot = cluster.folder().join("snapshot");
+    cluster.save(&snapshot)?;
+    cluster.restore(&snapshot, &bumped())?;
+    let mut client = connect(&cluster, 0).await?;
+    let found = client.get("key", None).await?;
+    let revision = found.header().ok_or("no header")?.revision();
+    let kept = |is: bool| if is { "kept" } else { "lost" };
+    let kv = found.kvs().first();
+    let lease = client.lease_time_to_live(77, None).await?.ttl() > 0;
+    let on_it = kv.is_some_and(|kv| kv.lease() == 77);
+    let create = kv.is_some_and(|kv| kv.create_revision() == created);
+    let above =
+        if revision > 1_000_000 { "above 1000000".to_owned() } else { revision.to_string() };
+    let (lease, create) = (kept(lease && on_it), kept(create));
+    Ok(format!("revision {above}, key and lease {lease}, CREATE {create}"))
+}

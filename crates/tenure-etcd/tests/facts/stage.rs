@@ -1,0 +1,120 @@
+//! Where facts are checked: servers, clients, and how what they say is put in a few words.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use etcd_client::{Client, ConnectOptions, Error as EtcdError};
+use rustix::time::{ClockId, clock_gettime};
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::fact::{Fact, Failure};
+use crate::quorum;
+
+type Shared = OnceLock<Result<Cluster, String>>;
+
+/// Clusters that facts of one version share, each started by the first that needs it.
+pub(crate) struct Scenes {
+    pub(crate) version: Version,
+    single: Shared,
+    trio: Shared,
+    minority: Shared,
+}
+
+impl Scenes {
+    pub(crate) fn new(version: Version) -> Self {
+        let [single, trio, minority] = [const { OnceLock::new() }; 3];
+        Self { version, single, trio, minority }
+    }
+}
+
+/// Where one fact is checked.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    scenes: Arc<Scenes>,
+    name: &'static str,
+}
+
+impl Stage {
+    pub(crate) fn new(fact: &Fact, scenes: &Arc<Scenes>) -> Self {
+        Self { scenes: Arc::clone(scenes), name: fact.name }
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        self.scenes.version
+    }
+
+    /// A name nobody else on the same server uses: of a key, or of an election.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// One member that everybody uses: not to be disturbed.
+    pub(crate) fn single(&self) -> Result<&Cluster, String> {
+        shared(&self.scenes.single, || Cluster::start(self.version(), 1))
+    }
+
+    /// Three members that everybody uses: not to be disturbed.
+    pub(crate) fn trio(&self) -> Result<&Cluster, String> {
+        shared(&self.scenes.trio, || Cluster::start(self.version(), 3))
+    }
+
+    /// Three members of which only the first runs: see [`quorum::minority`].
+    pub(crate) fn minority(&self) -> Result<&Cluster, String> {
+        shared(&self.scenes.minority, || quorum::minority(self.version()))
+    }
+
+    /// Members of one's own, to be killed, stopped and restored.
+    pub(crate) fn own(&self, members: usize) -> Result<Cluster, tenure_services::Error> {
+        Cluster::start(self.version(), members)
+    }
+
+    /// A client of the one member that everybody uses.
+    pub(crate) async fn client(&self) -> Result<Client, Failure> {
+        Ok(connect(self.single()?, 0).await?)
+    }
+}
+
+fn shared(
+    scene: &Shared,
+    start: impl FnOnce() -> Result<Cluster, tenure_services::Error>,
+) -> Result<&Cluster, String> {
+    let cluster = scene.get_or_init(|| start().map_err(|error| error.to_string()));
+    cluster.as_ref().map_err(Clone::clone)
+}
+
+/// A client of one member only.
+pub(crate) async fn connect(cluster: &Cluster, member: usize) -> Result<Client, EtcdError> {
+    connect_with(cluster, member, ConnectOptions::new()).await
+}
+
+pub(crate) async fn connect_with(
+    cluster: &Cluster,
+    member: usize,
+    options: ConnectOptions,
+) -> Result<Client, EtcdError> {
+    Client::connect([cluster.member(member).endpoint()], Some(options)).await
+}
+
+/// A status as `Code: message`, and other errors as they are.
+pub(crate) fn words(error: &EtcdError) -> String {
+    match error {
+        EtcdError::GRpcStatus(status) => format!("{:?}: {}", status.code(), status.message()),
+        other => other.to_string(),
+    }
+}
+
+/// What came of a call of which only that matters.
+pub(crate) fn outcome<T>(result: &Result<T, EtcdError>) -> String {
+    result.as_ref().map_or_else(words, |_| "accepted".to_owned())
+}
+
+/// Whether `future` has nothing to say for so long.
+pub(crate) async fn silent(future: impl Future, long: Duration) -> bool {
+    tokio::time::timeout(long, future).await.is_err()
+}
+
+/// The time since the machine started.
+pub(crate) fn now() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs().try_into().unwrap())
+}

@@ -1,0 +1,88 @@
+//! Debian's packages: unpacked into a folder, or installed when we are root.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::place::file_error;
+use crate::tool;
+
+/// `apt-get update` waits for nobody who holds its lock.
+const UPDATE_ATTEMPTS: u32 = 10;
+const BETWEEN_UPDATES: Duration = Duration::from_secs(3);
+
+/// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty, and
+/// starts no daemon, which installing would.
+pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), Error> {
+    let archives = folder.join("archives");
+    fs::create_dir(&archives).map_err(file_error(&archives))?;
+    with_lists(packages, || {
+        // Root's apt would download as the user `_apt`, who may not write here.
+        let mut download = apt("download");
+        download.args(["-o", "APT::Sandbox::User=root"]).args(packages).current_dir(&archives);
+        download
+    })?;
+    for entry in fs::read_dir(&archives).map_err(file_error(&archives))? {
+        let archive = entry.map_err(file_error(&archives))?.path();
+        tool::run(Command::new("dpkg").arg("-x").arg(archive).arg(folder))?;
+    }
+    fs::remove_dir_all(&archives).map_err(file_error(&archives))
+}
+
+/// Installs `packages` for the whole machine. Only root can.
+pub(crate) fn install(packages: &[&str]) -> Result<(), Error> {
+    with_lists(packages, || {
+        let mut install = apt("install");
+        install.args(["-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"]);
+        install.args(packages).env("DEBIAN_FRONTEND", "noninteractive");
+        install
+    })
+}
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Runs it, and once more with fresh lists: those of a fresh machine are empty, and old ones
+/// name versions that are no longer served.
+fn with_lists(packages: &[&str], command: impl Fn() -> Command) -> Result<(), Error> {
+    let missing = || Error::Missing {
+        what: format!("`{}` are Debian packages, and there is no apt-get", packages.join("`, `")),
+        remedy: "Use Debian 12, or do without what needs them (`cargo xtask test --without …`)."
+            .into(),
+    };
+    let first = tool::run_or(&mut command(), missing);
+    let Err(Error::Failed { .. }) = first else { return first.map(drop) };
+    update()?;
+    tool::run(&mut command()).map(drop)
+}
+
+fn update() -> Result<(), Error> {
+    if !is_root() {
+        return Err(Error::Missing {
+            what: "apt's package lists are empty or old, and only root can get new ones".into(),
+            remedy: "Run `apt-get update` as root.".into(),
+        });
+    }
+    let mut attempt = 1;
+    loop {
+        match tool::run(&mut apt("update")) {
+            Err(Error::Failed { said, .. })
+                if said.contains("Could not get lock") && attempt < UPDATE_ATTEMPTS =>
+            {
+                attempt += 1;
+                thread::sleep(BETWEEN_UPDATES);
+            }
+            done => return done.map(drop),
+        }
+    }
+}
+
+fn apt(verb: &str) -> Command {
+    let mut apt = Command::new("apt-get");
+    apt.args(["-q", verb]);
+    apt
+}

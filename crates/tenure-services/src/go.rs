@@ -1,0 +1,117 @@
+//! Programs built from Go modules.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::Error;
+use crate::place::{self, file_error};
+use crate::tool;
+
+/// The program `name` whose Go module, with its `go.sum`, is in the folder `source`: built into
+/// `target/services` of the workspace, unless it was built of the same files before. Takes half a
+/// minute. Two processes at once do no harm.
+///
+/// # Errors
+///
+/// When it is not there and cannot be built: no `go`, no network, or it does not compile.
+pub fn program(name: &str, source: &Path) -> Result<PathBuf, Error> {
+    let place = format!("{name}-{:016x}", fingerprint(source)?);
+    let folder = place::once(&place, |folder| {
+        let binary = folder.join(name).display().to_string();
+        let mut go = Command::new("go");
+        go.args(["build", "-trimpath", "-mod=readonly", "-o", &binary, "."]);
+        go.current_dir(source).env("GOFLAGS", "-buildvcs=false");
+        tool::run_or(&mut go, missing).map(drop)
+    })?;
+    Ok(folder.join(name))
+}
+
+/// What changes when a file of the module does. Folders below belong to no module of ours.
+fn fingerprint(source: &Path) -> Result<u64, Error> {
+    let entries = fs::read_dir(source).and_then(|entries| {
+        let files = entries.map(|entry| entry.map(|entry| entry.path()));
+        files.collect::<Result<Vec<_>, _>>()
+    });
+    let mut files = entries.map_err(file_error(source))?;
+    files.retain(|path| path.is_file());
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    for file in &files {
+        hasher.write(file.file_name().unwrap_or_default().as_encoded_bytes());
+        hasher.write(&fs::read(file).map_err(file_error(file))?);
+    }
+    Ok(hasher.finish())
+}
+
+/// Builds `programs`, as (module, name of the binary), all at `version` (`v3.7.3`), into `folder`.
+///
+/// In a module of their own: `go install` refuses modules that have replace directives.
+pub(crate) fn build(programs: &[(&str, &str)], version: &str, folder: &Path) -> Result<(), Error> {
+    let module = tempfile::tempdir().map_err(file_error(&std::env::temp_dir()))?;
+    let go = |arguments: &[&str]| {
+        let mut go = Command::new("go");
+        go.args(arguments).current_dir(module.path()).env("GOFLAGS", "-buildvcs=false");
+        tool::run_or(&mut go, missing).map(drop)
+    };
+    go(&["mod", "init", "example.org/services"])?;
+    let wanted: Vec<_> = programs.iter().map(|(module, _)| format!("{module}@{version}")).collect();
+    let get: Vec<_> = std::iter::once("get").chain(wanted.iter().map(String::as_str)).collect();
+    go(&get)?;
+    for (module, name) in programs {
+        let binary = folder.join(name).display().to_string();
+        go(&["build", "-trimpath", "-ldflags=-s -w", "-o", &binary, module])?;
+    }
+    Ok(())
+}
+
+/// The newest version of `module` that the module proxy has.
+pub(crate) fn latest(module: &str) -> Result<String, Error> {
+    let module = format!("{module}@latest");
+    // Outside any module: none has a say in it.
+    let mut go = Command::new("go");
+    go.args(["list", "-m", "-f", "{{.Version}}", &module]).current_dir(std::env::temp_dir());
+    let said = tool::run_or(&mut go, missing)?.stdout;
+    Ok(String::from_utf8_lossy(&said).trim().to_owned())
+}
+
+fn missing() -> Error {
+    Error::Missing {
+        what: "some services are built from their Go modules, and there is no `go`".into(),
+        remedy: "Install Go from https://go.dev/dl (Debian 12's is too old) and put it on PATH, \
+                 or do without (`cargo xtask test --without services,test`)."
+            .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_source_is_another_program() {
+        let module = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(module.path().join(name), text).unwrap();
+        write("go.mod", "module example.org/hello\n");
+        write("main.go", "package main\n\nfunc main() { println(1) }\n");
+        let first = fingerprint(module.path()).unwrap();
+        assert_eq!(fingerprint(module.path()).unwrap(), first);
+        write("main.go", "package main\n\nfunc main() { println(2) }\n");
+        assert_ne!(fingerprint(module.path()).unwrap(), first);
+        assert!(matches!(fingerprint(Path::new("/no/such/module")), Err(Error::File { .. })));
+    }
+
+    #[test]
+    fn what_does_not_compile_is_told() {
+        let module = tempfile::tempdir().unwrap();
+        fs::write(module.path().join("go.mod"), "module example.org/wrong\n").unwrap();
+        fs::write(module.path().join("main.go"), "package main\n\nfunc main() { x }\n").unwrap();
+        let error = program("go-test-wrong", module.path()).unwrap_err();
+        assert!(error.to_string().contains("undefined: x"), "{error}");
+        let place = format!("go-test-wrong-{:016x}", fingerprint(module.path()).unwrap());
+        let services = place::services();
+        fs::remove_dir(services.join(format!("{place}.unfinished"))).unwrap();
+        fs::remove_file(services.join(format!("{place}.lock"))).unwrap();
+    }
+}

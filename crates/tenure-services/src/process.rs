@@ -1,0 +1,292 @@
+//! Processes that end no later than we do.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::error::Error;
+use crate::tool::shown;
+
+/// How often is looked whether a process has ended.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// A running process. It is killed by its pid when this is dropped.
+///
+/// It is killed too when our process ends in any other way: it was started by
+/// `setpriv --pdeathsig KILL`. That death signal comes when the *thread* that started it ends,
+/// and a thread of a test or of a runtime may end long before the process does; so all are
+/// started by one thread that never ends.
+#[derive(Debug)]
+pub struct Process {
+    child: Mutex<Child>,
+    pid: u32,
+}
+
+impl Process {
+    /// Starts `program` with `arguments`, which begin a process group of their own: Ctrl-C on our
+    /// terminal is not for them. Both outputs are appended to `log`.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be opened, or there is no `setpriv` (Debian: `util-linux`). That there
+    /// is no `program` is found out by the process itself: it ends at once, and its log says so.
+    pub fn start<A: AsRef<OsStr>>(
+        program: &OsStr,
+        arguments: &[A],
+        log: &Path,
+    ) -> Result<Self, Error> {
+        let open = || {
+            let log = File::options().create(true).append(true).open(log)?;
+            Ok((log.try_clone()?, log))
+        };
+        let (out, err) =
+            open().map_err(|source| Error::File { path: log.to_path_buf(), source })?;
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(arguments);
+        command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+        clean_environment(&mut command);
+        let said = shown(&command);
+        let child = nursery(command).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Error::Missing {
+                what: "there is no `setpriv`, which ends services with the tests".into(),
+                remedy: "Install it (Debian: package util-linux).".into(),
+            },
+            _ => Error::Spawn { command: said, source },
+        })?;
+        let pid = child.id();
+        Ok(Self { child: Mutex::new(child), pid })
+    }
+
+    /// Its process id: of the program itself, `setpriv` has become it.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// How it ended, or nothing while it runs (or is stopped).
+    ///
+    /// # Errors
+    ///
+    /// When the system does not tell.
+    pub fn ended(&self) -> Result<Option<ExitStatus>, Error> {
+        self.child().try_wait().map_err(|source| self.failed("waiting for", source))
+    }
+
+    /// SIGKILL, also when it is stopped; returns when it is gone. No harm if it has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses.
+    pub fn kill(&self) -> Result<(), Error> {
+        let mut child = self.child();
+        child.kill().map_err(|source| self.failed("SIGKILL to", source))?;
+        child.wait().map(drop).map_err(|source| self.failed("waiting for", source))
+    }
+
+    /// SIGTERM, and SIGKILL if it has not ended `within` that time; returns when it is gone.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses.
+    pub fn terminate(&self, within: Duration) -> Result<(), Error> {
+        let limit = since_boot() + within;
+        self.signal(Signal::TERM)?;
+        while self.ended()?.is_none() {
+            if since_boot() > limit {
+                return self.kill();
+            }
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        Ok(())
+    }
+
+    /// SIGINT, as Ctrl-C would send it; returns at once.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already, or the system refuses.
+    pub fn interrupt(&self) -> Result<(), Error> {
+        self.signal(Signal::INT)
+    }
+
+    /// SIGSTOP; returns when every thread of it stands still, or it has ended.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already, or the system refuses.
+    pub fn stop(&self) -> Result<(), Error> {
+        self.signal(Signal::STOP)?;
+        let states = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let Some(pid) = Pid::from_raw(self.pid.cast_signed()) else { return Ok(()) };
+        let seen = waitid(WaitId::Pid(pid), states);
+        seen.map(drop).map_err(|errno| self.failed("waiting for", errno.into()))
+    }
+
+    /// SIGCONT.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already, or the system refuses.
+    pub fn cont(&self) -> Result<(), Error> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Under the lock no other thread can collect the child, so the pid is still its own.
+    fn signal(&self, signal: Signal) -> Result<(), Error> {
+        let mut child = self.child();
+        let sent = match (child.try_wait(), Pid::from_raw(self.pid.cast_signed())) {
+            (Ok(None), Some(pid)) => kill_process(pid, signal).map_err(io::Error::from),
+            (Ok(_), _) => Err(io::Error::new(io::ErrorKind::NotFound, "it has ended")),
+            (Err(source), _) => Err(source),
+        };
+        sent.map_err(|source| self.failed(&format!("{signal:?} to"), source))
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, what: &str, source: io::Error) -> Error {
+        Error::Signal { what: format!("{what} process {}", self.pid), source }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // An error means that it is gone already.
+        let _ = self.kill();
+    }
+}
+
+/// etcd and its tools take every setting from the environment, too: ours is not for them.
+pub(crate) fn clean_environment(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ETCD") {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// The time since the machine started; only differences of it mean something.
+pub(crate) fn since_boot() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
+}
+
+type Order = (Command, mpsc::Sender<io::Result<Child>>);
+
+/// Has the one thread that starts processes start this one.
+fn nursery(command: Command) -> io::Result<Child> {
+    static NURSERY: OnceLock<mpsc::Sender<Order>> = OnceLock::new();
+    let nursery = NURSERY.get_or_init(|| {
+        let (orders, inbox) = mpsc::channel::<Order>();
+        thread::spawn(move || {
+            for (mut command, answer) in inbox {
+                // Whoever asked is waiting.
+                let _ = answer.send(command.spawn());
+            }
+        });
+        orders
+    });
+    let gone = || io::Error::other("the thread that starts processes has ended");
+    let (answer, child) = mpsc::channel();
+    nursery.send((command, answer)).map_err(|_| gone())?;
+    child.recv().map_err(|_| gone())?
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn sleeper(folder: &Path) -> Process {
+        Process::start(OsStr::new("sleep"), &["600"], &folder.join("log")).unwrap()
+    }
+
+    fn state(pid: u32) -> Option<char> {
+        let stat = fs::read_to_string(PathBuf::from(format!("/proc/{pid}/stat"))).ok()?;
+        stat.rsplit(") ").next()?.chars().next()
+    }
+
+    #[test]
+    fn a_process_survives_the_thread_that_asked_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_path_buf();
+        let process = thread::spawn(move || sleeper(&path)).join().unwrap();
+        thread::sleep(Duration::from_millis(100));
+        assert_eq!(process.ended().unwrap(), None);
+    }
+
+    #[test]
+    fn stopped_continued_killed_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let process = sleeper(folder.path());
+        let pid = process.pid();
+        for _ in 0..3 {
+            process.stop().unwrap();
+            assert_eq!(state(pid), Some('T'));
+            process.cont().unwrap();
+            assert_ne!(state(pid), Some('T'));
+        }
+        process.stop().unwrap();
+        process.kill().unwrap();
+        assert_eq!(state(pid), None);
+        assert!(process.ended().unwrap().is_some());
+        assert!(process.stop().is_err() && process.cont().is_err());
+        assert!(process.kill().is_ok());
+    }
+
+    #[test]
+    fn interrupted_as_by_ctrl_c() {
+        let folder = tempfile::tempdir().unwrap();
+        let process = sleeper(folder.path());
+        process.interrupt().unwrap();
+        let limit = since_boot() + Duration::from_secs(60);
+        while process.ended().unwrap().is_none() && since_boot() < limit {
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        let status = process.ended().unwrap();
+        assert_eq!(status.and_then(|status| status.signal()), Some(Signal::INT.as_raw()));
+        assert!(process.interrupt().is_err());
+    }
+
+    #[test]
+    fn dropped_is_gone_even_in_a_panic() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid = Mutex::new(0);
+        let panicked = std::panic::catch_unwind(|| {
+            let process = sleeper(folder.path());
+            *pid.lock().unwrap() = process.pid();
+            assert_eq!(process.pid(), 0, "this panic is meant");
+        });
+        let pid = pid.into_inner().unwrap_or_else(PoisonError::into_inner);
+        assert!(panicked.is_err() && pid != 0);
+        assert_eq!(state(pid), None);
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_ends_and_its_log_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let process = Process::start::<&str>(OsStr::new("no-such-program"), &[], &log).unwrap();
+        let limit = since_boot() + Duration::from_secs(60);
+        while process.ended().unwrap().is_none() && since_boot() < limit {
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        assert!(!process.ended().unwrap().unwrap().success());
+        let said = fs::read_to_string(&log).unwrap();
+        assert!(said.contains("no-such-program"), "{said}");
+    }
+}

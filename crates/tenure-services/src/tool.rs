@@ -1,0 +1,71 @@
+//! Programs that are run to their end.
+
+use std::io;
+use std::process::{Command, Output, Stdio};
+
+use crate::error::Error;
+
+/// As much of what a program said as an error repeats.
+const LINES_REPEATED: usize = 20;
+
+/// Runs it in silence; its output is in the error when it fails.
+pub(crate) fn run(command: &mut Command) -> Result<Output, Error> {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|source| Error::Spawn { command: shown(command), source })?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = last_lines(&String::from_utf8_lossy(&said));
+    Err(Error::Failed { command: shown(command), status: output.status, said })
+}
+
+/// [`run`], and `missing` when there is no such program.
+pub(crate) fn run_or(
+    command: &mut Command,
+    missing: impl FnOnce() -> Error,
+) -> Result<Output, Error> {
+    run(command).map_err(|error| match error {
+        Error::Spawn { source, .. } if source.kind() == io::ErrorKind::NotFound => missing(),
+        other => other,
+    })
+}
+
+/// The command as one would type it, nearly.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn last_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(LINES_REPEATED)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_repeats_what_the_program_said() {
+        let error = run(Command::new("sh").args(["-c", "echo out; echo err >&2; exit 3"]));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("exit status: 3\nout\nerr"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_program_is_told_from_one_that_fails() {
+        let missing = || Error::Missing { what: "nothing".into(), remedy: "Install.".into() };
+        let none = run_or(&mut Command::new("tenure-no-such-program"), missing);
+        assert!(matches!(none, Err(Error::Missing { .. })), "{none:?}");
+        let failed = run_or(Command::new("sh").args(["-c", "exit 1"]), missing);
+        assert!(matches!(failed, Err(Error::Failed { .. })), "{failed:?}");
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_text_is_repeated() {
+        let text: Vec<_> = (0..100).map(|n| n.to_string()).collect();
+        assert_eq!(last_lines(&text.join("\n")), text[80..].join("\n"));
+        assert_eq!(last_lines("one\ntwo\n"), "one\ntwo");
+    }
+}

@@ -1,0 +1,123 @@
+//! The application of a node: what it holds in its hands, and what it wants.
+
+use tenure_core::etcd::Command;
+use tenure_core::{Fence, Time};
+
+use super::plan::{Kind, Plan};
+use super::store::MEMBERS;
+use super::store::note::Trouble;
+use crate::rng::Rng;
+
+/// What one application knows of one election.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Office {
+    /// Whether it has asked to lead and was not told that it is over.
+    pub(super) campaigning: bool,
+    /// Since when it has not been so.
+    pub(super) left: u64,
+    /// The cell of its handle: the fence and the end of the claim on its own clock.
+    pub(super) cell: Option<(Fence, Time)>,
+    /// Whether it follows who leads.
+    pub(super) observing: bool,
+    /// What it told others last.
+    pub(super) value: String,
+}
+
+/// One application.
+#[derive(Clone, Debug, Default)]
+pub(super) struct App {
+    pub(super) offices: Vec<Office>,
+}
+
+impl App {
+    pub(super) fn new(elections: usize, now: u64) -> Self {
+        let office = Office { left: now, ..Office::default() };
+        Self { offices: vec![office; elections] }
+    }
+
+    /// What it wants at `now`.
+    pub(super) fn wish(
+        &self,
+        plan: &Plan,
+        node: usize,
+        now: u64,
+        rng: &mut Rng,
+    ) -> Option<(usize, Command)> {
+        let this = plan.ours(node)?;
+        let name = &plan.nodes[node].name;
+        let find = |wanted: &dyn Fn(usize, &Office) -> bool| {
+            self.offices.iter().enumerate().position(|(n, office)| wanted(n, office))
+        };
+        let campaign = |number: u64| Command::Campaign { value: value(name, number) };
+        if now >= plan.retired {
+            let election = find(&|_, office| office.campaigning)?;
+            return Some((election, Command::Resign));
+        }
+        if now >= plan.conditions.storm_ends {
+            let abstains = |election: usize| this.abstains >> election & 1 == 1;
+            let out = find(&|n, office| office.campaigning && abstains(n));
+            if let Some(election) = out {
+                return Some((election, Command::Resign));
+            }
+            let idle = find(&|n, office| !office.campaigning && !abstains(n) && this.campaigns);
+            if let Some(election) = idle {
+                return Some((election, campaign(rng.within(0..9))));
+            }
+            let idle = this.observes.then(|| find(&|_, office| !office.observing)).flatten();
+            return idle.map(|election| (election, Command::Observe));
+        }
+        let election = rng.below(self.offices.len());
+        if this.campaigns && !self.offices[election].campaigning {
+            let number = rng.within(0..9);
+            return rng.once_in(plan.reluctance).then(|| (election, campaign(number)));
+        }
+        let command = match rng.within(0..16) {
+            0 | 1 => Command::Resign,
+            2 => Command::Proclaim { value: value(name, rng.within(0..9)) },
+            3 if rng.once_in(4) => campaign(9),
+            4 if this.observes => Command::Observe,
+            5 if this.observes && rng.once_in(3) => Command::Unobserve,
+            _ => return None,
+        };
+        Some((election, command))
+    }
+}
+
+fn value(name: &str, number: u64) -> tenure_core::Value {
+    format!("{name}{number}").parse().unwrap_or_else(|wrong| panic!("a value: {wrong}"))
+}
+
+/// What goes wrong in etcd now.
+pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
+    if now >= plan.conditions.storm_ends || plan.troubles == 0 || !rng.once_in(plan.troubles) {
+        return None;
+    }
+    let member = rng.below(MEMBERS);
+    let most = if rng.once_in(4) { plan.unit * 3 } else { plan.unit };
+    let span = rng.within(plan.unit / 20..most);
+    let nth = rng.next() as usize;
+    let ours = (0..plan.nodes.len()).filter(|node| plan.ours(*node).is_some()).count();
+    Some(match rng.within(0..24) {
+        0..=4 => Trouble::Cut { member, span },
+        5 | 6 => Trouble::Split { span },
+        7..=9 => Trouble::Kill { member, span },
+        10..=12 => Trouble::Stick { span },
+        13 | 14 => Trouble::Slow { member, span },
+        15 => Trouble::Break { member },
+        16 | 17 => Trouble::Compact { keep: rng.choose(&[0, 1, 5]) },
+        18 => Trouble::Full { span },
+        19 => Trouble::Deny { node: rng.below(ours), span },
+        20 if plan.restores => Trouble::Backup,
+        21 if plan.restores => Trouble::Restore { span },
+        22 if plan.meddling => Trouble::DeleteKey { nth },
+        23 if plan.meddling => Trouble::RevokeLease { nth },
+        _ => Trouble::Cut { member, span },
+    })
+}
+
+/// Whether a candidate that is not ours begins to contend now.
+pub(super) fn contends(plan: &Plan, node: usize, now: u64, rng: &mut Rng) -> Option<usize> {
+    let foreign = matches!(plan.nodes[node].kind, Kind::Foreign(_));
+    let in_storm = now < plan.conditions.storm_ends;
+    (foreign && in_storm && rng.once_in(3)).then(|| rng.below(plan.elections.len()))
+}

@@ -1,0 +1,165 @@
+//! A candidate that is not ours: what `etcdctl elect` and Go's client leave in the store.
+//!
+//! It makes its key as they do, keeps it for a while, and leaves in one of the ways in which a
+//! program can end. Whether it believes to lead is no business of ours: its key does.
+
+use std::time::Duration;
+
+use tenure_core::etcd::{
+    Act, Answer, Bytes, CallId, Keys, LeaseId, Op, Pick, Read, Reply, Request, Revision, Txn,
+};
+use tenure_core::{Deadline, Effect, ElectionName, Input, Time};
+
+use super::packet::{Order, Packet, Place};
+use super::resident::{Out, Resident};
+use super::store::MEMBERS;
+use crate::rng::mix;
+
+/// An answer is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Phase {
+    Idle,
+    /// It asked for a lease, or for its key.
+    Asking {
+        due: Time,
+    },
+    /// It has its key.
+    Holding {
+        created: Revision,
+        until: Time,
+        beat: Time,
+    },
+}
+
+/// One process with one candidate.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Foreign {
+    store: Place,
+    node: usize,
+    life: u64,
+    /// The seconds of its leases.
+    ttl: u32,
+    election: Option<ElectionName>,
+    lease: LeaseId,
+    calls: u64,
+    phase: Phase,
+}
+
+impl Foreign {
+    /// A process that has not started.
+    #[must_use]
+    pub const fn new(store: usize, ttl: u32) -> Self {
+        let (election, lease, phase) = (None, LeaseId(0), Phase::Idle);
+        Self { store: Place(store), node: 0, life: 0, ttl, election, lease, calls: 0, phase }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let at = match self.phase {
+            Phase::Idle => return None,
+            Phase::Asking { due } => due,
+            Phase::Holding { until, beat, .. } => until.min(beat),
+        };
+        Some(Deadline { at, why: "a foreign candidate" })
+    }
+
+    pub(super) fn handle(&mut self, now: Time, input: Input<Resident>, out: &mut Out) {
+        match input {
+            Input::Start(begin) => {
+                self.life = begin.life;
+                self.node = begin.node;
+            }
+            Input::Command { election, command: Order::Contend } if self.phase == Phase::Idle => {
+                self.election = Some(election);
+                let id = mix(self.life ^ mix(self.calls)) >> 1;
+                self.lease = LeaseId(id.max(1).cast_signed());
+                self.phase = Phase::Asking { due: now.after(PATIENCE) };
+                self.ask(Op::Grant { lease: self.lease, ttl: self.ttl }, out);
+            }
+            Input::Message { message: Packet::Tell { life, answer, .. }, .. }
+                if life == self.life && answer.call == CallId(self.calls) =>
+            {
+                self.hear(now, answer, out);
+            }
+            Input::Timeout => self.work(now, out),
+            _ => {}
+        }
+    }
+
+    fn hear(&mut self, now: Time, answer: Answer, out: &mut Out) {
+        let Phase::Asking { .. } = self.phase else { return };
+        match answer.reply {
+            Reply::Granted { .. } => {
+                let (key, lease) = (self.key(), self.lease);
+                let value = "foreign".into();
+                let read = Read { keys: Keys::One(key.clone()), pick: Pick::First };
+                let txn = Txn {
+                    when: Some((key.clone(), 0)),
+                    then: vec![Act::Put { key, value, lease }],
+                    otherwise: vec![Act::Read(read)],
+                };
+                self.ask(Op::Txn(txn), out);
+            }
+            Reply::Txn { succeeded: true, .. } => {
+                let created = answer.header.map_or(0, |header| header.revision);
+                let ttl = u64::from(self.ttl) * 1_000_000_000;
+                let stays = self.draw() % (3 * ttl);
+                let until = now.after(Duration::from_nanos(stays));
+                self.phase = Phase::Holding { created, until, beat: now.after(self.third()) };
+            }
+            // Somebody will start it again; its lease ends by itself.
+            _ => self.phase = Phase::Idle,
+        }
+    }
+
+    fn work(&mut self, now: Time, out: &mut Out) {
+        match self.phase {
+            Phase::Asking { due } if due <= now => self.phase = Phase::Idle,
+            Phase::Holding { created, until, .. } if until <= now => {
+                self.phase = Phase::Idle;
+                let key = self.key();
+                match self.draw() % 3 {
+                    // It resigns, and revokes its lease.
+                    0 => {
+                        let (when, otherwise) = (Some((key.clone(), created)), Vec::new());
+                        let then = vec![Act::Delete { key }];
+                        self.ask(Op::Txn(Txn { when, then, otherwise }), out);
+                        self.ask(Op::Revoke { lease: self.lease }, out);
+                    }
+                    // It only ends its session.
+                    1 => self.ask(Op::Revoke { lease: self.lease }, out),
+                    // It dies.
+                    _ => {}
+                }
+            }
+            Phase::Holding { created, until, beat } if beat <= now => {
+                self.ask(Op::KeepAlive { lease: self.lease }, out);
+                self.phase = Phase::Holding { created, until, beat: now.after(self.third()) };
+            }
+            _ => {}
+        }
+    }
+
+    fn third(&self) -> Duration {
+        Duration::from_secs(u64::from(self.ttl)) / 3
+    }
+
+    const fn draw(&self) -> u64 {
+        mix(self.life ^ mix(self.calls ^ 1 << 40))
+    }
+
+    fn key(&self) -> Bytes {
+        let election = self.election.as_ref().map_or("", ElectionName::as_str);
+        format!("{election}/{}", self.lease).as_str().into()
+    }
+
+    fn ask(&mut self, op: Op, out: &mut Out) {
+        self.calls += 1;
+        let request = Request { call: CallId(self.calls), within: PATIENCE, op };
+        let member = self.node % MEMBERS;
+        let message = Packet::Ask { life: self.life, member, request };
+        out.push(Effect::Send { to: self.store, message });
+    }
+}

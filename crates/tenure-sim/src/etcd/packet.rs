@@ -1,0 +1,113 @@
+//! What travels in these worlds: a request with the member that it is for, an answer with its
+//! place in its stream, and a sign of life.
+
+use std::fmt;
+
+use tenure_core::etcd::{Answer, CallId, Command, Event, LeaseId, Request};
+
+use super::store::note::{Note, Trouble};
+
+/// A node of the world.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Place(pub usize);
+
+/// What travels between a process and etcd.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Packet {
+    /// A process asks the member it is connected to.
+    Ask {
+        /// Its life.
+        life: u64,
+        /// The member.
+        member: usize,
+        /// The request.
+        request: Request,
+    },
+    /// etcd answers.
+    Tell {
+        /// The life that asked.
+        life: u64,
+        /// The answer.
+        answer: Answer,
+        /// Of a watch: the how-manieth answer of its stream.
+        nth: Option<u32>,
+    },
+    /// The streams of a process that are open, with the number of their last answer: a connection
+    /// that says nothing is a broken one.
+    Streams {
+        /// Whose.
+        life: u64,
+        /// They.
+        open: Vec<(CallId, u32)>,
+    },
+}
+
+/// With what a life begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Begin {
+    /// Its life.
+    pub life: u64,
+    /// Where it is.
+    pub node: usize,
+    /// A lease that it is handed.
+    pub lease: Option<LeaseId>,
+}
+
+/// What somebody wants to happen.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// An application of ours.
+    Ours(Command),
+    /// A candidate that is not ours begins to contend.
+    Contend,
+    /// Something goes wrong in etcd.
+    Trouble(Trouble),
+}
+
+/// What is told.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Report {
+    /// By a core of ours.
+    Ours(Event),
+    /// By etcd, to the judges only.
+    Store(Note),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}", self.0)
+    }
+}
+
+impl fmt::Display for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ask { member, request, .. } => write!(f, "member {member}: {request}"),
+            Self::Tell { answer, nth: Some(nth), .. } => write!(f, "{answer} ({nth})"),
+            Self::Tell { answer, nth: None, .. } => answer.fmt(f),
+            Self::Streams { open, .. } => {
+                f.write_str("streams")?;
+                open.iter().try_for_each(|(call, last)| write!(f, " {call} ({last})"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours(command) => command.fmt(f),
+            Self::Contend => f.write_str("contend"),
+            Self::Trouble(trouble) => write!(f, "{trouble:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours(event) => event.fmt(f),
+            Self::Store(note) => note.fmt(f),
+        }
+    }
+}

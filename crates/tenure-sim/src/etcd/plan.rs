@@ -1,0 +1,410 @@
+//! What one seed makes: etcd, processes and their settings, applications, faults.
+
+use std::fmt;
+use std::time::Duration;
+
+use tenure_core::etcd::{Checked, Config, LeaseId};
+use tenure_core::{Drift, ElectionName};
+
+use super::store::{MEMBERS, Setting};
+use crate::nerio::plan::ELECTIONS;
+use crate::rng::Rng;
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
+use crate::world::fault::Rates;
+
+/// A millisecond, in nanoseconds.
+const MS: u64 = 1_000_000;
+/// ρ, in parts per billion, and how often each is drawn.
+const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
+/// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
+const LEFTOVER: u64 = 3;
+
+/// A world that is about to begin.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Everything that does not depend on the protocol.
+    pub conditions: Conditions,
+    /// The nodes; the last one is etcd.
+    pub nodes: Vec<Inhabitant>,
+    /// What they contend for.
+    pub elections: Vec<ElectionName>,
+    /// What etcd is like.
+    pub store: Setting,
+    /// The length of a lease as granted, in true time.
+    pub unit: u64,
+    /// Nobody is content before: from then on every election that somebody wants has a leader.
+    pub settled: u64,
+    /// From then on everybody has resigned.
+    pub retired: u64,
+    /// From then on nothing is left in the store.
+    pub empty: u64,
+    /// An application that leads or contends for nothing campaigns at one wish in so many.
+    pub reluctance: u64,
+    /// Whether everything but the clocks behaves.
+    pub calm: bool,
+    /// What goes wrong in etcd: one wish in so many, or never.
+    pub troubles: u64,
+    /// Whether backups are restored in it: there the promise does not hold.
+    pub restores: bool,
+    /// Whether operators delete keys and revoke leases that are in use.
+    pub meddling: bool,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct Inhabitant {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// One of our processes.
+    Ours(Ours),
+    /// A candidate that is not ours, with the seconds of its leases.
+    Foreign(u32),
+    /// All of etcd.
+    Store,
+}
+
+/// One of our processes.
+#[derive(Clone, Debug)]
+pub struct Ours {
+    /// Its settings.
+    pub config: Checked,
+    /// Whether it wants to lead.
+    pub campaigns: bool,
+    /// The elections that it leaves alone when the storm is over.
+    pub abstains: u64,
+    /// Whether it follows who leads.
+    pub observes: bool,
+    /// A lease that each of its lives is handed.
+    pub lease: Option<LeaseId>,
+}
+
+impl Plan {
+    /// The plan of a seed.
+    #[must_use]
+    pub fn draw(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 0);
+        let calm = rng.once_in(10);
+        let lease = rng.choose(&[1, 2, 2, 3, 5, 10]);
+        let unit = u64::from(lease.max(2)) * 1_000 * MS;
+        let drift = rng.choose(&DRIFTS);
+        let storm_ends = unit * rng.within(8..32);
+        let nodes = inhabitants(&mut rng, lease, drift);
+        let elections = 1 + rng.below(ELECTIONS.len());
+        // A renewal takes two round trips, one after the other.
+        let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
+        let trip = Delay::Between(longest / 8, longest);
+        let sites = sites(&mut rng, &nodes, drift, storm_ends);
+        let store = setting(&mut rng, seed, &nodes, (drift, lease, storm_ends), sites.1);
+        let (rates, incidents) = match calm {
+            true => (Rates::default(), Vec::new()),
+            false => (rates(&mut rng), incidents(&mut rng, &nodes, unit, storm_ends)),
+        };
+        let bounds = Bounds { unit, drift, late: store.late, trip: longest };
+        let settled = storm_ends + bounds.settle();
+        let retired = settled + 4 * unit;
+        let empty = retired + bounds.empty();
+        let conditions = Conditions {
+            seed,
+            sites: sites.0,
+            loopback: Delay::Between(1_000, 50_000),
+            trip,
+            flush: Delay::Between(MS / 10, 15 * MS),
+            unit,
+            rates,
+            incidents,
+            pace: Delay::Between(unit / 40, unit / 3),
+            undone: Undone::default(),
+            storm_ends,
+            end: empty + 3_000 * MS,
+        };
+        Self {
+            conditions,
+            nodes,
+            elections: ELECTIONS[..elections].iter().map(|name| known(name)).collect(),
+            store,
+            unit,
+            settled,
+            retired,
+            empty,
+            reluctance: rng.choose(&[1, 1, 1, 4, 20]),
+            calm,
+            troubles: if calm { 0 } else { rng.choose(&[0, 3, 6, 20, 60]) },
+            restores: !calm && rng.once_in(8),
+            meddling: !calm && rng.once_in(6),
+        }
+    }
+
+    /// One of our processes, if that is what it is.
+    #[must_use]
+    pub fn ours(&self, node: usize) -> Option<&Ours> {
+        match &self.nodes[node].kind {
+            Kind::Ours(ours) => Some(ours),
+            Kind::Foreign(_) | Kind::Store => None,
+        }
+    }
+
+    /// Which node etcd is.
+    #[must_use]
+    pub fn store_node(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// How long somebody who waits needs to learn what it was not told, in true time: until its
+    /// timer, and then until it is answered.
+    #[must_use]
+    pub fn look_again(&self) -> u64 {
+        let every = self.unit.max(10_000 * MS) * 9 / 8;
+        self.bounds().slow(every) + self.unit + 8_000 * MS
+    }
+
+    /// How long a lease that nobody renews can last.
+    #[must_use]
+    pub fn lease_most(&self) -> u64 {
+        self.bounds().lease()
+    }
+
+    fn bounds(&self) -> Bounds {
+        let drift = self.drift().parts_per_billion();
+        let trip = self.conditions.trip.longest();
+        Bounds { unit: self.unit, drift, late: self.store.late, trip }
+    }
+
+    /// ρ.
+    #[must_use]
+    pub fn drift(&self) -> Drift {
+        let first = (0..self.nodes.len()).find_map(|node| self.ours(node));
+        first.map_or(Drift::DEFAULT, |ours| ours.config.drift)
+    }
+}
+
+/// What takes how long when nothing goes wrong, at most.
+struct Bounds {
+    unit: u64,
+    drift: u32,
+    late: u64,
+    trip: u64,
+}
+
+impl Bounds {
+    /// `x / (1 − ρ)`: a span that a slow clock counts.
+    fn slow(&self, span: u64) -> u64 {
+        (u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - self.drift)) as u64
+    }
+
+    /// A lease that is not renewed: by a slow clock of a leader that has just been elected and
+    /// extends it, and revoked late.
+    fn lease(&self) -> u64 {
+        self.slow(self.unit) + 1_000 * MS + self.late
+    }
+
+    /// How long after the storm every election that somebody wants has a leader.
+    ///
+    /// ```text
+    /// 3u + 2 s              what the storm leaves behind: late messages, pauses, restarts
+    /// + 3·(u/(1−ρ) + 1 s + late)   leases that nobody renews: of one who died before the other
+    /// + 3u                  a candidate that is not ours, and stays
+    /// + 9/8·max(u, 10 s)/(1−ρ)     a watch that is silent: its candidate looks again
+    /// + u + 12 s + 40·trip  pauses after failures, requests that hang, applications
+    /// ```
+    ///
+    /// with `u` the lease as granted.
+    fn settle(&self) -> u64 {
+        LEFTOVER * self.unit
+            + 2_000 * MS
+            + 3 * self.lease()
+            + 3 * self.unit
+            + self.slow(self.unit.max(10_000 * MS) * 9 / 8)
+            + self.unit
+            + 12_000 * MS
+            + 40 * self.trip
+    }
+
+    /// How long after everybody was asked to resign nothing is left: applications need a lease,
+    /// and whatever could not be deleted goes with one more.
+    fn empty(&self) -> u64 {
+        self.unit + 2 * self.lease() + 4_000 * MS + 40 * self.trip
+    }
+}
+
+fn inhabitants(rng: &mut Rng, lease: u32, drift: u32) -> Vec<Inhabitant> {
+    let ours = rng.choose(&[2, 3, 3, 4, 5]);
+    let foreign = rng.choose(&[0, 0, 1, 2]);
+    let all_campaign = rng.once_in(2);
+    let one = |n: usize| {
+        let mut config = Config::default();
+        config.lease = Duration::from_secs(u64::from(lease));
+        config.drift = Drift::from_parts_per_billion(drift).unwrap_or(Drift::DEFAULT);
+        config.grace = config.lease / 10;
+        config.kill_margin = config.lease / 100;
+        config.contend_again = !rng.once_in(4);
+        let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
+        let kind = Kind::Ours(Ours {
+            config,
+            campaigns: n < 2 || all_campaign || rng.once_in(2),
+            abstains: if rng.once_in(3) { rng.within(0..8) } else { 0 },
+            observes: rng.once_in(3),
+            lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
+        });
+        Inhabitant { name: char::from(b'a' + n as u8).to_string(), kind }
+    };
+    let mut nodes: Vec<Inhabitant> = (0..ours).map(one).collect();
+    for n in 0..foreign {
+        let name = char::from(b'x' + n as u8).to_string();
+        nodes.push(Inhabitant { name, kind: Kind::Foreign(lease.max(2)) });
+    }
+    nodes.push(Inhabitant { name: "etcd".to_owned(), kind: Kind::Store });
+    nodes
+}
+
+/// Where the nodes live, and how fast the clocks of etcd's members run.
+fn sites(
+    rng: &mut Rng,
+    nodes: &[Inhabitant],
+    drift: u32,
+    storm_ends: u64,
+) -> (Vec<Site>, [u64; MEMBERS]) {
+    let margin = u64::from(drift) * TRUE_RATE / 1_000_000_000;
+    let (slow, fast) = (TRUE_RATE - margin, TRUE_RATE + margin);
+    let adversary = rng.once_in(2);
+    let rate = |rng: &mut Rng, worst: u64| match adversary {
+        true => worst,
+        false => rng.within(slow..fast + 1),
+    };
+    let site = |node: &Inhabitant| {
+        if let Kind::Store = node.kind {
+            let clock = Clock::new(0, 0, TRUE_RATE);
+            return Site { name: node.name.clone(), clock, starts: 0 };
+        }
+        let origin = rng.within(0..1 << 40);
+        let mut clock = Clock::new(0, origin, rate(rng, slow));
+        let mut at = 0;
+        for _ in 0..rng.within(0..3) {
+            at += rng.within(1..storm_ends / 2);
+            clock.change(at, rate(rng, slow));
+        }
+        let starts = rng.within(MS..storm_ends / 100);
+        Site { name: node.name.clone(), clock, starts }
+    };
+    let sites = nodes.iter().map(site).collect();
+    (sites, [(); MEMBERS].map(|()| rate(rng, fast)))
+}
+
+fn setting(
+    rng: &mut Rng,
+    seed: u64,
+    nodes: &[Inhabitant],
+    (_, lease, mended): (u32, u32, u64),
+    rates: [u64; MEMBERS],
+) -> Setting {
+    let given = nodes.iter().filter_map(|node| match &node.kind {
+        Kind::Ours(ours) => Some((ours.lease?, lease.max(2))),
+        Kind::Foreign(_) | Kind::Store => None,
+    });
+    let given: Vec<_> = given.collect();
+    Setting {
+        seed,
+        rates,
+        late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
+        // Of a lease that is handed in nobody knows how old it is.
+        racing: rng.once_in(3) && given.is_empty(),
+        fixed: !rng.once_in(6),
+        given,
+        latency: rng.choose(&[MS, 5 * MS, 50 * MS]),
+        mended,
+    }
+}
+
+/// Each kind of fault is there in half of the worlds, and then at any of three strengths. A
+/// connection delivers nothing twice.
+fn rates(rng: &mut Rng) -> Rates {
+    let mut rate = |often: u64| {
+        let often = often * rng.choose(&[1, 3, 10]) / 3;
+        if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
+    };
+    Rates {
+        loss: rate(1_500),
+        repeat: 0,
+        late: rate(1_500),
+        very_late: rate(500),
+        pause: rate(300),
+        crash: rate(30),
+        write: 0,
+        early: rate(4_000),
+        tardy: rate(4_000),
+    }
+}
+
+fn incidents(
+    rng: &mut Rng,
+    nodes: &[Inhabitant],
+    unit: u64,
+    storm_ends: u64,
+) -> Vec<(u64, Incident)> {
+    let mut at = unit / 2;
+    let gap = unit * rng.choose(&[1, 2, 6]);
+    let crashes = rng.once_in(2);
+    let reboots = rng.choose(&[0, 2, 2, 1]);
+    let store = nodes.len() - 1;
+    let mut all = Vec::new();
+    while at < storm_ends {
+        let node = rng.below(store);
+        let until = at + rng.within(unit / 10..unit * LEFTOVER);
+        let incident = match rng.within(if crashes { 0 } else { 3 }..8) {
+            0..=2 => Incident::Crash {
+                node,
+                down: rng.within(1..unit * 3 / 2),
+                reboot: rng.once_in(reboots).then(|| rng.within(0..1 << 40)),
+                disk: DiskFate::Kept,
+            },
+            3 => Incident::Cut { from: node, to: store, until },
+            4 => Incident::Cut { from: store, to: node, until },
+            5 => Incident::Split { side: 1 << node, until },
+            _ => Incident::Stop { node, until },
+        };
+        all.push((at, incident));
+        at += rng.within(gap / 8..gap);
+    }
+    all
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ours = (0..self.nodes.len()).filter_map(|node| self.ours(node));
+        let (ours, campaigning): (Vec<_>, Vec<_>) = ours.map(|ours| ((), ours.campaigns)).unzip();
+        let campaigning = campaigning.iter().filter(|campaigns| **campaigns).count();
+        let not = |is: bool| if is { "" } else { "not " };
+        write!(
+            f,
+            "{} of ours, {campaigning} of them campaign, {} foreign, {} elections; lease {} s, rho \
+             {}, revoked up to {:.1} s late, renewals race {}revocations, stuck leaders {}mended, \
+             {}restored, {}meddled with; {} incidents planned; storm {:.3} s, content after {:.3} \
+             s, end {:.3} s",
+            ours.len(),
+            self.nodes.len() - ours.len() - 1,
+            self.elections.len(),
+            self.unit / 1_000 / MS,
+            self.drift(),
+            self.store.late as f64 / 1e9,
+            not(self.store.racing),
+            not(self.store.fixed),
+            not(self.restores),
+            not(self.meddling),
+            self.conditions.incidents.len(),
+            self.conditions.storm_ends as f64 / 1e9,
+            self.settled as f64 / 1e9,
+            self.conditions.end as f64 / 1e9,
+        )
+    }
+}
+
+fn known<T: std::str::FromStr<Err: fmt::Display>>(name: &str) -> T {
+    name.parse().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
+}

@@ -1,0 +1,56 @@
+//! Which property is meant to notice which planted bug.
+
+use tenure_core::etcd::planted::Rule;
+
+const ONE_LEADER: &str = "At most one leader";
+const LEASE: &str = "A claim never outlasts its lease";
+const WIN: &str = "A win is confirmed by the store";
+const KEY: &str = "A claim ends before its key goes";
+const LAPSE: &str = "A claim that has lapsed does not return";
+const HANDLES: &str = "Handle and core agree";
+const FENCES: &str = "Fences strictly grow and are unique";
+const APART: &str = "A lost election leaves the others alone";
+const SOUND: &str = "No request is unsound";
+const LEFT: &str = "Nothing is left behind";
+const OBSERVERS: &str = "Observers see what is";
+const LEADER: &str = "Every election has a leader in the end";
+const STABLE: &str = "No lease is lost in calm worlds";
+
+/// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
+/// there for, or what must hold for it.
+#[must_use]
+pub const fn meant(rule: Rule) -> &'static [&'static str] {
+    match rule {
+        Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::ConfirmOwnKey => &[WIN, ONE_LEADER],
+        Rule::ConfirmReads => &[SOUND],
+        Rule::LookAgain => &[LEADER],
+        Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
+            &[LEASE, KEY, ONE_LEADER]
+        }
+        Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
+        Rule::NoRevival => &[LAPSE, LEASE, KEY],
+        Rule::LeaveRepeated | Rule::ZombieSwept => &[LEFT, LEADER],
+        Rule::LeasePositive => &[SOUND],
+        Rule::AdoptOwn => &[FENCES],
+        Rule::HistoryGrows | Rule::RevisionBounded => &[FENCES, LEASE],
+        Rule::WholeRevision | Rule::UnknownNotVacant => &[OBSERVERS],
+        Rule::LossKeepsLease => &[APART],
+        Rule::OneCampaign => &[HANDLES, KEY],
+        Rule::NamesApart => &[LEADER],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bug_has_a_property_that_is_meant_to_notice() {
+        for rule in Rule::ALL {
+            for name in meant(*rule) {
+                let known = crate::etcd::properties::ALL.iter().any(|(known, _)| known == name);
+                assert!(known, "{name} is no property");
+            }
+        }
+    }
+}

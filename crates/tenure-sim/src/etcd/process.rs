@@ -1,0 +1,215 @@
+//! One of our processes: the core, and what its driver owes it. One connection to one member,
+//! streams in order and without gaps, and an end for everything that is silent for too long.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::contract::Effects;
+use tenure_core::etcd::{Answer, CallId, Checked, Etcd, Message, Op, Reply, Request, Start, Store};
+use tenure_core::{Deadline, Effect, Input, Protocol, Time};
+
+use super::packet::{Order, Packet, Place, Report};
+use super::resident::{Out, Resident};
+use super::store::MEMBERS;
+
+/// A stream of which nothing is heard for so long is broken.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// A watch, as its driver sees it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Stream {
+    /// How many answers came.
+    told: u32,
+    heard: Time,
+    /// Answers that overtook others.
+    early: BTreeMap<u32, Answer>,
+}
+
+/// A core with a driver around it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Process {
+    core: Etcd,
+    store: Place,
+    life: u64,
+    /// The member that it is connected to.
+    member: usize,
+    /// Until when each call is waited for.
+    open: BTreeMap<CallId, Time>,
+    streams: BTreeMap<CallId, Stream>,
+}
+
+impl Process {
+    /// A process that has not started.
+    #[must_use]
+    pub fn new(config: Checked, store: usize) -> Self {
+        Self {
+            core: Etcd::new(config),
+            store: Place(store),
+            life: 0,
+            member: 0,
+            open: BTreeMap::new(),
+            streams: BTreeMap::new(),
+        }
+    }
+
+    /// The core.
+    #[must_use]
+    pub const fn core(&self) -> &Etcd {
+        &self.core
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let silent = self.streams.values().map(|stream| stream.heard.after(SILENCE)).min();
+        let late = self.open.values().min().copied();
+        let own = [(silent, "a silent stream"), (late, "a late answer")];
+        let own = own.into_iter().filter_map(|(at, why)| Some(Deadline { at: at?, why }));
+        self.core.deadline().into_iter().chain(own).min_by_key(|deadline| deadline.at)
+    }
+
+    pub(super) fn handle(&mut self, now: Time, input: Input<Resident>, out: &mut Out) {
+        let mut effects = Vec::new();
+        match input {
+            Input::Start(begin) => {
+                self.life = begin.life;
+                self.member = begin.node % MEMBERS;
+                let start = Start { seed: begin.life, lease: begin.lease };
+                self.core.handle(now, Input::Start(start), &mut effects);
+            }
+            Input::Message { message: Packet::Tell { life, answer, nth }, .. }
+                if life == self.life =>
+            {
+                self.hear(now, answer, nth, &mut effects);
+            }
+            Input::Message { message: Packet::Streams { life, open }, .. } if life == self.life => {
+                self.compare(now, &open, out);
+            }
+            Input::Command { election, command: Order::Ours(command) } => {
+                self.core.handle(now, Input::Command { election, command }, &mut effects);
+            }
+            Input::Timeout => {
+                self.core.handle(now, Input::Timeout, &mut effects);
+                self.wait_no_longer(now, &mut effects, out);
+            }
+            _ => {}
+        }
+        self.carry_out(now, effects, out);
+    }
+
+    /// Hands an answer on, those of a stream in their order.
+    fn hear(&mut self, now: Time, answer: Answer, nth: Option<u32>, effects: &mut Effects<Etcd>) {
+        let Some(nth) = nth else { return self.hand_on(now, answer, effects) };
+        let call = answer.call;
+        let Some(stream) = self.streams.get_mut(&call) else { return };
+        stream.heard = now;
+        if nth > stream.told {
+            stream.early.insert(nth, answer);
+        }
+        while let Some(stream) = self.streams.get_mut(&call)
+            && let Some(answer) = stream.early.remove(&(stream.told + 1))
+        {
+            stream.told += 1;
+            if !matches!(answer.reply, Reply::Watching | Reply::Changed(_)) {
+                self.streams.remove(&call);
+            }
+            self.hand_on(now, answer, effects);
+        }
+    }
+
+    fn hand_on(&mut self, now: Time, answer: Answer, effects: &mut Effects<Etcd>) {
+        self.open.remove(&answer.call);
+        if matches!(answer.reply, Reply::Unknown { .. }) {
+            self.member = (self.member + 1) % MEMBERS;
+        }
+        let message = Message::Answer(answer);
+        self.core.handle(now, Input::Message { from: Store, message }, effects);
+    }
+
+    /// The store says which streams are open, and how many answers it has given.
+    fn compare(&mut self, now: Time, open: &[(CallId, u32)], out: &mut Out) {
+        for (call, told) in open {
+            match self.streams.get_mut(call) {
+                None => self.unwatch(*call, out),
+                Some(stream) if stream.told >= *told => stream.heard = now,
+                // What is on its way may still come; if it does not, the stream falls silent.
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn unwatch(&self, watch: CallId, out: &mut Out) {
+        let (within, op) = (Duration::ZERO, Op::Unwatch { watch });
+        let request = Request { call: CallId(0), within, op };
+        let message = Packet::Ask { life: self.life, member: self.member, request };
+        out.push(Effect::Send { to: self.store, message });
+    }
+
+    /// A stream is broken, and the core is told so.
+    fn break_off(
+        &mut self,
+        now: Time,
+        call: CallId,
+        why: &str,
+        effects: &mut Effects<Etcd>,
+        out: &mut Out,
+    ) {
+        self.streams.remove(&call);
+        self.open.remove(&call);
+        self.unwatch(call, out);
+        let answer = Answer { call, header: None, reply: Reply::Unknown { why: why.into() } };
+        let message = Message::Answer(answer);
+        self.core.handle(now, Input::Message { from: Store, message }, effects);
+    }
+
+    /// Calls that are not answered in time mean that the member is no good.
+    fn wait_no_longer(&mut self, now: Time, effects: &mut Effects<Etcd>, out: &mut Out) {
+        let open = self.open.len();
+        self.open.retain(|_, due| *due > now);
+        if self.open.len() < open {
+            self.member = (self.member + 1) % MEMBERS;
+        }
+        let silent = self.streams.iter().filter(|(_, stream)| stream.heard.after(SILENCE) <= now);
+        let silent: Vec<CallId> = silent.map(|(call, _)| *call).collect();
+        for call in silent {
+            self.break_off(now, call, "the connection is silent", effects, out);
+        }
+    }
+
+    fn carry_out(&mut self, now: Time, effects: Effects<Etcd>, out: &mut Out) {
+        for effect in effects {
+            out.push(match effect {
+                Effect::Send { message: Message::Request(request), .. } => {
+                    self.note(now, &request);
+                    let message = Packet::Ask { life: self.life, member: self.member, request };
+                    Effect::Send { to: self.store, message }
+                }
+                Effect::Claim { election, until, fence } => {
+                    Effect::Claim { election, until, fence }
+                }
+                Effect::Emit { election, event } => {
+                    Effect::Emit { election, event: Report::Ours(event) }
+                }
+                Effect::Persist(record) | Effect::Flush(_, record) => match record {},
+                // A core asks; it never answers.
+                Effect::Send { message: Message::Answer(_), .. } => continue,
+            });
+        }
+    }
+
+    fn note(&mut self, now: Time, request: &Request) {
+        match request.op {
+            Op::Watch { .. } => {
+                let (told, heard) = (0, now);
+                let early = BTreeMap::new();
+                self.streams.insert(request.call, Stream { told, heard, early });
+                self.open.insert(request.call, now.after(request.within));
+            }
+            Op::Unwatch { watch } => {
+                self.streams.remove(&watch);
+                self.open.remove(&watch);
+            }
+            _ => {
+                self.open.insert(request.call, now.after(request.within));
+            }
+        }
+    }
+}

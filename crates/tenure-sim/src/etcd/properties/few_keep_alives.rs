@@ -1,0 +1,45 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::Time;
+use tenure_core::etcd::{LeaseId, Op};
+
+use super::{Court, Fact, Plan, Property};
+
+/// When nothing goes wrong, a lease costs one keep-alive for each third of its length, whatever
+/// hangs on it.
+#[derive(Debug)]
+pub(super) struct FewKeepAlives {
+    /// When the first was sent on each lease, and how many there were.
+    sent: BTreeMap<LeaseId, (Time, u32)>,
+}
+
+impl Property for FewKeepAlives {
+    const NAME: &'static str = "One keep-alive for each third of a lease";
+    const SOURCE: &'static str = "ruling 10 (E9): one lease for all elections";
+
+    fn new(_: &Plan) -> Self {
+        Self { sent: BTreeMap::new() }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        let Fact::Sent { node, request, local, .. } = fact else { return Ok(()) };
+        let Op::KeepAlive { lease } = &request.op else { return Ok(()) };
+        if !court.plan.calm {
+            return Ok(());
+        }
+        let (first, count) = self.sent.entry(*lease).or_insert((*local, 0));
+        *count += 1;
+        let third = Duration::from_nanos(court.plan.unit / 3);
+        let passed = local.since(*first).as_nanos() / third.as_nanos();
+        // One to ask how long a given lease lasts, one to confirm that, and one now.
+        if u128::from(*count) <= passed + 3 {
+            return Ok(());
+        }
+        Err(format!(
+            "{} has sent {count} keep-alives on lease {lease} within {passed} thirds of it",
+            court.name(*node)
+        ))
+    }
+}

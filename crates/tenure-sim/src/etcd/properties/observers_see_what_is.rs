@@ -1,0 +1,112 @@
+use tenure_core::etcd::{KeyValue, View};
+
+use super::{Court, Fact, Plan, Property, seconds};
+
+/// What an observer says was so at some instant since it last asked, never from memory; and when
+/// nothing goes wrong it says what is.
+#[derive(Debug)]
+pub(super) struct ObserversSeeWhatIs {
+    /// What each node says of each election, and since when it observes.
+    told: Vec<Vec<Option<Told>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Told {
+    began: u64,
+    view: Option<View>,
+    /// When that was told.
+    at: u64,
+}
+
+/// Whether a view names this key, or nobody.
+fn is(view: &View, first: Option<&KeyValue>) -> bool {
+    match (view, first) {
+        (View::Leader { key, value, fence }, Some(kv)) => {
+            let created = fence.map_or(kv.created, crate::etcd::ledger::Ledger::created);
+            *key == kv.key && *value == kv.value && created == kv.created
+        }
+        (View::Vacant, None) => true,
+        _ => false,
+    }
+}
+
+impl ObserversSeeWhatIs {
+    /// Once nothing goes wrong any more.
+    fn in_the_end(&self, court: &Court<'_>) -> Result<(), String> {
+        for (node, told) in self.told.iter().enumerate() {
+            for (election, told) in told.iter().enumerate() {
+                let Some(told) = told else { continue };
+                let Some(first) = court.annals(election).firsts.back() else { continue };
+                let doubt = matches!(told.view, Some(View::Unknown { .. }));
+                let told_at = if doubt { told.at } else { told.began };
+                let since = first.since.max(told_at).max(court.plan.conditions.storm_ends);
+                if court.now < since + court.plan.look_again() + 3 * court.plan.unit {
+                    continue;
+                }
+                let says = told.view.as_ref();
+                if says.is_none_or(|view| !is(view, first.key.as_ref())) {
+                    let says = says.map_or("nothing".to_owned(), ToString::to_string);
+                    let first = first.key.as_ref();
+                    return Err(format!(
+                        "{} says of {}: {says}; the first is {}, since {}",
+                        court.name(node),
+                        court.election(election),
+                        first.map_or("nobody".to_owned(), ToString::to_string),
+                        seconds(since),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Property for ObserversSeeWhatIs {
+    const NAME: &'static str = "Observers see what is";
+    const SOURCE: &'static str = "ruling 9 (E8)";
+
+    fn new(plan: &Plan) -> Self {
+        Self { told: vec![vec![None; plan.elections.len()]; plan.nodes.len()] }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Crashed { node } => self.told[*node].fill(None),
+            Fact::Observes { node, election, begins } => {
+                let told = &mut self.told[*node][*election];
+                match begins {
+                    true if told.is_none() => {
+                        *told = Some(Told { began: court.now, view: None, at: court.now });
+                    }
+                    true => {}
+                    false => *told = None,
+                }
+            }
+            Fact::Viewed { node, election, view, .. } => {
+                let asked = court.ledger.asked[*node][*election][1];
+                let mut firsts = court.annals(*election).firsts_since(asked);
+                let known = matches!(view, View::Unknown { .. })
+                    || firsts.any(|first| is(view, first.key.as_ref()))
+                    || court.ledger.went_back(asked);
+                if !known {
+                    let first = court.annals(*election).first();
+                    return Err(format!(
+                        "{} says of {}: {view}; that was not so since it asked at {}, and the \
+                         first is {}",
+                        court.name(*node),
+                        court.election(*election),
+                        seconds(asked),
+                        first.map_or("nobody".to_owned(), ToString::to_string),
+                    ));
+                }
+                if let Some(told) = &mut self.told[*node][*election] {
+                    (told.view, told.at) = (Some((*view).clone()), court.now);
+                }
+            }
+            Fact::Moment => self.in_the_end(court)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}

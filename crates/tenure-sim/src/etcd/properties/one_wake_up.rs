@@ -1,0 +1,77 @@
+use std::collections::VecDeque;
+
+use tenure_core::etcd::{Bytes, Change, Op, Reply, Revision};
+
+use super::{Court, Fact, Plan, Property};
+
+/// One departure wakes at most one other candidate that has a key, and that one looks again.
+#[derive(Debug)]
+pub(super) struct OneWakeUp {
+    /// The deletions that each node is hearing of.
+    hearing: Vec<Vec<(Bytes, Revision)>>,
+    /// Whether what each node handles now is an answer.
+    answers: Vec<bool>,
+    /// Who looked because of which departure, lately.
+    woken: VecDeque<(Bytes, Revision, usize, Bytes)>,
+}
+
+impl Property for OneWakeUp {
+    const NAME: &'static str = "One departure wakes at most one other";
+    const SOURCE: &'static str = "ruling 1";
+
+    fn new(plan: &Plan) -> Self {
+        let nodes = plan.nodes.len();
+        let (hearing, answers) = (vec![Vec::new(); nodes], vec![false; nodes]);
+        Self { hearing, answers, woken: VecDeque::new() }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Heard { node, answer } => {
+                let hearing = &mut self.hearing[*node];
+                hearing.clear();
+                self.answers[*node] = true;
+                let Reply::Changed(changes) = &answer.reply else { return Ok(()) };
+                hearing.extend(changes.iter().filter_map(|change| match change {
+                    Change::Deleted { key, revision } => Some((key.clone(), *revision)),
+                    Change::Put(_) => None,
+                }));
+                Ok(())
+            }
+            Fact::Sent { node, request, .. } => {
+                let Op::Txn(txn) = &request.op else { return Ok(()) };
+                let Some((own, created)) = &txn.when else { return Ok(()) };
+                let is_there = court.ledger.keys.get(own).is_some_and(|kv| kv.created == *created);
+                let Some(election) = court.ledger.election_of(own).filter(|_| is_there) else {
+                    return Ok(());
+                };
+                let prefix = &court.annals(election).prefix;
+                let cause = self.hearing[*node].iter().find(|(key, _)| key.starts_with(prefix));
+                let Some((key, revision)) = cause.cloned() else { return Ok(()) };
+                let other = self.woken.iter().find(|(k, at, who, waiting)| {
+                    (k, *at) == (&key, revision) && (*who, waiting) != (*node, own)
+                });
+                if let Some((_, _, other, _)) = other {
+                    return Err(format!(
+                        "{} and {} both asked because {key} was deleted at {revision}",
+                        court.name(*other),
+                        court.name(*node),
+                    ));
+                }
+                self.woken.push_back((key, revision, *node, own.clone()));
+                if self.woken.len() > 64 {
+                    self.woken.pop_front();
+                }
+                Ok(())
+            }
+            Fact::Handled { node, .. } => {
+                if !std::mem::take(&mut self.answers[*node]) {
+                    self.hearing[*node].clear();
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

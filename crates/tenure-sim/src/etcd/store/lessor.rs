@@ -1,0 +1,147 @@
+//! Leases: timed by whoever leads, or believes to, on its own clock.
+
+use tenure_core::etcd::{Header, LeaseId, Reply};
+
+use super::note::{Cause, Note};
+use super::state::Entry;
+use super::{Ask, Cluster, MS, Out, Task, answer, tell};
+use crate::world::clock::TRUE_RATE;
+
+/// What a draw is for.
+const LATE: u64 = 21;
+const EXTEND: u64 = 22;
+const REVOKE: u64 = 23;
+/// How often a renewal that waits looks whether its lease is gone.
+const WAIT: u64 = 100 * MS;
+/// A new leader adds less than this to every lease.
+const EXTENSION: u64 = 1_000 * MS;
+
+impl Cluster {
+    /// So many seconds on the clock of a member, in true time.
+    fn seconds(&self, member: usize, ttl: u32) -> u64 {
+        let counted = u128::from(ttl) * 1_000_000_000 * u128::from(TRUE_RATE);
+        counted.div_ceil(u128::from(self.setting.rates[member])) as u64
+    }
+
+    /// A lease begins.
+    pub(super) fn begin(&mut self, lease: LeaseId, ttl: u32, out: &mut Out) {
+        if let Some(leader) = self.leader {
+            let ends = self.now + self.seconds(leader, ttl);
+            self.extend(leader, lease, ends, out);
+        }
+    }
+
+    /// A lease lasts until then, by the clock of `leader`.
+    fn extend(&mut self, leader: usize, lease: LeaseId, ends: u64, out: &mut Out) {
+        self.members[leader].expiry.insert(lease, ends);
+        if self.leader == Some(leader) {
+            self.plan(ends.saturating_sub(self.now), Task::Expire(lease));
+            tell(Note::Lease { lease, ends }, out);
+        }
+    }
+
+    /// A new leader gives every lease its full length again.
+    pub(super) fn promote(&mut self, leader: usize, out: &mut Out) {
+        self.doomed.clear();
+        self.members[leader].expiry.clear();
+        let more = self.span(EXTEND, self.term, EXTENSION);
+        for (lease, ttl) in self.truth.leases.clone() {
+            let ends = self.now + self.seconds(leader, ttl) + more;
+            self.extend(leader, lease, ends, out);
+        }
+    }
+
+    /// A leader that had lost its quorum has it again, in the same term: what it renewed counts.
+    pub(super) fn resume(&mut self, leader: usize, out: &mut Out) {
+        for (lease, ends) in self.members[leader].expiry.clone() {
+            if self.truth.leases.contains_key(&lease) {
+                self.extend(leader, lease, ends, out);
+            }
+        }
+        for lease in self.doomed.keys().copied().collect::<Vec<_>>() {
+            self.plan(0, Task::Revoke { lease, term: self.term });
+        }
+    }
+
+    /// A keep-alive comes before a member that leads, or believes to.
+    pub(super) fn renew(
+        &mut self,
+        ask: &Ask,
+        header: Header,
+        leader: usize,
+        lease: LeaseId,
+        out: &mut Out,
+    ) {
+        let this = &self.members[leader];
+        if !this.leads || this.dead > self.now || self.members[ask.member].dead > self.now {
+            return;
+        }
+        let Some(ttl) = this.state.leases.get(&lease).copied() else {
+            return answer(ask, Some(header), Reply::Alive { ttl: None }, out);
+        };
+        if self.leader == Some(leader)
+            && let Some(revoked) = self.doomed.get(&lease)
+        {
+            // One that has ended waits for its revocation; while that is under way, some versions
+            // answer as if the renewal counted.
+            if *revoked && self.setting.racing {
+                return answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
+            }
+            let ask = ask.clone();
+            return self.plan(WAIT, Task::Renew { ask, header, leader, lease });
+        }
+        let ends = self.now + self.seconds(leader, ttl);
+        self.extend(leader, lease, ends, out);
+        answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
+    }
+
+    /// A lease may have ended.
+    pub(super) fn expire(&mut self, lease: LeaseId) {
+        let Some(leader) = self.leader else { return };
+        let ends = self.members[leader].expiry.get(&lease).copied();
+        let Some(ends) = ends.filter(|ends| *ends <= self.now) else { return };
+        if self.truth.leases.contains_key(&lease) && self.doomed.insert(lease, false).is_none() {
+            let late = self.span(LATE ^ lease.0.cast_unsigned(), ends, self.setting.late);
+            self.plan(late, Task::Revoke { lease, term: self.term });
+        }
+    }
+
+    /// The leader asks for the revocation of what has ended, and then it is carried out.
+    pub(super) fn revoke_expired(&mut self, lease: LeaseId, term: u64, out: &mut Out) {
+        if self.term != term || self.leader.is_none() {
+            return;
+        }
+        let under_way = |revoked: &mut bool| std::mem::replace(revoked, true);
+        match self.doomed.get_mut(&lease).map(under_way) {
+            Some(false) => {
+                let latency =
+                    self.span(REVOKE ^ lease.0.cast_unsigned(), self.now, self.setting.latency);
+                self.plan(latency, Task::Revoke { lease, term });
+            }
+            Some(true) => {
+                self.commit(&Entry::Revoke(lease), Cause::Expired, out);
+            }
+            None => {}
+        }
+    }
+
+    /// A leader that was stuck goes on. Before etcd#16822 it revoked what it had not heard of
+    /// for too long, though another leader had.
+    pub(super) fn unstick(&mut self, member: usize, out: &mut Out) {
+        let this = &self.members[member];
+        let deposed = this.leads && self.leader.is_some_and(|leader| leader != member);
+        if deposed && !self.setting.fixed && this.cut <= self.now && this.dead <= self.now {
+            let over = this.expiry.iter().filter(|(_, ends)| **ends <= self.now);
+            let over: Vec<LeaseId> = over.map(|(lease, _)| *lease).collect();
+            for lease in over {
+                let renewed = self.leader.and_then(|l| self.members[l].expiry.get(&lease));
+                let early = renewed.is_some_and(|ends| *ends > self.now);
+                let cause = if early { Cause::Early } else { Cause::Expired };
+                if self.truth.leases.contains_key(&lease) {
+                    self.commit(&Entry::Revoke(lease), cause, out);
+                }
+            }
+        }
+        self.settle(out);
+    }
+}

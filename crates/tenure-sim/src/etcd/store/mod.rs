@@ -1,0 +1,352 @@
+//! etcd as a model: three members with one log, of which each has applied a prefix; leases that
+//! the leader times on its own clock; watches; and what goes wrong with all of it.
+//!
+//! One node of the world houses all members, and its clock shows true time. Consensus is not
+//! acted out: an entry is in the log at the instant at which a leader with a quorum takes it.
+//! What clients can see of its absence is there: members that lag, leaders that do not know that
+//! they are deposed, requests that hang, and answers that never come although the request was
+//! carried out.
+
+mod lessor;
+pub mod note;
+mod raft;
+mod serve;
+pub mod state;
+mod streams;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tenure_core::etcd::{Answer, CallId, Change, Header, LeaseId, Reply, Request, Revision};
+use tenure_core::{Effect, Input, Time};
+
+use self::note::{Cause, Note};
+use self::state::{Entry, State};
+use self::streams::Stream;
+use super::packet::{Order, Packet, Place, Report};
+use super::resident::{Out, Resident};
+use crate::rng::mix;
+
+/// How many members there are.
+pub const MEMBERS: usize = 3;
+/// The id of the cluster.
+const CLUSTER: u64 = 0xc1;
+/// A millisecond, in nanoseconds.
+const MS: u64 = 1_000_000;
+/// How often open streams say that they are.
+pub(super) const BEAT: u64 = 500 * MS;
+
+/// What the store of a world is like.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Setting {
+    /// For its draws.
+    pub seed: u64,
+    /// How fast the clock of each member runs, as [`crate::world::clock::TRUE_RATE`] says it.
+    pub rates: [u64; MEMBERS],
+    /// How late after its end a lease is revoked, at most.
+    pub late: u64,
+    /// Whether a renewal that comes while a revocation is under way is answered as if it counted
+    /// (before 3.5.23).
+    pub racing: bool,
+    /// Whether a leader that was stuck revokes nothing when it comes back (after etcd#16822).
+    pub fixed: bool,
+    /// Leases that exist from the beginning, with their seconds.
+    pub given: Vec<(LeaseId, u32)>,
+    /// How long anything takes within etcd, at most.
+    pub latency: u64,
+    /// What goes wrong is over by then.
+    pub mended: u64,
+}
+
+/// One member.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Member {
+    state: State,
+    /// How many entries of the log it has applied.
+    applied: u64,
+    term: u64,
+    /// Whom it believes to lead.
+    leader: Option<usize>,
+    /// Whether it believes that it leads itself.
+    leads: bool,
+    /// When each lease ends, as far as it has led.
+    expiry: BTreeMap<LeaseId, u64>,
+    /// Until when it does not reach the others, is down, is stuck on its disk, is slow.
+    cut: u64,
+    dead: u64,
+    stuck: u64,
+    slow: u64,
+    /// Whether it took part when that was last looked at.
+    up: bool,
+    /// Since when it knows no leader.
+    lonely: Option<u64>,
+}
+
+/// A request that is being served.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Ask {
+    node: usize,
+    life: u64,
+    member: usize,
+    arrived: u64,
+    /// Whether somebody still waits for the answer.
+    awaited: bool,
+    request: Request,
+}
+
+/// A request that is served once its member has applied the log up to `index`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Waiting {
+    ask: Ask,
+    index: u64,
+    /// The answer to a write; a read is answered from the state of the member.
+    reply: Option<(Reply, Revision)>,
+}
+
+/// What is going to happen in the store.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Task {
+    Serve(Ask),
+    GiveUp { node: usize, life: u64, call: CallId },
+    Renew { ask: Ask, header: Header, leader: usize, lease: LeaseId },
+    Expire(LeaseId),
+    Revoke { lease: LeaseId, term: u64 },
+    Apply { member: usize },
+    Elect,
+    StepDown { member: usize, term: u64 },
+    Doubt { member: usize },
+    Unstick { member: usize },
+    Settle,
+    NotFull,
+    Beat,
+}
+
+/// All of etcd.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Cluster {
+    setting: Setting,
+    now: u64,
+    truth: State,
+    /// The entries that not every member has applied, after `base` others.
+    log: VecDeque<Entry>,
+    base: u64,
+    members: [Member; MEMBERS],
+    term: u64,
+    /// Who leads with a quorum.
+    leader: Option<usize>,
+    electing: bool,
+    agenda: BTreeMap<(u64, u64), Task>,
+    numbered: u64,
+    hung: Vec<Ask>,
+    waiting: Vec<Waiting>,
+    streams: BTreeMap<(usize, u64, CallId), Stream>,
+    /// Leases that have ended, and whether their revocation is under way.
+    doomed: BTreeMap<LeaseId, bool>,
+    denied: BTreeMap<usize, u64>,
+    backup: Option<(State, u64)>,
+}
+
+impl Cluster {
+    /// A cluster that has not started.
+    #[must_use]
+    pub fn new(setting: Setting) -> Self {
+        Self {
+            setting,
+            now: 0,
+            truth: State::default(),
+            log: VecDeque::new(),
+            base: 0,
+            members: Default::default(),
+            term: 1,
+            leader: None,
+            electing: false,
+            agenda: BTreeMap::new(),
+            numbered: 0,
+            hung: Vec::new(),
+            waiting: Vec::new(),
+            streams: BTreeMap::new(),
+            doomed: BTreeMap::new(),
+            denied: BTreeMap::new(),
+            backup: None,
+        }
+    }
+
+    /// When something happens in it.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.agenda.first_key_value().map(|((at, _), _)| Time::from_nanos(*at))
+    }
+
+    pub(super) fn handle(&mut self, now: Time, input: Input<Resident>, out: &mut Out) {
+        self.now = self.now.max(now.as_nanos());
+        match input {
+            Input::Start(_) => self.start(out),
+            Input::Message { from, message: Packet::Ask { life, member, request } } => {
+                let (arrived, awaited) = (self.now, true);
+                let ask = Ask { node: from.0, life, member, arrived, awaited, request };
+                self.receive(ask, out);
+            }
+            Input::Command { command: Order::Trouble(trouble), .. } => self.trouble(trouble, out),
+            Input::Timeout => {
+                while let Some(entry) = self.agenda.first_entry()
+                    && entry.key().0 <= self.now
+                {
+                    let task = entry.remove();
+                    self.work(task, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, out: &mut Out) {
+        self.settle(out);
+        self.elect(out);
+        for (lease, ttl) in self.setting.given.clone() {
+            self.commit(&Entry::Grant(lease, ttl), Cause::Meddled, out);
+        }
+        self.plan(0, Task::Beat);
+    }
+
+    fn work(&mut self, task: Task, out: &mut Out) {
+        match task {
+            Task::Serve(ask) => self.serve(ask, out),
+            Task::GiveUp { node, life, call } => self.give_up(node, life, call, out),
+            Task::Renew { ask, header, leader, lease } => {
+                self.renew(&ask, header, leader, lease, out);
+            }
+            Task::Expire(lease) => self.expire(lease),
+            Task::Revoke { lease, term } => self.revoke_expired(lease, term, out),
+            Task::Apply { member } => self.catch_up(member, out),
+            Task::Elect => {
+                self.electing = false;
+                if self.leader.is_none() && self.taking_part() > MEMBERS / 2 {
+                    self.elect(out);
+                }
+            }
+            Task::StepDown { member, term } => self.step_down(member, term),
+            Task::Doubt { member } => self.doubt(member),
+            Task::Unstick { member } => self.unstick(member, out),
+            Task::Settle => self.settle(out),
+            Task::NotFull if self.leader.is_none() => self.plan(BEAT, Task::NotFull),
+            Task::NotFull => {
+                self.commit(&Entry::Full(false), Cause::Meddled, out);
+            }
+            Task::Beat => {
+                self.beat(out);
+                self.plan(BEAT, Task::Beat);
+            }
+        }
+    }
+
+    /// Something happens after a span.
+    fn plan(&mut self, after: u64, task: Task) {
+        self.numbered += 1;
+        self.agenda.insert((self.now + after, self.numbered), task);
+    }
+
+    /// A number that belongs to one purpose.
+    const fn draw(&self, purpose: u64, about: u64) -> u64 {
+        mix(self.setting.seed ^ mix(purpose ^ mix(about)))
+    }
+
+    /// A span below `bound` that belongs to one purpose.
+    const fn span(&self, purpose: u64, about: u64, bound: u64) -> u64 {
+        if bound == 0 { 0 } else { self.draw(purpose, about) % bound }
+    }
+
+    /// A leader with a quorum puts an entry into the log, and has applied it at once.
+    fn commit(&mut self, entry: &Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {
+        let before = self.truth.revision;
+        let reply = self.truth.apply(entry);
+        self.log.push_back(entry.clone());
+        for (_, changes) in self.truth.since(before + 1) {
+            for change in changes {
+                let note = match change {
+                    Change::Put(kv) => Note::Put(kv.clone()),
+                    Change::Deleted { key, .. } => Note::Gone { key: key.clone(), cause },
+                };
+                tell(note, out);
+            }
+        }
+        match (entry, &reply) {
+            (Entry::Grant(lease, ttl), Reply::Granted { .. }) => self.begin(*lease, *ttl, out),
+            (Entry::Revoke(lease), Reply::Revoked) => {
+                self.doomed.remove(lease);
+                tell(Note::LeaseOver { lease: *lease, cause }, out);
+            }
+            _ => {}
+        }
+        let revision = self.truth.revision;
+        self.spread(out);
+        (reply, revision)
+    }
+
+    /// How long the log is.
+    fn index(&self) -> u64 {
+        self.base + self.log.len() as u64
+    }
+
+    /// The leader has applied everything; the others come after it.
+    fn spread(&mut self, out: &mut Out) {
+        let index = self.index();
+        for member in 0..MEMBERS {
+            if self.leader == Some(member) {
+                self.catch_up(member, out);
+            } else if self.takes_part(member) {
+                let slow = self.members[member].slow > self.now;
+                let bound = if slow { 2_000 * MS } else { self.setting.latency };
+                let lag = self.span(1 + member as u64, index, bound);
+                self.plan(lag, Task::Apply { member });
+            }
+        }
+    }
+
+    /// A member applies what there is, if it can; answers and events follow.
+    fn catch_up(&mut self, member: usize, out: &mut Out) {
+        if self.leader.is_none() || !self.takes_part(member) {
+            return;
+        }
+        let index = self.index();
+        while self.members[member].applied < index {
+            let this = &mut self.members[member];
+            let entry = &self.log[(this.applied - self.base) as usize];
+            let before = this.state.revision;
+            this.state.apply(entry);
+            this.applied += 1;
+            if this.state.revision > before {
+                self.pour(member, before + 1, out);
+            }
+        }
+        let least = self.members.iter().map(|member| member.applied).min().unwrap_or(0);
+        while self.base < least {
+            self.log.pop_front();
+            self.base += 1;
+        }
+        self.answer_waiting(member, out);
+    }
+
+    /// What a member says of itself.
+    fn header(&self, member: usize) -> Header {
+        let this = &self.members[member];
+        let (revision, term) = (this.state.revision, this.term);
+        Header { cluster: CLUSTER, member: member as u64 + 1, revision, term }
+    }
+}
+
+/// For the judges.
+fn tell(note: Note, out: &mut Out) {
+    out.push(Effect::Emit { election: None, event: Report::Store(note) });
+}
+
+/// An answer leaves.
+fn answer(ask: &Ask, header: Option<Header>, reply: Reply, out: &mut Out) {
+    if ask.awaited {
+        let answer = Answer { call: ask.request.call, header, reply };
+        let message = Packet::Tell { life: ask.life, answer, nth: None };
+        out.push(Effect::Send { to: Place(ask.node), message });
+    }
+}
+
+/// An error that does not tell whether anything was carried out.
+fn unknown(why: &str) -> Reply {
+    Reply::Unknown { why: why.into() }
+}

@@ -1,0 +1,162 @@
+//! What etcd does, for the judges; and what goes wrong in it.
+
+use std::fmt;
+
+use tenure_core::etcd::{Bytes, KeyValue, LeaseId};
+
+/// Something that has become true in the store. Judges see it at once; nobody else does.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Note {
+    /// A key was written.
+    Put(KeyValue),
+    /// A key is gone.
+    Gone {
+        /// The key.
+        key: Bytes,
+        /// Why.
+        cause: Cause,
+    },
+    /// A lease lasts at least until then, in true time.
+    Lease {
+        /// The lease.
+        lease: LeaseId,
+        /// When its end is due.
+        ends: u64,
+    },
+    /// A lease is over.
+    LeaseOver {
+        /// The lease.
+        lease: LeaseId,
+        /// Why.
+        cause: Cause,
+    },
+    /// A member leads etcd itself with a quorum, or nobody does.
+    Leader(Option<usize>),
+    /// A backup was restored: this is all there is.
+    Restored {
+        /// The keys.
+        keys: Vec<KeyValue>,
+        /// The leases.
+        leases: Vec<LeaseId>,
+    },
+}
+
+/// Why a key or a lease is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cause {
+    /// A node asked for it.
+    Asked {
+        /// Which.
+        node: usize,
+    },
+    /// The lease was not renewed in time, by the clock of etcd's leader.
+    Expired,
+    /// A leader that was stuck on its disk revoked what was renewed elsewhere (etcd#15247).
+    Early,
+    /// An operator did it.
+    Meddled,
+}
+
+/// Something that goes wrong in etcd. Spans are nanoseconds of true time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Trouble {
+    /// A member does not reach the others; clients reach it.
+    Cut {
+        /// Which.
+        member: usize,
+        /// For how long.
+        span: u64,
+    },
+    /// No member reaches another.
+    Split {
+        /// For how long.
+        span: u64,
+    },
+    /// A member is down.
+    Kill {
+        /// Which.
+        member: usize,
+        /// For how long.
+        span: u64,
+    },
+    /// The leader is stuck on its disk, and answers keep-alives.
+    Stick {
+        /// For how long.
+        span: u64,
+    },
+    /// A member applies late what the others have.
+    Slow {
+        /// Which.
+        member: usize,
+        /// For how long.
+        span: u64,
+    },
+    /// The streams of a member end.
+    Break {
+        /// Which.
+        member: usize,
+    },
+    /// The history is forgotten up to now, or almost.
+    Compact {
+        /// How many revisions are kept.
+        keep: u64,
+    },
+    /// The quota is used up.
+    Full {
+        /// For how long.
+        span: u64,
+    },
+    /// A node may do nothing.
+    Deny {
+        /// Which.
+        node: usize,
+        /// For how long.
+        span: u64,
+    },
+    /// A backup is made.
+    Backup,
+    /// The last backup is restored.
+    Restore {
+        /// For how long etcd is down.
+        span: u64,
+    },
+    /// An operator deletes a key.
+    DeleteKey {
+        /// The how-manieth.
+        nth: usize,
+    },
+    /// An operator revokes a lease.
+    RevokeLease {
+        /// The how-manieth.
+        nth: usize,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Put(kv) => write!(f, "store: put {kv} at {}", kv.modified),
+            Self::Gone { key, cause } => write!(f, "store: {key} is gone, {cause}"),
+            Self::Lease { lease, ends } => {
+                write!(f, "store: lease {lease} until {:.6}", *ends as f64 / 1e9)
+            }
+            Self::LeaseOver { lease, cause } => write!(f, "store: lease {lease} is over, {cause}"),
+            Self::Leader(Some(member)) => write!(f, "store: member {member} leads"),
+            Self::Leader(None) => f.write_str("store: no member leads"),
+            Self::Restored { keys, leases } => {
+                write!(f, "store: restored, {} keys, {} leases", keys.len(), leases.len())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked { node } => write!(f, "node {node} asked for it"),
+            Self::Expired => f.write_str("its time was over"),
+            Self::Early => f.write_str("a leader that had been stuck did not know of its renewal"),
+            Self::Meddled => f.write_str("an operator did it"),
+        }
+    }
+}

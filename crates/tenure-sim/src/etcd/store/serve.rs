@@ -1,0 +1,131 @@
+//! Requests: what a member does with them, and what it cannot do.
+
+use tenure_core::etcd::{CallId, Header, Op, Refusal, Reply, Txn};
+
+use super::note::Cause;
+use super::state::{Entry, is_linearizable, writes};
+use super::{Ask, Cluster, MS, Out, Task, Waiting, answer, unknown};
+
+/// Without a leader a write fails after this.
+const WRITE_FAILS: u64 = 7_000 * MS;
+/// And a read after this.
+const READ_FAILS: u64 = 10_000 * MS;
+/// What a draw is for.
+const LATENCY: u64 = 11;
+const ORPHAN: u64 = 12;
+/// The shortest lease that is granted, in seconds.
+const TTL_MIN: u32 = 2;
+
+impl Cluster {
+    /// A request arrives at a member.
+    pub(super) fn receive(&mut self, ask: Ask, out: &mut Out) {
+        if let Op::Unwatch { watch } = ask.request.op {
+            self.streams.remove(&(ask.node, ask.life, watch));
+            return;
+        }
+        if self.members[ask.member].dead > self.now {
+            return answer(&ask, None, unknown("connection refused"), out);
+        }
+        if self.denied.get(&ask.node).is_some_and(|until| *until > self.now) {
+            let said = "etcdserver: permission denied".into();
+            return answer(&ask, None, Reply::Refused(Refusal::Denied { said }), out);
+        }
+        let latency = self.latency(&ask);
+        match &ask.request.op {
+            Op::Watch { .. } => self.open(&ask, out),
+            Op::KeepAlive { lease } => {
+                let lease = *lease;
+                let header = self.header(ask.member);
+                let Some(leader) = self.leader_of(ask.member) else { return };
+                self.plan(latency, Task::Renew { ask, header, leader, lease });
+            }
+            // Such a one is served from what the member has, however old (ruling 2).
+            Op::Txn(txn) if !is_linearizable(txn) => {
+                let member = &self.members[ask.member];
+                answer(&ask, Some(self.header(ask.member)), member.state.look(txn), out);
+            }
+            Op::Txn(_) | Op::Grant { .. } | Op::Revoke { .. } | Op::Unwatch { .. } => {
+                self.plan(latency, Task::Serve(ask));
+            }
+        }
+    }
+
+    fn latency(&self, ask: &Ask) -> u64 {
+        self.span(LATENCY ^ ask.life, ask.request.call.0, self.setting.latency)
+    }
+
+    /// The request comes before the leader, if there is one.
+    pub(super) fn serve(&mut self, ask: Ask, out: &mut Out) {
+        if self.members[ask.member].dead > self.now {
+            return answer(&ask, None, unknown("connection reset"), out);
+        }
+        if self.leader.is_none() || !self.takes_part(ask.member) {
+            return self.hang(ask);
+        }
+        let entry = match &ask.request.op {
+            Op::Txn(txn) if !writes(txn) => None,
+            Op::Txn(txn) => Some(Entry::Txn(txn.clone())),
+            Op::Grant { lease, ttl } => Some(Entry::Grant(*lease, (*ttl).max(TTL_MIN))),
+            Op::Revoke { lease } => Some(Entry::Revoke(*lease)),
+            Op::KeepAlive { .. } | Op::Watch { .. } | Op::Unwatch { .. } => return,
+        };
+        let cause = Cause::Asked { node: ask.node };
+        let reply = entry.map(|entry| self.commit(&entry, cause, out));
+        let (member, index) = (ask.member, self.index());
+        self.waiting.push(Waiting { ask, index, reply });
+        self.answer_waiting(member, out);
+    }
+
+    /// Answers what a member has applied.
+    pub(super) fn answer_waiting(&mut self, member: usize, out: &mut Out) {
+        let applied = self.members[member].applied;
+        let is_done = |w: &mut Waiting| w.ask.member == member && w.index <= applied;
+        let done: Vec<Waiting> = self.waiting.extract_if(.., is_done).collect();
+        for Waiting { ask, reply, .. } in done {
+            let header = self.header(member);
+            match reply {
+                Some((reply, revision)) => {
+                    answer(&ask, Some(Header { revision, ..header }), reply, out);
+                }
+                None => {
+                    let look = |txn: &Txn| self.members[member].state.look(txn);
+                    if let Op::Txn(txn) = &ask.request.op {
+                        answer(&ask, Some(header), look(txn), out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nobody can serve it now.
+    fn hang(&mut self, ask: Ask) {
+        let is_read = matches!(&ask.request.op, Op::Txn(txn) if !writes(txn));
+        let fails = ask.arrived + if is_read { READ_FAILS } else { WRITE_FAILS };
+        let Ask { node, life, .. } = ask;
+        let give_up = Task::GiveUp { node, life, call: ask.request.call };
+        self.plan(fails.saturating_sub(self.now), give_up);
+        self.hung.push(ask);
+    }
+
+    /// What hung is tried again.
+    pub(super) fn go_on(&mut self) {
+        for ask in std::mem::take(&mut self.hung) {
+            let latency = self.latency(&ask);
+            self.plan(latency, Task::Serve(ask));
+        }
+    }
+
+    /// Nobody waits any longer; but it may still be carried out.
+    pub(super) fn give_up(&mut self, node: usize, life: u64, call: CallId, out: &mut Out) {
+        let is_it =
+            |ask: &Ask| (ask.node, ask.life, ask.request.call) == (node, life, call) && ask.awaited;
+        let Some(nth) = self.hung.iter().position(is_it) else { return };
+        let mut ask = self.hung.swap_remove(nth);
+        answer(&ask, None, unknown("etcdserver: request timed out"), out);
+        let is_read = matches!(&ask.request.op, Op::Txn(txn) if !writes(txn));
+        if !is_read && self.draw(ORPHAN ^ life, call.0).is_multiple_of(3) {
+            ask.awaited = false;
+            self.hung.push(ask);
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What the members of etcd agree on: keys, leases, revisions; and what applying a log does to it.
+
+use std::collections::BTreeMap;
+
+use tenure_core::etcd::{
+    Act, Bytes, Change, KeyValue, Keys, LeaseId, Pick, Read, Refusal, Reply, Revision, Txn,
+};
+
+/// What a log consists of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Entry {
+    /// A transaction.
+    Txn(Txn),
+    /// A new lease.
+    Grant(LeaseId, u32),
+    /// The end of a lease, and of its keys.
+    Revoke(LeaseId),
+    /// What is older than this revision is forgotten.
+    Compact(Revision),
+    /// The quota is used up, or is not any more.
+    Full(bool),
+}
+
+/// The state of the store after a prefix of the log.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct State {
+    /// Grows by one with every entry that writes.
+    pub revision: Revision,
+    /// What happened up to this revision is forgotten.
+    pub compacted: Revision,
+    /// The keys.
+    pub keys: BTreeMap<Bytes, KeyValue>,
+    /// The leases, with the seconds that were granted.
+    pub leases: BTreeMap<LeaseId, u32>,
+    /// Whether the quota is used up.
+    pub full: bool,
+    history: BTreeMap<Revision, Vec<Change>>,
+}
+
+impl Default for State {
+    /// An empty store is at revision 1.
+    fn default() -> Self {
+        Self {
+            revision: 1,
+            compacted: 0,
+            keys: BTreeMap::new(),
+            leases: BTreeMap::new(),
+            full: false,
+            history: BTreeMap::new(),
+        }
+    }
+}
+
+impl State {
+    /// Applies an entry. The answer to whoever asked for it; what it changed is at the end of
+    /// the history.
+    pub fn apply(&mut self, entry: &Entry) -> Reply {
+        match entry {
+            Entry::Txn(txn) => self.txn(txn),
+            Entry::Grant(..) if self.full => no_space(),
+            Entry::Grant(lease, _) if self.leases.contains_key(lease) => Reply::LeaseExists,
+            Entry::Grant(lease, ttl) => {
+                self.leases.insert(*lease, *ttl);
+                Reply::Granted { ttl: *ttl }
+            }
+            Entry::Revoke(lease) => match self.leases.remove(lease) {
+                Some(_) => {
+                    self.drop_keys(*lease);
+                    Reply::Revoked
+                }
+                None => Reply::LeaseGone,
+            },
+            Entry::Compact(revision) => {
+                self.compacted = self.compacted.max((*revision).min(self.revision));
+                self.history = self.history.split_off(&(self.compacted + 1));
+                Reply::Watching
+            }
+            Entry::Full(full) => {
+                self.full = *full;
+                Reply::Watching
+            }
+        }
+    }
+
+    /// All keys of a lease go in one revision.
+    fn drop_keys(&mut self, lease: LeaseId) {
+        let of_lease = self.keys.values().filter(|kv| kv.lease == Some(lease));
+        let keys: Vec<Bytes> = of_lease.map(|kv| kv.key.clone()).collect();
+        if keys.is_empty() {
+            return;
+        }
+        self.revision += 1;
+        let revision = self.revision;
+        let gone = |key: Bytes| {
+            self.keys.remove(&key);
+            Change::Deleted { key, revision }
+        };
+        let changes = keys.into_iter().map(gone).collect();
+        self.history.insert(revision, changes);
+    }
+
+    /// Whether a transaction may be carried out, and what the answer is if not.
+    fn objection(&self, acts: &[Act]) -> Option<Reply> {
+        let puts = || acts.iter().filter_map(if_put);
+        if self.full && puts().next().is_some() {
+            return Some(no_space());
+        }
+        let lacks_lease = |lease: LeaseId| !self.leases.contains_key(&lease);
+        puts().any(lacks_lease).then_some(Reply::LeaseGone)
+    }
+
+    /// Which branch a transaction takes now.
+    fn holds(&self, txn: &Txn) -> bool {
+        let created = |key| self.keys.get(key).map_or(0, |kv: &KeyValue| kv.created);
+        txn.when.as_ref().is_none_or(|(key, revision)| created(key) == *revision)
+    }
+
+    fn txn(&mut self, txn: &Txn) -> Reply {
+        let succeeded = self.holds(txn);
+        let acts = if succeeded { &txn.then } else { &txn.otherwise };
+        if let Some(objection) = self.objection(acts) {
+            return objection;
+        }
+        let revision = self.revision + 1;
+        let mut changes = Vec::new();
+        let mut found = Vec::new();
+        for act in acts {
+            match act {
+                Act::Put { key, value, lease } => {
+                    let created = self.keys.get(key).map_or(revision, |kv| kv.created);
+                    let (key, value, lease) = (key.clone(), value.clone(), Some(*lease));
+                    let kv = KeyValue { key, value, created, modified: revision, lease };
+                    self.keys.insert(kv.key.clone(), kv.clone());
+                    changes.push(Change::Put(kv));
+                }
+                Act::Delete { key } => {
+                    if self.keys.remove(key).is_some() {
+                        changes.push(Change::Deleted { key: key.clone(), revision });
+                    }
+                }
+                Act::Read(read) => found.push(self.read(read)),
+            }
+        }
+        if !changes.is_empty() {
+            self.revision = revision;
+            self.history.insert(revision, changes);
+        }
+        Reply::Txn { succeeded, found }
+    }
+
+    /// The answer to a transaction that only reads.
+    #[must_use]
+    pub fn look(&self, txn: &Txn) -> Reply {
+        let succeeded = self.holds(txn);
+        let acts = if succeeded { &txn.then } else { &txn.otherwise };
+        let reads = acts.iter().filter_map(|act| match act {
+            Act::Read(read) => Some(self.read(read)),
+            Act::Put { .. } | Act::Delete { .. } => None,
+        });
+        Reply::Txn { succeeded, found: reads.collect() }
+    }
+
+    fn read(&self, Read { keys, pick }: &Read) -> Option<KeyValue> {
+        let mut all = self.keys.values().filter(|kv| keys.contains(&kv.key));
+        match keys {
+            Keys::One(key) => self.keys.get(key).cloned(),
+            Keys::Prefix(_) => match pick {
+                Pick::First => all.min_by_key(|kv| kv.created).cloned(),
+                Pick::LastUpTo(most) => {
+                    // Of two that were created in one transaction, the first in the order of keys.
+                    let newer = |best: &KeyValue, kv: &KeyValue| kv.created > best.created;
+                    let first = all.find(|kv| kv.created <= *most)?;
+                    let rest = all.filter(|kv| kv.created <= *most);
+                    Some(rest.fold(first, |best, kv| if newer(best, kv) { kv } else { best }))
+                        .cloned()
+                }
+            },
+        }
+    }
+
+    /// What changed from a revision on, as far as it is still known, revision by revision.
+    pub fn since(&self, from: Revision) -> impl Iterator<Item = (Revision, &Vec<Change>)> {
+        self.history.range(from..).map(|(revision, changes)| (*revision, changes))
+    }
+
+    /// The key with the lowest create revision among those that begin with `prefix`.
+    #[must_use]
+    pub fn first(&self, prefix: &Bytes) -> Option<&KeyValue> {
+        let all = self.keys.values().filter(|kv| kv.key.starts_with(prefix));
+        all.min_by_key(|kv| kv.created)
+    }
+}
+
+const fn if_put(act: &Act) -> Option<LeaseId> {
+    match act {
+        Act::Put { lease, .. } => Some(*lease),
+        Act::Delete { .. } | Act::Read(_) => None,
+    }
+}
+
+/// A refusal for want of room.
+fn no_space() -> Reply {
+    Reply::Refused(Refusal::NoSpace { said: "etcdserver: mvcc: database space exceeded".into() })
+}
+
+/// Whether a transaction has an operation that makes it linearizable, in either branch.
+#[must_use]
+pub fn is_linearizable(txn: &Txn) -> bool {
+    !txn.then.is_empty() || !txn.otherwise.is_empty()
+}
+
+/// Whether a transaction goes into the log: one that only reads does not.
+#[must_use]
+pub fn writes(txn: &Txn) -> bool {
+    txn.then.iter().chain(&txn.otherwise).any(|act| !matches!(act, Act::Read(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(key: &str, lease: i64) -> Txn {
+        let (value, lease) = ("v".into(), LeaseId(lease));
+        let then = vec![Act::Put { key: key.into(), value, lease }];
+        let read = Read { keys: Keys::One(key.into()), pick: Pick::First };
+        Txn { when: Some((key.into(), 0)), then, otherwise: vec![Act::Read(read)] }
+    }
+
+    fn read(keys: Keys, pick: Pick) -> Act {
+        Act::Read(Read { keys, pick })
+    }
+
+    #[test]
+    fn a_key_is_created_once_and_its_revision_stays() {
+        let mut state = State::default();
+        assert_eq!(state.apply(&Entry::Txn(put("a/1", 1))), Reply::LeaseGone);
+        assert_eq!(state.apply(&Entry::Grant(LeaseId(1), 5)), Reply::Granted { ttl: 5 });
+        assert_eq!(state.apply(&Entry::Grant(LeaseId(1), 5)), Reply::LeaseExists);
+        assert_eq!(state.revision, 1, "leases have no revision");
+        let won = state.apply(&Entry::Txn(put("a/1", 1)));
+        assert_eq!(won, Reply::Txn { succeeded: true, found: vec![] });
+        let Reply::Txn { succeeded: false, found } = state.apply(&Entry::Txn(put("a/1", 1))) else {
+            panic!("it exists")
+        };
+        assert_eq!((found[0].as_ref().unwrap().created, state.revision), (2, 2));
+    }
+
+    #[test]
+    fn the_first_and_the_last_up_to_a_revision_are_found() {
+        let mut state = State::default();
+        for lease in 1..=3 {
+            state.apply(&Entry::Grant(LeaseId(lease), 5));
+            state.apply(&Entry::Txn(put(&format!("a/{lease}"), lease)));
+        }
+        state.apply(&Entry::Txn(put("ab/9", 1)));
+        let all = || Keys::Prefix("a/".into());
+        let then = vec![
+            read(all(), Pick::First),
+            read(all(), Pick::LastUpTo(3)),
+            read(all(), Pick::LastUpTo(1)),
+            read(all(), Pick::LastUpTo(99)),
+        ];
+        let txn = Txn { when: Some(("a/9".into(), 0)), then, otherwise: vec![] };
+        let Reply::Txn { succeeded: true, found } = state.look(&txn) else { panic!("it is so") };
+        let created: Vec<_> = found.iter().map(|kv| kv.as_ref().map(|kv| kv.created)).collect();
+        assert_eq!(created, [Some(2), Some(3), None, Some(4)]);
+        assert!(is_linearizable(&txn) && !writes(&txn));
+    }
+
+    #[test]
+    fn a_revoked_lease_takes_its_keys_in_one_revision() {
+        let mut state = State::default();
+        state.apply(&Entry::Grant(LeaseId(1), 5));
+        state.apply(&Entry::Txn(put("a/1", 1)));
+        state.apply(&Entry::Txn(put("b/1", 1)));
+        assert_eq!(state.apply(&Entry::Revoke(LeaseId(1))), Reply::Revoked);
+        assert_eq!(state.apply(&Entry::Revoke(LeaseId(1))), Reply::LeaseGone);
+        let (revision, changes) = state.since(4).next().unwrap();
+        assert_eq!((revision, changes.len(), state.revision), (4, 2, 4));
+        state.apply(&Entry::Compact(3));
+        assert_eq!(state.since(0).count(), 1);
+        assert!(state.keys.is_empty() && state.leases.is_empty());
+    }
+
+    #[test]
+    fn without_room_nothing_is_written_and_everything_else_goes_on() {
+        let mut state = State::default();
+        state.apply(&Entry::Grant(LeaseId(1), 5));
+        state.apply(&Entry::Txn(put("a/1", 1)));
+        state.apply(&Entry::Full(true));
+        assert!(matches!(state.apply(&Entry::Txn(put("b/1", 1))), Reply::Refused(_)));
+        assert!(matches!(state.apply(&Entry::Grant(LeaseId(2), 5)), Reply::Refused(_)));
+        assert_eq!(state.apply(&Entry::Revoke(LeaseId(1))), Reply::Revoked);
+        assert_eq!(state.revision, 3);
+    }
+}

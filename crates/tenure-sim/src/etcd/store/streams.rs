@@ -1,0 +1,118 @@
+//! Watches: each on one member, from a revision on, event by event, one revision at a time.
+
+use std::collections::BTreeMap;
+
+use tenure_core::Effect;
+use tenure_core::etcd::{Answer, CallId, Change, Header, Keys, Op, Reply, Revision};
+
+use super::{Ask, Cluster, MS, Out, unknown};
+use crate::etcd::packet::{Packet, Place};
+
+/// A watch that requires a leader ends when its member has had none for so long.
+const LONELY: u64 = 3_000 * MS;
+
+/// A watch that is open.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Stream {
+    member: usize,
+    keys: Keys,
+    /// The first revision that has not been told.
+    next: Revision,
+    /// How many answers there were.
+    told: u32,
+}
+
+type Streams = BTreeMap<(usize, u64, CallId), Stream>;
+
+impl Cluster {
+    /// A watch begins, if its beginning is still known.
+    pub(super) fn open(&mut self, ask: &Ask, out: &mut Out) {
+        let Op::Watch { keys, from } = &ask.request.op else { return };
+        let id = (ask.node, ask.life, ask.request.call);
+        let (member, header) = (ask.member, self.header(ask.member));
+        let (keys, next) = (keys.clone(), *from);
+        let mut stream = Stream { member, keys, next, told: 0 };
+        let state = &self.members[member].state;
+        if next <= state.compacted {
+            let revision = state.compacted + 1;
+            return send(id, &mut stream, header, Reply::Compacted { revision }, out);
+        }
+        send(id, &mut stream, header, Reply::Watching, out);
+        // A process has one life at a time.
+        self.streams.retain(|(node, life, _), _| *node != id.0 || *life == id.1);
+        self.streams.insert(id, stream);
+        self.pour(member, next, out);
+    }
+
+    /// A member tells what changed from a revision on.
+    pub(super) fn pour(&mut self, member: usize, from: Revision, out: &mut Out) {
+        let header = self.header(member);
+        let state = &self.members[member].state;
+        for (revision, changes) in state.since(from) {
+            for (id, stream) in &mut self.streams {
+                if stream.member != member || revision < stream.next {
+                    continue;
+                }
+                let concerns = |change: &&Change| {
+                    let (Change::Put(tenure_core::etcd::KeyValue { key, .. })
+                    | Change::Deleted { key, .. }) = change;
+                    stream.keys.contains(key)
+                };
+                let told: Vec<Change> = changes.iter().filter(concerns).cloned().collect();
+                stream.next = revision + 1;
+                if !told.is_empty() {
+                    let header = Header { revision, ..header };
+                    send(*id, stream, header, Reply::Changed(told), out);
+                }
+            }
+        }
+    }
+
+    /// The streams of a member end, and everybody is told.
+    pub(super) fn end_streams(&mut self, member: usize, why: &str, out: &mut Out) {
+        let header = self.header(member);
+        for (id, stream) in &mut self.streams {
+            if stream.member == member {
+                send(*id, stream, header, unknown(why), out);
+            }
+        }
+        self.streams.retain(|_, stream| stream.member != member);
+    }
+
+    /// Every now and then: signs of life, and what requires a leader ends without one.
+    pub(super) fn beat(&mut self, out: &mut Out) {
+        for member in 0..self.members.len() {
+            let lonely = self.members[member].lonely;
+            if lonely.is_some_and(|since| since + LONELY < self.now) {
+                self.end_streams(member, "etcdserver: no leader", out);
+            }
+        }
+        let mut open: BTreeMap<(usize, u64), Vec<(CallId, u32)>> = BTreeMap::new();
+        for ((node, life, call), stream) in &self.streams {
+            open.entry((*node, *life)).or_default().push((*call, stream.told));
+        }
+        for ((node, life), open) in open {
+            let message = Packet::Streams { life, open };
+            out.push(Effect::Send { to: Place(node), message });
+        }
+    }
+
+    /// The open streams of a restored cluster: none.
+    pub(super) fn forget_streams(&mut self) {
+        self.streams = Streams::new();
+    }
+}
+
+/// One more answer of a stream.
+fn send(
+    (node, life, call): (usize, u64, CallId),
+    stream: &mut Stream,
+    header: Header,
+    reply: Reply,
+    out: &mut Out,
+) {
+    stream.told += 1;
+    let answer = Answer { call, header: Some(header), reply };
+    let message = Packet::Tell { life, answer, nth: Some(stream.told) };
+    out.push(Effect::Send { to: Place(node), message });
+}

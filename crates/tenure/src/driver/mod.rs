@@ -1,0 +1,83 @@
+//! What a driver implements against, so that all protocols hand out the same handles.
+//!
+//! For authors of drivers, such as those of the crates `tenure-*`; an application needs none of
+//! it. [`crate::nerio`] is a driver too, and uses nothing else of the handles.
+//!
+//! A driver feeds one core from one outside system, in a loop on a thread of its own
+//! ([`tenure_core::contract`] says how). Towards the handles it has these duties:
+//!
+//! 1. Something that lives as long as its handles implements [`Office`], and [`election`] makes
+//!    handles of it. It passes on each [`Order`] to the loop; it says by its [`Kind`] what the
+//!    protocol promises.
+//! 2. The loop answers [`Order::Campaign`], [`Resign`](Order::Resign) and
+//!    [`Transfer`](Order::Transfer) by its [`Seats`], and [`Order::Observe`] and
+//!    [`Unobserve`](Order::Unobserve) by its [`Boards`]. Each of their methods says what the core
+//!    must be told then.
+//! 3. Each effect and event of the core goes to them in its order. The life of a seat:
+//!
+//!    ```text
+//!    open ──raise──▶ elected ──▶ settled ──▶ raise … ──▶ lower ──▶ ended ──▶ released
+//!      └────────────────── ended or refused ──────────────────────────────────▲
+//!    ```
+//!
+//!    [`lower`](Seats::lower) is carried out before anything is sent that tells others.
+//! 4. When the last `Office` is gone nobody holds a handle: the loop gives everything up, waits a
+//!    while until [`Seats::is_quiet`], and ends. Whatever it drops then is told as closed, so it
+//!    may just drop its queue and its seats.
+//!
+//! Leases are timed on [`crate::clock`], and waited for with a [`Timer`].
+
+mod boards;
+mod order;
+mod seats;
+mod timer;
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::ElectionName;
+
+pub use self::boards::Boards;
+pub use self::order::{CampaignReply, Elected, ObserveReply, Order, SeatId, TransferReply};
+pub(crate) use self::order::{Progress, Sight, Won};
+pub use self::seats::{Resign, Seats};
+pub use self::timer::Timer;
+use crate::election::Election;
+use crate::kind::Kind;
+use crate::leadership::Leadership;
+
+/// The side of a driver that handles hold on to.
+pub trait Office<K: Kind>: Send + Sync + 'static {
+    /// Passes an order on to the driver's loop, in the order of the calls. Must not block: it is
+    /// called in destructors too. Once the loop has ended, the order is dropped, which tells
+    /// whoever waits for an answer.
+    fn order(&self, order: Order<K>);
+
+    /// The times a handle needs. Asked at each use, so they may change.
+    fn timing(&self) -> Timing;
+}
+
+/// The times a handle needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// [`Leadership::expiring`] resolves when no more is left than this.
+    pub grace: Duration,
+    /// [`Leadership::run`] drops its work when no more is left than this.
+    pub kill_margin: Duration,
+    /// [`Leadership::resign`] waits no longer than this until others know.
+    pub resignation_max: Duration,
+}
+
+/// The handle of the election `name`.
+#[must_use]
+pub fn election<K: Kind>(office: Arc<dyn Office<K>>, name: ElectionName) -> Election<K> {
+    Election::new(office, name)
+}
+
+/// What the driver gave along as [`Elected::extra`], if it is a `T`: for what a protocol offers
+/// its leaders beyond the handle.
+#[must_use]
+pub fn extra<T: Any + Send + Sync, K: Kind>(leadership: &Leadership<K>) -> Option<Arc<T>> {
+    leadership.extra().downcast().ok()
+}

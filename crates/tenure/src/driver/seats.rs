@@ -1,0 +1,222 @@
+//! Campaigns and leaderships on the driver's side.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::{ElectionName, Time};
+use tokio::sync::watch;
+
+use super::order::{CampaignReply, Elected, Progress, SeatId, TransferReply, Won};
+use crate::cell::ClaimCell;
+use crate::clock;
+use crate::error::{CampaignError, Loss, TransferError};
+use crate::kind::Kind;
+
+/// What the core must be told: to resign this election, now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resign;
+
+/// One campaign, and the leadership that it may become.
+struct Seat<K: Kind> {
+    id: SeatId,
+    reply: Option<CampaignReply<K>>,
+    cell: Option<Arc<ClaimCell>>,
+    progress: watch::Sender<Progress>,
+    transfer: Option<TransferReply>,
+}
+
+/// All campaigns of a driver: at most one for each election, and those that are over but of which
+/// others do not know yet. Dropping it ends them all as closed.
+pub struct Seats<K: Kind> {
+    seats: BTreeMap<ElectionName, Seat<K>>,
+    leaving: BTreeMap<ElectionName, Seat<K>>,
+}
+
+impl<K: Kind> Seats<K> {
+    /// Opens a campaign, unless there is one: then it is refused. Says whether the core must be
+    /// told to campaign.
+    #[must_use]
+    pub fn open(&mut self, election: &ElectionName, id: SeatId, reply: CampaignReply<K>) -> bool {
+        if self.seats.contains_key(election) {
+            reply.refuse(CampaignError::AlreadyCampaigning { election: election.clone() });
+            return false;
+        }
+        let (progress, _) = watch::channel(Progress::default());
+        let seat = Seat { id, reply: Some(reply), cell: None, progress, transfer: None };
+        self.seats.insert(election.clone(), seat);
+        true
+    }
+
+    /// A handle gives this campaign or leadership up. Nothing to do if it is over already.
+    #[must_use]
+    pub fn resign(&self, election: &ElectionName, id: SeatId) -> Option<Resign> {
+        self.seats.get(election).is_some_and(|seat| seat.id == id).then_some(Resign)
+    }
+
+    /// The core raised the claim. If the one before has lapsed meanwhile, it is not raised and
+    /// must be given up: a handle that once said "no longer" must not change its mind.
+    #[must_use]
+    pub fn raise(&mut self, election: &ElectionName, until: Time) -> Option<Resign> {
+        let seat = self.seats.get_mut(election)?;
+        let raised = match &seat.cell {
+            // The clock as it is now, not as it was when the core decided.
+            Some(cell) => cell.raise(clock::now().as_nanos(), until.as_nanos()),
+            None => {
+                seat.cell = Some(Arc::new(ClaimCell::new(until.as_nanos())));
+                true
+            }
+        };
+        if raised {
+            seat.progress.send_modify(|progress| progress.until = until);
+        }
+        (!raised).then_some(Resign)
+    }
+
+    /// The core lowered the claim: from this instant nobody is the leader by it. Before anybody
+    /// is told.
+    pub fn lower(&self, election: &ElectionName) {
+        if let Some(cell) = self.seats.get(election).and_then(|seat| seat.cell.as_ref()) {
+            cell.lower();
+        }
+    }
+
+    /// The campaign was won; the claim was raised just before. If nobody waits for it any more,
+    /// it must be given up.
+    #[must_use]
+    pub fn elected(&mut self, election: &ElectionName, elected: Elected<K>) -> Option<Resign> {
+        let seat = self.seats.get_mut(election)?;
+        let (reply, cell) = (seat.reply.take()?, seat.cell.clone()?);
+        let won = Won { elected, cell, progress: seat.progress.subscribe() };
+        (!reply.won(won)).then_some(Resign)
+    }
+
+    /// A lease of full length was obtained: long work may begin. Right after
+    /// [`elected`](Self::elected) where the first one is no shorter.
+    pub fn settled(&self, election: &ElectionName) {
+        if let Some(seat) = self.seats.get(election) {
+            seat.progress.send_modify(|progress| progress.settled = true);
+        }
+    }
+
+    /// The campaign or the leadership is over. [`released`](Self::released) must follow.
+    ///
+    /// A campaign that was not won fails as [`Withdrawn`](CampaignError::Withdrawn) or
+    /// [`Closed`](CampaignError::Closed) where `loss` says so, else as
+    /// [`Lost`](CampaignError::Lost).
+    pub fn ended(&mut self, election: &ElectionName, loss: Loss) {
+        let why = match loss {
+            Loss::Resigned => CampaignError::Withdrawn,
+            Loss::Closed => CampaignError::Closed,
+            Loss::Expired | Loss::Transferred | Loss::Revoked | Loss::Reset => {
+                CampaignError::Lost(loss)
+            }
+        };
+        self.end(election, loss, why);
+    }
+
+    /// The campaign can never be won, and `why` says what to do about it; as
+    /// [`ended`](Self::ended). A leadership that was won already ends as
+    /// [`Revoked`](Loss::Revoked).
+    pub fn refused(&mut self, election: &ElectionName, why: String) {
+        self.end(election, Loss::Revoked, CampaignError::Refused { why });
+    }
+
+    fn end(&mut self, election: &ElectionName, loss: Loss, why: CampaignError) {
+        let Some(mut seat) = self.seats.remove(election) else { return };
+        seat.end(loss, why);
+        self.leaving.insert(election.clone(), seat);
+    }
+
+    /// Others know that the last campaign or leadership is over, or its lease has run out.
+    pub fn released(&mut self, election: &ElectionName) {
+        if let Some(seat) = self.leaving.remove(election) {
+            seat.progress.send_modify(|progress| progress.released = true);
+        }
+    }
+
+    /// A hand-over is asked for; it is refused if that leadership is over. Says whether the core
+    /// must be told.
+    #[must_use]
+    pub fn transfer(&mut self, election: &ElectionName, id: SeatId, reply: TransferReply) -> bool {
+        let seat = self.seats.get_mut(election).filter(|seat| seat.id == id);
+        let Some(seat) = seat else {
+            reply.refuse(TransferError::NotLeading);
+            return false;
+        };
+        if let Some(older) = seat.transfer.replace(reply) {
+            older.refuse(TransferError::Replaced);
+        }
+        true
+    }
+
+    /// The successor that was asked for waits: the hand-over can begin.
+    pub fn successor_waits(&mut self, election: &ElectionName) {
+        let seat = self.seats.get_mut(election);
+        if let Some(reply) = seat.and_then(|seat| seat.transfer.take()) {
+            reply.answer(Ok(()));
+        }
+    }
+
+    /// The hand-over does not take place; the leadership goes on.
+    pub fn transfer_failed(&mut self, election: &ElectionName, why: TransferError) {
+        let seat = self.seats.get_mut(election);
+        if let Some(reply) = seat.and_then(|seat| seat.transfer.take()) {
+            reply.refuse(why);
+        }
+    }
+
+    /// Every election with a campaign or a leadership.
+    #[must_use]
+    pub fn elections(&self) -> Vec<ElectionName> {
+        self.seats.keys().cloned().collect()
+    }
+
+    /// Whether everything has ended and others know.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.seats.is_empty() && self.leaving.is_empty()
+    }
+}
+
+impl<K: Kind> Seat<K> {
+    fn end(&mut self, loss: Loss, why: CampaignError) {
+        if let Some(cell) = &self.cell {
+            cell.lower();
+        }
+        if let Some(reply) = self.reply.take() {
+            reply.refuse(why);
+        }
+        self.progress.send_modify(|progress| progress.ended = Some(loss));
+        if let Some(reply) = self.transfer.take() {
+            reply.answer(match loss {
+                Loss::Transferred => Ok(()),
+                _ => Err(TransferError::NotLeading),
+            });
+        }
+    }
+}
+
+impl<K: Kind> Default for Seats<K> {
+    fn default() -> Self {
+        Self { seats: BTreeMap::new(), leaving: BTreeMap::new() }
+    }
+}
+
+impl<K: Kind> Drop for Seats<K> {
+    /// A driver that ends, even by a panic, leaves no handle behind that says it leads.
+    fn drop(&mut self) {
+        for seat in self.seats.values_mut() {
+            seat.end(Loss::Closed, CampaignError::Closed);
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for Seats<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seats")
+            .field("open", &self.seats.keys())
+            .field("leaving", &self.leaving.keys())
+            .finish()
+    }
+}

@@ -1,0 +1,59 @@
+//! Why what only Nerio has did not happen.
+
+use std::time::Duration;
+
+use tenure_core::{ElectionName, NodeName};
+
+use crate::error::CampaignError;
+use crate::view::View;
+
+/// Why no edict was created (section 7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no edict: the leadership is over")]
+pub struct NotLeading;
+
+/// The leadership was won by another participant, or by another protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no edicts: this node did not win that leadership")]
+pub struct NotWonHere;
+
+/// Why a leader could not be verified.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The one who was asked says that it does not lead.
+    #[error("{by} says that it does not lead {election}")]
+    DoesNotLead {
+        /// The election.
+        election: ElectionName,
+        /// Who answered.
+        by: NodeName,
+    },
+    /// Nobody answered.
+    #[error("no answer within {waited:?}")]
+    NoAnswer {
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The node was closed.
+    #[error("the node has been closed")]
+    Closed,
+}
+
+/// Why no leader was found (section 10.4).
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum FindError {
+    /// Nobody leads, and this node could not win in time.
+    #[error("nobody leads {election} after {waited:?}: {}", last.as_ref().map_or_else(
+        || "no grantor answered".to_owned(), ToString::to_string))]
+    NoLeader {
+        /// The election.
+        election: ElectionName,
+        /// How long it was tried.
+        waited: Duration,
+        /// The last that was known.
+        last: Option<View>,
+    },
+    /// The campaign failed.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+}

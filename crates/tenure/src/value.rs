@@ -1,0 +1,88 @@
+//! What a leader tells of itself, as others read it.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use tenure_core::Value;
+
+/// What a leader wants others to know, such as its address: any bytes of any length.
+///
+/// Candidates of other programs may share an election, and their store lets them say what they
+/// like. A clone shares the bytes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct LeaderValue(Arc<[u8]>);
+
+impl LeaderValue {
+    /// The bytes as they are.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// As text; what is not UTF-8 is replaced by U+FFFD. May hold control characters: where they
+    /// could do harm, as on a terminal, use its `Display`, which escapes them.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl From<&[u8]> for LeaderValue {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl From<Vec<u8>> for LeaderValue {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl From<Arc<[u8]>> for LeaderValue {
+    fn from(bytes: Arc<[u8]>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<Value> for LeaderValue {
+    fn from(value: Value) -> Self {
+        Self(Arc::<str>::from(value).into())
+    }
+}
+
+impl fmt::Display for LeaderValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.text().chars() {
+            if c.is_control() {
+                write!(f, "{}", c.escape_default())?;
+            } else {
+                f.write_char(c)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for LeaderValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.text(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_are_kept_and_printed_without_harm() {
+        let bytes = b"10.0.0.7\x1b[2J\n\xff";
+        let value = LeaderValue::from(&bytes[..]);
+        assert_eq!(value.as_bytes(), bytes);
+        assert_eq!(value.text(), "10.0.0.7\u{1b}[2J\n\u{fffd}");
+        assert_eq!(value.to_string(), "10.0.0.7\\u{1b}[2J\\n\u{fffd}");
+        let own = Value::new("größer").unwrap();
+        assert_eq!(LeaderValue::from(own).to_string(), "größer");
+    }
+}

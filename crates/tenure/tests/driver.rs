@@ -1,0 +1,321 @@
+//! Handles of a protocol that is not in this crate: the test is the driver.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up should end there")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::driver::{Boards, Elected, Office, Order, Resign, Seats, Timing, election, extra};
+use tenure::{
+    AtMostOne, CampaignError, Change, Election, ElectionName, Fence, Kind, LeaderView, Leadership,
+    Loss, MayOverlap, Time, TransferError, View, clock,
+};
+use tokio::sync::mpsc;
+
+/// Nothing here waits for a time to pass, so a handle that waits for this never ends.
+const NEVER: Duration = Duration::from_secs(1_000_000);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Shared<K: Kind>(mpsc::UnboundedSender<Order<K>>);
+
+impl<K: Kind> Office<K> for Shared<K> {
+    fn order(&self, order: Order<K>) {
+        let _ = self.0.send(order);
+    }
+
+    fn timing(&self) -> Timing {
+        let margin = Duration::from_millis(1);
+        Timing { grace: margin, kill_margin: margin, resignation_max: NEVER }
+    }
+}
+
+/// The driver's side of one election.
+struct Driver<K: Kind> {
+    name: ElectionName,
+    orders: mpsc::UnboundedReceiver<Order<K>>,
+    seats: Seats<K>,
+    boards: Boards,
+}
+
+fn start<K: Kind>() -> (Election<K>, Driver<K>) {
+    let name: ElectionName = "x".parse().unwrap();
+    let (sender, orders) = mpsc::unbounded_channel();
+    let handle = election(Arc::new(Shared(sender)), name.clone());
+    (handle, Driver { name, orders, seats: Seats::default(), boards: Boards::default() })
+}
+
+impl<K: Kind> Driver<K> {
+    async fn order(&mut self) -> Order<K> {
+        soon(self.orders.recv()).await.expect("nobody holds the office any more")
+    }
+
+    /// Takes up the campaign that comes next.
+    async fn open(&mut self) -> bool {
+        match self.order().await {
+            Order::Campaign { election, seat, value, priority: 100, reply } => {
+                assert_eq!((&election, &*value), (&self.name, "here"));
+                self.seats.open(&election, seat, reply)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn win(&mut self, fence: K::Fence) -> Option<Resign> {
+        assert_eq!(self.seats.raise(&self.name, later()), None);
+        let elected = Elected { id: "me".into(), fence, extra: Arc::new(7_u32) };
+        self.seats.elected(&self.name, elected)
+    }
+
+    /// What a resignation asks of the core.
+    async fn resignation(&mut self) -> Option<Resign> {
+        match self.order().await {
+            Order::Resign { election, seat } => self.seats.resign(&election, seat),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn observation(&mut self) -> Option<Duration> {
+        match self.order().await {
+            Order::Observe { election, every, reply } => {
+                self.boards.observe(&election, every, reply)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn farewell(&mut self) -> bool {
+        match self.order().await {
+            Order::Unobserve { election } => self.boards.unobserve(&election),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn later() -> Time {
+    clock::now().after(NEVER)
+}
+
+async fn soon<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, future).await.expect("this takes too long")
+}
+
+type Campaign<K> = tokio::task::JoinHandle<Result<Leadership<K>, CampaignError>>;
+
+async fn campaign<K: Kind>(election: &Election<K>, driver: &mut Driver<K>) -> Campaign<K> {
+    let election = election.clone();
+    let campaign = tokio::spawn(async move { election.campaign("here").await });
+    assert!(driver.open().await);
+    campaign
+}
+
+async fn lead<K: Kind>(
+    election: &Election<K>,
+    driver: &mut Driver<K>,
+    fence: K::Fence,
+) -> Leadership<K> {
+    let campaign = campaign(election, driver).await;
+    assert_eq!(driver.win(fence), None);
+    soon(campaign).await.unwrap().unwrap()
+}
+
+fn leader(value: &[u8], until: Time) -> View {
+    View::Leader(LeaderView {
+        id: "694d81".into(),
+        value: value.into(),
+        fence: Some(Fence::new(3)),
+        until: Some(until),
+        incarnation: None,
+        address: None,
+    })
+}
+
+#[tokio::test]
+async fn a_leadership_is_won_held_and_given_up() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let leadership = lead(&election, &mut driver, Fence::new(9)).await;
+    assert!(leadership.is_current());
+    assert_eq!((leadership.id(), leadership.fence()), ("me", Fence::new(9)));
+    assert_eq!(extra::<u32, _>(&leadership).as_deref(), Some(&7));
+    assert_eq!(extra::<u64, _>(&leadership), None);
+    driver.seats.settled(&driver.name);
+    soon(leadership.settled()).await.unwrap();
+    let until = leadership.until();
+    assert_eq!(driver.seats.raise(&driver.name, until.next()), None);
+    assert_eq!(soon(leadership.renewed(until)).await, Ok(until.next()));
+    let serve = async {
+        assert_eq!(driver.resignation().await, Some(Resign));
+        driver.seats.lower(&driver.name);
+        assert!(!leadership.is_current());
+        driver.seats.ended(&driver.name, Loss::Resigned);
+        assert!(!driver.seats.is_quiet(), "others do not know yet");
+        driver.seats.released(&driver.name);
+        assert!(driver.seats.is_quiet());
+    };
+    tokio::join!(soon(leadership.resign()), serve);
+    assert_eq!(leadership.loss(), Some(Loss::Resigned));
+}
+
+#[tokio::test]
+async fn where_leaders_may_overlap_there_is_no_fence() {
+    let (election, mut driver) = start::<MayOverlap>();
+    let leadership = lead(&election, &mut driver, ()).await;
+    assert!(leadership.is_current());
+}
+
+#[tokio::test]
+async fn a_second_campaign_is_refused_and_takes_nothing_with_it() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let leadership = lead(&election, &mut driver, Fence::new(1)).await;
+    let (second, opened) = tokio::join!(soon(election.campaign("here")), driver.open());
+    assert!(!opened && matches!(second, Err(CampaignError::AlreadyCampaigning { .. })));
+    assert_eq!(driver.resignation().await, None, "not the one that leads");
+    assert!(leadership.is_current());
+}
+
+#[tokio::test]
+async fn nobody_who_waits_is_left_with_a_leadership() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let campaign = campaign(&election, &mut driver).await;
+    campaign.abort();
+    assert!(campaign.await.unwrap_err().is_cancelled());
+    assert_eq!(driver.win(Fence::new(1)), Some(Resign));
+    assert_eq!(driver.resignation().await, Some(Resign));
+}
+
+#[tokio::test]
+async fn a_claim_that_has_lapsed_is_given_up() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let campaign = campaign(&election, &mut driver).await;
+    assert_eq!(driver.seats.raise(&driver.name, clock::now()), None);
+    let extra = Arc::new(());
+    let elected = Elected { id: "me".into(), fence: Fence::new(1), extra };
+    assert_eq!(driver.seats.elected(&driver.name, elected), None);
+    let leadership = soon(campaign).await.unwrap().unwrap();
+    assert!(!leadership.is_current());
+    assert_eq!(driver.seats.raise(&driver.name, later()), Some(Resign));
+    assert!(!leadership.is_current(), "a leadership came back");
+    assert_eq!(soon(leadership.lost()).await, Loss::Expired);
+}
+
+#[tokio::test]
+async fn a_campaign_that_ends_says_why() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let refused = campaign(&election, &mut driver).await;
+    driver.seats.refused(&driver.name, "permission denied on /e/".to_owned());
+    let error = soon(refused).await.unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "permission denied on /e/");
+    assert_eq!(driver.resignation().await, None);
+    for (loss, error) in [
+        (Loss::Resigned, CampaignError::Withdrawn),
+        (Loss::Expired, CampaignError::Lost(Loss::Expired)),
+        (Loss::Reset, CampaignError::Lost(Loss::Reset)),
+    ] {
+        let lost = campaign(&election, &mut driver).await;
+        driver.seats.ended(&driver.name, loss);
+        assert_eq!(soon(lost).await.unwrap().unwrap_err(), error);
+        assert_eq!(driver.resignation().await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_leadership_that_ends_says_why() {
+    let (election, mut driver) = start::<AtMostOne>();
+    for loss in [Loss::Revoked, Loss::Reset, Loss::Expired] {
+        let leadership = lead(&election, &mut driver, Fence::new(1)).await;
+        driver.seats.ended(&driver.name, loss);
+        assert!(!leadership.is_current());
+        assert_eq!(soon(leadership.lost()).await, loss);
+        drop(leadership);
+        assert_eq!(driver.resignation().await, None);
+    }
+    let leadership = lead(&election, &mut driver, Fence::new(2)).await;
+    driver.seats.refused(&driver.name, "permission denied on /e/".to_owned());
+    assert_eq!(leadership.loss(), Some(Loss::Revoked));
+}
+
+#[tokio::test]
+async fn a_hand_over_may_be_unsupported_replaced_or_done() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let leadership = lead(&election, &mut driver, Fence::new(1)).await;
+    let protocol = "etcd";
+    let serve = async {
+        match driver.order().await {
+            Order::Transfer { probe: false, reply, .. } => {
+                reply.refuse(TransferError::Unsupported { protocol });
+            }
+            other => panic!("{other:?}"),
+        }
+        for _ in 0..2 {
+            match driver.order().await {
+                Order::Transfer { election, seat, reply, .. } => {
+                    assert!(driver.seats.transfer(&election, seat, reply));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        driver.seats.ended(&driver.name, Loss::Transferred);
+    };
+    let to = || "two".parse().unwrap();
+    let ask = async {
+        let unsupported = soon(leadership.transfer_to(to())).await;
+        assert_eq!(unsupported, Err(TransferError::Unsupported { protocol }));
+        let both = tokio::join!(leadership.transfer_to(to()), leadership.transfer_to(to()));
+        assert_eq!(both, (Err(TransferError::Replaced), Ok(())));
+    };
+    tokio::join!(soon(ask), serve);
+    assert_eq!(leadership.loss(), Some(Loss::Transferred));
+}
+
+#[tokio::test]
+async fn when_the_driver_ends_nobody_leads_waits_or_sees() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let mut observer = election.observe();
+    assert!(driver.observation().await.is_some());
+    let leadership = lead(&election, &mut driver, Fence::new(1)).await;
+    drop(driver);
+    assert!(!leadership.is_current());
+    assert_eq!(leadership.loss(), Some(Loss::Closed));
+    assert_eq!(soon(leadership.lost()).await, Loss::Closed);
+    assert_eq!(soon(election.campaign("here")).await.unwrap_err(), CampaignError::Closed);
+    assert_eq!(soon(observer.next()).await, None);
+    soon(leadership.resign()).await;
+}
+
+#[tokio::test]
+async fn observers_share_a_board_until_the_last_has_left() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let (slow, fast) = (Duration::from_secs(9), Duration::from_secs(1));
+    let mut first = election.observe_every(slow);
+    let mut second = election.observe_every(fast);
+    assert_eq!(driver.observation().await, Some(slow));
+    assert_eq!(driver.observation().await, Some(fast));
+    let here = leader(b"\xff, any bytes", clock::now());
+    driver.boards.see(&driver.name, here.clone());
+    assert_eq!(soon(first.next()).await, Some(Change::View(here.clone())));
+    assert_eq!(soon(second.next()).await, Some(Change::View(here)));
+    // A lease that goes on is no change, but known.
+    let renewed = leader(b"\xff, any bytes", later());
+    driver.boards.see(&driver.name, renewed.clone());
+    assert_eq!(first.latest(), Some(renewed));
+    let proclaimed = leader(b"another value", later());
+    driver.boards.see(&driver.name, proclaimed.clone());
+    assert_eq!(soon(first.next()).await, Some(Change::View(proclaimed.clone())));
+    // After a gap the same leader may be there again: it is told all the same.
+    driver.boards.see_after_gap(&driver.name, proclaimed.clone());
+    assert_eq!(soon(first.next()).await, Some(Change::Reset));
+    assert_eq!(soon(first.next()).await, Some(Change::View(proclaimed)));
+    drop(first);
+    assert!(!driver.farewell().await, "one still looks");
+    drop(second);
+    assert!(driver.farewell().await);
+}
+
+#[tokio::test]
+async fn an_observer_keeps_no_driver_going() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let observer = election.observe();
+    assert!(driver.observation().await.is_some());
+    drop(election);
+    assert!(soon(driver.orders.recv()).await.is_none());
+    drop(observer);
+}
