@@ -33,6 +33,13 @@ impl Endpoint {
         self.secure
     }
 
+    /// The same host and port, with TLS instead of without, or the other way round.
+    pub(crate) fn other_scheme(&self) -> Self {
+        let authority = self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest);
+        let scheme = if self.secure { "http" } else { "https" };
+        Self { url: format!("{scheme}://{authority}").into(), secure: !self.secure }
+    }
+
     /// The URL.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -66,6 +66,13 @@ impl Options {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckedOptions(Arc<Options>);
 
+impl CheckedOptions {
+    /// The same, with another time for connecting.
+    pub(crate) fn connecting_within(&self, connect_within: Duration) -> Self {
+        Self(Arc::new(Options { connect_within, ..Options::clone(&self.0) }))
+    }
+}
+
 impl std::ops::Deref for CheckedOptions {
     type Target = Options;
 

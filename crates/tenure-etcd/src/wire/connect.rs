@@ -56,6 +56,18 @@ pub enum ConnectError {
         /// What happened.
         why: Arc<str>,
     },
+    /// Somebody is there, and hangs up.
+    #[error(
+        "{endpoint} closed the connection as soon as it was made ({why}); it may {}",
+        if endpoint.is_secure() { "want a client certificate, or another one, or no TLS" }
+        else { "speak TLS: then write https://" }
+    )]
+    Closed {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
     /// It took too long.
     #[error("{endpoint} did not answer within {within:?}")]
     TimedOut {
@@ -77,7 +89,7 @@ pub enum ConnectError {
         endpoint: Endpoint,
     },
     /// A certificate is too old.
-    #[error("{endpoint}: a certificate has expired ({why}); renew it, and look at the clocks")]
+    #[error("{endpoint}: a certificate has expired ({why}); renew it, or look at the clocks")]
     Expired {
         /// The endpoint.
         endpoint: Endpoint,
@@ -140,6 +152,19 @@ pub(crate) async fn connect(
     let connection = tokio::time::timeout(within, attempt(options, endpoint)).await;
     connection
         .unwrap_or_else(|_| Err(ConnectError::TimedOut { endpoint: endpoint.clone(), within }))
+}
+
+/// Whether an endpoint that hangs up would do so with the other scheme, too. Nothing secret is
+/// sent on the way.
+pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -> bool {
+    let other = endpoint.other_scheme();
+    let bare = Options { credentials: None, ..options.clone() };
+    match connect(&bare, &other).await {
+        Ok(_) => true,
+        // A certificate is one, be it good or bad.
+        Err(ConnectError::NoTrust { .. } | ConnectError::Expired { .. }) => other.is_secure(),
+        Err(_) => false,
+    }
 }
 
 async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, ConnectError> {
@@ -206,12 +231,12 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             let is = |sign: &&str| why.to_lowercase().contains(*sign);
             if endpoint.is_secure() && SIGNS_OF_NO_TLS.iter().any(is) {
                 ConnectError::SpeaksNoTls { endpoint }
-            } else if !endpoint.is_secure() && SIGNS_OF_TLS.iter().any(is) {
-                ConnectError::SpeaksTls { endpoint }
             } else if SIGNS_OF_AGE.iter().any(is) {
                 ConnectError::Expired { endpoint, why }
             } else if SIGNS_OF_NO_TRUST.iter().any(is) {
                 ConnectError::NoTrust { endpoint, why }
+            } else if SIGNS_OF_CLOSING.iter().any(is) {
+                ConnectError::Closed { endpoint, why }
             } else {
                 ConnectError::NotReached { endpoint, why }
             }
@@ -221,8 +246,14 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
 
 /// Bytes that are no record of TLS.
 const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
-/// An answer of HTTP/1 or an alert of TLS where frames of HTTP/2 were expected.
-const SIGNS_OF_TLS: [&str; 2] = ["frame with invalid size", "http2 error"];
+/// What is left of an alert of TLS that came too late, or of a server that expected TLS.
+const SIGNS_OF_CLOSING: [&str; 5] = [
+    "handshake eof",
+    "connection closed",
+    "broken pipe",
+    "connection reset",
+    "operation was canceled",
+];
 /// Ours, or theirs.
 const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
 const SIGNS_OF_NO_TRUST: [&str; 6] = [
@@ -233,3 +264,18 @@ const SIGNS_OF_NO_TRUST: [&str; 6] = [
     "unknownca",
     "handshakefailure",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_told_with_what_to_do() {
+        let endpoint: Endpoint = "http://a:2379".parse().unwrap();
+        let version = "3.3.27".parse().unwrap();
+        assert_eq!(
+            ConnectError::TooOld { endpoint: endpoint.clone(), version }.to_string(),
+            "http://a:2379 runs etcd 3.3.27; elections need 3.4.0 or newer"
+        );
+    }
+}

@@ -23,6 +23,7 @@ pub(crate) enum Fault {
 
 /// Codes of gRPC.
 mod code {
+    pub(super) const UNKNOWN: i32 = 2;
     pub(super) const INVALID_ARGUMENT: i32 = 3;
     pub(super) const NOT_FOUND: i32 = 5;
     pub(super) const PERMISSION_DENIED: i32 = 7;
@@ -44,16 +45,17 @@ impl Fault {
         }
     }
 
-    /// What the reason means for which etcd ends a watch; it comes without a code.
+    /// What the reason means for which etcd ends a watch; it comes without a code, and with words
+    /// of gRPC's before it in some versions.
     pub(super) fn of_cancelled(reason: &str) -> Self {
-        let code = match reason {
-            reason if reason.contains("permission denied") => code::PERMISSION_DENIED,
-            reason if reason.contains("invalid auth token") => code::UNAUTHENTICATED,
-            reason if reason.contains("auth store is old") => code::INVALID_ARGUMENT,
-            reason if reason.contains("user name is empty") => code::INVALID_ARGUMENT,
-            _ => return Self::Lost(shorten(&format!("etcd has ended the watch: {reason}"))),
+        let said = reason.find("etcdserver: ").map_or(reason, |at| &reason[at..]);
+        let code = if said.contains("permission denied") {
+            code::PERMISSION_DENIED
+        } else {
+            code::UNKNOWN
         };
-        Self::known(code, reason).unwrap_or_else(|| Self::Lost(shorten(reason)))
+        let unsure = || Self::Lost(shorten(&format!("etcd has ended the watch: {reason}")));
+        Self::known(code, said).unwrap_or_else(unsure)
     }
 
     /// What etcd says that it has certainly not carried out. The codes alone do not tell: the
@@ -167,6 +169,8 @@ mod tests {
         ] {
             assert_eq!(Fault::known(3, said), Some(Fault::Login(said.into())));
             assert_eq!(Fault::of_cancelled(said), Fault::Login(said.into()));
+            let wrapped = format!("rpc error: code = Unauthenticated desc = {said}");
+            assert_eq!(Fault::of_cancelled(&wrapped), Fault::Login(said.into()));
         }
         assert_eq!(
             Fault::of_cancelled(denied()),

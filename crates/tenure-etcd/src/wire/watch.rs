@@ -74,6 +74,7 @@ enum Phase {
 type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Where the stream is.
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
 enum Stage {
     /// Nobody needs one.
     Idle,
@@ -366,19 +367,13 @@ impl Watches {
             self.dues.remove(&(watch.due, call));
             return self.tell(call, header, Reply::Watching).await;
         }
-        let fault = Fault::of_cancelled(&answer.cancel_reason);
-        // 3.4 does not tell a login that is too old from one without permission.
-        let denied =
-            Fault::Answer(Reply::Refused(Refusal::Denied { said: shorten(&answer.cancel_reason) }));
-        let login = matches!(fault, Fault::Login(_)) || fault == denied;
-        if login && self.may_log_in_again(call) {
-            self.wait(call);
-            let said = shorten(&answer.cancel_reason);
-            return self.on_fault(link, Fault::Login(said)).await;
-        }
-        let reply = match fault {
-            Fault::Answer(reply) => reply,
+        let reply = match Fault::of_cancelled(&answer.cancel_reason) {
+            Fault::Login(said) if self.may_log_in_again(call) => {
+                self.wait(call);
+                return self.on_fault(link, Fault::Login(said)).await;
+            }
             Fault::Login(said) => Reply::Refused(Refusal::Unauthenticated { said }),
+            Fault::Answer(reply) => reply,
             Fault::Lost(why) => Reply::Unknown { why },
         };
         self.end(call, header, reply).await;

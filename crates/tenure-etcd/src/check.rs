@@ -1,0 +1,150 @@
+//! Whether elections can be held: asked beforehand, of every member.
+
+use std::sync::Arc;
+
+use etcd_client::{Client, Compare, CompareOp, GetOptions, Txn, TxnOp};
+use tenure_core::ElectionName;
+use tenure_core::etcd::{Checked, Keys, Refusal, Reply};
+
+use crate::endpoint::Endpoint;
+use crate::options::CheckedOptions;
+use crate::wire::connect::{ConnectError, Status, connect, wants_other_scheme};
+use crate::wire::fault::Fault;
+
+/// What [`check`] found.
+#[derive(Debug)]
+pub struct Report {
+    /// Each endpoint in the order in which they were given, with what its member says or why it
+    /// cannot be used. At least one can be.
+    pub endpoints: Vec<(Endpoint, Result<Status, ConnectError>)>,
+}
+
+impl Report {
+    /// The members that can be used.
+    pub fn members(&self) -> impl Iterator<Item = &Status> {
+        self.endpoints.iter().filter_map(|(_, found)| found.as_ref().ok())
+    }
+
+    /// The members that lack the fix for leaders stuck on their disks: with them an early
+    /// revocation is possible, and two leaders for as long as a lease lasts (E3).
+    pub fn unfixed(&self) -> impl Iterator<Item = &Status> {
+        self.members().filter(|status| !status.version.has_stalled_leader_fix())
+    }
+}
+
+/// Why no election can be held.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CheckError {
+    /// No endpoint can be used. Each says why.
+    #[error("no endpoint can be used: {}", .errors.iter().map(ToString::to_string)
+        .collect::<Vec<_>>().join("; "))]
+    NoEndpoint {
+        /// In the order of the endpoints.
+        errors: Vec<ConnectError>,
+    },
+    /// The endpoints lead to more than one cluster, so that two could be elected.
+    #[error(
+        "{one} is of cluster {first:x}, and {other} of cluster {second:x}: all endpoints must be \
+         of one"
+    )]
+    TwoClusters {
+        /// One endpoint.
+        one: Endpoint,
+        /// Its cluster.
+        first: u64,
+        /// Another endpoint.
+        other: Endpoint,
+        /// Its cluster.
+        second: u64,
+    },
+    /// The user may not read and write the keys of this election.
+    #[error(
+        "etcd does not permit this user to read and write keys that begin with {prefix}: {said}"
+    )]
+    Denied {
+        /// What the keys of the election begin with.
+        prefix: String,
+        /// What etcd said.
+        said: Arc<str>,
+    },
+    /// A member answers, and a question that needs the others gets no answer.
+    #[error("etcd cannot be asked: {why}; is there a quorum?")]
+    NotAnswered {
+        /// What happened.
+        why: Arc<str>,
+    },
+}
+
+/// Connects to every endpoint, asks who is there, and asks one of them whether the keys of these
+/// elections may be read and written. Writes nothing. Takes at most the options'
+/// `connect_within`, twice, for each endpoint, and once for each election. Cancel safe; must be called in a
+/// tokio runtime with I/O and time.
+pub async fn check(
+    options: &CheckedOptions,
+    config: &Checked,
+    elections: &[ElectionName],
+) -> Result<Report, CheckError> {
+    let (mut endpoints, mut client) = (Vec::new(), None);
+    for endpoint in &options.endpoints {
+        let mut found = connect(options, endpoint).await.map(|connection| {
+            client.get_or_insert(connection.client);
+            connection.status
+        });
+        if matches!(found, Err(ConnectError::Closed { .. }))
+            && wants_other_scheme(options, endpoint).await
+        {
+            let endpoint = endpoint.clone();
+            found = Err(match endpoint.is_secure() {
+                true => ConnectError::SpeaksNoTls { endpoint },
+                false => ConnectError::SpeaksTls { endpoint },
+            });
+        }
+        endpoints.push((endpoint.clone(), found));
+    }
+    let Some(client) = client else {
+        let errors = endpoints.into_iter().filter_map(|(_, found)| found.err()).collect();
+        return Err(CheckError::NoEndpoint { errors });
+    };
+    one_cluster(&endpoints)?;
+    for election in elections {
+        let prefix = format!("{}{election}/", config.namespace);
+        let asked = permitted(client.clone(), prefix);
+        let within = options.connect_within;
+        let answer = tokio::time::timeout(within, asked).await;
+        answer.unwrap_or_else(|_| {
+            let why = format!("no answer within {within:?}").into();
+            Err(CheckError::NotAnswered { why })
+        })?;
+    }
+    Ok(Report { endpoints })
+}
+
+fn one_cluster(endpoints: &[(Endpoint, Result<Status, ConnectError>)]) -> Result<(), CheckError> {
+    let mut found = endpoints
+        .iter()
+        .filter_map(|(endpoint, found)| Some((endpoint.clone(), found.as_ref().ok()?.cluster)));
+    let Some((one, first)) = found.next() else { return Ok(()) };
+    match found.find(|(_, cluster)| *cluster != first) {
+        None => Ok(()),
+        Some((other, second)) => Err(CheckError::TwoClusters { one, first, other, second }),
+    }
+}
+
+/// Asks for a transaction that would write if a key had been created in a revision that never
+/// comes: etcd looks at the permissions of both branches.
+async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError> {
+    let keys = Keys::Prefix(prefix.as_str().into());
+    let (first, end) = keys.range();
+    let never = Compare::create_revision(first, CompareOp::Equal, i64::MAX);
+    let read = TxnOp::get(first, Some(GetOptions::new().with_range(end).with_limit(1)));
+    let txn = Txn::new().when([never]).and_then([TxnOp::put(first, "", None)]).or_else([read]);
+    let Err(error) = client.txn(txn).await else { return Ok(()) };
+    Err(match Fault::of(&error) {
+        Fault::Answer(Reply::Refused(
+            Refusal::Denied { said } | Refusal::Unauthenticated { said },
+        ))
+        | Fault::Login(said) => CheckError::Denied { prefix, said },
+        Fault::Answer(reply) => CheckError::NotAnswered { why: reply.to_string().into() },
+        Fault::Lost(why) => CheckError::NotAnswered { why },
+    })
+}

@@ -1,0 +1,359 @@
+//! The loop that carries the core: one thread, one clock sample for each thing that happens.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tenure::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer};
+use tenure::{AtMostOne, CampaignError, TransferError, clock};
+use tenure_core::etcd::{
+    Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Start, Store, View,
+};
+use tenure_core::{ElectionName, Input, Protocol, Time, Value};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use crate::counters::Counters;
+use crate::node::Mark;
+use crate::notice::Notice;
+use crate::seen;
+use crate::wire::{News, Wire};
+
+/// How many things are handled before the loop looks whether it is done.
+const BATCH: usize = 64;
+/// How long a node that closes waits at least until its keys are gone; else one call's time.
+const FAREWELL: Duration = Duration::from_millis(500);
+const FAREWELL_MAX: Duration = Duration::from_secs(5);
+
+/// What a node asks of its driver.
+pub(crate) enum Order {
+    Handle(Asked<AtMostOne>),
+    Proclaim { election: ElectionName, value: Value },
+    Counters(oneshot::Sender<Counters>),
+    Close(oneshot::Sender<()>),
+}
+
+/// Everything a driver has been given.
+pub(crate) struct Parts {
+    pub(crate) config: Checked,
+    pub(crate) start: Start,
+    pub(crate) wire: Wire,
+    pub(crate) orders: mpsc::UnboundedReceiver<Order>,
+    pub(crate) notices: broadcast::Sender<Notice>,
+    pub(crate) granted: Arc<AtomicU32>,
+}
+
+/// The loop's state.
+pub(crate) struct Driver {
+    config: Checked,
+    core: Etcd,
+    wire: Wire,
+    orders: mpsc::UnboundedReceiver<Order>,
+    notices: broadcast::Sender<Notice>,
+    /// The length of the lease as granted last, in seconds.
+    granted: Arc<AtomicU32>,
+    timer: Timer,
+    seats: Seats<AtMostOne>,
+    boards: Boards,
+    counters: Counters,
+    /// Elections of which observers may have missed something.
+    gaps: Vec<ElectionName>,
+    /// What the driver itself wants of the core, after the effects at hand.
+    owed: Vec<(ElectionName, Command)>,
+    closing: Option<Closing>,
+}
+
+struct Closing {
+    until: Time,
+    done: Option<oneshot::Sender<()>>,
+}
+
+/// What happened.
+enum Happened {
+    News(News),
+    Alarm,
+    Order(Order),
+    /// Nobody holds the node any more.
+    Abandoned,
+}
+
+impl Driver {
+    /// Must be called in the runtime in which it runs.
+    pub(crate) fn new(parts: Parts) -> std::io::Result<Self> {
+        let Parts { config, start, wire, orders, notices, granted } = parts;
+        let mut driver = Self {
+            core: Etcd::new(config.clone()),
+            config,
+            wire,
+            orders,
+            notices,
+            granted,
+            timer: Timer::new()?,
+            seats: Seats::default(),
+            boards: Boards::default(),
+            counters: Counters::default(),
+            gaps: Vec::new(),
+            owed: Vec::new(),
+            closing: None,
+        };
+        driver.input(clock::now(), Input::Start(start));
+        Ok(driver)
+    }
+
+    /// Runs until nobody holds the node any more, or until it is closed.
+    pub(crate) async fn run(mut self) {
+        while !self.is_done() {
+            let closing = self.closing.as_ref().map(|closing| closing.until);
+            let deadline = self.core.deadline().map(|deadline| deadline.at);
+            self.timer.arm([deadline, closing].into_iter().flatten().min());
+            let happened = self.next().await;
+            self.on(happened);
+            for _ in 1..BATCH {
+                let mut context = Context::from_waker(Waker::noop());
+                let Poll::Ready(happened) = pin!(self.next()).poll(&mut context) else { break };
+                self.on(happened);
+            }
+        }
+    }
+
+    /// Cancel safe: whatever is ready is returned by the poll that found it.
+    async fn next(&mut self) -> Happened {
+        let Self { wire, timer, orders, closing, .. } = self;
+        tokio::select! {
+            biased;
+            () = timer.rung() => Happened::Alarm,
+            news = wire.next() => Happened::News(news),
+            order = orders.recv(), if closing.is_none() => match order {
+                Some(order) => Happened::Order(order),
+                None => Happened::Abandoned,
+            },
+        }
+    }
+
+    /// The clock is read here, after whatever happened has happened.
+    fn on(&mut self, happened: Happened) {
+        let now = clock::now();
+        match happened {
+            Happened::News(news) => self.on_news(now, news),
+            Happened::Alarm => self.input(now, Input::Timeout),
+            Happened::Order(order) => self.on_order(now, order),
+            Happened::Abandoned => self.close(now, None),
+        }
+    }
+
+    fn on_news(&mut self, now: Time, news: News) {
+        match news {
+            News::Answer(answer) => {
+                self.counters.answer(&answer.reply);
+                let message = Message::Answer(answer);
+                self.input(now, Input::Message { from: Store, message });
+            }
+            News::Connected { endpoint, member, version } => {
+                self.counters.connections += 1;
+                let unfixed = !version.has_stalled_leader_fix();
+                self.notice(Notice::Connected { endpoint: endpoint.clone(), member, version });
+                if unfixed {
+                    self.notice(Notice::EarlyRevocation { endpoint, version });
+                }
+            }
+            News::Disconnected { endpoint, why } => {
+                self.notice(Notice::Disconnected { endpoint, why });
+            }
+            News::Unreachable { endpoint, why } => {
+                self.counters.unreachable += 1;
+                self.notice(Notice::Unreachable { endpoint, why });
+            }
+        }
+    }
+
+    fn on_order(&mut self, now: Time, order: Order) {
+        match order {
+            Order::Handle(asked) => {
+                if let Some((election, command)) = self.on_handle(asked) {
+                    self.input(now, Input::Command { election, command });
+                }
+            }
+            Order::Proclaim { election, value } => {
+                let command = Command::Proclaim { value };
+                self.input(now, Input::Command { election, command });
+            }
+            Order::Counters(reply) => {
+                let _ = reply.send(self.counters.clone());
+            }
+            Order::Close(done) => self.close(now, Some(done)),
+        }
+    }
+
+    /// What the core must be told of it.
+    fn on_handle(&mut self, asked: Asked<AtMostOne>) -> Option<(ElectionName, Command)> {
+        match asked {
+            // Candidates go in the order in which they came: all protocols on these keys do.
+            Asked::Campaign { election, seat, value, priority: _, reply } => {
+                let value = match Value::new(&value) {
+                    Ok(value) => value,
+                    Err(error) => {
+                        reply.refuse(CampaignError::Value(error));
+                        return None;
+                    }
+                };
+                let opened = self.seats.open(&election, seat, reply);
+                opened.then_some((election, Command::Campaign { value }))
+            }
+            Asked::Resign { election, seat } => {
+                let resign = self.seats.resign(&election, seat)?;
+                let Resign = resign;
+                Some((election, Command::Resign))
+            }
+            Asked::Transfer { reply, .. } => {
+                reply.refuse(TransferError::Unsupported { protocol: "etcd" });
+                None
+            }
+            // etcd tells of changes by itself.
+            Asked::Observe { election, every: _, reply } => {
+                let new = self.boards.observe(&election, Duration::MAX, reply).is_some();
+                new.then_some((election, Command::Observe))
+            }
+            Asked::Unobserve { election } => {
+                let last = self.boards.unobserve(&election);
+                last.then_some((election, Command::Unobserve))
+            }
+        }
+    }
+
+    /// Gives everything up, and ends once that is done or enough time has passed.
+    fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
+        if self.closing.is_some() {
+            return;
+        }
+        let patience = (self.config.lease / 4).clamp(FAREWELL, FAREWELL_MAX);
+        self.closing = Some(Closing { until: now.after(patience), done });
+        for election in self.seats.elections() {
+            self.input(now, Input::Command { election, command: Command::Resign });
+        }
+    }
+
+    fn is_done(&mut self) -> bool {
+        let quiet = self.core.is_idle() && self.seats.is_quiet();
+        let Some(closing) = &mut self.closing else { return false };
+        if !quiet && clock::now() < closing.until {
+            return false;
+        }
+        if let Some(done) = closing.done.take() {
+            // Before those who wait for it go on, no handle says that it leads.
+            self.seats = Seats::default();
+            let _ = done.send(());
+        }
+        true
+    }
+
+    /// One input to the core, and whatever follows from it.
+    fn input(&mut self, now: Time, input: Input<Etcd>) {
+        self.handle(now, input);
+        while let Some((election, command)) = self.owed.pop() {
+            self.handle(now, Input::Command { election, command });
+        }
+    }
+
+    fn handle(&mut self, now: Time, input: Input<Etcd>) {
+        let mut effects = Vec::new();
+        self.core.handle(now, input, &mut effects);
+        for effect in effects {
+            self.carry_out(effect);
+        }
+    }
+
+    /// Strictly in their order: nothing is sent before a claim that was lowered is lowered.
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Claim { election, until, fence: Some(_) } => {
+                let owed = self.seats.raise(&election, until);
+                self.owe(election, owed);
+            }
+            Effect::Claim { election, fence: None, .. } => self.seats.lower(&election),
+            Effect::Send { to: Store, message: Message::Request(request) } => {
+                self.counters.ask(&request.op);
+                self.wire.send(request);
+            }
+            Effect::Emit { election: Some(election), event } => self.on_event(election, event),
+            Effect::Emit { election: None, event } => self.on_node_event(None, event),
+            // A core sends no answers, and writes no records.
+            Effect::Send { .. } | Effect::Persist(_) | Effect::Flush(..) => {}
+        }
+    }
+
+    fn on_event(&mut self, election: ElectionName, event: Event) {
+        match event {
+            Event::Elected { fence, key } => {
+                self.counters.elected += 1;
+                let id = seen::id(&self.config.namespace, &election, &key);
+                let elected = Elected { id, fence, extra: Arc::new(Mark) };
+                let owed = self.seats.elected(&election, elected);
+                // The lease is of full length from the beginning.
+                self.seats.settled(&election);
+                self.owe(election, owed);
+            }
+            Event::Ended(end) => self.on_end(&election, &end),
+            Event::Released => self.seats.released(&election),
+            Event::View(view) => self.on_view(election, view),
+            Event::Reset => self.gaps.push(election),
+            Event::Waiting { behind } => self.notice(Notice::Waiting { election, behind }),
+            Event::Again(lost) => self.notice(Notice::Again { election, lost }),
+            Event::Zombie { key } => self.notice(Notice::Zombie { election, key }),
+            event => self.on_node_event(Some(election), event),
+        }
+    }
+
+    fn on_end(&mut self, election: &ElectionName, end: &End) {
+        self.counters.expired += u64::from(*end == End::Lost(Lost::Expired));
+        match seen::end(end) {
+            Ok(loss) => self.seats.ended(election, loss),
+            Err(why) => self.seats.refused(election, why),
+        }
+        if seen::is_objection(end) {
+            self.seats.released(election);
+        }
+    }
+
+    fn on_view(&mut self, election: ElectionName, view: View) {
+        let view = seen::view(&self.config.namespace, &election, view);
+        match self.gaps.iter().position(|gap| *gap == election) {
+            Some(at) => {
+                self.gaps.swap_remove(at);
+                self.boards.see_after_gap(&election, view);
+            }
+            None => self.boards.see(&election, view),
+        }
+    }
+
+    fn on_node_event(&mut self, election: Option<ElectionName>, event: Event) {
+        match event {
+            Event::Opened { lease, asked, granted } => {
+                self.granted.store(granted, Ordering::Relaxed);
+                self.notice(Notice::Opened { lease, asked, granted });
+            }
+            Event::Closed { lease, lost } => self.notice(Notice::Closed { lease, lost }),
+            Event::Obstacle { doing, refusal } => {
+                self.notice(Notice::Obstacle { election, doing, refusal });
+            }
+            Event::Unsure { doing, why } => self.notice(Notice::Unsure { election, doing, why }),
+            Event::Ignored(reason) => {
+                self.counters.ignore_for(reason.label());
+                if reason == Ignored::OtherCluster {
+                    self.notice(Notice::OtherCluster);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn owe(&mut self, election: ElectionName, owed: Option<Resign>) {
+        self.owed.extend(owed.map(|Resign| (election, Command::Resign)));
+    }
+
+    fn notice(&self, notice: Notice) {
+        // Nobody listening is fine.
+        let _ = self.notices.send(notice);
+    }
+}

@@ -1,0 +1,156 @@
+//! What an operator should hear of.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::ElectionName;
+use tenure_core::etcd::{Bytes, LeaseId, Lost, Refusal};
+
+use crate::endpoint::Endpoint;
+use crate::version::Version;
+
+/// Something that happened beside the elections of a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// This endpoint is in use from now on.
+    Connected {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// The id of the member behind it.
+        member: u64,
+        /// What it runs.
+        version: Version,
+    },
+    /// The member in use lacks a fix that the promise needs: see
+    /// [`Version::has_stalled_leader_fix`].
+    EarlyRevocation {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What it runs.
+        version: Version,
+    },
+    /// This endpoint is not used any more; the next one is tried.
+    Disconnected {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// This endpoint could not be used; the next one is tried.
+    Unreachable {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// There is a lease for all elections of this node.
+    Opened {
+        /// The lease.
+        lease: LeaseId,
+        /// Its length as asked for, in seconds.
+        asked: u32,
+        /// Its length as granted, which counts.
+        granted: u32,
+    },
+    /// The lease is over, and with it all that stood on it.
+    Closed {
+        /// The lease.
+        lease: LeaseId,
+        /// Why; `None` when nobody needed it any more.
+        lost: Option<Lost>,
+    },
+    /// A candidate waits until the key of the one before it goes.
+    Waiting {
+        /// The election.
+        election: ElectionName,
+        /// The key.
+        behind: Bytes,
+    },
+    /// A candidate that had not won lost what it stood on, and contends again.
+    Again {
+        /// The election.
+        election: ElectionName,
+        /// What was lost.
+        lost: Lost,
+    },
+    /// etcd refuses something that has to be done; it is tried again.
+    Obstacle {
+        /// The election, when it is about one.
+        election: Option<ElectionName>,
+        /// What, in words.
+        doing: &'static str,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A request had no certain outcome; whatever it may have done is seen to.
+    Unsure {
+        /// The election, when it is about one.
+        election: Option<ElectionName>,
+        /// What, in words.
+        doing: &'static str,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// A key of this node's appeared that nobody wanted any more, and is deleted.
+    Zombie {
+        /// The election.
+        election: ElectionName,
+        /// The key.
+        key: Bytes,
+    },
+    /// Another cluster answers than at the start; its words are not heard.
+    OtherCluster,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connected { endpoint, member, version } => {
+                write!(f, "connected to {endpoint}, member {member:x} with etcd {version}")
+            }
+            Self::EarlyRevocation { endpoint, version } => write!(
+                f,
+                "{endpoint} runs etcd {version}, of which a leader that is stuck on its disk may \
+                 end a lease too early, so that two lead at once: upgrade to 3.4.31, 3.5.13, 3.6 \
+                 or newer"
+            ),
+            Self::Disconnected { endpoint, why } => {
+                write!(f, "disconnected from {endpoint}: {why}")
+            }
+            // It names the endpoint itself.
+            Self::Unreachable { why, .. } => f.write_str(why),
+            Self::Opened { lease, asked, granted } if asked == granted => {
+                write!(f, "lease {lease} for {granted} s")
+            }
+            Self::Opened { lease, asked, granted } => write!(
+                f,
+                "lease {lease} for {granted} s, though {asked} s were asked for: etcd grants no \
+                 shorter ones, so taking over after a crash takes {granted} s"
+            ),
+            Self::Closed { lease, lost: Some(lost) } => write!(f, "lease {lease} is over: {lost}"),
+            Self::Closed { lease, lost: None } => write!(f, "lease {lease} is given back"),
+            Self::Waiting { election, behind } => write!(f, "{election}: waiting behind {behind}"),
+            Self::Again { election, lost } => write!(f, "{election}: contending again, as {lost}"),
+            Self::Obstacle { election, doing, refusal } => {
+                about(election.as_ref(), f)?;
+                write!(f, "etcd refuses {doing}: {refusal}")
+            }
+            Self::Unsure { election, doing, why } => {
+                about(election.as_ref(), f)?;
+                write!(f, "{doing}: outcome unknown: {why}")
+            }
+            Self::Zombie { election, key } => {
+                write!(f, "{election}: {key} came late, and is deleted")
+            }
+            Self::OtherCluster => f.write_str(
+                "another etcd cluster answers than at the start: look at the endpoints; after a \
+                 restore with a new token, start this process again",
+            ),
+        }
+    }
+}
+
+fn about(election: Option<&ElectionName>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    election.map_or(Ok(()), |election| write!(f, "{election}: "))
+}

@@ -1,0 +1,152 @@
+//! What the tests share.
+
+#![allow(dead_code, reason = "not every test file needs all of it")]
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tenure_core::etcd::{
+    Act, Answer, Bytes, CallId, Header, KeyValue, Keys, LeaseId, Op, Pick, Read, Reply, Request,
+    Txn,
+};
+use tenure_etcd::wire::{News, Wire};
+use tenure_etcd::{CheckedOptions, Config, Node, Options};
+use tenure_services::etcd::Cluster;
+
+/// How long anything may take that should be done at once: the machine may be busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs a test in a runtime like a driver's.
+pub(crate) fn run<F: Future>(test: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(test)
+}
+
+pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, what).await.expect("in half a minute")
+}
+
+pub(crate) fn options(endpoints: &[String]) -> CheckedOptions {
+    let endpoints = endpoints.iter().map(|url| url.parse().unwrap()).collect();
+    Options::new(endpoints).check().unwrap()
+}
+
+pub(crate) fn all(cluster: &Cluster) -> CheckedOptions {
+    options(&cluster.endpoints())
+}
+
+/// A node with a lease of so many seconds.
+pub(crate) fn node(options: &CheckedOptions, seconds: u64) -> Node {
+    let lease = Duration::from_secs(seconds);
+    let config = Config { lease, grace: lease / 10, ..Config::default() };
+    Node::builder(config.check().unwrap(), options.clone()).start().unwrap()
+}
+
+/// A wire, with one question after the other.
+pub(crate) struct Line {
+    pub(crate) wire: Wire,
+    calls: u64,
+    /// What came while something else was waited for.
+    came: VecDeque<News>,
+}
+
+impl Line {
+    pub(crate) fn new(options: CheckedOptions) -> Self {
+        Self { wire: Wire::new(options), calls: 0, came: VecDeque::new() }
+    }
+
+    pub(crate) fn send(&mut self, within: Duration, op: Op) -> CallId {
+        self.calls += 1;
+        let call = CallId(self.calls);
+        self.wire.send(Request { call, within, op });
+        call
+    }
+
+    /// The next answer to that call.
+    pub(crate) async fn answer(&mut self, call: CallId) -> Answer {
+        let is_it = |news: &News| matches!(news, News::Answer(answer) if answer.call == call);
+        let came = self.came.iter().position(is_it).and_then(|at| self.came.remove(at));
+        let mut next = came;
+        loop {
+            match next.take() {
+                Some(News::Answer(answer)) if answer.call == call => return answer,
+                Some(other) => self.came.push_back(other),
+                None => {}
+            }
+            next = Some(soon(self.wire.next()).await);
+        }
+    }
+
+    /// Whether nothing else has come, and nothing comes for so long. Connections do not count.
+    pub(crate) async fn is_silent(&mut self, long: Duration) -> bool {
+        let is_answer = |news: &News| matches!(news, News::Answer(_));
+        let more = async { while !is_answer(&self.wire.next().await) {} };
+        let silent = tokio::time::timeout(long, more).await.is_err();
+        silent && !self.came.iter().any(is_answer)
+    }
+
+    /// Where it is connected, as told last.
+    pub(crate) fn connected(&self) -> Option<String> {
+        self.came.iter().rev().find_map(|news| match news {
+            News::Connected { endpoint, .. } => Some(endpoint.to_string()),
+            _ => None,
+        })
+    }
+
+    pub(crate) async fn ask_within(&mut self, within: Duration, op: Op) -> Answer {
+        let call = self.send(within, op);
+        self.answer(call).await
+    }
+
+    pub(crate) async fn ask(&mut self, op: Op) -> (Header, Reply) {
+        let answer = self.ask_within(PATIENCE, op).await;
+        let header = answer.header;
+        (header.unwrap_or_else(|| panic!("no header: {answer}")), answer.reply)
+    }
+
+    /// The answer to something that etcd answers without a header, or does not answer.
+    pub(crate) async fn reply(&mut self, op: Op) -> Reply {
+        self.ask_within(PATIENCE, op).await.reply
+    }
+
+    pub(crate) async fn watch(&mut self, keys: Keys, from: u64) -> CallId {
+        let call = self.send(PATIENCE, Op::Watch { keys, from });
+        assert_eq!(self.answer(call).await.reply, Reply::Watching);
+        call
+    }
+}
+
+pub(crate) fn put(key: &str, value: &str, lease: LeaseId) -> Act {
+    Act::Put { key: key.into(), value: value.into(), lease }
+}
+
+pub(crate) fn delete(key: &str) -> Act {
+    Act::Delete { key: key.into() }
+}
+
+pub(crate) fn read(key: &str) -> Act {
+    Act::Read(Read { keys: Keys::One(key.into()), pick: Pick::First })
+}
+
+pub(crate) fn read_all(prefix: &str, pick: Pick) -> Act {
+    Act::Read(Read { keys: Keys::Prefix(prefix.into()), pick })
+}
+
+/// Always.
+pub(crate) fn then(then: Vec<Act>) -> Op {
+    Op::Txn(Txn { when: None, then, otherwise: vec![] })
+}
+
+/// If there is no such key.
+pub(crate) fn create(key: &str, value: &str, lease: LeaseId) -> Op {
+    let when = Some((Bytes::from(key), 0));
+    Op::Txn(Txn { when, then: vec![put(key, value, lease)], otherwise: vec![read(key)] })
+}
+
+/// The only thing that a transaction found.
+pub(crate) fn found(reply: Reply) -> Option<KeyValue> {
+    match reply {
+        Reply::Txn { mut found, .. } if found.len() == 1 => found.pop().flatten(),
+        other => panic!("{other}"),
+    }
+}

@@ -1,0 +1,190 @@
+//! Campaigns, hand-overs, losses and observers.
+
+use std::time::Duration;
+
+use tenure::{CampaignError, Change, FenceGate, Loss, TransferError, View};
+use tenure_etcd::{Notice, ProclaimError};
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::common::{PATIENCE, all, node, run, soon};
+
+/// The values of the keys of an election, the leader's first.
+fn stored(cluster: &Cluster, election: &str) -> Vec<String> {
+    let prefix = format!("{election}/");
+    let order = ["get", "--prefix", &prefix, "--print-value-only", "--sort-by=CREATE"];
+    let said = cluster.etcdctl(&order).unwrap();
+    said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+fn leases(cluster: &Cluster) -> usize {
+    let said = cluster.etcdctl(&["lease", "list"]).unwrap();
+    said.lines().skip(1).filter(|line| !line.is_empty()).count()
+}
+
+#[test]
+fn hand_over_on_debians_3_4() {
+    hand_over(Version::Debian34);
+}
+
+#[test]
+fn hand_over_on_the_newest() {
+    hand_over(Version::Newest);
+}
+
+fn hand_over(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    run(async {
+        let (one, two) = (node(&all(&cluster), 5), node(&all(&cluster), 5));
+        let mut observer = two.election("billing").unwrap().observe();
+        assert_eq!(soon(observer.next()).await, Some(Change::View(View::Vacant)));
+
+        let leader = soon(one.election("billing").unwrap().campaign("one")).await.unwrap();
+        assert!(leader.is_current() && leader.remaining() <= Duration::from_secs(5));
+        soon(leader.settled()).await.unwrap();
+        let seen = soon(observer.next()).await.unwrap();
+        let seen = seen.view().and_then(View::leader).cloned().unwrap();
+        assert_eq!((&*seen.id, seen.value.as_bytes()), (leader.id(), &b"one"[..]));
+        assert_eq!(seen.fence, Some(leader.fence()));
+
+        let election = two.election("billing").unwrap();
+        let mut waiting = Box::pin(election.campaign("two"));
+        assert!(tokio::time::timeout(Duration::from_millis(500), &mut waiting).await.is_err());
+        assert_eq!(stored(&cluster, "billing"), ["one", "two"]);
+        one.proclaim(&leader, "one, changed").unwrap();
+        let changed = soon(observer.next()).await.unwrap();
+        let changed = changed.view().and_then(View::leader).cloned().unwrap();
+        assert_eq!(changed.value.text(), "one, changed");
+
+        let refused = leader.transfer_to("two".parse().unwrap()).await;
+        assert_eq!(refused, Err(TransferError::Unsupported { protocol: "etcd" }));
+        // Renewed, more than once.
+        let mut until = leader.until();
+        for _ in 0..2 {
+            until = soon(leader.renewed(until)).await.unwrap();
+        }
+        let fence = leader.fence();
+        soon(leader.resign()).await;
+        assert_eq!(leader.loss(), Some(Loss::Resigned));
+        assert_eq!(one.proclaim(&leader, "too late"), Err(ProclaimError::NotLeading));
+        let successor = soon(waiting).await.unwrap();
+        let mut gate = FenceGate::default();
+        gate.admit(successor.fence()).unwrap();
+        assert!(gate.admit(fence).is_err());
+        assert_eq!(stored(&cluster, "billing"), ["two"]);
+
+        soon(two.close()).await;
+        assert!(!successor.is_current());
+        assert_eq!(successor.loss(), Some(Loss::Resigned));
+        assert_eq!(stored(&cluster, "billing"), [""; 0]);
+        soon(one.close()).await;
+        assert_eq!(leases(&cluster), 0, "given back");
+        assert!(two.counters().await.is_none());
+    });
+}
+
+/// A candidate that nobody waits for any more leaves the queue; the others do not mind.
+#[test]
+fn a_dropped_campaign_is_withdrawn() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let nodes: Vec<_> = (0..3).map(|_| node(&all(&cluster), 10)).collect();
+        let elections: Vec<_> = nodes.iter().map(|node| node.election("queue").unwrap()).collect();
+        let first = soon(elections[0].campaign("0")).await.unwrap();
+        let short = Duration::from_millis(700);
+        let mut last = None;
+        for (n, election) in elections.iter().enumerate().skip(1) {
+            let mut campaign = Box::pin(election.campaign(if n == 1 { "1" } else { "2" }));
+            assert!(tokio::time::timeout(short, &mut campaign).await.is_err());
+            if n == 1 {
+                let again = soon(election.campaign("again")).await;
+                assert!(
+                    matches!(again, Err(CampaignError::AlreadyCampaigning { .. })),
+                    "{again:?}"
+                );
+                // The middle one is dropped when the last one stands behind it.
+                last = Some(campaign);
+                continue;
+            }
+            drop(last.take());
+            let gone = soon(async {
+                while stored(&cluster, "queue") != ["0", "2"] {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            });
+            gone.await;
+            assert!(first.is_current());
+            drop(first);
+            let won = soon(campaign).await.unwrap();
+            assert!(won.is_current());
+            break;
+        }
+    });
+}
+
+/// The lease is revoked by hand: the leader learns it, and another one leads.
+#[test]
+fn a_lease_revoked_by_hand() {
+    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    run(async {
+        let (one, two) = (node(&all(&cluster), 20), node(&all(&cluster), 20));
+        let mut notices = one.notices();
+        let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
+        let beside = soon(one.election("f").unwrap().campaign("one")).await.unwrap();
+        let election = two.election("e").unwrap();
+        let mut waiting = Box::pin(election.campaign("two"));
+        assert!(tokio::time::timeout(Duration::from_millis(500), &mut waiting).await.is_err());
+        cluster.etcdctl(&["del", &format!("e/{}", leader.id())]).unwrap();
+        assert_eq!(soon(leader.lost()).await, Loss::Revoked);
+        let successor = soon(waiting).await.unwrap();
+        assert!(successor.fence() > leader.fence());
+        // One lease carries both elections, and losing one key does not end the other.
+        assert!(beside.is_current());
+        assert_eq!(beside.id(), leader.id());
+        cluster.etcdctl(&["lease", "revoke", successor.id()]).unwrap();
+        assert_eq!(soon(successor.lost()).await, Loss::Revoked);
+        let told = soon(async {
+            loop {
+                if let Ok(Notice::Opened { granted, .. }) = notices.recv().await {
+                    break granted;
+                }
+            }
+        });
+        assert_eq!(told.await, 20);
+        let counters = soon(one.counters()).await.unwrap();
+        assert_eq!((counters.elected, counters.expired), (2, 0));
+    });
+}
+
+/// etcdctl's candidates and ours stand in one line.
+#[test]
+fn etcdctl_stands_in_the_same_line() {
+    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    run(async {
+        let ours = node(&all(&cluster), 10);
+        let election = ours.election("mixed").unwrap();
+        let leader = soon(election.campaign("ours")).await.unwrap();
+        let log = cluster.folder().join("elect.log");
+        let theirs = cluster.etcdctl_beside(&["elect", "mixed", "theirs"], &log).unwrap();
+        let wait = |values: &'static [&'static str]| {
+            let cluster = &cluster;
+            soon(async move {
+                while stored(cluster, "mixed") != values {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            })
+        };
+        wait(&["ours", "theirs"]).await;
+        let mut again = Box::pin(async {
+            soon(leader.resign()).await;
+            drop(leader);
+            election.campaign("ours again").await
+        });
+        assert!(tokio::time::timeout(Duration::from_secs(1), &mut again).await.is_err());
+        wait(&["theirs", "ours again"]).await;
+        let seen = election.leader(PATIENCE).await;
+        assert_eq!(seen.leader().unwrap().value.text(), "theirs");
+        theirs.terminate(PATIENCE).unwrap();
+        let leader = soon(again).await.unwrap();
+        assert!(leader.is_current());
+    });
+}

@@ -1,0 +1,80 @@
+//! One lease for all elections of a process.
+
+use std::time::Duration;
+
+use tenure::{Change, View};
+use tenure_etcd::{Config, Counters, LeaseId, Node};
+use tenure_services::etcd::{Cluster, Version};
+use tokio::task::JoinSet;
+
+use crate::common::{all, node, run, soon};
+
+#[test]
+fn many_elections_on_one_lease() {
+    const MANY: usize = 400;
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let node = node(&all(&cluster), 10);
+        let mut campaigns = JoinSet::new();
+        for n in 0..MANY {
+            let election = node.election(&format!("many/{n}")).unwrap();
+            campaigns.spawn(async move { election.campaign("me").await.unwrap() });
+        }
+        let leaders = soon(campaigns.join_all()).await;
+        let one = leaders[0].id();
+        assert!(leaders.iter().all(|leader| leader.id() == one && leader.is_current()));
+        let before = soon(node.counters()).await.unwrap();
+        let mut until = leaders[0].until();
+        for _ in 0..2 {
+            until = soon(leaders[0].renewed(until)).await.unwrap();
+        }
+        let after = soon(node.counters()).await.unwrap();
+        let sent = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
+        let more = |kind| sent(&after, kind) - sent(&before, kind);
+        // A renewal is one keep-alive and one transaction, however many elections there are.
+        assert!((1..=3).contains(&more("keep_alive")), "{}", more("keep_alive"));
+        assert!(more("txn") <= 4, "{}", more("txn"));
+        assert_eq!((sent(&after, "grant"), after.elected), (1, 400));
+        assert_eq!((after.unknown, after.refused, after.connections), (0, 0, 1), "{after:?}");
+        soon(node.close()).await;
+        assert_eq!(cluster.etcdctl(&["get", "--prefix", "many/", "--keys-only"]).unwrap(), "");
+    });
+}
+
+#[test]
+fn a_lease_that_was_handed_in() {
+    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    let said = cluster.etcdctl(&["lease", "grant", "20"]).unwrap();
+    let id = said.split_whitespace().nth(1).unwrap();
+    run(async {
+        let config = Config { lease: Duration::from_secs(10), ..Config::default() };
+        let builder = Node::builder(config.check().unwrap(), all(&cluster));
+        let lease = LeaseId(i64::from_str_radix(id, 16).unwrap());
+        let node = builder.lease(lease).start().unwrap();
+        let leader = soon(node.election("e").unwrap().campaign("")).await.unwrap();
+        assert_eq!(leader.id(), lease.to_string());
+        assert!(leader.remaining() > Duration::from_secs(10), "as it was granted");
+        soon(node.close()).await;
+        let left = cluster.etcdctl(&["lease", "list"]).unwrap();
+        assert!(!left.contains(id), "{left}");
+    });
+}
+
+/// Whoever drops all handles gives everything up, without being asked.
+#[test]
+fn a_node_that_nobody_holds() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let watcher = node(&all(&cluster), 10);
+        let mut observer = watcher.election("e").unwrap().observe();
+        let leader = {
+            let node = node(&all(&cluster), 60);
+            soon(node.election("e").unwrap().campaign("")).await.unwrap()
+        };
+        let is_vacant = |change: &Change| change.view() == Some(&View::Vacant);
+        while is_vacant(&soon(observer.next()).await.unwrap()) {}
+        assert!(leader.is_current(), "the leadership holds the node");
+        drop(leader);
+        while !is_vacant(&soon(observer.next()).await.unwrap()) {}
+    });
+}

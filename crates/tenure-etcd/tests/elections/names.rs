@@ -1,0 +1,46 @@
+//! Names, namespaces and values.
+
+use std::time::Duration;
+
+use tenure::CampaignError;
+use tenure_etcd::{Config, Node};
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::common::{all, run, soon};
+
+#[test]
+fn names_and_namespaces() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let start = |namespace: &str| {
+            let (namespace, lease) = (namespace.to_owned(), Duration::from_secs(10));
+            let config = Config { namespace, lease, ..Config::default() }.check().unwrap();
+            Node::builder(config, all(&cluster)).start().unwrap()
+        };
+        let (shop, bank) = (start("shop/"), start("bank/"));
+        let one = soon(shop.election("e").unwrap().campaign("")).await.unwrap();
+        let other = soon(bank.election("e").unwrap().campaign("")).await.unwrap();
+        let keys = cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]).unwrap();
+        let keys: Vec<_> = keys.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(keys, [format!("bank/e/{}", other.id()), format!("shop/e/{}", one.id())]);
+
+        let refused = |name: &'static str, value: &'static str| {
+            let election = shop.election(name).unwrap();
+            async move { soon(election.campaign(value)).await.map(drop).unwrap_err().to_string() }
+        };
+        assert_eq!(
+            refused("e/below", "").await,
+            "this process takes part in e, and of two names neither may begin with the other and \
+             a slash: they would see each other's keys"
+        );
+        assert_eq!(refused("f/", "").await, "an election's name on etcd must not end in a slash");
+        let long = shop.election("long").unwrap().campaign(&"x".repeat(500)).await;
+        assert!(matches!(long, Err(CampaignError::Value(_))), "{long:?}");
+        assert_eq!(shop.election("").unwrap_err().to_string(), "an election's name is empty");
+        assert!(one.is_current() && other.is_current());
+        // Nothing of what was refused is left behind that closing would wait for.
+        soon(shop.close()).await;
+        soon(bank.close()).await;
+        assert_eq!(cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]).unwrap(), "");
+    });
+}

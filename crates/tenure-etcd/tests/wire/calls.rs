@@ -1,0 +1,147 @@
+//! Leases and transactions.
+
+use std::time::Duration;
+
+use tenure_core::etcd::{Act, Bytes, LeaseId, Op, Pick, Refusal, Reply, Txn};
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
+
+use crate::common::{Line, PATIENCE, all, create, delete, found, put, read, read_all, run, then};
+
+const LEASE: LeaseId = LeaseId(0x0123_4567_89ab_cdef);
+
+#[test]
+fn calls_on_debians_3_4() {
+    calls(Version::Debian34);
+}
+
+#[test]
+fn calls_on_the_newest() {
+    calls(Version::Newest);
+}
+
+fn calls(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    run(async {
+        let mut line = Line::new(all(&cluster));
+        leases(&mut line).await;
+        transactions(&mut line).await;
+        refusals(&mut line).await;
+        many_at_once(&mut line).await;
+    });
+}
+
+async fn leases(line: &mut Line) {
+    let granted = line.ask(Op::Grant { lease: LEASE, ttl: 60 }).await.1;
+    assert_eq!(granted, Reply::Granted { ttl: 60 });
+    // Another one would not be ours.
+    assert_eq!(line.reply(Op::Grant { lease: LEASE, ttl: 60 }).await, Reply::LeaseExists);
+    // Opening the stream is one renewal, and each request is answered by its own.
+    for _ in 0..3 {
+        let (header, alive) = line.ask(Op::KeepAlive { lease: LEASE }).await;
+        assert_eq!(alive, Reply::Alive { ttl: Some(60) });
+        assert!(header.term > 0 && header.cluster != 0 && header.member != 0, "{header:?}");
+    }
+    assert_eq!(line.reply(Op::KeepAlive { lease: LeaseId(7) }).await, Reply::Alive { ttl: None });
+    // One lease after the other, each on a stream of its own.
+    let alive = line.ask(Op::KeepAlive { lease: LEASE }).await.1;
+    assert_eq!(alive, Reply::Alive { ttl: Some(60) });
+    assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
+    assert_eq!(line.reply(Op::Revoke { lease: LEASE }).await, Reply::LeaseGone);
+    // On the stream that is open: an answer without a TTL.
+    assert_eq!(line.reply(Op::KeepAlive { lease: LEASE }).await, Reply::Alive { ttl: None });
+    let granted = line.ask(Op::Grant { lease: LeaseId(1), ttl: 1 }).await.1;
+    assert_eq!(granted, Reply::Granted { ttl: 2 }, "etcd grants no shorter ones");
+}
+
+async fn transactions(line: &mut Line) {
+    assert_eq!(line.ask(Op::Grant { lease: LEASE, ttl: 60 }).await.1, Reply::Granted { ttl: 60 });
+    let mut revisions = Vec::new();
+    for name in ["e/a", "e/b", "e/c", "ea/x"] {
+        let (header, made) = line.ask(create(name, "value", LEASE)).await;
+        assert_eq!(made, Reply::Txn { succeeded: true, found: vec![] });
+        revisions.push(header.revision);
+    }
+    assert!(revisions.is_sorted_by(|a, b| a + 1 == *b), "{revisions:?}");
+    let (header, again) = line.ask(create("e/a", "other", LEASE)).await;
+    let Reply::Txn { succeeded: false, found: mut there } = again else { panic!("{again}") };
+    let there = there.pop().unwrap().unwrap();
+    assert_eq!((there.key, there.value), ("e/a".into(), "value".into()));
+    assert_eq!((there.created, there.modified), (revisions[0], revisions[0]));
+    assert_eq!((there.lease, header.revision), (Some(LEASE), revisions[3]));
+    // Who is first, and who is just before; nobody of `ea`.
+    let key_of = |reply: Reply| found(reply).map(|found| found.key.to_string());
+    for (pick, key) in [
+        (Pick::First, Some("e/a")),
+        (Pick::LastUpTo(revisions[2] - 1), Some("e/b")),
+        (Pick::LastUpTo(revisions[3]), Some("e/c")),
+        (Pick::LastUpTo(revisions[0] - 1), None),
+        (Pick::LastUpTo(0), None),
+    ] {
+        let reply = line.ask(then(vec![read_all("e/", pick)])).await.1;
+        assert_eq!(key_of(reply).as_deref(), key, "{pick:?}");
+    }
+    // Reads and writes in one: only reads are told.
+    let both = then(vec![put("e/d", "d", LEASE), read("e/b"), read("e/z"), delete("e/a")]);
+    let Reply::Txn { succeeded: true, found } = line.ask(both).await.1 else { panic!() };
+    let keys: Vec<_> = found.into_iter().map(|kv| kv.map(|kv| kv.key)).collect();
+    assert_eq!(keys, [Some(Bytes::from("e/b")), None]);
+    let when = Some(("e/b".into(), revisions[1]));
+    let resign = Txn { when, then: vec![delete("e/b")], otherwise: vec![read("e/b")] };
+    for succeeded in [true, false] {
+        let reply = line.ask(Op::Txn(resign.clone())).await.1;
+        assert!(matches!(reply, Reply::Txn { succeeded: so, .. } if so == succeeded), "{reply}");
+    }
+    // With its lease all goes.
+    assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
+    let left = line.ask(then(vec![read_all("e", Pick::First)])).await.1;
+    assert_eq!(key_of(left), None);
+}
+
+async fn refusals(line: &mut Line) {
+    let gone = line.reply(create("r/a", "", LeaseId(5))).await;
+    assert_eq!(gone, Reply::LeaseGone, "nothing was written");
+    let too_many = (0..200).map(|n| read(&format!("r/{n}"))).collect();
+    let refused = line.reply(then(too_many)).await;
+    let said = "etcdserver: too many operations in txn request".into();
+    assert_eq!(refused, Reply::Refused(Refusal::Other { said }));
+    let large =
+        Act::Put { key: "r/large".into(), value: Bytes::new(&vec![0; 7 << 18]), lease: LeaseId(0) };
+    let refused = line.reply(then(vec![large])).await;
+    let said = "etcdserver: request is too large".into();
+    assert_eq!(refused, Reply::Refused(Refusal::Other { said }));
+}
+
+/// More than are under way at once: each is answered, and once.
+async fn many_at_once(line: &mut Line) {
+    let calls: Vec<_> = (0..500).map(|_| line.send(PATIENCE, then(vec![read("m")]))).collect();
+    let renewed = line.reply(Op::KeepAlive { lease: LeaseId(7) }).await;
+    assert_eq!(renewed, Reply::Alive { ttl: None }, "not behind all the others");
+    for call in calls {
+        assert_eq!(found(line.answer(call).await.reply), None);
+    }
+    assert!(line.is_silent(Duration::from_millis(200)).await, "answered twice");
+}
+
+#[test]
+fn a_full_disk_is_a_refusal() {
+    let config = ClusterConfig::new(Version::Newest, 1).quota(2 << 20);
+    let cluster = config.start().unwrap();
+    run(async {
+        let mut line = Line::new(all(&cluster));
+        let large = Bytes::new(&vec![0; 1 << 20]);
+        let mut refused = None;
+        for n in 0..20 {
+            let key = format!("full/{n}").as_str().into();
+            let write = Act::Put { key, value: large.clone(), lease: LeaseId(0) };
+            match line.reply(then(vec![write])).await {
+                Reply::Txn { .. } => {}
+                other => {
+                    refused = Some(other);
+                    break;
+                }
+            }
+        }
+        let said = "etcdserver: mvcc: database space exceeded".into();
+        assert_eq!(refused, Some(Reply::Refused(Refusal::NoSpace { said })));
+    });
+}

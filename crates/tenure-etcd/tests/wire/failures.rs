@@ -1,0 +1,129 @@
+//! Members that stand still or are gone.
+
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::etcd::{Answer, Keys, LeaseId, Op, Reply};
+use tenure_etcd::wire::News;
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::common::{Line, all, create, found, options, put, read, run, soon, then};
+
+const WITHIN: Duration = Duration::from_millis(700);
+
+fn is_unknown(answer: &Answer) -> bool {
+    matches!(answer.reply, Reply::Unknown { .. })
+}
+
+/// Every request is answered in its time, once, and nothing that comes later is taken for the
+/// answer to a later request.
+#[test]
+fn a_member_that_stands_still() {
+    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    let lease = LeaseId(9);
+    run(async {
+        let mut line = Line::new(all(&cluster));
+        line.ask(Op::Grant { lease, ttl: 60 }).await;
+        line.ask(Op::KeepAlive { lease }).await;
+        let open = line.watch(Keys::One("s/a".into()), 0).await;
+        cluster.member(0).stop().unwrap();
+        let began = clock::now();
+        let watch = Op::Watch { keys: Keys::One("s/b".into()), from: 0 };
+        let requests = [
+            create("s/a", "1", lease),
+            Op::KeepAlive { lease },
+            Op::Grant { lease, ttl: 9 },
+            watch,
+        ];
+        let calls = requests.map(|op| line.send(WITHIN, op));
+        for call in calls {
+            let answer = line.answer(call).await;
+            assert!(is_unknown(&answer), "{answer}");
+        }
+        assert!(clock::now().since(began) >= WITHIN);
+        let ended = line.answer(open).await;
+        assert!(is_unknown(&ended), "{ended}");
+        cluster.member(0).cont().unwrap();
+        // Some of that has arrived. The next answers are those to the next requests.
+        let other = LeaseId(10);
+        assert_eq!(
+            line.ask(Op::Grant { lease: other, ttl: 90 }).await.1,
+            Reply::Granted { ttl: 90 }
+        );
+        for (lease, ttl) in [(other, 90), (lease, 60)] {
+            let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
+            assert_eq!(alive, Reply::Alive { ttl: Some(ttl) });
+        }
+        let stored = found(line.ask(then(vec![put("s/c", "", other), read("s/c")])).await.1);
+        assert_eq!(stored.map(|kv| kv.lease), Some(Some(other)));
+        assert!(line.is_silent(Duration::from_millis(500)).await);
+    });
+}
+
+/// The first endpoint is dead, the connected member dies: the next one is used.
+#[test]
+fn the_next_endpoint_is_used() {
+    let cluster = Cluster::start(Version::Newest, 3).unwrap();
+    let mut endpoints = cluster.endpoints();
+    endpoints.insert(0, "http://127.0.0.1:9".to_owned());
+    let lease = LeaseId(3);
+    run(async {
+        let mut line = Line::new(options(&endpoints));
+        line.ask(Op::Grant { lease, ttl: 60 }).await;
+        line.ask(create("f/a", "1", lease)).await;
+        line.ask(Op::KeepAlive { lease }).await;
+        let watch = line.watch(Keys::One("f/a".into()), 0).await;
+        assert_eq!(line.connected(), Some(endpoints[1].clone()));
+        cluster.member(0).kill().unwrap();
+        assert!(is_unknown(&line.answer(watch).await), "the core asks for what it has missed");
+        // What can be repeated is: renewals, reads, watches.
+        let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
+        assert_eq!(alive, Reply::Alive { ttl: Some(60) });
+        assert!(found(line.ask(then(vec![read("f/a")])).await.1).is_some());
+        let watch = line.watch(Keys::One("f/b".into()), 0).await;
+        line.ask(then(vec![put("f/b", "", lease)])).await;
+        assert!(matches!(line.answer(watch).await.reply, Reply::Changed(_)));
+        assert_eq!(line.connected(), Some(endpoints[2].clone()));
+    });
+}
+
+/// A silent connection with nothing but a watch on it: only pings find out.
+#[test]
+fn a_connection_that_went_silent_is_noticed() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let mut line = Line::new(all(&cluster));
+        let watch = line.watch(Keys::One("p".into()), 0).await;
+        // Pings come after 6 s, and etcd must put up with them.
+        assert!(line.is_silent(Duration::from_secs(13)).await);
+        cluster.member(0).stop().unwrap();
+        let answer = line.answer(watch).await;
+        assert!(is_unknown(&answer), "{answer}");
+    });
+}
+
+/// Nobody is there, and somebody comes later.
+#[test]
+fn nobody_answers_at_first() {
+    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    cluster.member(0).terminate().unwrap();
+    run(async {
+        let mut line = Line::new(all(&cluster));
+        let answer = line.ask_within(WITHIN, create("n", "", LeaseId(0))).await;
+        assert!(is_unknown(&answer), "{answer}");
+        let watch = Op::Watch { keys: Keys::One("n".into()), from: 0 };
+        let watch = line.send(Duration::from_secs(30), watch);
+        let told = soon(async {
+            loop {
+                if let News::Unreachable { why, .. } = line.wire.next().await {
+                    break why;
+                }
+            }
+        });
+        let told = told.await;
+        assert!(told.contains("cannot be reached"), "{told}");
+        cluster.member(0).restart().unwrap();
+        assert_eq!(line.answer(watch).await.reply, Reply::Watching);
+        assert!(found(line.ask(then(vec![read("n")])).await.1).is_none());
+    });
+}

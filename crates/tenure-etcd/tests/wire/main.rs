@@ -1,0 +1,10 @@
+//! Requests of the core, one by one, carried to real servers of both versions and back.
+
+#![expect(clippy::unwrap_used, reason = "it is a test")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod calls;
+mod failures;
+mod watches;
