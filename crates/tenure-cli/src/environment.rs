@@ -53,12 +53,12 @@ impl Environment {
     /// absence would go unnoticed. Any other is only warned about, because others may own it:
     /// Kubernetes sets `TENURE_SERVICE_HOST` wherever a service is called `tenure`.
     pub fn check(&self) -> Result<Vec<String>, Failure> {
-        let known: Vec<String> = table::ALL.iter().filter_map(|spec| spec.variable()).collect();
+        let settings = table::ALL.iter().filter_map(|spec| spec.variable());
+        let known: Vec<String> = settings.chain([etcd::PASSWORD.to_owned()]).collect();
         let mut warnings = Vec::new();
         for name in self.variables.keys().filter(|name| *name != "XDG_RUNTIME_DIR") {
             let name = name.to_string_lossy();
-            let told = TOLD_TO_COMMAND.contains(&&*name) || name == etcd::PASSWORD;
-            if known.iter().any(|known| *known == name) || told {
+            if known.iter().any(|known| *known == name) || TOLD_TO_COMMAND.contains(&&*name) {
                 continue;
             }
             if let Some(flag_only) = flag_only(&name) {

@@ -7,6 +7,7 @@ use clap::{Command, Error};
 
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
+use crate::settings::etcd;
 
 /// What clap found wrong with `arguments`, as a failure like any other.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
@@ -67,7 +68,9 @@ fn unknown_argument(
     };
     let name = flag.trim_start_matches('-');
     let owners: Vec<_> = owners(tree, name, "").into_iter().take(3).collect();
-    let fix = if let Some(near) = nearest(name, longs(command)) {
+    let fix = if name == etcd::PASSWORD_ENTRY {
+        etcd::PASSWORD_ELSEWHERE.into()
+    } else if let Some(near) = nearest(name, longs(command)) {
         format!("did you mean --{near}?")
     } else if !owners.is_empty() {
         format!("put it after a command that has it, such as {}", owners.join(" or "))

@@ -56,16 +56,26 @@ pub async fn find_leader(runner: &Runner, election: &str) -> Result<PathBuf, Fai
     };
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let sockets = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
-    let mut asked = 0;
+    let (mut asked, mut leading) = (0, Vec::new());
     for socket in sockets {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let Ok(status) = status else { continue };
         asked += 1;
         if status["election"] == election && status["leading"] == true {
-            return Ok(socket.path());
+            leading.push(socket.path());
         }
     }
-    Err(nobody(election, asked))
+    match leading.len() {
+        0 => Err(nobody(election, asked)),
+        1 => Ok(leading.swap_remove(0)),
+        // One of them has lost it since it answered, or they take part in two etcds.
+        several => {
+            let what = format!("{several} candidates for {election} on this machine lead");
+            let paths: Vec<_> = leading.iter().map(|path| path.display().to_string()).collect();
+            let fix = format!("ask again, or give --control with one of: {}", paths.join(", "));
+            Err(Failure::new(Exit::Refused, what, fix))
+        }
+    }
 }
 
 fn nobody(election: &str, asked: usize) -> Failure {

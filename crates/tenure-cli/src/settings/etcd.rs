@@ -16,6 +16,10 @@ use crate::failure::{Failure, quoted};
 /// the machine could read it, and no such key, because settings files are passed on.
 pub const PASSWORD: &str = "TENURE_PASSWORD";
 
+/// What to do about a password where none belongs.
+pub const PASSWORD_ELSEWHERE: &str =
+    "give --password-file FILE or set TENURE_PASSWORD: others could read it here";
+
 /// More than any password needs, and what is read at most.
 const PASSWORD_MAX: u64 = 4_096;
 
@@ -171,8 +175,9 @@ fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     }
 }
 
-/// How the ledger calls the password, whose value it is never given.
-const PASSWORD_ENTRY: &str = "password";
+/// How the password is called where it is named like a setting. Its value is never given to a
+/// ledger.
+pub const PASSWORD_ENTRY: &str = "password";
 
 /// A flag wins over a variable, that over the file; the rest is up to the user.
 fn password(layers: &mut Layers<'_>, file: Option<PathBuf>) -> Result<Option<Secret>, Failure> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Origin, Reach, Shape, Spec, parse, table};
+use super::{Origin, Reach, Shape, Spec, etcd, parse, table};
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
 
@@ -92,6 +92,7 @@ fn known(
     let Some(spec) = table::named(name) else {
         let keys = || table::ALL.iter().filter(|spec| spec.in_file()).map(|spec| spec.name);
         let fix = match nearest(name, keys()) {
+            _ if *name == etcd::PASSWORD_ENTRY => etcd::PASSWORD_ELSEWHERE.into(),
             Some(near) => format!("did you mean {near}?"),
             None => format!("remove it; the keys are {}", keys().collect::<Vec<_>>().join(", ")),
         };

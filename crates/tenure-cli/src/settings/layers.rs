@@ -164,8 +164,21 @@ impl<'a> Layers<'a> {
                 None => looked.push("no settings file".into()),
             }
         }
-        Failure::usage(format!("--{} is required and not set", spec.name), ways.join(", or "))
+        let mut fix = ways.join(", or ");
+        if let Some(protocol) = self.forgotten(spec) {
+            fix += &format!("; or give --protocol {protocol}, which has what is set");
+        }
+        Failure::usage(format!("--{} is required and not set", spec.name), fix)
             .origin(looked.join(", "))
+    }
+
+    /// The protocol that must have been meant, when `spec` says with whom to elect and only what
+    /// says so for the other one is set.
+    fn forgotten(&self, spec: &Spec) -> Option<Protocol> {
+        let whom = [&table::MEMBERS.spec, &table::ENDPOINTS.spec];
+        let other = whom.into_iter().find(|other| other.name != spec.name)?;
+        let is_whom = whom.iter().any(|whom| whom.name == spec.name);
+        (is_whom && self.ledger.is_unused(other.name)).then(|| protocol::owner(other))?
     }
 
     fn find<T>(&mut self, setting: &Setting<T>) -> Result<Option<T>, Failure> {

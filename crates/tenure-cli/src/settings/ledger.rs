@@ -26,6 +26,11 @@ impl Ledger {
         self.entry(setting.spec.name).map(|entry| &entry.origin)
     }
 
+    /// Whether a setting was found that the protocol does not have.
+    pub(super) fn is_unused(&self, name: &str) -> bool {
+        self.entry(name).is_some_and(|entry| matches!(entry.origin, Origin::Unused(..)))
+    }
+
     /// `failure`, with where each of these settings got its value.
     #[must_use]
     pub fn explain(&self, failure: Failure, names: &[&str]) -> Failure {

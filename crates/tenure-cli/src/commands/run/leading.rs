@@ -229,10 +229,13 @@ async fn finish(
 }
 
 fn no_transfer(error: &TransferError) -> Answer {
-    Answer::Refused {
-        what: error.to_string(),
-        fix: "look at who campaigns, and give the --id of a waiting candidate".to_owned(),
-    }
+    let fix = match error {
+        TransferError::Unsupported { .. } => "tell it to resign: tenure resign",
+        TransferError::NotWaiting { .. } | TransferError::Replaced | TransferError::NotLeading => {
+            "look at who campaigns, and give the --id of a waiting candidate"
+        }
+    };
+    Answer::Refused { what: error.to_string(), fix: fix.to_owned() }
 }
 
 fn not_started(error: &SuperviseError) -> Failure {
