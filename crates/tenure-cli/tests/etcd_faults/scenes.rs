@@ -31,7 +31,7 @@ pub(crate) const ALL: &[(&str, fn())] = &[
 /// From the last sign of life of a leader to the begin of the next.
 pub(crate) const TAKE_OVER: Duration = LEASE.saturating_add(EXPIRY).saturating_add(NOISE);
 /// How long etcd may take for a new leader of its own: two time-outs of a second, and a vote.
-const ELECTION_OF_ETCD: Duration = Duration::from_secs(3);
+pub(crate) const ELECTION_OF_ETCD: Duration = Duration::from_secs(3);
 
 fn three() -> ClusterConfig {
     ClusterConfig::new(Version::Newest, 3)

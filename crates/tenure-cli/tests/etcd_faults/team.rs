@@ -268,6 +268,7 @@ impl Team {
         self.await_keys(0);
         let none = || self.etcd.etcdctl(&["lease", "list"]).unwrap().contains("found 0 leases");
         eventually("no lease is left", || none().then_some(()));
+        eventually("the observer knows", || (self.observed().last()? == "vacant").then_some(()));
         let tallies = self.judged().tallies;
         println!(
             "{} leaderships, {} lines, 0 overlaps; {led:?} resigned",
