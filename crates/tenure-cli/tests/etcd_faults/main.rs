@@ -2,7 +2,8 @@
 //! members, real faults, and the judge of `chaos`.
 //!
 //! Three runners contend in one election. After each fault the next leader must come in time,
-//! as a formula says, and then everybody must work again. [`scenes`] has the faults.
+//! as a formula says, and then everybody must work again. [`scenes`] has the faults. On the newest
+//! etcd; `TENURE_LONG` asks for all versions.
 //!
 //! This binary is the tests and, started by `tenure run`, the CMD: so it has a `main` of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
@@ -28,6 +29,7 @@ mod worker;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
+use tenure_services::etcd::Version;
 
 /// Scenes are mostly waited for, but each has a dozen processes.
 const AT_ONCE: usize = 3;
@@ -37,14 +39,18 @@ fn main() -> ExitCode {
     if args.next().as_deref().and_then(|role| role.to_str()) == Some(worker::ROLE) {
         return worker::main(args);
     }
-    let trial = |(name, scene): &(&str, fn())| {
-        let scene = *scene;
-        Trial::test(*name, move || {
-            scene();
-            Ok(())
-        })
-    };
+    let long = std::env::var_os("TENURE_LONG").is_some();
+    let versions: &[Version] = if long { &Version::ALL } else { &[Version::Newest] };
+    let mut trials = Vec::new();
+    for version in versions {
+        for (name, scene) in scenes::ALL {
+            trials.push(Trial::test(format!("{name} on {version}"), move || {
+                scene(*version);
+                Ok(())
+            }));
+        }
+    }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
-    libtest_mimic::run(&arguments, scenes::ALL.iter().map(trial).collect()).exit_code()
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
