@@ -1,12 +1,13 @@
 //! `cargo xtask bench`: what elections cost, beside what nothing can do without.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
+use tenure_services::{etcd, protoc};
 
 use crate::command::Cmd;
 use crate::error::Error;
 use crate::workspace::Workspace;
 
-/// One thing that is measured. The order of the variants is the order of the run.
+/// One thing of Nerio's that is measured. The order of the variants is the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Part {
     /// Winning an election that nobody else wants, beside a bare exchange over UDP.
@@ -23,38 +24,93 @@ enum Part {
     Memory,
 }
 
+/// One thing that is measured on etcd. The order of the variants is the order of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum EtcdPart {
+    /// Winning an election that nobody else wants.
+    Campaign,
+    /// Taking over from a leader who resigns, by one who came just before.
+    Handover,
+    /// Whom a departure wakes up, of 1,000 who wait.
+    Waiters,
+    /// Processor time and keep-alives with 10,000 elections.
+    Load,
+}
+
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Selection {
-    /// Fewer rounds: a minute instead of two and a half.
+    #[command(subcommand)]
+    elsewhere: Option<Elsewhere>,
+    #[command(flatten)]
+    here: Chosen<Part>,
+}
+
+/// Where elections are that are not Nerio's.
+#[derive(Subcommand)]
+enum Elsewhere {
+    /// On etcd, beside its own election service and beside the bare requests: three minutes.
+    Etcd(Chosen<EtcdPart>),
+}
+
+#[derive(Args)]
+struct Chosen<P: ValueEnum + Send + Sync + 'static> {
+    /// Fewer rounds: a minute or so.
     #[arg(long)]
     quick: bool,
     /// Measure these only.
     #[arg(long, value_name = "PART", value_delimiter = ',', num_args = 1..)]
-    only: Vec<Part>,
+    only: Vec<P>,
 }
 
 /// Prints measurements and whether targets are met. Succeeds whatever they are: machines differ.
 pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
-    commands(selection).iter().try_for_each(|command| command.run(workspace))
+    let commands = match &selection.elsewhere {
+        None => nerio(&selection.here),
+        Some(Elsewhere::Etcd(chosen)) => {
+            protoc::ensure()?;
+            etcd::install(etcd::Version::Newest)?;
+            vec![on_etcd(chosen)]
+        }
+    };
+    commands.iter().try_for_each(|command| command.run(workspace))
 }
 
 /// One program for memory, because counting it slows down the rest, and one for the rest.
-fn commands(selection: &Selection) -> Vec<Cmd> {
-    let chosen = |part: &Part| selection.only.is_empty() || selection.only.contains(part);
-    let (memory, costs): (Vec<_>, Vec<_>) =
-        Part::value_variants().iter().copied().filter(chosen).partition(|p| *p == Part::Memory);
-    let bench = |name: &str| Cmd::cargo(&format!("bench --quiet --package tenure --bench {name}"));
+fn nerio(chosen: &Chosen<Part>) -> Vec<Cmd> {
+    let (memory, costs): (Vec<_>, Vec<_>) = chosen.parts().partition(|part| *part == Part::Memory);
     let mut commands = Vec::new();
     if !costs.is_empty() {
-        let named = costs.iter().filter_map(Part::to_possible_value);
-        let quick = selection.quick.then_some("--quick".to_owned());
-        let arguments = named.map(|value| value.get_name().to_owned()).chain(quick);
-        commands.push(arguments.fold(bench("costs").arg("--"), Cmd::arg));
+        commands.push(bench("tenure", "costs", costs, chosen.quick));
     }
     if !memory.is_empty() {
-        commands.push(bench("memory"));
+        commands.push(Cmd::cargo("bench --quiet --package tenure --bench memory"));
     }
     commands
+}
+
+fn on_etcd(chosen: &Chosen<EtcdPart>) -> Cmd {
+    bench("tenure-etcd", "costs", chosen.parts(), chosen.quick)
+}
+
+impl<P: ValueEnum + PartialEq + Copy + Send + Sync + 'static> Chosen<P> {
+    fn parts(&self) -> impl Iterator<Item = P> {
+        let all = P::value_variants().iter().copied();
+        all.filter(|part| self.only.is_empty() || self.only.contains(part))
+    }
+}
+
+fn bench<P: ValueEnum>(
+    package: &str,
+    name: &str,
+    parts: impl IntoIterator<Item = P>,
+    quick: bool,
+) -> Cmd {
+    let command = Cmd::cargo(&format!("bench --quiet --package {package} --bench {name}"));
+    let parts = parts.into_iter().filter_map(|part| part.to_possible_value());
+    let quick = quick.then_some("--quick".to_owned());
+    let arguments = parts.map(|value| value.get_name().to_owned()).chain(quick);
+    arguments.fold(command.arg("--"), Cmd::arg)
 }
 
 #[cfg(test)]
@@ -62,8 +118,8 @@ mod tests {
     use super::*;
 
     fn said(quick: bool, only: &[Part]) -> Vec<String> {
-        let selection = Selection { quick, only: only.to_vec() };
-        commands(&selection).iter().map(ToString::to_string).collect()
+        let chosen = Chosen { quick, only: only.to_vec() };
+        nerio(&chosen).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -74,5 +130,15 @@ mod tests {
         assert_eq!(said(false, &[]), [costs, memory.clone()]);
         assert_eq!(said(true, &[Part::Loss]), [format!("{bench} costs -- loss --quick")]);
         assert_eq!(said(true, &[Part::Memory]), [memory]);
+    }
+
+    #[test]
+    fn etcd_has_parts_of_its_own() {
+        let bench = "cargo bench --quiet --package tenure-etcd --bench costs --";
+        let all = Chosen { quick: true, only: vec![] };
+        let said = on_etcd(&all).to_string();
+        assert_eq!(said, format!("{bench} campaign handover waiters load --quick"));
+        let one = Chosen { quick: false, only: vec![EtcdPart::Load] };
+        assert_eq!(on_etcd(&one).to_string(), format!("{bench} load"));
     }
 }

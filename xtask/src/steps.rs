@@ -163,17 +163,17 @@ fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
     let all = format!("clippy --workspace --all-targets --features {FULL} -- -D warnings");
     let without = "clippy --package tenure-cli --all-targets -- -D warnings";
     let mut commands = vec![Cmd::cargo(&all), Cmd::cargo(without)];
-    for (package, test) in workspace.long_tests()? {
-        let arguments = format!("clippy --package {package} --test {test} -- -D warnings");
-        commands.push(Cmd::cargo(&arguments));
+    for test in workspace.long_tests()? {
+        let one = format!("clippy --workspace --test {test} --features {FULL} -- -D warnings");
+        commands.push(Cmd::cargo(&one));
     }
     Ok(commands)
 }
 
 fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
     let tests = workspace.long_tests()?;
-    let command = |(package, test): &(String, String)| {
-        Cmd::cargo(&format!("test --package {package} --test {test}")).env(LONG, "1")
+    let command = |test: &String| {
+        Cmd::cargo(&format!("test --workspace --test {test} --features {FULL}")).env(LONG, "1")
     };
     Ok(tests.iter().map(command).collect())
 }

@@ -24,21 +24,16 @@ impl Workspace {
         Self { root, target }
     }
 
-    /// The tests that only `--long` runs, as (package, test): `crates/*/tests/*_long.rs`.
-    pub(crate) fn long_tests(&self) -> Result<Vec<(String, String)>, Error> {
+    /// The names of the tests that only `--long` runs: `crates/*/tests/*_long.rs`.
+    pub(crate) fn long_tests(&self) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
         for package in entries(&self.root.join("crates"))? {
             let tests = package.join("tests");
             if !tests.is_dir() {
                 continue;
             }
-            for test in entries(&tests)? {
-                if let (Some(package), Some(test)) = (stem(&package), stem(&test))
-                    && test.ends_with("_long")
-                {
-                    found.push((package, test));
-                }
-            }
+            let names = entries(&tests)?.into_iter().filter_map(|test| stem(&test));
+            found.extend(names.filter(|test| test.ends_with("_long")));
         }
         Ok(found)
     }

@@ -52,7 +52,10 @@ impl Runner {
                 Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
                 Campaigned::Lost(loss) => {
                     self.voice.ended(&format!("the candidacy was lost: {loss}"));
-                    continue;
+                    tokio::select! {
+                        signal = self.signals.next() => return Ok(Exit::Signal(signal)),
+                        () = tokio::time::sleep(AGAIN) => continue,
+                    }
                 }
             };
             self.voice.elected(&leadership);
@@ -111,6 +114,9 @@ enum Campaigned {
     Lost(Loss),
     Signal(u8),
 }
+
+/// How long to wait after a candidacy was lost.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// How long to wait for a better word than that of a refusal.
 const PATIENCE: Duration = Duration::from_secs(5);

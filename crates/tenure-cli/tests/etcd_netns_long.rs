@@ -1,0 +1,138 @@
+//! Two CMDs never run at once on etcd, with a machine for each process: partitions by iptables, in
+//! network namespaces.
+//!
+//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask test --long` runs it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
+#![allow(dead_code, reason = "uses its part of what `chaos` and `etcd_faults` have")]
+
+#[path = "chaos/host.rs"]
+mod host;
+#[path = "chaos/journal.rs"]
+mod journal;
+#[path = "chaos/judge.rs"]
+mod judge;
+#[path = "chaos/line.rs"]
+mod line;
+#[path = "chaos/marked.rs"]
+mod marked;
+#[path = "chaos/namespaces.rs"]
+mod namespaces;
+#[path = "chaos/network.rs"]
+mod network;
+#[path = "etcd_faults/scenes.rs"]
+mod scenes;
+#[path = "etcd_faults/team.rs"]
+mod team;
+#[path = "chaos/wait.rs"]
+mod wait;
+#[path = "chaos/worker.rs"]
+mod worker;
+
+use std::net::IpAddr;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::thread::sleep;
+
+use libtest_mimic::{Arguments, Trial};
+use tenure::clock;
+use tenure_services::etcd::{ClusterConfig, Host as Place, Version};
+
+use crate::host::Host;
+use crate::judge::Leadership;
+use crate::namespaces::Namespaces;
+use crate::network::Network;
+use crate::scenes::{ELECTION_OF_ETCD, TAKE_OVER};
+use crate::team::{LEASE, Team};
+use crate::wait::eventually;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().as_deref().and_then(|role| role.to_str()) == Some(worker::ROLE) {
+        return worker::main(args);
+    }
+    let trials = vec![Trial::test("partitions", || {
+        partitions();
+        Ok(())
+    })];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// One after the other, in one team.
+fn partitions() {
+    let network = Rc::new(Namespaces::create());
+    let place = |node: Host| {
+        let IpAddr::V4(address) = network.listen(node).ip() else { panic!("IPv6") };
+        let command = network.command(node, "");
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let mut wrapper: Vec<_> = words.map(|word| word.to_str().unwrap().to_owned()).collect();
+        wrapper.pop();
+        Place { address, wrapper }
+    };
+    let etcd = ClusterConfig::new(Version::Newest, 3).hosts(Host::nodes().map(place).collect());
+    let shared = Rc::clone(&network);
+    let mut team =
+        Team::start_at(etcd, Box::new(move |host, program| shared.command(host, program)));
+    for round in 0..2 {
+        println!("round {round}");
+        cut_off(&mut team, &network);
+        deaf(&mut team, &network);
+        mute(&mut team, &network);
+        leader_of_etcd_cut_off(&mut team, &network);
+    }
+    team.works_again();
+}
+
+/// A leader, with everybody else waiting, and etcd whole.
+fn settled(team: &mut Team, network: &Namespaces) -> (Leadership, Host) {
+    network.heal();
+    team.etcd.wait_ready().unwrap();
+    team.await_keys(3);
+    let leader = team.await_any();
+    let runner = Team::runner_of(&leader);
+    (leader, runner)
+}
+
+fn cut_off(team: &mut Team, network: &Namespaces) {
+    let (leader, runner) = settled(team, network);
+    let struck = clock::now();
+    Host::nodes().for_each(|node| network.part(runner, node));
+    team.next_within(leader.fence, struck, TAKE_OVER, "leader cut off");
+    sleep(LEASE / 2);
+}
+
+/// What it asks for still arrives, and is carried out: one more renewal, at most.
+fn deaf(team: &mut Team, network: &Namespaces) {
+    let (leader, runner) = settled(team, network);
+    let struck = clock::now();
+    Host::nodes().for_each(|node| network.cut(node, runner));
+    team.next_within(leader.fence, struck, LEASE + TAKE_OVER, "leader deaf");
+    sleep(LEASE / 2);
+}
+
+fn mute(team: &mut Team, network: &Namespaces) {
+    let (leader, runner) = settled(team, network);
+    let struck = clock::now();
+    Host::nodes().for_each(|node| network.cut(runner, node));
+    team.next_within(leader.fence, struck, TAKE_OVER, "leader mute");
+    sleep(LEASE / 2);
+}
+
+/// etcd's leader still reaches everybody but the other members: for a while it answers renewals
+/// that count for nothing.
+fn leader_of_etcd_cut_off(team: &mut Team, network: &Namespaces) {
+    let (leader, _) = settled(team, network);
+    let endpoint =
+        eventually("etcd has a leader", || Some(team.etcd.leader().ok()??.endpoint().to_owned()));
+    let at = team.etcd.members().position(|member| member.endpoint() == endpoint).unwrap();
+    let struck = clock::now();
+    let others = Host::nodes().filter(|node| *node != Host::node(at));
+    others.for_each(|node| network.part(Host::node(at), node));
+    sleep(LEASE + LEASE / 4);
+    let now = team.await_any();
+    if now.fence > leader.fence {
+        let bound = ELECTION_OF_ETCD + TAKE_OVER;
+        team.next_within(leader.fence, struck, bound, "etcd's leader cut off");
+    } else {
+        println!("etcd's leader cut off: {leader} stayed");
+    }
+}

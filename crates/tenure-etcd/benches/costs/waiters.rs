@@ -1,0 +1,90 @@
+//! Many who wait in one election: how many of them does a departure wake up?
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure::{AtMostOne, Leadership, clock};
+use tenure_etcd::Node;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::sample::{Samples, judge};
+use crate::stage::{self, LONG, Party};
+use crate::{Result, bare};
+
+/// How long those who are woken up get to show it.
+const STIR: Duration = Duration::from_millis(100);
+
+type Campaign = JoinHandle<std::result::Result<Leadership<AtMostOne>, tenure::CampaignError>>;
+
+pub(crate) async fn measure(quick: bool) -> Result<()> {
+    let (count, departures) = if quick { (200, 20) } else { (1_000, 100) };
+    let cluster = stage::start()?;
+    let mut client = Party::start(&cluster).await?.client;
+    // A key is named by its lease, so each of them has one, and a connection of its own.
+    let mut nodes = BTreeMap::from([(0, stage::node(&cluster, LONG)?)]);
+    let mut leadership = nodes[&0].election("queue")?.campaign("10.0.0.7:8080").await?;
+    let (mut leader, mut campaigns, mut gone) = (0, BTreeMap::new(), Vec::new());
+    for number in 1..=count {
+        let node = stage::node(&cluster, LONG)?;
+        campaigns.insert(number, campaign(&node)?);
+        nodes.insert(number, node);
+        // One after the other, so that they wait in the order of their numbers.
+        bare::count(&mut client, "queue/", i64::try_from(number + 1)?).await?;
+    }
+    // All watches are open.
+    tokio::time::sleep(10 * STIR).await;
+    println!(
+        "waiters: {count} in one election, each with a session (lease and connection) of its own"
+    );
+    let (mut woken, mut handovers) = (Vec::new(), Samples::new());
+    for departure in 0..departures {
+        let before = heard(&nodes).await?;
+        // By turns the leader goes, and one from the middle of the queue.
+        if departure % 2 == 0 {
+            let (next, won) = campaigns.pop_first().ok_or("nobody waits")?;
+            let began = clock::now();
+            let ((), (won, took)) =
+                tokio::join!(leadership.resign(), async { (won.await, clock::now().since(began)) });
+            handovers.push_span(took);
+            leadership = won??;
+            gone.extend(nodes.remove(&std::mem::replace(&mut leader, next)));
+        } else {
+            let middle = *campaigns.keys().nth(campaigns.len() / 2).ok_or("nobody waits")?;
+            campaigns.remove(&middle).ok_or("nobody waits")?.abort();
+            gone.extend(nodes.remove(&middle));
+        }
+        tokio::time::sleep(STIR).await;
+        let after = heard(&nodes).await?;
+        woken.push(after.iter().filter(|(node, heard)| before.get(node) != Some(heard)).count());
+    }
+    handovers.print("resign() to the end of the next campaign()");
+    let mean = woken.iter().sum::<usize>() as f64 / woken.len() as f64;
+    println!(
+        "  {} departures, half of them from the middle: {mean:.2} woken up by each",
+        woken.len()
+    );
+    let most = woken.iter().max().copied().unwrap_or_default();
+    judge("most woken up by one departure", most as f64, 1.0, "");
+    drop((leadership, campaigns));
+    let mut closing = JoinSet::new();
+    for node in nodes.into_values().chain(gone) {
+        closing.spawn(async move { node.close().await });
+    }
+    closing.join_all().await;
+    Ok(())
+}
+
+fn campaign(node: &Node) -> Result<Campaign> {
+    let election = node.election("queue")?;
+    Ok(tokio::spawn(async move { election.campaign("10.0.0.7:8080").await }))
+}
+
+/// How often etcd has told each of them something.
+async fn heard(nodes: &BTreeMap<usize, Node>) -> Result<BTreeMap<usize, u64>> {
+    let mut heard = BTreeMap::new();
+    for (number, node) in nodes {
+        let counters = node.counters().await.ok_or("a node is closed")?;
+        heard.insert(*number, counters.answers);
+    }
+    Ok(heard)
+}
