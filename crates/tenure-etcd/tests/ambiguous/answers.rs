@@ -22,6 +22,7 @@ const SLACK: Duration = Duration::from_secs(5);
 
 const LOOK: Duration = Duration::from_millis(10);
 
+type Notices = broadcast::Receiver<Notice>;
 type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
 
 /// Of which request the answer is lost.
@@ -131,24 +132,24 @@ impl Case<'_> {
         self.before = soon(ours.counters()).await.unwrap();
         let (campaign, resignation) = self.at.call();
         let trap = campaign.map(|nth| proxy.lose_answer(nth));
-        let leader = self.campaign(&ours, trap, &mut store).await;
+        let leader = self.campaign((&ours, &mut notices), trap, &mut store).await;
         let waiting = campaigning(&self.election(&rival), "rival");
         while store.values(&self.name()).await != ["ours", "rival"] {
             tokio::time::sleep(LOOK).await;
         }
         let trap = resignation.map(|nth| proxy.lose_answer(nth));
-        self.resign(&ours, leader, trap, &mut store).await;
+        self.resign((&ours, &mut notices), leader, trap, &mut store).await;
         let successor = soon(waiting).await.unwrap().unwrap();
         self.grew(successor.fence());
         self.goes_on(&ours, successor).await;
-        self.told(&mut notices);
+        self.told_no_more(&ours, &mut notices).await;
         tokio::join!(ours.close(), rival.close());
         self.nothing_is_left(&mut store).await;
     }
 
     async fn campaign(
         &mut self,
-        ours: &Node,
+        (ours, notices): (&Node, &mut Notices),
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
     ) -> Leadership<AtMostOne> {
@@ -159,6 +160,7 @@ impl Case<'_> {
             self.was_carried_out(ours, store).await;
             assert!(!campaign.is_finished(), "{self:?}");
             open = self.decide(caught);
+            self.told(notices).await;
         }
         let leader = soon(campaign).await.unwrap().unwrap();
         assert!(leader.is_current());
@@ -171,7 +173,7 @@ impl Case<'_> {
 
     async fn resign(
         &self,
-        ours: &Node,
+        (ours, notices): (&Node, &mut Notices),
         leader: Leadership<AtMostOne>,
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
@@ -185,6 +187,7 @@ impl Case<'_> {
             let caught = caught.await;
             self.was_carried_out(ours, store).await;
             open = self.decide(caught);
+            self.told(notices).await;
         }
         soon(resigning).await.unwrap();
         drop(open);
@@ -228,22 +231,30 @@ impl Case<'_> {
         assert!(leader.is_current());
     }
 
-    fn told(&self, notices: &mut broadcast::Receiver<Notice>) {
-        let (mut unsure, mut connected) = (Vec::new(), 0);
-        while let Ok(notice) = notices.try_recv() {
-            match notice {
-                Notice::Unsure { doing, .. } => unsure.push(doing),
-                Notice::Connected { .. } => connected += 1,
+    /// Waits until the node has told what it is not sure of, and given the connection up.
+    async fn told(&self, notices: &mut Notices) {
+        let (mut expected, mut connected) = (self.at.unsure(self.how), true);
+        while connected || expected.is_some() {
+            match soon(notices.recv()).await.unwrap() {
+                Notice::Unsure { doing, .. } if Some(doing) == expected => expected = None,
+                Notice::Disconnected { .. } => connected = false,
                 _ => {}
             }
         }
-        // The watches end with the connection, which is no matter here.
-        unsure.retain(|doing| !doing.starts_with("watching"));
-        // A connection is given up when it was silent for the whole time of a call, and the end
-        // of a watch may have come in that time: then the next call finds out.
-        unsure.dedup();
-        assert_eq!(unsure, Vec::from_iter(self.at.unsure(self.how)), "{self:?}");
-        assert_eq!(connected, 2, "{self:?}");
+    }
+
+    /// It was not sure of anything else, and needed one more connection.
+    async fn told_no_more(&self, ours: &Node, notices: &mut Notices) {
+        while let Ok(notice) = notices.try_recv() {
+            let Notice::Unsure { doing, .. } = notice else { continue };
+            // The watches end with the connection, which is no matter here. And a connection is
+            // given up when it was silent for the whole time of a call: if the end of a watch
+            // has come in that time, the next call finds out.
+            let is_known = doing.starts_with("watching") || Some(doing) == self.at.unsure(self.how);
+            assert!(is_known, "{self:?}: {doing}");
+        }
+        let connections = soon(ours.counters()).await.unwrap().connections;
+        assert_eq!(connections, 2, "{self:?}");
     }
 
     async fn nothing_is_left(&self, store: &mut Store) {
