@@ -1,4 +1,5 @@
-//! The answer is lost, at each of the requests, on both versions.
+//! The answer is lost, at each of the requests, on both versions; or the request itself is, which
+//! looks the same.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::common::{all, node, run, soon};
 use crate::connected;
-use crate::proxy::{Caught, Proxy};
+use crate::proxy::{Caught, Proxy, What};
 use crate::store::Store;
 
 /// In seconds: nothing is renewed while a case runs, so calls can be counted.
@@ -43,6 +44,8 @@ enum How {
     Cut,
     /// Nothing comes any more, neither on this call nor on another one of the connection.
     Silence,
+    /// The connection is closed before the request has arrived: it was not carried out.
+    Lost,
 }
 
 impl At {
@@ -67,7 +70,7 @@ impl At {
             (Self::Leave, _) => Some("deleting the key"),
             (Self::Win, How::Silence) => Some("looking who is first"),
             (Self::Revoke, How::Silence) => Some("revoking a lease"),
-            (Self::Win | Self::Revoke, How::Cut) => None,
+            (Self::Win | Self::Revoke, How::Cut | How::Lost) => None,
         }
     }
 }
@@ -90,6 +93,16 @@ fn silence_on_debians_3_4() {
 #[test]
 fn silence_on_the_newest() {
     each_request(Version::Newest, How::Silence);
+}
+
+#[test]
+fn lost_on_debians_3_4() {
+    each_request(Version::Debian34, How::Lost);
+}
+
+#[test]
+fn lost_on_the_newest() {
+    each_request(Version::Newest, How::Lost);
 }
 
 fn each_request(version: Version, how: How) {
@@ -131,13 +144,13 @@ impl Case<'_> {
         }
         self.before = soon(ours.counters()).await.unwrap();
         let (campaign, resignation) = self.at.call();
-        let trap = campaign.map(|nth| proxy.lose_answer(nth));
+        let trap = campaign.map(|nth| self.trap(&proxy, nth));
         let leader = self.campaign((&ours, &mut notices), trap, &mut store).await;
         let waiting = campaigning(&self.election(&rival), "rival");
         while store.values(&self.name()).await != ["ours", "rival"] {
             tokio::time::sleep(LOOK).await;
         }
-        let trap = resignation.map(|nth| proxy.lose_answer(nth));
+        let trap = resignation.map(|nth| self.trap(&proxy, nth));
         self.resign((&ours, &mut notices), leader, trap, &mut store).await;
         let successor = soon(waiting).await.unwrap().unwrap();
         self.grew(successor.fence());
@@ -145,6 +158,13 @@ impl Case<'_> {
         self.told_no_more(&ours, &mut notices).await;
         tokio::join!(ours.close(), rival.close());
         self.nothing_is_left(&mut store).await;
+    }
+
+    fn trap(&self, proxy: &Proxy, nth: u32) -> impl Future<Output = Caught> + use<> {
+        match self.how {
+            How::Cut | How::Silence => proxy.trap(What::Answer, nth),
+            How::Lost => proxy.trap(What::Request, nth),
+        }
     }
 
     async fn campaign(
@@ -157,7 +177,7 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_carried_out(ours, store).await;
+            self.was_caught(ours, store).await;
             assert!(!campaign.is_finished(), "{self:?}");
             open = self.decide(caught);
             self.told(notices).await;
@@ -185,7 +205,7 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_carried_out(ours, store).await;
+            self.was_caught(ours, store).await;
             open = self.decide(caught);
             self.told(notices).await;
         }
@@ -193,28 +213,37 @@ impl Case<'_> {
         drop(open);
     }
 
-    /// That it is the right request, and what etcd has done.
-    async fn was_carried_out(&self, ours: &Node, store: &mut Store) {
+    /// That it is the right request, and what etcd has done; nothing, if it was lost.
+    async fn was_caught(&self, ours: &Node, store: &mut Store) {
         let counters = soon(ours.counters()).await.unwrap();
         let count = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let sent = |kind| count(&counters, kind) - count(&self.before, kind);
         let (keys, leases) = (store.values(&self.name()).await, store.leases().await);
-        let seen = (sent("grant"), sent("txn"), sent("revoke"), keys.join(" "), leases);
-        let expected = match self.at {
-            At::Grant => (1, 0, 0, "", 1),
-            At::Create => (1, 1, 0, "ours", 1),
-            At::Win => (1, 2, 0, "ours", 1),
-            At::Leave => (1, 3, 0, "rival", 2),
-            At::Revoke => (1, 3, 1, "rival", 1),
+        let seen = ((sent("grant"), sent("txn"), sent("revoke")), (keys.join(" "), leases));
+        let arrived = self.how != How::Lost;
+        let sent = match self.at {
+            At::Grant => (1, 0, 0),
+            At::Create => (1, 1, 0),
+            At::Win => (1, 2, 0),
+            At::Leave => (1, 3, 0),
+            At::Revoke => (1, 3, 1),
         };
-        assert_eq!(seen, (expected.0, expected.1, expected.2, expected.3.into(), expected.4));
+        let stored = match (self.at, arrived) {
+            (At::Grant, false) => ("", 0),
+            (At::Grant, true) | (At::Create, false) => ("", 1),
+            (At::Create, true) | (At::Win, _) => ("ours", 1),
+            (At::Leave, false) => ("ours rival", 2),
+            (At::Leave, true) | (At::Revoke, false) => ("rival", 2),
+            (At::Revoke, true) => ("rival", 1),
+        };
+        assert_eq!(seen, (sent, (stored.0.to_owned(), stored.1)), "{self:?}");
     }
 
     /// What keeps the connection open.
     fn decide(&self, caught: Caught) -> Option<Caught> {
         match self.how {
             How::Silence => Some(caught),
-            How::Cut => {
+            How::Cut | How::Lost => {
                 caught.cut();
                 None
             }
