@@ -16,13 +16,15 @@ enum Golden {
     Conversations,
     /// What the command says to wrong invocations: crates/tenure-cli/tests/errors.
     Errors,
+    /// The same, of an etcd that is wrong: crates/tenure-cli/tests/etcd. Needs etcd.
+    Etcd,
 }
 
 impl Golden {
     fn package(self) -> &'static str {
         match self {
             Self::Conversations => "tenure-core",
-            Self::Errors => "tenure-cli",
+            Self::Errors | Self::Etcd => "tenure-cli",
         }
     }
 
@@ -31,12 +33,22 @@ impl Golden {
         match self {
             Self::Conversations => "conversations",
             Self::Errors => "errors",
+            Self::Etcd => "etcd",
         }
     }
 
-    fn command(self) -> Cmd {
+    /// Builds with etcd and without it refuse different things.
+    fn commands(self) -> Vec<Cmd> {
         let (package, test) = (self.package(), self.test());
-        Cmd::cargo(&format!("test --package {package} --test {test}")).env(BLESS, "1")
+        let features: &[&str] = match self {
+            Self::Conversations => &[""],
+            Self::Errors => &["", " --features etcd"],
+            Self::Etcd => &[" --features etcd"],
+        };
+        let command = |features: &&str| {
+            Cmd::cargo(&format!("test --package {package}{features} --test {test}")).env(BLESS, "1")
+        };
+        features.iter().map(command).collect()
     }
 
     fn folder(self) -> String {
@@ -54,7 +66,8 @@ pub(crate) struct Selection {
 /// Runs the golden tests with leave to write, and shows which files are not as committed.
 pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
     let chosen = chosen(&selection.only);
-    chosen.iter().try_for_each(|golden| golden.command().run(workspace))?;
+    let mut commands = chosen.iter().flat_map(|golden| golden.commands());
+    commands.try_for_each(|command| command.run(workspace))?;
     let changed = chosen.iter().map(|golden| golden.folder());
     let changed = changed.fold(Cmd::new("git", "diff --name-only --"), Cmd::arg).ask(workspace);
     match changed.as_deref() {
@@ -77,12 +90,17 @@ mod tests {
     #[test]
     fn everything_is_blessed_unless_some_are_named() {
         let said = |only: &[Golden]| -> Vec<String> {
-            chosen(only).iter().map(|golden| golden.command().to_string()).collect()
+            let commands = chosen(only).into_iter().flat_map(Golden::commands);
+            commands.map(|command| command.to_string()).collect()
         };
-        let errors = "TENURE_BLESS=1 cargo test --package tenure-cli --test errors";
-        let all = ["TENURE_BLESS=1 cargo test --package tenure-core --test conversations", errors];
+        let all = [
+            "TENURE_BLESS=1 cargo test --package tenure-core --test conversations",
+            "TENURE_BLESS=1 cargo test --package tenure-cli --test errors",
+            "TENURE_BLESS=1 cargo test --package tenure-cli --features etcd --test errors",
+            "TENURE_BLESS=1 cargo test --package tenure-cli --features etcd --test etcd",
+        ];
         assert_eq!(said(&[]), all);
-        assert_eq!(said(&[Golden::Errors]), [errors]);
+        assert_eq!(said(&[Golden::Errors]), all[1..3]);
     }
 
     #[test]

@@ -24,6 +24,9 @@ const LOOM_FLAGS: &str = "--cfg tenure_loom";
 /// A core whose rules can be broken one at a time, in a target directory of its own.
 const PLANTED_FLAGS: &str = "--cfg tenure_planted";
 
+/// The command with everything in it: its default leaves out what needs more than Rust.
+const FULL: &str = "tenure-cli/full";
+
 /// What a shipped crate says to [`PLANTED_FLAGS`].
 const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";
 
@@ -91,7 +94,12 @@ impl Step {
             Self::Deny => vec![Cmd::new("cargo-deny", DENY)],
             Self::Tidy => vec![Cmd::cargo(tidy::COMMAND)],
             Self::Readme => vec![Cmd::cargo(tidy::README_COMMAND)],
-            Self::Test => vec![Cmd::cargo("test --workspace --lib --bins --tests --examples")],
+            Self::Test => {
+                let all = "test --workspace --lib --bins --tests --examples --features";
+                // What is refused differs; all else of the command is the same in both builds.
+                let without = "test --package tenure-cli --lib --test errors --test settings";
+                vec![Cmd::cargo(all).arg(FULL), Cmd::cargo(without)]
+            }
             Self::Long => long(workspace)?,
             Self::Sweep => vec![sim::ordinary(workspace)],
             Self::Planted => vec![
@@ -152,7 +160,9 @@ const DENY: &str = "--workspace --all-features check --hide-inclusion-graph bans
 /// `--all-targets` leaves out the targets that `cargo test` leaves out, so the long tests are
 /// named one by one.
 fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
-    let mut commands = vec![Cmd::cargo("clippy --workspace --all-targets -- -D warnings")];
+    let all = format!("clippy --workspace --all-targets --features {FULL} -- -D warnings");
+    let without = "clippy --package tenure-cli --all-targets -- -D warnings";
+    let mut commands = vec![Cmd::cargo(&all), Cmd::cargo(without)];
     for (package, test) in workspace.long_tests()? {
         let arguments = format!("clippy --package {package} --test {test} -- -D warnings");
         commands.push(Cmd::cargo(&arguments));
@@ -172,7 +182,7 @@ fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
 /// the command first, to leave the library's.
 fn doc() -> Vec<Cmd> {
     let rest = "--no-deps --document-private-items";
-    ["--package tenure-cli", "--workspace --exclude tenure-cli"]
+    ["--package tenure-cli --features full", "--workspace --exclude tenure-cli"]
         .map(|which| Cmd::cargo(&format!("doc {which} {rest}")).env("RUSTDOCFLAGS", "-D warnings"))
         .to_vec()
 }

@@ -88,16 +88,24 @@ fn run() -> Command {
                 .last(true)
                 .value_hint(ValueHint::CommandWithArguments),
         )
-        .after_help(
-            "CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of \
-             every earlier leader) and TENURE_UNTIL_FILE (a file that holds the end of the \
-             lease). A `tenure run` inside CMD does not take the first two for its own.\n\n\
-             Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 \
-             when CMD cannot be executed or does not exist.\n\n\
-             Example:\n  tenure run --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103 \
-             \\\n      --election billing -- ./bill --all",
-        )
+        .after_help(format!("{RUN}{}", if cfg!(feature = "etcd") { RUN_ON_ETCD } else { "" }))
 }
+
+const RUN: &str = "\
+CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of every earlier \
+leader) and TENURE_UNTIL_FILE (a file that holds the end of the lease). A `tenure run` inside CMD \
+does not take the first two for its own.
+
+Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
+be executed or does not exist.
+
+Example:
+  tenure run --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103 \\
+      --election billing -- ./bill --all";
+
+const RUN_ON_ETCD: &str = "
+  tenure run --protocol etcd --endpoints http://10.0.0.1:2379,http://10.0.0.2:2379 \\
+      --election billing -- ./bill --all";
 
 fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
@@ -136,7 +144,8 @@ fn leader() -> Command {
     )
     .after_help(
         "Ends with 0 when there is a leader, 3 when there is none, 4 when no quorum could be \
-         asked.\n\nExample:\n  tenure leader --config tenure.toml --election billing --wait 10s",
+         asked. With --protocol etcd it tells leaders of etcdctl and of Go's programs too.\n\n\
+         Example:\n  tenure leader --config tenure.toml --election billing --wait 10s",
     )
 }
 

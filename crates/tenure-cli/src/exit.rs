@@ -15,7 +15,8 @@ pub enum Exit {
     Unknown,
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
-    /// The one who was asked refuses: not leading, not waiting, the name is held by another.
+    /// The one who was asked refuses: not leading, not waiting, the name is held by another, no
+    /// permission.
     Refused,
     /// Nobody answers where the runner or the node should be.
     Unreachable,
@@ -67,7 +68,7 @@ Exit codes:
     3  vacant: nobody leads
     4  unknown: no quorum could be asked
     5  leadership lost (run --once)
-    6  refused: not leading, not waiting, or the name is held by another
+    6  refused: not leading, not waiting, no permission, or the name is held by another
    69  no answer where the runner or the node should be
    70  a bug in tenure
    74  the system refuses: a file, a directory, a socket, a port in use

@@ -74,7 +74,7 @@ fn users(version: Version) {
             )
         );
 
-        let leader = soon(node(&poor, 10).election("poor/e").unwrap().campaign("poor")).await;
+        let leader = soon(node(&poor, 5).election("poor/e").unwrap().campaign("poor")).await;
         let leader = leader.unwrap();
         soon(leader.renewed(leader.until())).await.unwrap();
         let denied = soon(node(&poor, 10).election("rich").unwrap().campaign("poor")).await;

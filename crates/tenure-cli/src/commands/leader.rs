@@ -12,7 +12,7 @@ use crate::settings::ask::AskSettings;
 /// Prints who leads and ends.
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let AskSettings { with, election, wait, json: as_json, ledger } = settings;
-    let participant = open::asker(&with, &ledger)?;
+    let participant = open::asker(&with, &election, &ledger)?;
     let hopeless = participant.hopeless(&ledger);
     let handle = participant.election(&election);
     let ask = async {
@@ -45,9 +45,9 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let text =
         if as_json { json(&election, &view).to_string() } else { line(&view, with.protocol()) };
     output::print(&format!("{text}\n"))?;
-    Ok(match view {
-        View::Leader(_) => Exit::Done,
-        View::Vacant => Exit::Vacant,
-        View::Unknown { .. } => Exit::Unknown,
-    })
+    match view {
+        View::Leader(_) => Ok(Exit::Done),
+        View::Vacant => Ok(Exit::Vacant),
+        View::Unknown { .. } => participant.silent().map_or(Ok(Exit::Unknown), Err),
+    }
 }

@@ -15,7 +15,7 @@ use crate::settings::ask::AskSettings;
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let AskSettings { with, election, json: as_json, ledger, .. } = settings;
     let mut signals = Signals::new()?;
-    let participant = open::asker(&with, &ledger)?;
+    let participant = open::asker(&with, &election, &ledger)?;
     let mut hopeless = participant.hopeless(&ledger);
     let mut observer = participant.election(&election).observe();
     loop {
@@ -69,15 +69,23 @@ pub(super) fn line(view: &View, protocol: Protocol) -> String {
 pub(super) fn json(election: &ElectionName, view: &View) -> Value {
     let election = election.as_str();
     match view {
-        View::Leader(leader) => object!({
-            "election": election,
-            "state": "leader",
-            "id": &*leader.id,
-            "value": leader.value.text(),
-            "fence": leader.fence.map(tenure::Fence::number),
-            "address": leader.address.map(|address| address.to_string()),
-            "remaining_ms": leader.until.map(|until| millis(until.since(clock::now()))),
-        }),
+        View::Leader(leader) => {
+            let mut told = object!({
+                "election": election,
+                "state": "leader",
+                "id": &*leader.id,
+                "value": leader.value.text(),
+                "fence": leader.fence.map(tenure::Fence::number),
+            });
+            // Not every protocol tells these.
+            if let Some(address) = leader.address {
+                told["address"] = address.to_string().into();
+            }
+            if let Some(until) = leader.until {
+                told["remaining_ms"] = millis(until.since(clock::now())).into();
+            }
+            told
+        }
         View::Vacant => object!({"election": election, "state": "vacant"}),
         View::Unknown { since } => object!({
             "election": election,

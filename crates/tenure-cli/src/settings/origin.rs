@@ -29,7 +29,7 @@ pub enum Origin {
     /// Nobody set it, and it follows from others, in these words.
     Follows(&'static str),
     /// There it is set, and this protocol has no such setting.
-    Unused(Box<Origin>, Protocol),
+    Unused(Box<Self>, Protocol),
 }
 
 impl fmt::Display for Origin {

@@ -25,9 +25,14 @@ const NOBODY: u32 = 65_534;
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// Sets the stage of `case`, runs its command, and cleans up whatever happens.
-pub(crate) fn perform(case: &Case) -> Result<Outcome> {
+/// A placeholder and its text.
+pub(crate) type Text = (String, String);
+
+/// Sets the stage of `case`, runs its command, and cleans up whatever happens. The case may use
+/// these texts.
+pub(crate) fn perform(case: &Case, texts: &[Text]) -> Result<Outcome> {
     let mut stage = Stage::new()?;
+    stage.texts.extend(texts.iter().cloned());
     for step in &case.steps {
         stage.take(step).map_err(|error| format!("{} {}: {error}", step.verb, step.rest))?;
     }

@@ -1,7 +1,7 @@
 //! Which endpoint is in use, and who sees to it that there is one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use etcd_client::Client;
@@ -60,12 +60,36 @@ struct Sick {
     why: Arc<str>,
 }
 
+/// Those who wait for a link: without any, nobody connects.
+#[derive(Default)]
+struct Waiters {
+    count: AtomicUsize,
+    came: Notify,
+}
+
+/// Counted until it is dropped.
+struct Waiter<'a>(&'a Waiters);
+
+impl<'a> Waiter<'a> {
+    fn new(waiters: &'a Waiters) -> Self {
+        waiters.count.fetch_add(1, Ordering::Relaxed);
+        waiters.came.notify_one();
+        Self(waiters)
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The link in use, for whoever sends something. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Links {
     state: watch::Receiver<State>,
     sick: Arc<watch::Sender<Sick>>,
-    wanted: Arc<Notify>,
+    waiters: Arc<Waiters>,
     pub(super) has_login: bool,
 }
 
@@ -79,13 +103,12 @@ impl Links {
             State::Up(link) => link.number > newer_than,
             State::Refused(_) => true,
         };
-        if !is_usable(&state.borrow()) {
-            self.wanted.notify_one();
-        }
+        let waiter = (!is_usable(&state.borrow())).then(|| Waiter::new(&self.waiters));
         let state = match state.wait_for(is_usable).await {
             Ok(state) => state.clone(),
             Err(_) => State::Away,
         };
+        drop(waiter);
         match state {
             State::Up(link) => Ok(link),
             State::Refused(refusal) => Err(refusal),
@@ -128,7 +151,7 @@ pub(super) struct Connector {
     news: mpsc::Sender<News>,
     state: watch::Sender<State>,
     sick: watch::Receiver<Sick>,
-    wanted: Arc<Notify>,
+    waiters: Arc<Waiters>,
     draw: Draw,
     /// Of the endpoint in use or to be tried.
     index: usize,
@@ -141,9 +164,10 @@ pub(super) struct Connector {
 pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, Connector) {
     let (state, receiver) = watch::channel(State::Away);
     let (sick, sick_receiver) = watch::channel(Sick::default());
-    let wanted = Arc::new(Notify::new());
+    let waiters = Arc::new(Waiters::default());
     let has_login = options.credentials.is_some();
-    let links = Links { state: receiver, sick: Arc::new(sick), wanted: wanted.clone(), has_login };
+    let links =
+        Links { state: receiver, sick: Arc::new(sick), waiters: waiters.clone(), has_login };
     let mut seed = [0; 8];
     // Without it many processes may come back at the same time: no more than that.
     let _ = getrandom::fill(&mut seed);
@@ -152,7 +176,7 @@ pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, 
         news,
         state,
         sick: sick_receiver,
-        wanted,
+        waiters,
         draw: Draw::new(u64::from_le_bytes(seed)),
         index: 0,
         links: 0,
@@ -165,7 +189,9 @@ pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, 
 impl Connector {
     pub(super) async fn run(mut self) {
         loop {
-            self.wanted.notified().await;
+            while self.waiters.count.load(Ordering::Relaxed) == 0 {
+                self.waiters.came.notified().await;
+            }
             let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
             let mut pause = None;
             match connect(&self.options, &endpoint).await {
@@ -180,8 +206,6 @@ impl Connector {
                         self.state.send_replace(State::Refused(refusal));
                         pause = Some(PAUSE_MAX);
                     }
-                    // Whoever wanted it still does.
-                    self.wanted.notify_one();
                 }
             }
             if let Some(pause) = pause.or_else(|| self.pause()) {

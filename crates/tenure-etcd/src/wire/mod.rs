@@ -4,12 +4,12 @@
 //! Every request but a watch is answered exactly once, at the latest when its time is over; a
 //! watch is answered until it has ended, an `Unwatch` not at all.
 //!
-//! - *One endpoint at a time* ([`links`]). When a connection fails, or an answer does not come in
+//! - *One endpoint at a time* (`links`). When a connection fails, or an answer does not come in
 //!   time, the next endpoint is used, and the streams are opened there. Requests that can be
 //!   repeated without harm (reads, renewals, revocations, watches that are not open yet) go to the
 //!   next endpoint while there is time left; for all others a lost connection means
 //!   [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
-//! - *Refused* is only what etcd itself refused ([`fault`]): then nothing was carried out.
+//! - *Refused* is only what etcd itself refused (`fault`): then nothing was carried out.
 //! - *A login that is not good any more* gives a new connection, with a new login and new
 //!   streams, and one more attempt for the request that found out (ruling 11).
 //! - *Bounds*: [`CALLS`] unary calls at once, the others wait in their order; renewals never wait

@@ -186,6 +186,14 @@ impl Watches {
         }
     }
 
+    /// Nobody waits for a stream any more. As long as there is none, no watch is open.
+    fn rest(&mut self) {
+        if matches!(self.stage, Stage::Linking(_)) && self.watches.is_empty() {
+            self.waiting.clear();
+            self.stage = Stage::Idle;
+        }
+    }
+
     /// Nobody wants to hear of it any more; etcd need not tell.
     fn forget(&mut self, call: CallId) -> Option<Watch> {
         let watch = self.watches.remove(&call)?;
@@ -195,6 +203,7 @@ impl Watches {
         {
             let _ = live.orders.send(Order::Cancel { id: id(call) });
         }
+        self.rest();
         Some(watch)
     }
 

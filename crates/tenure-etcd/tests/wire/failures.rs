@@ -127,3 +127,22 @@ fn nobody_answers_at_first() {
         assert!(found(line.ask(then(vec![read("n")])).await.1).is_none());
     });
 }
+
+/// Attempts to connect end with the requests that wanted them.
+#[test]
+fn nobody_is_asked_when_nobody_asks() {
+    run(async {
+        let mut line = Line::new(options(&["http://127.0.0.1:9".to_owned()]));
+        let watch = Op::Watch { keys: Keys::One("n".into()), from: 0 };
+        let calls = [then(vec![read("n")]), Op::KeepAlive { lease: LeaseId(1) }, watch]
+            .map(|op| line.send(WITHIN, op));
+        for call in calls {
+            let answer = line.answer(call).await;
+            assert!(is_unknown(&answer), "{answer}");
+        }
+        // The attempt that is under way may still be told.
+        let _ = tokio::time::timeout(WITHIN, line.wire.next()).await;
+        let more = tokio::time::timeout(Duration::from_secs(4), line.wire.next()).await;
+        assert!(more.is_err(), "{more:?}");
+    });
+}

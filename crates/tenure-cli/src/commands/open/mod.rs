@@ -1,6 +1,9 @@
 //! Taking part with the settings of a command, whatever the protocol.
 
-#[cfg_attr(not(feature = "etcd"), path = "no_etcd.rs")]
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(not(feature = "etcd"))]
+#[path = "no_etcd.rs"]
 mod etcd;
 pub(super) mod nerio;
 
@@ -21,30 +24,47 @@ pub(super) trait Participant {
     /// about it. Meanwhile it warns of what may pass.
     fn hopeless(&self, ledger: &Ledger) -> Later<Failure>;
 
+    /// Why nobody answers at the moment, if that is known.
+    fn silent(&self) -> Option<Failure> {
+        None
+    }
+
     /// Gives up whatever is held, and waits for a moment until that is done.
     fn close(self: Box<Self>) -> Later<()>;
+}
+
+/// What a participant is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Campaign,
+    Ask,
 }
 
 /// Something that is there later.
 pub(super) type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// One that may campaign under the name `id`.
+/// One that may campaign in `election` under the name `id`.
 pub(super) fn candidate(
     with: &With,
     id: &NodeName,
+    election: &ElectionName,
     ledger: &Ledger,
 ) -> Result<Box<dyn Participant>, Failure> {
     match with {
         With::Nerio(cluster) => Ok(Box::new(nerio::candidate(cluster, id, ledger)?)),
-        With::Etcd(store) => etcd::start(store, ledger),
+        With::Etcd(store) => etcd::start(store, election, Purpose::Campaign, ledger),
     }
 }
 
-/// One that only asks.
-pub(super) fn asker(with: &With, ledger: &Ledger) -> Result<Box<dyn Participant>, Failure> {
+/// One that only asks about `election`.
+pub(super) fn asker(
+    with: &With,
+    election: &ElectionName,
+    ledger: &Ledger,
+) -> Result<Box<dyn Participant>, Failure> {
     match with {
         With::Nerio(cluster) => Ok(Box::new(nerio::asker(cluster, ledger)?)),
-        With::Etcd(store) => etcd::start(store, ledger),
+        With::Etcd(store) => etcd::start(store, election, Purpose::Ask, ledger),
     }
 }
 

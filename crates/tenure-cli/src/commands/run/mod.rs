@@ -3,8 +3,10 @@
 mod leading;
 mod tell;
 
+use std::time::Duration;
+
 use serde_json::json;
-use tenure::{AtMostOne, CampaignError, Leadership};
+use tenure::{AtMostOne, CampaignError, Leadership, Loss};
 
 use self::leading::{Ended, lead};
 use self::tell::Voice;
@@ -29,7 +31,8 @@ struct Runner {
 pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
     let signals = Signals::new()?;
     let control = Server::bind(&settings.control).await?;
-    let participant = open::candidate(&settings.with, &settings.id, &settings.ledger)?;
+    let participant =
+        open::candidate(&settings.with, &settings.id, &settings.election, &settings.ledger)?;
     let hopeless = participant.hopeless(&settings.ledger);
     let voice = Voice::new(&settings);
     let mut runner = Runner { settings, participant, hopeless, control, signals, voice };
@@ -47,6 +50,13 @@ impl Runner {
             let leadership = match self.campaign().await? {
                 Campaigned::Won(leadership) => *leadership,
                 Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
+                Campaigned::Lost(loss) => {
+                    self.voice.ended(&format!("the candidacy was lost: {loss}"));
+                    tokio::select! {
+                        signal = self.signals.next() => return Ok(Exit::Signal(signal)),
+                        () = tokio::time::sleep(AGAIN) => continue,
+                    }
+                }
             };
             self.voice.elected(&leadership);
             match lead(self, leadership).await? {
@@ -76,6 +86,12 @@ impl Runner {
                 signal = self.signals.next() => return Ok(Campaigned::Signal(signal)),
                 won = &mut campaign => return match won {
                     Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
+                    Err(CampaignError::Lost(loss)) => Ok(Campaigned::Lost(loss)),
+                    Err(CampaignError::Refused { why }) => {
+                        // Who looks beside it may know more.
+                        let known = tokio::time::timeout(PATIENCE, &mut self.hopeless).await;
+                        Err(known.unwrap_or_else(|_| refused(&why)))
+                    }
                     Err(error) => Err(hopeless(&error)),
                 },
                 asked = self.control.next() => {
@@ -94,7 +110,19 @@ impl Runner {
 
 enum Campaigned {
     Won(Box<Leadership<AtMostOne>>),
+    /// Its place among those who wait.
+    Lost(Loss),
     Signal(u8),
+}
+
+/// How long to wait after a candidacy was lost.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long to wait for a better word than that of a refusal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn refused(why: &str) -> Failure {
+    Failure::new(Exit::Refused, why, "settle that, and start it again")
 }
 
 fn hopeless(error: &CampaignError) -> Failure {

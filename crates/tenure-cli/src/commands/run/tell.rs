@@ -29,8 +29,15 @@ impl Voice {
 
     pub(super) fn elected(&self, leadership: &Leadership<AtMostOne>) {
         let (id, election, fence) = (&self.id, &self.election, leadership.fence());
-        let text = format!("{id} leads {election}, fence {fence}");
-        self.say("elected", &text, json!({"fence": fence.number()}));
+        // How others see it, where that is not its id.
+        let seen = leadership.id();
+        let lease = if seen == id { String::new() } else { format!(", lease {seen}") };
+        let text = format!("{id} leads {election}, fence {fence}{lease}");
+        let mut more = json!({"fence": fence.number()});
+        if seen != id {
+            more["lease"] = seen.into();
+        }
+        self.say("elected", &text, more);
     }
 
     pub(super) fn started(&self, pid: Option<u32>) {

@@ -1,0 +1,217 @@
+//! What etcd and the way to it have to say, with the settings that it comes from.
+
+use std::error::Error;
+use std::path::Path;
+
+use tenure_core::ElectionName;
+use tenure_core::etcd::Refusal;
+use tenure_etcd::{CheckError, ConnectError, OptionsError, StartError};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, clipped};
+use crate::settings::Ledger;
+use crate::settings::etcd::{PASSWORD_ENTRY, Store};
+
+/// Makes failures of errors.
+#[derive(Clone)]
+pub(super) struct Explain {
+    store: Store,
+    /// What the keys of the election begin with.
+    prefix: String,
+    ledger: Ledger,
+}
+
+/// What is wrong, how the process ends, what to do, and the settings that it is about.
+type Found = (String, Exit, String, &'static [&'static str]);
+
+impl Explain {
+    pub(super) fn new(store: &Store, election: &ElectionName, ledger: &Ledger) -> Self {
+        let prefix = format!("{}{election}/", store.config.namespace);
+        Self { store: store.clone(), prefix, ledger: ledger.clone() }
+    }
+
+    fn failure(&self, (what, exit, fix, names): Found) -> Failure {
+        self.ledger.explain(Failure::new(exit, what, fix), names)
+    }
+
+    /// A file that cannot be used.
+    pub(super) fn options(&self, error: &OptionsError) -> Failure {
+        self.failure(self.of_options(error))
+    }
+
+    /// Why elections cannot be held, and whether that may pass by itself.
+    pub(super) fn check(&self, error: &CheckError) -> (Failure, bool) {
+        match error {
+            CheckError::NoEndpoint { errors } => {
+                let lasts = errors.iter().find(|error| !may_pass(error));
+                let Some(error) = lasts.or(errors.first()) else {
+                    return (Failure::new(Exit::Bug, error.to_string(), "report it"), false);
+                };
+                let (mut what, exit, fix, names) = self.of_connect(error);
+                if errors.len() > 1 {
+                    what += &format!("; none of the {} endpoints can be used", errors.len());
+                }
+                (self.failure((what, exit, fix, names)), lasts.is_none())
+            }
+            CheckError::TwoClusters { .. } => {
+                let fix = "name the members of one cluster in --endpoints".to_owned();
+                (self.failure((error.to_string(), Exit::Usage, fix, &["endpoints"])), false)
+            }
+            CheckError::Denied { said, .. } => (self.denied(said, "readwrite"), false),
+            CheckError::NotAnswered { why } => (self.silent(why), true),
+        }
+    }
+
+    /// A refusal that lasts.
+    pub(super) fn refusal(&self, refusal: &Refusal) -> Option<Failure> {
+        match refusal {
+            Refusal::Denied { said } => Some(self.denied(said, "read")),
+            Refusal::Unauthenticated { said } => {
+                let what = format!("etcd does not accept the login: {said}");
+                Some(self.failure(self.login(what)))
+            }
+            Refusal::NoSpace { .. } | Refusal::Other { .. } => None,
+        }
+    }
+
+    /// There is no answer, for this reason.
+    pub(super) fn silent(&self, why: &str) -> Failure {
+        self.failure(silent(clipped_line(why)))
+    }
+
+    fn denied(&self, said: &str, access: &str) -> Failure {
+        let prefix = &self.prefix;
+        let what = format!("etcd refuses keys that begin with {prefix}: {said}");
+        if self.store.login.is_none() {
+            return self.failure(self.login(what));
+        }
+        let fix = format!(
+            "grant a role of this user the keys: etcdctl role grant-permission ROLE --prefix=true \
+             {access} {prefix}"
+        );
+        self.failure((what, Exit::Refused, fix, &["user", "election", "namespace"]))
+    }
+
+    fn login(&self, what: String) -> Found {
+        let fix = match self.store.login {
+            Some(_) => "correct --user or the password",
+            None => "give --user NAME, and its password by TENURE_PASSWORD or --password-file",
+        };
+        (what, Exit::Usage, fix.to_owned(), &["user", PASSWORD_ENTRY])
+    }
+
+    fn of_connect(&self, error: &ConnectError) -> Found {
+        let (what, fix) = halves(&error.to_string());
+        match error {
+            ConnectError::NotReached { .. } | ConnectError::TimedOut { .. } => {
+                silent(error.to_string())
+            }
+            ConnectError::Closed { endpoint, .. } => {
+                let fix = match endpoint.is_secure() {
+                    true => "give --cert and --key, or others, or write http:// in --endpoints",
+                    false => "write https:// in --endpoints if etcd speaks TLS",
+                };
+                (what, Exit::Unknown, fix.to_owned(), self.shown_there())
+            }
+            ConnectError::SpeaksTls { .. } | ConnectError::SpeaksNoTls { .. } => {
+                (what, Exit::Usage, fix, &["endpoints"])
+            }
+            ConnectError::Expired { .. } => {
+                // When that was is told in seconds since 1970, which helps nobody.
+                let what = match what.split_once(": verification time") {
+                    Some((what, _)) => format!("{what})"),
+                    None => what,
+                };
+                (what, Exit::Usage, fix, self.shown_there())
+            }
+            ConnectError::NoTrust { .. } => {
+                let fix = "give --cacert with whoever signed etcd's certificates, and endpoints \
+                           that these are good for";
+                (what, Exit::Usage, fix.to_owned(), &["endpoints", "cacert"])
+            }
+            ConnectError::Login { .. } => self.login(error.to_string()),
+            ConnectError::Refused { .. } => {
+                let fix = "look at the roles of the user".to_owned();
+                (error.to_string(), Exit::Refused, fix, &["endpoints", "user"])
+            }
+            ConnectError::TooOld { .. } => {
+                let fix = "upgrade etcd, best to 3.6 or newer".to_owned();
+                (error.to_string(), Exit::Refused, fix, &["endpoints"])
+            }
+            ConnectError::Options(error) => self.of_options(error),
+        }
+    }
+
+    /// The endpoints, and what is shown there.
+    fn shown_there(&self) -> &'static [&'static str] {
+        match self.store.identity {
+            Some(_) => &["endpoints", "cert"],
+            None => &["endpoints"],
+        }
+    }
+
+    fn of_options(&self, error: &OptionsError) -> Found {
+        let file = |path: &str| -> &'static [&'static str] {
+            let is =
+                |named: Option<&Path>| named.is_some_and(|it| it.display().to_string() == path);
+            let identity = self.store.identity.as_ref();
+            let is_key = is(identity.map(|identity| &*identity.key));
+            match error {
+                // The same file may be given for both, and be good for one.
+                OptionsError::NotPem { kind: "PRIVATE KEY", .. } => &["key"],
+                _ if is(self.store.authority.as_deref()) => &["cacert"],
+                _ if is(identity.map(|identity| &*identity.certificate)) => &["cert"],
+                _ if is_key => &["key"],
+                _ => &[],
+            }
+        };
+        let (names, fix): (_, &str) = match error {
+            OptionsError::File { path, .. } => {
+                (file(&path.display().to_string()), "name a file that this user may read")
+            }
+            OptionsError::NotPem { place, .. } => (file(place), "name a PEM file that has one"),
+            OptionsError::TlsWithoutHttps { .. } => (&["endpoints"], "write https:// there"),
+            // Neither can be had with settings.
+            OptionsError::NoEndpoint | OptionsError::NoTime => (&[], "report it"),
+        };
+        (error.to_string(), Exit::Usage, fix.to_owned(), names)
+    }
+}
+
+/// A client that did not start.
+pub(super) fn start(error: &StartError) -> Failure {
+    let what = match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    Failure::new(Exit::System, what, "look at the limits of this process")
+}
+
+/// Whether waiting may help: nobody is there yet, or something between is not ready.
+fn may_pass(error: &ConnectError) -> bool {
+    matches!(
+        error,
+        ConnectError::NotReached { .. }
+            | ConnectError::TimedOut { .. }
+            | ConnectError::Closed { .. }
+    )
+}
+
+fn silent(what: String) -> Found {
+    let fix = "see that etcd runs and has a quorum, or correct --endpoints".to_owned();
+    (what, Exit::Unknown, fix, &["endpoints"])
+}
+
+/// What is wrong, and what to do, where a text says both.
+fn halves(text: &str) -> (String, String) {
+    let (what, fix) = text.rsplit_once("; ").unwrap_or((text, "correct it"));
+    (clipped_line(what), fix.to_owned())
+}
+
+/// What others say is bounded, but not to a line.
+fn clipped_line(text: &str) -> String {
+    match text.len() > 300 {
+        true => clipped(text),
+        false => text.to_owned(),
+    }
+}

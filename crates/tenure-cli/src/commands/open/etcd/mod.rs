@@ -1,0 +1,194 @@
+//! Taking part in elections on etcd with the settings of a command.
+
+mod explain;
+
+use std::collections::BTreeMap;
+
+use tenure::{AtMostOne, Election, ElectionName};
+use tenure_etcd::{
+    CheckError, Credentials, Endpoint, Identity, Node, Notice, Options, Pem, Report, Tls,
+};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::watch;
+
+use self::explain::Explain;
+use super::{Later, Participant, Purpose};
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+use crate::settings::Ledger;
+use crate::settings::etcd::Store;
+
+struct Client {
+    node: Node,
+    troubles: watch::Receiver<Troubles>,
+}
+
+/// What is wrong at the moment.
+#[derive(Clone, Default)]
+struct Troubles {
+    /// Something that waiting does not mend.
+    hopeless: Option<Failure>,
+    /// Why etcd does not answer.
+    silent: Option<Failure>,
+}
+
+/// Connects when it is first needed. That etcd cannot be reached is no error: it may come yet.
+/// What waiting does not mend is found out beside it; for a candidate that is also a permission
+/// that is missing.
+pub(super) fn start(
+    store: &Store,
+    election: &ElectionName,
+    purpose: Purpose,
+    ledger: &Ledger,
+) -> Result<Box<dyn Participant>, Failure> {
+    let explain = Explain::new(store, election, ledger);
+    let options = options(store)?.check().map_err(|error| explain.options(&error))?;
+    let node = Node::builder(store.config.clone(), options.clone()).start();
+    let node = node.map_err(|error| explain::start(&error))?;
+    let (tell, troubles) = watch::channel(Troubles::default());
+    let (notices, config, election) = (node.notices(), store.config.clone(), election.clone());
+    tokio::spawn(async move {
+        let elections = match purpose {
+            Purpose::Campaign => vec![election],
+            Purpose::Ask => Vec::new(),
+        };
+        let checked = tenure_etcd::check(&options, &config, &elections).await;
+        let watcher = Watcher { purpose, explain, tell, told: BTreeMap::new() };
+        watcher.watch(checked, notices).await;
+    });
+    Ok(Box::new(Client { node, troubles }))
+}
+
+impl Participant for Client {
+    fn election(&self, name: &ElectionName) -> Election<AtMostOne> {
+        self.node.election_named(name.clone())
+    }
+
+    fn hopeless(&self, _: &Ledger) -> Later<Failure> {
+        let mut troubles = self.troubles.clone();
+        Box::pin(async move {
+            let found = troubles.wait_for(|troubles| troubles.hopeless.is_some()).await;
+            match found.ok().and_then(|troubles| troubles.hopeless.clone()) {
+                Some(failure) => failure,
+                // Nothing was found, and nobody looks any more.
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn silent(&self) -> Option<Failure> {
+        self.troubles.borrow().silent.clone()
+    }
+
+    fn close(self: Box<Self>) -> Later<()> {
+        Box::pin(async move { self.node.close().await })
+    }
+}
+
+fn options(store: &Store) -> Result<Options, Failure> {
+    let parse = |url: &str| {
+        url.parse::<Endpoint>()
+            .map_err(|error| Failure::new(Exit::Bug, format!("{url}: {error}"), "report it"))
+    };
+    let endpoints = store.endpoints.iter().map(|endpoint| parse(&endpoint.url));
+    let mut options = Options::new(endpoints.collect::<Result<_, _>>()?);
+    let identity = store.identity.as_ref().map(|identity| Identity {
+        certificate: Pem::File(identity.certificate.clone()),
+        key: Pem::File(identity.key.clone()),
+    });
+    let authority = store.authority.clone().map(Pem::File);
+    if authority.is_some() || identity.is_some() {
+        options.tls = Some(Tls { authority, identity, domain_name: None });
+    }
+    options.credentials = store
+        .login
+        .as_ref()
+        .map(|login| Credentials { user: login.user.clone(), password: login.password.0.clone() });
+    Ok(options)
+}
+
+/// Tells what an operator should hear of.
+struct Watcher {
+    purpose: Purpose,
+    explain: Explain,
+    tell: watch::Sender<Troubles>,
+    /// What was told of last, by what it is about: each thing once until it changes.
+    told: BTreeMap<String, String>,
+}
+
+impl Watcher {
+    async fn watch(mut self, checked: Result<Report, CheckError>, mut notices: Receiver<Notice>) {
+        match checked {
+            Ok(report) => self.on_report(&report),
+            Err(error) => {
+                let (failure, passes) = self.explain.check(&error);
+                if !passes {
+                    return self.give_up(failure);
+                }
+                self.warn("etcd", &format!("etcd cannot be asked yet: {}", failure.what));
+                self.tell.send_modify(|troubles| troubles.silent = Some(failure));
+            }
+        }
+        loop {
+            match notices.recv().await {
+                Ok(notice) => self.on_notice(&notice),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// A candidate may need all endpoints one day.
+    fn on_report(&mut self, report: &Report) {
+        for (endpoint, found) in &report.endpoints {
+            if let Err(error) = found {
+                self.warn(endpoint.as_str(), &error.to_string());
+            }
+        }
+    }
+
+    fn on_notice(&mut self, notice: &Notice) {
+        let text = notice.to_string();
+        tracing::debug!("{text}");
+        match notice {
+            Notice::Connected { endpoint, .. } => {
+                self.told.remove(endpoint.as_str());
+                self.tell.send_modify(|troubles| troubles.silent = None);
+            }
+            Notice::Disconnected { endpoint, .. } | Notice::Unreachable { endpoint, .. } => {
+                self.warn(endpoint.as_str(), &text);
+                // What the check found says more.
+                self.tell.send_modify(|troubles| {
+                    troubles.silent.get_or_insert_with(|| self.explain.silent(&text));
+                });
+            }
+            Notice::Obstacle { doing, refusal, .. } => match self.explain.refusal(refusal) {
+                Some(failure) if self.purpose == Purpose::Ask => self.give_up(failure),
+                _ => self.warn(doing, &text),
+            },
+            Notice::Opened { asked, granted, .. } if asked != granted => {
+                let text = format!(
+                    "etcd grants a lease of {granted} s at least, and {asked} s were asked for: \
+                     taking over after a crash takes {granted} s"
+                );
+                self.warn("lease", &text);
+            }
+            Notice::EarlyRevocation { .. } => self.warn("version", &text),
+            Notice::OtherCluster => self.warn("cluster", &text),
+            Notice::Zombie { .. } => self.warn("zombie", &text),
+            _ => {}
+        }
+    }
+
+    fn give_up(&self, failure: Failure) {
+        self.tell.send_modify(|troubles| troubles.hopeless = Some(failure));
+    }
+
+    /// Whoever only asks is told by the answer.
+    fn warn(&mut self, about: &str, text: &str) {
+        let before = self.told.insert(about.to_owned(), text.to_owned());
+        if self.purpose == Purpose::Campaign && before.is_none_or(|before| before != text) {
+            failure::warn(text);
+        }
+    }
+}

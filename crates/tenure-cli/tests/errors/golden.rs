@@ -1,0 +1,85 @@
+//! Runs golden cases and compares.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::case::{Case, Outcome, Suite};
+use crate::stage::{self, Text};
+
+/// The files of cases in `folder` of the tests.
+pub(crate) fn suites(folder: &str) -> Vec<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let mut files: Vec<_> = std::fs::read_dir(here)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Runs every case of `files`, which may use these texts, and says how many there are.
+pub(crate) fn compare(files: &[PathBuf], texts: &[Text]) -> usize {
+    let bless = blessing();
+    let (mut count, mut report) = (0, String::new());
+    for path in files {
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut suite = Suite::parse(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        for case in &mut suite.cases {
+            count += 1;
+            let found = stage::perform(case, texts)
+                .unwrap_or_else(|error| panic!("{}, {:?}: {error}", path.display(), case.title));
+            if let Some(complaint) = complaint(case, &found) {
+                write!(report, "\n{}, {:?}: {complaint}", path.display(), case.title).unwrap();
+            } else if bless {
+                case.expected = found;
+            } else if case.expected != found {
+                write!(
+                    report,
+                    "\n{}, {:?}\n--- expected\n{}--- found\n{}",
+                    path.display(),
+                    case.title,
+                    case.expected,
+                    found
+                )
+                .unwrap();
+            }
+        }
+        if bless && suite.to_string() != text {
+            std::fs::write(path, suite.to_string()).unwrap();
+        }
+    }
+    assert!(report.is_empty(), "{report}\nReview this. If it is meant: cargo xtask bless");
+    count
+}
+
+/// Whether golden texts are to be written. Never in CI, where nobody would read them.
+fn blessing() -> bool {
+    let bless = std::env::var_os("TENURE_BLESS").is_some();
+    let ci = std::env::var_os("CI").is_some();
+    assert!(!(bless && ci), "TENURE_BLESS is refused in CI: golden texts are reviewed by people");
+    bless
+}
+
+/// What no error of this command may look like, whatever is expected of it.
+fn complaint(case: &Case, found: &Outcome) -> Option<String> {
+    let lines: Vec<&str> = found.stderr.lines().collect();
+    let begins = |label: &str| lines.iter().filter(|line| line.starts_with(label)).count();
+    // A runner says what it does before something turns out to be wrong.
+    let labels = ["warning: ", "error: ", "origin: ", "fix: ", "tenure: "];
+    let rules = [
+        (found.exit != 0, "it succeeded"),
+        (begins("error: ") == 1, "there is not one error line"),
+        (begins("fix: ") == 1, "there is not one fix line"),
+        (found.exit != 2 || begins("origin: ") > 0, "there is no origin line"),
+        (
+            lines.iter().all(|line| labels.iter().any(|label| line.starts_with(label))),
+            "a line has no label",
+        ),
+        (lines.iter().all(|line| line.chars().count() <= 500), "a line is too long"),
+        (!found.stderr.contains(['\x1b', '\r', '\x07']), "a control character got through"),
+        (!found.stderr.contains("panicked"), "it panicked"),
+    ];
+    let broken = rules.iter().find(|(holds, _)| !holds)?;
+    Some(format!("{}:\n$ {}\n{found}", broken.1, case.command.join(" ")))
+}

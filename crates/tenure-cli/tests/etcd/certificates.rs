@@ -1,0 +1,60 @@
+//! Certificates of etcd's members.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+};
+use tenure_services::etcd::{Cluster, ClusterConfig, Tls, Version};
+
+/// One who signs, and a folder for what it has signed.
+pub(crate) struct Authority {
+    folder: tempfile::TempDir,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let authority = Self { folder: tempfile::tempdir().unwrap(), issuer };
+        fs::write(authority.path(), authority.issuer.pem()).unwrap();
+        authority
+    }
+
+    /// Its own certificate.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// One member that speaks TLS. `name` names its certificate.
+    pub(crate) fn cluster(&self, name: &str) -> Cluster {
+        let (certificate, key) = self.sign(name, false);
+        let tls = Tls { certificate, key, authority: self.path(), client: None };
+        ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap()
+    }
+
+    /// A certificate and its key. Members need one for both sides: they are their own clients.
+    /// One of the same name is replaced, and members read it anew at each handshake.
+    pub(crate) fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
+        let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        if expired {
+            params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+            params.not_after = rcgen::date_time_ymd(2021, 1, 1);
+        }
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let path = |end: &str| self.folder.path().join(format!("{name}{end}"));
+        fs::write(path(".pem"), certificate.pem()).unwrap();
+        fs::write(path(".key"), key.serialize_pem()).unwrap();
+        (path(".pem"), path(".key"))
+    }
+}

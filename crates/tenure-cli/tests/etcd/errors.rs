@@ -1,0 +1,58 @@
+//! What is wrong with an etcd that is there, each with the golden text of its error.
+//!
+//! The cases are in `errors.txt` beside this file; `cargo xtask bless` rewrites them.
+
+use std::thread;
+
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::certificates::Authority;
+use crate::{golden, old};
+
+const CASES_AT_LEAST: usize = 15;
+
+/// One that asks for a login: `root`, and `poor` who may use keys below `poor/` only.
+fn with_users() -> Cluster {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    cluster.etcdctl(&["role", "add", "poor"]).unwrap();
+    let grant = ["role", "grant-permission", "poor", "readwrite", "poor/", "--prefix"];
+    cluster.etcdctl(&grant).unwrap();
+    cluster.etcdctl(&["user", "add", "poor:secret"]).unwrap();
+    cluster.etcdctl(&["user", "grant-role", "poor", "poor"]).unwrap();
+    cluster.enable_auth("root's").unwrap();
+    cluster
+}
+
+fn address(cluster: &Cluster) -> String {
+    let endpoint = cluster.endpoints().swap_remove(0);
+    endpoint.split_once("://").unwrap().1.to_owned()
+}
+
+#[test]
+fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
+    let authority = Authority::new();
+    let (plain, other, tls, expired, users) = thread::scope(|scope| {
+        let plain = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
+        let other = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
+        let tls = scope.spawn(|| authority.cluster("tls"));
+        let expired = scope.spawn(|| authority.cluster("expired"));
+        let users = scope.spawn(with_users);
+        let joined = (plain.join(), other.join(), tls.join(), expired.join(), users.join());
+        let (plain, other, tls, expired, users) = joined;
+        (plain.unwrap(), other.unwrap(), tls.unwrap(), expired.unwrap(), users.unwrap())
+    });
+    authority.sign("expired", true);
+    let text = |name: &str, text: String| (format!("{{{name}}}"), text);
+    let texts = [
+        text("plain", address(&plain)),
+        text("other", address(&other)),
+        text("tls", address(&tls)),
+        text("expired", address(&expired)),
+        text("users", address(&users)),
+        text("old", old::serve("3.3.27").to_string()),
+        text("ca", authority.path().display().to_string()),
+        text("certs", authority.folder().display().to_string()),
+    ];
+    let count = golden::compare(&golden::suites("etcd"), &texts);
+    assert!(count >= CASES_AT_LEAST, "{count} cases");
+}

@@ -1,0 +1,15 @@
+//! The command on real etcd.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+#[path = "../errors/case.rs"]
+mod case;
+mod certificates;
+mod errors;
+#[path = "../errors/golden.rs"]
+mod golden;
+mod old;
+mod runner;
+mod runs;
+#[path = "../errors/stage.rs"]
+mod stage;

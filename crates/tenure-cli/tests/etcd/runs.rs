@@ -1,0 +1,245 @@
+//! Elections on etcd that work.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::process::Command;
+
+use rustix::process::Signal;
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::runner::{Host, soon};
+
+/// Says at which instant it lived, and until when it might.
+const WORK: &str = r#"while :; do read -r now _ </proc/uptime; read -r until <"$TENURE_UNTIL_FILE"
+echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
+
+fn keys(cluster: &Cluster) -> String {
+    cluster.etcdctl(&["get", "--prefix", "--keys-only", ""]).unwrap().trim().to_owned()
+}
+
+fn no_key_left(cluster: &Cluster) {
+    soon("no key is left", || keys(cluster).is_empty().then_some(()));
+}
+
+fn leads(host: &Host, value: &str) -> String {
+    soon(value, || {
+        let answer = host.ask(&["leader", "--election", "billing"]);
+        (answer.code == Some(0) && answer.out.contains(&format!("({value})"))).then_some(answer.out)
+    })
+}
+
+#[test]
+fn in_line_with_etcdctl_on_debians_3_4() {
+    in_line_with_etcdctl(Version::Debian34);
+}
+
+#[test]
+fn in_line_with_etcdctl_on_the_newest() {
+    in_line_with_etcdctl(Version::Newest);
+}
+
+/// Ours, etcdctl's, ours again: everybody sees the same leaders, and nothing is left behind.
+fn in_line_with_etcdctl(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    let host = Host::of(&cluster);
+    let vacant = host.ask(&["leader", "--election", "billing"]);
+    assert_eq!((vacant.code, &*vacant.out), (Some(3), "vacant: nobody leads\n"));
+    let observer = host.start("observer", &["observe", "--election", "billing", "--json"]);
+    observer.line("vacant", 1);
+    let ours = host.run("ours", &["--lease", "3s"], WORK);
+    leads(&host, "ours");
+    let unfixed = ours.log().contains("a leader that is stuck on its disk");
+    assert_eq!(unfixed, version == Version::Debian34, "{}", ours.log());
+
+    let log = cluster.folder().join("etcdctl");
+    let theirs = cluster.etcdctl_beside(&["elect", "billing", "theirs"], &log).unwrap();
+    soon("etcdctl waits", || (keys(&cluster).matches("billing/").count() == 2).then_some(()));
+    let words = ["transfer", "--election", "billing", "--to", "theirs"];
+    let transfer = host.ask(&words);
+    assert_eq!(transfer.code, Some(6));
+    assert!(
+        transfer.err.contains("etcd cannot hand over to a named candidate"),
+        "{}",
+        transfer.err
+    );
+    let resigned = host.ask(&["resign", "--election", "billing", "--json"]);
+    assert_eq!(resigned.code, Some(0), "{}", resigned.err);
+    leads(&host, "theirs");
+    soon("etcdctl says so", || fs::read_to_string(&log).unwrap().contains("theirs").then_some(()));
+    ours.line("campaigns for billing", 2);
+
+    theirs.terminate(std::time::Duration::from_secs(20)).unwrap();
+    leads(&host, "ours");
+    ours.line("leads billing", 2);
+    ours.signal(Signal::TERM);
+    observer.line("vacant", 2);
+    assert_eq!(ours.ended(), Some(143));
+    no_key_left(&cluster);
+
+    let seen: Vec<serde_json::Value> =
+        observer.log().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |key: &str| seen.iter().map(|view| view[key].clone()).collect::<Vec<_>>();
+    assert_eq!(told("state"), ["vacant", "leader", "leader", "leader", "vacant"]);
+    assert_eq!(told("value")[1..4], ["ours", "theirs", "ours"]);
+    let fences: Vec<_> = told("fence")[1..4].iter().map(|fence| fence.as_u64().unwrap()).collect();
+    assert!(fences.is_sorted_by(|earlier, later| earlier < later), "{fences:?}");
+    assert!(seen[1].get("remaining_ms").is_none() && seen[1].get("address").is_none());
+}
+
+/// The observer and the one who asks need no lease, and take any bytes.
+#[test]
+fn a_leader_of_any_other_program_is_told() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster);
+    let bytes = OsString::from_vec(b"10.0.0.9\x1b[2J\n\xff".to_vec());
+    let mut put = Command::new(&cluster.binaries().etcdctl);
+    put.arg(format!("--endpoints={}", cluster.endpoints()[0]));
+    put.args([OsStr::new("put"), OsStr::new("app/billing/2f"), &bytes]);
+    assert!(put.output().unwrap().status.success());
+    let words = ["leader", "--election", "billing", "--namespace", "app/"];
+    let told = host.ask(&words);
+    let line = "leader 2f (10.0.0.9\\u{1b}[2J\\n\u{fffd}), fence 2\n";
+    assert_eq!((told.code, &*told.out), (Some(0), line));
+    let told = host.ask(&[&words[..], &["--json", "--fence-epoch", "1"]].concat());
+    let object: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(object["value"], "10.0.0.9\u{1b}[2J\n\u{fffd}");
+    assert_eq!(object["fence"], (1_u64 << 48) + 2);
+    assert_eq!(cluster.etcdctl(&["lease", "list"]).unwrap().trim(), "found 0 leases");
+    // Another namespace, another election.
+    assert_eq!(host.ask(&["leader", "--election", "billing"]).code, Some(3));
+}
+
+#[test]
+fn an_end_is_told_by_the_exit_code() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster);
+    let short = ["--lease", "1s", "--grace", "200ms", "--kill-margin", "50ms"];
+    let own = host.run("own", &short, "exit 42");
+    let granted = "etcd grants a lease of 2 s at least, and 1 s were asked for";
+    own.line(granted, 1);
+    assert_eq!(own.ended(), Some(42));
+    no_key_left(&cluster);
+
+    let once = host.run("once", &["--once"], WORK);
+    once.line("work", 1);
+    assert_eq!(host.ask(&["resign", "--election", "billing"]).code, Some(0));
+    assert_eq!(once.ended(), Some(0));
+    no_key_left(&cluster);
+
+    let lost = host.run("lost", &["--once", "--lease", "2s", "--grace", "500ms"], WORK);
+    lost.line("work", 1);
+    let key = keys(&cluster);
+    cluster.etcdctl(&["del", &key]).unwrap();
+    assert_eq!(lost.ended(), Some(5));
+    no_key_left(&cluster);
+    let nobody = host.ask(&["resign", "--election", "billing"]);
+    assert_eq!(nobody.code, Some(69));
+}
+
+/// etcd stands still: CMD, which does not want to end, is gone before its lease is.
+#[test]
+fn work_ends_before_the_lease_when_etcd_stalls() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster);
+    let ours = host.run("ours", &["--lease", "3s"], &format!("trap '' TERM; {WORK}"));
+    ours.line("work", 20);
+    cluster.member(0).stop().unwrap();
+    ours.line("CMD ended", 1);
+    let (first, number) = (ours.log(), |text: &str| text.parse::<f64>().unwrap());
+    let mut fence = 0;
+    for line in first.lines().filter(|line| line.starts_with("work ")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (now, until) = (number(words[1]), number(words[2]) / 1e9);
+        assert!(now < until, "{line}");
+        fence = words[3].parse().unwrap();
+    }
+    assert_eq!(host.ask(&["leader", "--election", "billing"]).code, Some(4));
+    cluster.member(0).cont().unwrap();
+    ours.line("leads billing", 2);
+    let again = ours.line("work ", first.matches("work ").count() + 1);
+    assert!(again.rsplit(' ').next().unwrap().parse::<u64>().unwrap() > fence, "{again}");
+    ours.signal(Signal::TERM);
+    assert_eq!(ours.ended(), Some(143));
+}
+
+/// The runner stands still: the guard ends CMD before somebody else leads.
+#[test]
+fn work_ends_before_somebody_else_leads() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster);
+    let ours = host.run("ours", &["--lease", "3s"], &format!("trap '' TERM; {WORK}"));
+    let started = ours.line("CMD runs as process", 1);
+    let cmd = started.rsplit(' ').next().unwrap().to_owned();
+    let log = cluster.folder().join("etcdctl");
+    let _theirs = cluster.etcdctl_beside(&["elect", "billing", "theirs"], &log).unwrap();
+    soon("etcdctl waits", || (keys(&cluster).matches("billing/").count() == 2).then_some(()));
+    ours.signal(Signal::STOP);
+    soon("etcdctl leads", || fs::read_to_string(&log).unwrap().contains("theirs").then_some(()));
+    let alive = fs::read_to_string(format!("/proc/{cmd}/stat")).unwrap_or_default();
+    assert!(alive.is_empty() || alive.contains(") Z "), "{alive}");
+    ours.signal(Signal::CONT);
+    ours.line("CMD ended", 1);
+    ours.line("campaigns for billing", 2);
+}
+
+#[test]
+fn a_user_with_a_role_takes_part() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    cluster.etcdctl(&["role", "add", "poor"]).unwrap();
+    let grant = ["role", "grant-permission", "poor", "readwrite", "poor/", "--prefix"];
+    cluster.etcdctl(&grant).unwrap();
+    cluster.etcdctl(&["user", "add", "poor:se:cret"]).unwrap();
+    cluster.etcdctl(&["user", "grant-role", "poor", "poor"]).unwrap();
+    cluster.enable_auth("root's").unwrap();
+    let host = Host::of(&cluster)
+        .with("TENURE_USER", "poor")
+        .with("TENURE_PASSWORD", "se:cret")
+        .with("TENURE_NAMESPACE", "poor/");
+    let ours = host.run("ours", &[], WORK);
+    ours.line("work", 1);
+    leads(&host, "ours");
+    assert_eq!(host.ask(&["resign", "--election", "billing"]).code, Some(0));
+    let shown = host.ask(&["leader", "--election", "billing", "--show-settings"]);
+    assert!(shown.out.contains("(not shown)") && !shown.out.contains("se:cret"), "{}", shown.out);
+}
+
+#[test]
+fn endpoints_of_two_clusters_or_of_none_are_told() {
+    let (one, two) = std::thread::scope(|scope| {
+        let one = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
+        (Cluster::start(Version::Newest, 1).unwrap(), one.join().unwrap())
+    });
+    let both = format!("{},{}", one.endpoints()[0], two.endpoints()[0]);
+    let host = Host::of(&one);
+    let confused = host.run("confused", &["--endpoints", &both], WORK);
+    confused.line("all endpoints must be of one", 1);
+    assert_eq!(confused.ended(), Some(2));
+    // One that is there suffices, and the other is told of.
+    let some = format!("http://127.0.0.1:9,{}", one.endpoints()[0]);
+    let some = host.run("some", &["--endpoints", &some], WORK);
+    some.line("warning: http://127.0.0.1:9 cannot be reached", 1);
+    some.line("work", 1);
+    // None is there yet.
+    one.member(0).kill().unwrap();
+    let other = Host::of(&one);
+    let early = other.run("early", &[], WORK);
+    early.line("warning: etcd cannot be asked yet", 1);
+    drop(some);
+    one.member(0).restart().unwrap();
+    early.line("work", 1);
+}
+
+#[test]
+fn variables_of_the_other_protocol_are_left_alone() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster).with("TENURE_MEMBERS", "a=127.0.0.1:7101");
+    let shown = host.ask(&["leader", "--election", "billing", "--show-settings"]);
+    let line = shown.out.lines().find(|line| line.starts_with("members")).unwrap();
+    assert!(line.ends_with("variable TENURE_MEMBERS; not used with etcd"), "{line}");
+    assert!(shown.out.lines().any(|line| line.starts_with("lease ") && line.contains(" 10s ")));
+    assert_eq!(host.ask(&["leader", "--election", "billing"]).code, Some(3));
+    let words = ["observe", "--election", "billing", "--protocol", "nerio", "--show-settings"];
+    let nerio = host.ask(&words);
+    assert!(nerio.out.contains("not used with nerio"), "{}", nerio.out);
+}
