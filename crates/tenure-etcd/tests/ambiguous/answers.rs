@@ -1,4 +1,5 @@
-//! The answer is lost, at each of the requests, on both versions.
+//! The answer is lost, at each of the requests, on both versions; or the request itself is, which
+//! looks the same.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::common::{all, node, run, soon};
 use crate::connected;
-use crate::proxy::{Caught, Proxy};
+use crate::proxy::{Caught, Proxy, What};
 use crate::store::Store;
 
 /// In seconds: nothing is renewed while a case runs, so calls can be counted.
@@ -22,6 +23,7 @@ const SLACK: Duration = Duration::from_secs(5);
 
 const LOOK: Duration = Duration::from_millis(10);
 
+type Notices = broadcast::Receiver<Notice>;
 type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
 
 /// Of which request the answer is lost.
@@ -42,6 +44,8 @@ enum How {
     Cut,
     /// Nothing comes any more, neither on this call nor on another one of the connection.
     Silence,
+    /// The connection is closed before the request has arrived: it was not carried out.
+    Lost,
 }
 
 impl At {
@@ -66,7 +70,7 @@ impl At {
             (Self::Leave, _) => Some("deleting the key"),
             (Self::Win, How::Silence) => Some("looking who is first"),
             (Self::Revoke, How::Silence) => Some("revoking a lease"),
-            (Self::Win | Self::Revoke, How::Cut) => None,
+            (Self::Win | Self::Revoke, How::Cut | How::Lost) => None,
         }
     }
 }
@@ -89,6 +93,16 @@ fn silence_on_debians_3_4() {
 #[test]
 fn silence_on_the_newest() {
     each_request(Version::Newest, How::Silence);
+}
+
+#[test]
+fn lost_on_debians_3_4() {
+    each_request(Version::Debian34, How::Lost);
+}
+
+#[test]
+fn lost_on_the_newest() {
+    each_request(Version::Newest, How::Lost);
 }
 
 fn each_request(version: Version, how: How) {
@@ -130,25 +144,32 @@ impl Case<'_> {
         }
         self.before = soon(ours.counters()).await.unwrap();
         let (campaign, resignation) = self.at.call();
-        let trap = campaign.map(|nth| proxy.lose_answer(nth));
-        let leader = self.campaign(&ours, trap, &mut store).await;
+        let trap = campaign.map(|nth| self.trap(&proxy, nth));
+        let leader = self.campaign((&ours, &mut notices), trap, &mut store).await;
         let waiting = campaigning(&self.election(&rival), "rival");
         while store.values(&self.name()).await != ["ours", "rival"] {
             tokio::time::sleep(LOOK).await;
         }
-        let trap = resignation.map(|nth| proxy.lose_answer(nth));
-        self.resign(&ours, leader, trap, &mut store).await;
+        let trap = resignation.map(|nth| self.trap(&proxy, nth));
+        self.resign((&ours, &mut notices), leader, trap, &mut store).await;
         let successor = soon(waiting).await.unwrap().unwrap();
         self.grew(successor.fence());
         self.goes_on(&ours, successor).await;
-        self.told(&mut notices);
+        self.told_no_more(&ours, &mut notices).await;
         tokio::join!(ours.close(), rival.close());
         self.nothing_is_left(&mut store).await;
     }
 
+    fn trap(&self, proxy: &Proxy, nth: u32) -> impl Future<Output = Caught> + use<> {
+        match self.how {
+            How::Cut | How::Silence => proxy.trap(What::Answer, nth),
+            How::Lost => proxy.trap(What::Request, nth),
+        }
+    }
+
     async fn campaign(
         &mut self,
-        ours: &Node,
+        (ours, notices): (&Node, &mut Notices),
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
     ) -> Leadership<AtMostOne> {
@@ -156,9 +177,10 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_carried_out(ours, store).await;
+            self.was_caught(ours, store).await;
             assert!(!campaign.is_finished(), "{self:?}");
             open = self.decide(caught);
+            self.told(notices).await;
         }
         let leader = soon(campaign).await.unwrap().unwrap();
         assert!(leader.is_current());
@@ -171,7 +193,7 @@ impl Case<'_> {
 
     async fn resign(
         &self,
-        ours: &Node,
+        (ours, notices): (&Node, &mut Notices),
         leader: Leadership<AtMostOne>,
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
@@ -183,35 +205,45 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_carried_out(ours, store).await;
+            self.was_caught(ours, store).await;
             open = self.decide(caught);
+            self.told(notices).await;
         }
         soon(resigning).await.unwrap();
         drop(open);
     }
 
-    /// That it is the right request, and what etcd has done.
-    async fn was_carried_out(&self, ours: &Node, store: &mut Store) {
+    /// That it is the right request, and what etcd has done; nothing, if it was lost.
+    async fn was_caught(&self, ours: &Node, store: &mut Store) {
         let counters = soon(ours.counters()).await.unwrap();
         let count = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let sent = |kind| count(&counters, kind) - count(&self.before, kind);
         let (keys, leases) = (store.values(&self.name()).await, store.leases().await);
-        let seen = (sent("grant"), sent("txn"), sent("revoke"), keys.join(" "), leases);
-        let expected = match self.at {
-            At::Grant => (1, 0, 0, "", 1),
-            At::Create => (1, 1, 0, "ours", 1),
-            At::Win => (1, 2, 0, "ours", 1),
-            At::Leave => (1, 3, 0, "rival", 2),
-            At::Revoke => (1, 3, 1, "rival", 1),
+        let seen = ((sent("grant"), sent("txn"), sent("revoke")), (keys.join(" "), leases));
+        let arrived = self.how != How::Lost;
+        let sent = match self.at {
+            At::Grant => (1, 0, 0),
+            At::Create => (1, 1, 0),
+            At::Win => (1, 2, 0),
+            At::Leave => (1, 3, 0),
+            At::Revoke => (1, 3, 1),
         };
-        assert_eq!(seen, (expected.0, expected.1, expected.2, expected.3.into(), expected.4));
+        let stored = match (self.at, arrived) {
+            (At::Grant, false) => ("", 0),
+            (At::Grant, true) | (At::Create, false) => ("", 1),
+            (At::Create, true) | (At::Win, _) => ("ours", 1),
+            (At::Leave, false) => ("ours rival", 2),
+            (At::Leave, true) | (At::Revoke, false) => ("rival", 2),
+            (At::Revoke, true) => ("rival", 1),
+        };
+        assert_eq!(seen, (sent, (stored.0.to_owned(), stored.1)), "{self:?}");
     }
 
     /// What keeps the connection open.
     fn decide(&self, caught: Caught) -> Option<Caught> {
         match self.how {
             How::Silence => Some(caught),
-            How::Cut => {
+            How::Cut | How::Lost => {
                 caught.cut();
                 None
             }
@@ -228,22 +260,30 @@ impl Case<'_> {
         assert!(leader.is_current());
     }
 
-    fn told(&self, notices: &mut broadcast::Receiver<Notice>) {
-        let (mut unsure, mut connected) = (Vec::new(), 0);
-        while let Ok(notice) = notices.try_recv() {
-            match notice {
-                Notice::Unsure { doing, .. } => unsure.push(doing),
-                Notice::Connected { .. } => connected += 1,
+    /// Waits until the node has told what it is not sure of, and given the connection up.
+    async fn told(&self, notices: &mut Notices) {
+        let (mut expected, mut connected) = (self.at.unsure(self.how), true);
+        while connected || expected.is_some() {
+            match soon(notices.recv()).await.unwrap() {
+                Notice::Unsure { doing, .. } if Some(doing) == expected => expected = None,
+                Notice::Disconnected { .. } => connected = false,
                 _ => {}
             }
         }
-        // The watches end with the connection, which is no matter here.
-        unsure.retain(|doing| !doing.starts_with("watching"));
-        // A connection is given up when it was silent for the whole time of a call, and the end
-        // of a watch may have come in that time: then the next call finds out.
-        unsure.dedup();
-        assert_eq!(unsure, Vec::from_iter(self.at.unsure(self.how)), "{self:?}");
-        assert_eq!(connected, 2, "{self:?}");
+    }
+
+    /// It was not sure of anything else, and needed one more connection.
+    async fn told_no_more(&self, ours: &Node, notices: &mut Notices) {
+        while let Ok(notice) = notices.try_recv() {
+            let Notice::Unsure { doing, .. } = notice else { continue };
+            // The watches end with the connection, which is no matter here. And a connection is
+            // given up when it was silent for the whole time of a call: if the end of a watch
+            // has come in that time, the next call finds out.
+            let is_known = doing.starts_with("watching") || Some(doing) == self.at.unsure(self.how);
+            assert!(is_known, "{self:?}: {doing}");
+        }
+        let connections = soon(ours.counters()).await.unwrap().connections;
+        assert_eq!(connections, 2, "{self:?}");
     }
 
     async fn nothing_is_left(&self, store: &mut Store) {

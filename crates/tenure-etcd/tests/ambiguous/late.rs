@@ -8,7 +8,7 @@ use tenure_services::etcd::{Cluster, Version};
 
 use crate::common::{all, node, run, soon};
 use crate::connected;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, What};
 use crate::store::Store;
 
 /// In seconds.
@@ -36,7 +36,7 @@ fn zombie(version: Version) {
         let haunted = ours.election("haunted").unwrap();
         // Not in the moment of a renewal, whose calls would be counted.
         soon(beside.renewed(beside.until())).await.unwrap();
-        let held = proxy.hold_request(1);
+        let held = proxy.trap(What::Request, 1);
         let campaign = tokio::spawn(async move { haunted.campaign("zombie").await });
         let held = held.await;
         campaign.abort();
@@ -68,6 +68,38 @@ fn zombie(version: Version) {
     });
 }
 
+/// The deletion never arrives, and the lease lives on by another election: whoever waits must not
+/// wait for the end of that.
+#[test]
+fn a_deletion_that_is_lost() {
+    for version in Version::ALL {
+        let cluster = Cluster::start(version, 1).unwrap();
+        run(async {
+            let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
+            let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+            let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
+            let leader = soon(ours.election("haunted").unwrap().campaign("ours")).await.unwrap();
+            let theirs = rival.election("haunted").unwrap();
+            let waiting = tokio::spawn(async move { theirs.campaign("rival").await });
+            while store.values("haunted").await != ["ours", "rival"] {
+                tokio::time::sleep(LOOK).await;
+            }
+            soon(beside.renewed(beside.until())).await.unwrap();
+            let caught = proxy.trap(What::Request, 1);
+            let fence = leader.fence();
+            drop(leader);
+            let caught = caught.await;
+            assert_eq!(store.values("haunted").await, ["ours", "rival"]);
+            caught.cut();
+            let successor = soon(waiting).await.unwrap().unwrap();
+            assert!(successor.fence() > fence && beside.is_current());
+            drop((successor, beside));
+            tokio::join!(ours.close(), rival.close());
+            gone(&mut store).await;
+        });
+    }
+}
+
 /// The lease is given back by then: nothing can be made on it any more.
 #[test]
 fn a_zombie_without_a_lease() {
@@ -79,7 +111,7 @@ fn a_zombie_without_a_lease() {
             let mut notices = ours.notices();
             let _observer = connected(&ours, &rival).await;
             gone(&mut store).await;
-            let held = proxy.hold_request(2);
+            let held = proxy.trap(What::Request, 2);
             let haunted = ours.election("haunted").unwrap();
             let campaign = tokio::spawn(async move { haunted.campaign("zombie").await });
             let held = held.await;

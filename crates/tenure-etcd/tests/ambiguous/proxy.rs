@@ -32,8 +32,10 @@ struct Trap {
     caught: oneshot::Sender<Caught>,
 }
 
+/// What of a call is not to be passed on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+pub(crate) enum What {
+    /// That it came shows that the request was carried out.
     Answer,
     Request,
 }
@@ -92,19 +94,10 @@ impl Proxy {
         options(&[format!("http://{}", self.address)])
     }
 
-    /// Loses the answer to the `nth` call from now on.
-    pub(crate) fn lose_answer(&self, nth: u32) -> impl Future<Output = Caught> {
-        self.set(What::Answer, nth)
-    }
-
-    /// Holds back the `nth` call from now on.
-    pub(crate) fn hold_request(&self, nth: u32) -> impl Future<Output = Caught> {
-        self.set(What::Request, nth)
-    }
-
-    fn set(&self, what: What, calls: u32) -> impl Future<Output = Caught> {
+    /// Catches what belongs to the `nth` call from now on.
+    pub(crate) fn trap(&self, what: What, nth: u32) -> impl Future<Output = Caught> + use<> {
         let (caught, comes) = oneshot::channel();
-        let before = self.trap.lock().unwrap().replace(Trap { what, calls, caught });
+        let before = self.trap.lock().unwrap().replace(Trap { what, calls: nth, caught });
         assert!(before.is_none(), "one thing at a time");
         async { soon(comes).await.unwrap() }
     }
