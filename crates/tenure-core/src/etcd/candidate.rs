@@ -12,7 +12,7 @@ use super::message::{
 };
 use super::node::{Effect, Out, emit};
 use super::rule::{Rule, ruling};
-use super::session::Session;
+use super::session::{Around, Session};
 use crate::agenda::Appointment;
 use crate::draw::Draw;
 use crate::fence::Fence;
@@ -338,11 +338,6 @@ impl Candidate {
         }
     }
 
-    /// Whether a confirmation found this candidate's key as it should be.
-    pub(super) fn is_confirmed(&self, found: Option<&KeyValue>, lease: LeaseId) -> bool {
-        found.is_some_and(|kv| Some(kv.created) == self.revision() && kv.lease == Some(lease))
-    }
-
     /// Does what is due.
     pub(super) fn work(&mut self, shared: &mut Shared<'_>) {
         if self.due().is_none_or(|due| shared.now < due) {
@@ -548,6 +543,9 @@ impl Candidate {
             let header = Header { cluster: 0, member: 0, revision, term: 0 };
             return self.win(header, shared);
         }
+        let own = (self.election.clone(), self.key(shared), revision);
+        let Shared { now, config, draw, calls, session, out } = shared;
+        session.on_key(own, &mut Around { now: *now, config, draw: *draw, calls, out });
         self.look(shared);
     }
 
@@ -672,7 +670,7 @@ impl Candidate {
 
     /// A confirmation found its key as it should be, but perhaps not its value.
     pub(super) fn on_confirmed(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
-        if self.call.is_none() {
+        if self.call.is_none() && self.revision() == Some(own.created) {
             self.check_value(own, shared);
         }
     }

@@ -1,6 +1,6 @@
 //! The lease: when it counts, and when it is over.
 
-use tenure_core::etcd::Reply;
+use tenure_core::etcd::{Command, Reply};
 
 use crate::stage::*;
 
@@ -52,4 +52,36 @@ pub(crate) fn a_confirmation_renews_only_what_it_did_not_find_lost() {
     let mut raised = told.iter().filter(|line| line.starts_with("claim a"));
     assert!(raised.all(|line| !line.contains("fence")), "{told:#?}");
     assert!(s.has_told("claim b until"), "{:#?}", s.told());
+}
+
+/// A renewal whose key is given up before the confirmation comes is one all the same.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
+    let mut s = Stage::new();
+    s.elect("a");
+    let before = s.until("a");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = s.own("a", 11);
+    s.campaign("b");
+    s.command("a", Command::Resign);
+    s.answer("read a/", so(vec![Some(own)]));
+    s.elect_next("b");
+    assert!(s.until("b") > before.after(ms(3_000)), "E has moved");
+}
+
+/// A renewal for which there was no key is confirmed by the first key that is made after it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_that_is_made_later_confirms_a_renewal() {
+    let mut s = Stage::new();
+    s.campaign("a");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    assert!(!s.asks("read"), "there is nothing to read: {:#?}", s.requests());
+    let created = s.write("if create(a/");
+    let own = s.own("a", created);
+    s.answer("read a/", so(vec![Some(own.clone())]));
+    s.answer("if create(a/", so(vec![Some(own), None]));
+    assert!(s.until("a") > s.now.after(ms(9_800)), "E counts from the keep-alive");
 }

@@ -155,6 +155,11 @@ impl Stage {
         if self.asks("grant") {
             self.answer("grant", Reply::Granted { ttl: 10 });
         }
+        self.elect_next(election)
+    }
+
+    /// The key of a campaign is made, and it is the first.
+    pub(crate) fn elect_next(&mut self, election: &str) -> Revision {
         let created = self.write(&format!("if create({election}/"));
         let own = self.own(election, created);
         self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
