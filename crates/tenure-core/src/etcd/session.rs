@@ -57,6 +57,8 @@ pub(super) enum Phase {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) id: LeaseId,
+    /// Whether it was handed in: an earlier process may have made keys on it.
+    pub(super) given: bool,
     /// Its length, in seconds.
     pub(super) ttl: u32,
     /// E: it lasts until then, by a grant or by a keep-alive that a linearizable read of a key
@@ -428,11 +430,12 @@ impl Session {
     fn open(&mut self, id: LeaseId, sent: Time, ttl: u32, around: &mut Around<'_>) -> News {
         let end = sent.after(around.config.proven(ttl));
         let granted = matches!(self.phase, Phase::Granting { .. });
+        let given = matches!(self.phase, Phase::Joining { end: None, .. });
         // A grant goes through Raft. A keep-alive does not, and no key is there to confirm it.
         let proven = (granted || !ruling(Rule::AliveConfirmed)).then_some(end);
         let until = if granted { sent.after(third(ttl)) } else { around.now };
         let beat = Beat::Resting { until, bare: None };
-        self.phase = Phase::Open(Lease { id, ttl, proven, promised: end, beat });
+        self.phase = Phase::Open(Lease { id, given, ttl, proven, promised: end, beat });
         self.failures = 0;
         let asked = around.config.ttl();
         emit(None, Event::Opened { lease: id, asked, granted: ttl }, around.out);
