@@ -173,6 +173,15 @@ mod tests {
         }
 
         #[test]
+        fn a_scaled_span_is_exact(span: u64, times in 1..2 * BILLION, over in 1..2 * BILLION) {
+            let product = u128::from(span) * u128::from(times);
+            let of = |exact: u128| Duration::from_nanos(u64::try_from(exact).unwrap_or(u64::MAX));
+            let scaled = |rounding| scale(Duration::from_nanos(span), times, over, rounding);
+            prop_assert_eq!(scaled(Rounding::Down), of(product / u128::from(over)));
+            prop_assert_eq!(scaled(Rounding::Up), of(product.div_ceil(u128::from(over))));
+        }
+
+        #[test]
         fn prints_what_it_parses(parts in 0_u32..BILLION) {
             let rho = Drift::from_parts_per_billion(parts).unwrap();
             prop_assert_eq!(rho.to_string().parse::<Drift>(), Ok(rho));

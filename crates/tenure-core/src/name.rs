@@ -229,6 +229,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_its_text_wherever_it_is_kept() {
+        let [a, same, b] = ["a", "a", "b"].map(|text| NodeName::new(text).unwrap());
+        assert!(a == same && a == a.clone() && a != b);
+        assert_eq!(a.cmp(&same), Ordering::Equal);
+        assert_eq!(a.cmp(&a.clone()), Ordering::Equal);
+        assert!(a < b && b > same);
+        let kept = alloc::collections::BTreeSet::from([a, same, b]);
+        assert_eq!(kept.len(), 2);
+    }
+
+    #[test]
     fn a_name_from_outside_is_checked_too() {
         let good = postcard::to_allocvec("billing").unwrap();
         assert_eq!(postcard::from_bytes::<ElectionName>(&good).unwrap().as_str(), "billing");

@@ -157,13 +157,11 @@ impl<G: Guest> World<G> {
             draw as usize % (effects.len() + 1)
         });
         let all = effects.len();
-        let mut number = 0;
-        for effect in effects.drain(..) {
+        for (number, effect) in effects.drain(..).enumerate() {
             if crash == Some(number) {
                 self.note(node, || format!("ends before effect {} of {all}", number + 1));
                 return self.end_by_chance(node, count);
             }
-            number += 1;
             if !self.carry_out(node, life, effect)? {
                 return Ok(());
             }
@@ -178,8 +176,9 @@ impl<G: Guest> World<G> {
         Ok(())
     }
 
+    /// Carries out one effect; false if the rest must be dropped. A call of its own, to which the
+    /// effect is handed where it lies: inlined it would be moved once more.
     #[inline(never)]
-    /// Carries out one effect; false if the rest must be dropped.
     fn carry_out(
         &mut self,
         node: usize,
