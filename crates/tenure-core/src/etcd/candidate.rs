@@ -566,8 +566,12 @@ impl Candidate {
         shared: &mut Shared<'_>,
     ) {
         let Some(before) = before else {
-            let own = first.as_ref().map(|first| first.created) == self.revision();
-            if own || !ruling(Rule::ConfirmOwnKey) {
+            let key = self.key(shared);
+            let is_own = |first: &KeyValue| {
+                Some(first.created) == self.revision()
+                    && (first.key == key || !ruling(Rule::WinByName))
+            };
+            if first.as_ref().is_some_and(is_own) || !ruling(Rule::ConfirmOwnKey) {
                 return self.win(header, shared);
             }
             return self.on_key_lost(shared);
