@@ -446,7 +446,8 @@ impl Protocol for Etcd {
             (self.observers_due.first(), "an observer"),
         ];
         let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
-        first.min_by_key(|deadline| deadline.at)
+        // The end of time never comes.
+        first.filter(|deadline| deadline.at < Time::MAX).min_by_key(|deadline| deadline.at)
     }
 
     fn standing(&self, election: &ElectionName, now: Time) -> Standing {
