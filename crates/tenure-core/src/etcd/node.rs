@@ -316,11 +316,11 @@ impl Etcd {
     /// Another cluster than the first seen (ruling 8, E7): its words are not heard.
     fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
         emit(None, Event::Ignored(Ignored::OtherCluster), out);
-        self.on_lease_lost(Lost::Cluster, out);
-        let why = Lost::Cluster.to_string().into();
-        if !matches!(asker, Asker::Session) {
-            self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
+        if self.lease().is_some() {
+            self.on_lease_lost(Lost::Cluster, out);
         }
+        let why = Lost::Cluster.to_string().into();
+        self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
     }
 
     /// Before anything else that comes at this time: the lease may have run out (ruling 3, E2).

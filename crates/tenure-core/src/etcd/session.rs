@@ -343,6 +343,9 @@ impl Session {
             self.on_revoked(nth, reply, around);
             return News::Nothing;
         }
+        if self.call() != Some(call) {
+            return News::Nothing;
+        }
         match &mut self.phase {
             Phase::Granting { call: Some((_, sent)), .. } => {
                 let sent = *sent;

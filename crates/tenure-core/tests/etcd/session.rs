@@ -206,3 +206,38 @@ pub(crate) fn a_late_grant_is_left_to_end_by_itself() {
     s.pass(ms(30_000));
     assert!(s.requests().is_empty() && s.core.is_idle(), "{:#?}", s.requests());
 }
+
+/// Ruling 8 (E7): another cluster than the first seen is refused. It is asked again, but not as
+/// fast as it answers.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn another_cluster_is_not_heard() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    s.pass(ms(3_400));
+    s.header.cluster = 2;
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    assert!(s.has_told("ended: another etcd cluster answers"), "{:#?}", s.told());
+    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+    s.campaign("db");
+    s.done.clear();
+    for _ in 0..100 {
+        for like in ["grant", "revoke"] {
+            if s.asks(like) {
+                let granted = Reply::Granted { ttl: 10 };
+                s.answer(like, if like == "grant" { granted } else { Reply::Revoked });
+            }
+        }
+        s.pass(ms(100));
+    }
+    let asked = s.told().iter().filter(|line| line.contains("grant lease")).count();
+    assert!((3..20).contains(&asked), "{asked} times in ten seconds");
+    assert!(!s.leads("db") && !s.has_told("opened"));
+    s.header.cluster = 1;
+    s.pass(ms(2_000));
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    assert!(s.has_told("opened"));
+    s.command("db", Command::Resign);
+    s.lose("if create(db/");
+    s.pass(ms(60_000));
+    assert!(s.core.is_idle(), "{:#?} since {created}", s.core);
+}
