@@ -7,15 +7,21 @@
 use tenure_sim::explain;
 use tenure_sim::nerio::driver::DriverRule;
 use tenure_sim::nerio::plan::{Climate, Plan};
+use tenure_sim::nerio::{Counts, Worlds};
 use tenure_sim::shrink::shrink;
 use tenure_sim::sweep::{self, Found, Sweep};
 use tenure_sim::world::fault::Kind;
 
-fn worlds(first: u64, worlds: u64, climate: Climate) -> Sweep {
-    Sweep { first, worlds, events: u64::MAX, climate, broken: None, threads: 2 }
+fn worlds(first: u64, worlds: u64, climate: Climate) -> Sweep<Worlds> {
+    let source = Worlds { climate, broken: None };
+    Sweep { first, worlds, events: u64::MAX, source, threads: 2 }
 }
 
-fn assert_none(found: &Found) {
+fn breaking(rule: DriverRule) -> Worlds {
+    Worlds { broken: Some(rule), ..Worlds::default() }
+}
+
+fn assert_none(found: &Found<Counts>) {
     if let Some((seed, violation)) = &found.violation {
         panic!("cargo xtask replay --seed {seed}\n{violation}");
     }
@@ -24,7 +30,7 @@ fn assert_none(found: &Found) {
 #[test]
 fn the_same_seed_twice_gives_the_same_bytes() {
     for seed in [3, 11, 40] {
-        let again = || explain::account(&worlds(seed, 1, Climate::Any), seed, None);
+        let again = || explain::account(&Worlds::default(), seed, None);
         let (one, two) = (again(), again());
         assert!(one.lines.len() > 1_000, "a trace worth comparing: {}", one.lines.len());
         assert!(one.lines == two.lines, "seed {seed} gave two different traces");
@@ -65,7 +71,7 @@ fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
     assert_none(&worlds(1, 40, Climate::BrokenClocks).run());
     let overlap = |seed: u64| {
         let plan = Plan { bounded: true, ..Plan::draw(seed, Climate::BrokenClocks) };
-        let violation = sweep::run(&mut sweep::world(plan, None)).err();
+        let violation = sweep::run(&mut sweep::world::<Worlds>(plan, None)).err();
         let two = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
         violation.is_some_and(|violation| two.contains(&violation.property))
     };
@@ -76,7 +82,7 @@ fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
 #[test]
 fn duties_of_the_driver_that_are_left_undone_are_noticed() {
     for rule in DriverRule::ALL {
-        let mut sweep = Sweep { broken: Some(rule), ..worlds(1, 1_000, Climate::Any) };
+        let mut sweep = Sweep { source: breaking(rule), ..worlds(1, 1_000, Climate::Any) };
         // Another property may come first; it is the one meant that must come.
         let noticed = (0..10).any(|_| match sweep.run().violation {
             Some((seed, violation)) => {
@@ -92,15 +98,16 @@ fn duties_of_the_driver_that_are_left_undone_are_noticed() {
 #[cfg(not(tenure_planted))]
 #[test]
 fn a_failure_is_made_small_and_its_command_shows_it_again() {
-    let sweep = Sweep { broken: Some(DriverRule::ClockCountsSleep), ..worlds(1, 9, Climate::Any) };
+    let source = breaking(DriverRule::ClockCountsSleep);
+    let sweep = Sweep { source, ..worlds(1, 9, Climate::Any) };
     let (seed, violation) = sweep.run().violation.unwrap();
-    let small = shrink(&sweep, seed, violation.clone(), 3_000_000);
+    let small = shrink(&source, seed, violation.clone(), 3_000_000);
     assert!(small.only.len() * 10 < small.before, "{} of {}", small.only.len(), small.before);
 
-    let command = explain::command(&sweep, seed, &small.only, Some("ClockCountsSleep"));
+    let command = explain::command(&source, seed, &small.only, Some("ClockCountsSleep"));
     let only = command.split(" --only ").nth(1).unwrap();
     let only = only.split(',').map(|fault| fault.parse().unwrap()).collect();
-    let account = explain::account(&sweep, seed, Some(only));
+    let account = explain::account(&source, seed, Some(only));
     assert_eq!(account.violation.as_ref(), Some(&small.violation));
     let text = account.text(100);
     let violated = format!("violated: {}", small.violation.property);
@@ -130,14 +137,19 @@ fn what_was_found_stays_mended() {
 #[test]
 fn the_page_is_complete() {
     let page = include_str!("../../../docs/simulation.md");
-    for (property, _) in tenure_sim::nerio::properties::ALL {
+    let properties = [tenure_sim::nerio::properties::ALL, tenure_sim::etcd::properties::ALL];
+    for (property, _) in properties.concat() {
         assert!(page.contains(&format!("| {property} |")), "docs/simulation.md lacks {property}");
     }
     for rule in DriverRule::ALL {
         assert!(page.contains(&format!("| `{rule:?}` |")), "docs/simulation.md lacks {rule:?}");
     }
     #[cfg(tenure_planted)]
-    for rule in tenure_core::nerio::planted::Rule::ALL {
-        assert!(page.contains(&format!("| `{rule:?}` |")), "docs/simulation.md lacks {rule:?}");
+    {
+        let nerio = tenure_core::nerio::planted::Rule::ALL.iter().map(|rule| format!("{rule:?}"));
+        let etcd = tenure_core::etcd::planted::Rule::ALL.iter().map(|rule| format!("{rule:?}"));
+        for rule in nerio.chain(etcd) {
+            assert!(page.contains(&format!("| `{rule}` |")), "docs/simulation.md lacks {rule}");
+        }
     }
 }

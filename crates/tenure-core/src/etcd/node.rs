@@ -12,11 +12,11 @@ use super::candidate::{Candidate, Shared};
 use super::command::Command;
 use super::config::Checked;
 use super::event::{End, Event, Ignored, Lost};
-use super::key::{self, Bytes, LeaseId};
-use super::message::{Answer, CallId, Header, KeyValue, Message, Refusal, Reply, Revision};
+use super::key::{self, LeaseId};
+use super::message::{Answer, CallId, Header, Message, Refusal, Reply};
 use super::observer::{Observer, Scene};
 use super::rule::{Rule, ruling};
-use super::session::{Around, CONFIRM_MAX, News, Session};
+use super::session::{Around, CONFIRM_MAX, Found, News, Own, Session};
 use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
@@ -221,7 +221,7 @@ impl Etcd {
                 let (session, mut around) = self.around(out);
                 session.confirm(own, &mut around);
             }
-            News::Found(found, at) => self.on_found(found, at, out),
+            News::Found(found) => self.on_found(found, out),
             News::Lost(lost) => self.on_lease_lost(lost, out),
             News::Refused(refusal) => {
                 let hopeless =
@@ -236,40 +236,33 @@ impl Etcd {
     }
 
     /// The next keys that can confirm a renewal, in rotation, so that each comes up.
-    fn own_keys(&self) -> Vec<(ElectionName, Bytes)> {
+    fn own_keys(&self) -> Vec<Own> {
         let Some(lease) = self.lease() else { return Vec::new() };
         let cursor = self.session.cursor();
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         let rest = self.candidates.range::<ElectionName, _>((from, Bound::Unbounded));
         let wrapped = cursor.map(|cursor| self.candidates.range::<ElectionName, _>(..=cursor));
         let all = rest.chain(wrapped.into_iter().flatten());
-        all.filter(|(_, candidate)| candidate.revision().is_some())
-            .take(CONFIRM_MAX)
-            .map(|(election, _)| {
-                let key = key::key(&self.config.namespace, election, lease);
-                (election.clone(), key)
-            })
-            .collect()
+        let own = all.filter_map(|(election, candidate)| {
+            let key = key::key(&self.config.namespace, election, lease);
+            Some((election.clone(), key, candidate.revision()?))
+        });
+        own.take(CONFIRM_MAX).collect()
     }
 
-    /// What a confirmation found: one key that is as it should be shows that the lease is.
-    fn on_found(
-        &mut self,
-        found: Vec<(ElectionName, Option<KeyValue>)>,
-        at: Revision,
-        out: &mut Out,
-    ) {
+    /// What a confirmation found: one key that is as it was shows that the lease is, even if its
+    /// candidate leaves now.
+    fn on_found(&mut self, found: Vec<Found>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };
-        let is_right = |(election, found): &(ElectionName, Option<KeyValue>)| {
-            let candidate = self.candidates.get(election);
-            candidate.is_some_and(|candidate| candidate.is_confirmed(found.as_ref(), lease))
+        let is_right = |found: &Found| {
+            found.kv.as_ref().is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
         // What is lost is not claimed again with the rest.
-        for (election, _) in wrong {
+        for Found { election, asked, .. } in wrong {
             // It may have got a newer key, or given it up, while the answer was on its way.
             let candidate = self.candidates.get(&election);
-            if candidate.and_then(Candidate::revision).is_some_and(|revision| revision <= at) {
+            if candidate.and_then(Candidate::revision) == Some(asked) {
                 self.with_candidate(&election, out, Candidate::on_key_lost);
             }
         }
@@ -280,10 +273,10 @@ impl Etcd {
         {
             self.candidates.values().for_each(|candidate| candidate.renew(until, out));
         }
-        for (election, found) in right {
-            if let Some(found) = found {
+        for Found { election, kv, .. } in right {
+            if let Some(kv) = kv {
                 self.with_candidate(&election, out, |candidate, shared| {
-                    candidate.on_confirmed(&found, shared);
+                    candidate.on_confirmed(&kv, shared);
                 });
             }
         }
@@ -323,7 +316,7 @@ impl Etcd {
     /// Another cluster than the first seen (ruling 8, E7): its words are not heard.
     fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
         emit(None, Event::Ignored(Ignored::OtherCluster), out);
-        if self.session.lease().is_some() {
+        if self.lease().is_some() {
             self.on_lease_lost(Lost::Cluster, out);
         }
         // Whoever asked asks again after a pause, unless that was for the lost lease.
@@ -454,7 +447,8 @@ impl Protocol for Etcd {
             (self.observers_due.first(), "an observer"),
         ];
         let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
-        first.min_by_key(|deadline| deadline.at)
+        // The end of time never comes.
+        first.filter(|deadline| deadline.at < Time::MAX).min_by_key(|deadline| deadline.at)
     }
 
     fn standing(&self, election: &ElectionName, now: Time) -> Standing {

@@ -57,6 +57,8 @@ pub(super) enum Phase {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) id: LeaseId,
+    /// Whether it was handed in: an earlier process may have made keys on it.
+    pub(super) given: bool,
     /// Its length, in seconds.
     pub(super) ttl: u32,
     /// E: it lasts until then, by a grant or by a keep-alive that a linearizable read of a key
@@ -72,19 +74,38 @@ pub(super) struct Lease {
 enum Beat {
     Resting {
         until: Time,
+        /// The last keep-alive, if there was no key to confirm it.
+        bare: Option<Alive>,
     },
     Asked {
         call: CallId,
         sent: Time,
     },
-    /// The keep-alive sent at `sent` was answered in this term for `ttl` seconds.
     Confirming {
         call: CallId,
-        sent: Time,
-        ttl: u32,
-        term: u64,
-        asked: Vec<ElectionName>,
+        alive: Alive,
+        asked: Vec<(ElectionName, Revision)>,
     },
+}
+
+/// A keep-alive sent at `sent` was answered in this term for `ttl` seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Alive {
+    sent: Time,
+    ttl: u32,
+    term: u64,
+}
+
+/// A key of ours, and its create revision.
+pub(super) type Own = (ElectionName, Bytes, Revision);
+
+/// What a confirming transaction found of a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Found {
+    pub(super) election: ElectionName,
+    /// Its create revision when it was asked.
+    pub(super) asked: Revision,
+    pub(super) kv: Option<KeyValue>,
 }
 
 /// A lease that is to be revoked.
@@ -143,9 +164,8 @@ pub(super) enum News {
     Opened,
     /// A keep-alive was answered, and [`Session::confirm`] comes next.
     Answered,
-    /// What a confirming transaction found at this revision, and [`Session::confirmed`] comes
-    /// next.
-    Found(Vec<(ElectionName, Option<KeyValue>)>, Revision),
+    /// What a confirming transaction found, and [`Session::confirmed`] comes next.
+    Found(Vec<Found>),
     /// The lease is over.
     Lost(Lost),
     /// etcd refuses a lease.
@@ -172,7 +192,7 @@ impl Session {
 
     /// A renewal is wanted now, if none is under way.
     pub(super) fn hurry(&mut self, now: Time) {
-        if let Phase::Open(Lease { beat: Beat::Resting { until }, .. }) = &mut self.phase {
+        if let Phase::Open(Lease { beat: Beat::Resting { until, .. }, .. }) = &mut self.phase {
             *until = now.min(*until);
         }
     }
@@ -275,7 +295,7 @@ impl Session {
             Phase::Granting { call: None, again, .. }
             | Phase::Joining { call: None, again, .. } => Some(*again),
             Phase::Granting { .. } | Phase::Joining { .. } => None,
-            Phase::Open(Lease { beat: Beat::Resting { until }, .. }) => {
+            Phase::Open(Lease { beat: Beat::Resting { until, .. }, .. }) => {
                 Some(self.end().map_or(*until, |end| end.min(*until)))
             }
             Phase::Open(_) => self.end(),
@@ -296,7 +316,7 @@ impl Session {
                 *call = Some((around.ask(within, Op::KeepAlive { lease: *lease }), now));
             }
             Phase::Open(Lease { id, ttl, beat, .. }) => match beat {
-                Beat::Resting { until } if *until <= now => {
+                Beat::Resting { until, .. } if *until <= now => {
                     let within = around.config.patience(*ttl);
                     let call = around.ask(within, Op::KeepAlive { lease: *id });
                     *beat = Beat::Asked { call, sent: now };
@@ -413,11 +433,12 @@ impl Session {
     fn open(&mut self, id: LeaseId, sent: Time, ttl: u32, around: &mut Around<'_>) -> News {
         let end = sent.after(around.config.proven(ttl));
         let granted = matches!(self.phase, Phase::Granting { .. });
+        let given = matches!(self.phase, Phase::Joining { end: None, .. });
         // A grant goes through Raft. A keep-alive does not, and no key is there to confirm it.
         let proven = (granted || !ruling(Rule::AliveConfirmed)).then_some(end);
         let until = if granted { sent.after(third(ttl)) } else { around.now };
-        let beat = Beat::Resting { until };
-        self.phase = Phase::Open(Lease { id, ttl, proven, promised: end, beat });
+        let beat = Beat::Resting { until, bare: None };
+        self.phase = Phase::Open(Lease { id, given, ttl, proven, promised: end, beat });
         self.failures = 0;
         let asked = around.config.ttl();
         emit(None, Event::Opened { lease: id, asked, granted: ttl }, around.out);
@@ -437,8 +458,8 @@ impl Session {
                 let Phase::Open(lease) = &mut self.phase else { return News::Nothing };
                 lease.ttl = ttl;
                 let sent = if ruling(Rule::DeadlineFromSend) { sent } else { around.now };
-                let asked = Vec::new();
-                lease.beat = Beat::Confirming { call: CallId::default(), sent, ttl, term, asked };
+                let (alive, asked) = (Alive { sent, ttl, term }, Vec::new());
+                lease.beat = Beat::Confirming { call: CallId::default(), alive, asked };
                 return News::Answered;
             }
             // Not an error of etcd's: it answers without a TTL (ruling 3, E2).
@@ -457,27 +478,44 @@ impl Session {
 
     /// Reads keys of ours: only that shows that the member which answered a keep-alive was not
     /// one that is cut off or stuck (ruling 4, E3).
-    pub(super) fn confirm(&mut self, own: Vec<(ElectionName, Bytes)>, around: &mut Around<'_>) {
-        let Phase::Open(Lease { ttl, proven, promised, beat, .. }) = &mut self.phase else {
-            return;
-        };
-        let Beat::Confirming { call, sent, ttl: new, asked, .. } = beat else { return };
-        let end = sent.after(around.config.proven(*new));
+    pub(super) fn confirm(&mut self, own: Vec<Own>, around: &mut Around<'_>) {
+        let Phase::Open(Lease { proven, promised, beat, .. }) = &mut self.phase else { return };
+        let Beat::Confirming { alive, .. } = *beat else { return };
+        let end = alive.sent.after(around.config.proven(alive.ttl));
         if !ruling(Rule::AliveConfirmed) {
             *proven = (*proven).max(Some(end));
         }
-        if own.is_empty() {
-            // Nobody can lead by it, but keys can be made.
-            *promised = end.max(*promised);
-            return self.rest(false, around);
+        if !own.is_empty() {
+            return self.read(alive, own, around);
         }
-        let read = |key: Bytes| Act::Read(Read { keys: Keys::One(key), pick: Pick::First });
-        let (names, keys): (Vec<_>, Vec<_>) = own.into_iter().unzip();
-        self.cursor = names.last().cloned();
-        *asked = names;
-        let then = keys.into_iter().map(read).collect();
-        let within = around.config.patience(*ttl);
-        *call = around.ask(within, Op::Txn(Txn { when: None, then, otherwise: Vec::new() }));
+        // Nobody can lead by it, but keys can be made.
+        *promised = end.max(*promised);
+        self.rest(false, around);
+        if let Phase::Open(Lease { beat: Beat::Resting { bare, .. }, .. }) = &mut self.phase {
+            *bare = Some(alive);
+        }
+    }
+
+    /// A key is made. If there was none to confirm the last keep-alive, this one does.
+    pub(super) fn on_key(&mut self, own: Own, around: &mut Around<'_>) {
+        let Phase::Open(Lease { beat, .. }) = &self.phase else { return };
+        if let Beat::Resting { bare: Some(alive), .. } = *beat {
+            self.read(alive, [own].into(), around);
+        }
+    }
+
+    fn read(&mut self, alive: Alive, own: Vec<Own>, around: &mut Around<'_>) {
+        let read = |(.., key, _): &Own| {
+            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First })
+        };
+        let then = own.iter().map(read).collect();
+        let asked: Vec<_> = own.into_iter().map(|(name, _, created)| (name, created)).collect();
+        self.cursor = asked.last().map(|(name, _)| name.clone());
+        let within = around.config.patience(alive.ttl);
+        let call = around.ask(within, Op::Txn(Txn { when: None, then, otherwise: Vec::new() }));
+        if let Phase::Open(Lease { beat, .. }) = &mut self.phase {
+            *beat = Beat::Confirming { call, alive, asked };
+        }
     }
 
     /// After which election the next confirmation begins.
@@ -488,16 +526,17 @@ impl Session {
     fn on_read(&mut self, header: Option<Header>, reply: Reply, around: &mut Around<'_>) -> News {
         let doing = "confirming a renewal";
         let Phase::Open(Lease { beat, .. }) = &mut self.phase else { return News::Nothing };
-        let Beat::Confirming { term, asked, .. } = beat else { return News::Nothing };
+        let Beat::Confirming { alive, asked, .. } = beat else { return News::Nothing };
         match (reply, header) {
             (Reply::Txn { found, .. }, Some(header)) if found.len() == asked.len() => {
                 // Another leader may not know of the renewal.
-                if header.term != *term && ruling(Rule::SameTerm) {
+                if header.term != alive.term && ruling(Rule::SameTerm) {
                     self.rest(true, around);
                     return News::Nothing;
                 }
-                let asked = core::mem::take(asked);
-                return News::Found(asked.into_iter().zip(found).collect(), header.revision);
+                let asked = core::mem::take(asked).into_iter().zip(found);
+                let found = asked.map(|((election, asked), kv)| Found { election, asked, kv });
+                return News::Found(found.collect());
             }
             (Reply::Refused(refusal), _) => {
                 emit(None, Event::Obstacle { doing, refusal }, around.out);
@@ -513,7 +552,7 @@ impl Session {
         let Phase::Open(Lease { proven, promised, beat, .. }) = &mut self.phase else {
             return false;
         };
-        let Beat::Confirming { sent, ttl, .. } = beat else { return false };
+        let Beat::Confirming { alive: Alive { sent, ttl, .. }, .. } = beat else { return false };
         let end = sent.after(around.config.proven(*ttl));
         let moved = alive && around.now < end && proven.is_none_or(|proven| proven < end);
         if moved {
@@ -532,10 +571,12 @@ impl Session {
         let Phase::Open(Lease { ttl, beat, .. }) = &mut self.phase else { return };
         let until = match beat {
             _ if failed => around.now.after(around.pause(failures, third(*ttl), "renewal")),
-            Beat::Asked { sent, .. } | Beat::Confirming { sent, .. } => sent.after(third(*ttl)),
-            Beat::Resting { until } => *until,
+            Beat::Asked { sent, .. } | Beat::Confirming { alive: Alive { sent, .. }, .. } => {
+                sent.after(third(*ttl))
+            }
+            Beat::Resting { until, .. } => *until,
         };
-        *beat = Beat::Resting { until: until.max(around.now) };
+        *beat = Beat::Resting { until: until.max(around.now), bare: None };
     }
 
     fn pause(&mut self, around: &Around<'_>) -> Time {

@@ -124,6 +124,10 @@ pub(crate) fn memory<S: Subject>() {
     let mut effects = Vec::new();
     core.handle(now, Input::Start(S::start(0)), &mut effects);
     let mut rng = Rng::new(99);
+    for election in S::elections() {
+        let command = S::command(&mut rng);
+        core.handle(now, Input::Command { election, command }, &mut effects);
+    }
     for message in 0..60_000 {
         for effect in std::mem::take(&mut effects) {
             if let Effect::Flush(ticket, _) = effect {

@@ -22,6 +22,7 @@ pub(crate) struct Cluster<S: Subject> {
     pub(crate) times: Vec<Time>,
     network: Vec<(usize, Received<S>)>,
     flushes: Vec<(usize, Ticket)>,
+    store: S::Store,
     clocks: Clocks,
     pub(crate) rng: Rng,
 }
@@ -46,6 +47,7 @@ impl<S: Subject> Cluster<S> {
             times: (0..S::NODES).map(origin).collect(),
             network: Vec::new(),
             flushes: Vec::new(),
+            store: S::Store::default(),
             clocks,
             rng: Rng::new(seed),
         };
@@ -118,6 +120,8 @@ impl<S: Subject> Cluster<S> {
         for effect in &effects {
             match effect {
                 Effect::Send { to, message } => {
+                    let answers = S::ask(&mut self.store, node, message, &mut self.rng);
+                    self.network.extend(answers);
                     let from = S::sender(node);
                     if let Some(to) = S::node_at(to).filter(|_| !self.rng.once_in(10)) {
                         self.network.push((to, (from, message.clone())));

@@ -11,11 +11,11 @@ use tenure_core::{Effect, Input, Protocol, Time};
 
 use crate::cluster::{Clocks, Cluster};
 use crate::rng::Rng;
-use crate::subject::Subject;
+use crate::subject::{Packets, Subject};
 
 const PACKETS: usize = 20_000;
 
-fn folder<S: Subject>() -> PathBuf {
+fn folder<S: Packets>() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(S::NAME)
 }
 
@@ -29,7 +29,7 @@ fn busy<S: Subject>() -> Cluster<S> {
 }
 
 /// Hands all of a packet to a core, then what time brings; keeps the packet if that fails.
-fn receive<S: Subject>(core: &mut S::Core, now: Time, packet: &[u8]) {
+fn receive<S: Packets>(core: &mut S::Core, now: Time, packet: &[u8]) {
     let result = catch_unwind(AssertUnwindSafe(|| {
         for (from, message) in S::open(packet) {
             let mut effects: Vec<Effect<S::Core>> = Vec::new();
@@ -53,7 +53,7 @@ fn receive<S: Subject>(core: &mut S::Core, now: Time, packet: &[u8]) {
 }
 
 /// Bytes that are nothing, and bytes that begin like a packet.
-pub(crate) fn random_bytes<S: Subject>() {
+pub(crate) fn random_bytes<S: Packets>() {
     let mut cluster = busy::<S>();
     let mut rng = Rng::new(17);
     let (from, message) = S::hostile(&mut rng);
@@ -69,7 +69,7 @@ pub(crate) fn random_bytes<S: Subject>() {
 }
 
 /// Valid packets with bytes changed, cut out, doubled or cut off.
-pub(crate) fn mutated_packets<S: Subject>() {
+pub(crate) fn mutated_packets<S: Packets>() {
     let mut cluster = busy::<S>();
     let mut rng = Rng::new(18);
     let mut decoded = 0;
@@ -113,7 +113,7 @@ fn mutate(packet: &mut Vec<u8>, rng: &mut Rng) {
 }
 
 /// Everything that was ever found, and what is worth keeping anyway.
-pub(crate) fn corpus<S: Subject>() {
+pub(crate) fn corpus<S: Packets>() {
     let files = fs::read_dir(folder::<S>()).unwrap();
     let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     paths.sort();

@@ -8,6 +8,7 @@
 
 mod checks;
 mod cluster;
+mod etcd;
 mod inputs;
 mod nerio;
 mod rng;
@@ -17,7 +18,7 @@ mod subject;
 macro_rules! suite {
     ($core:ident, $subject:ty) => {
         mod $core {
-            use crate::{checks, inputs};
+            use crate::checks;
 
             #[test]
             fn the_same_inputs_give_the_same_effects() {
@@ -53,6 +54,15 @@ macro_rules! suite {
             fn effects_and_inputs_print_on_one_line() {
                 checks::lines::<$subject>();
             }
+        }
+    };
+}
+
+/// The checks for one whose messages travel as packets.
+macro_rules! packets {
+    ($core:ident, $subject:ty) => {
+        mod $core {
+            use crate::inputs;
 
             #[test]
             fn random_bytes_are_survived() {
@@ -74,4 +84,9 @@ macro_rules! suite {
 
 mod cores {
     suite!(nerio, crate::nerio::NerioSubject);
+    suite!(etcd, crate::etcd::EtcdSubject);
+}
+
+mod wires {
+    packets!(nerio, crate::nerio::NerioSubject);
 }

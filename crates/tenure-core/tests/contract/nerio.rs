@@ -12,7 +12,7 @@ use tenure_core::nerio::{
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
 use crate::rng::Rng;
-use crate::subject::{Received, Subject};
+use crate::subject::{Packets, Received, Subject};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 const GRANTORS: usize = 3;
@@ -44,8 +44,8 @@ fn who(node: usize) -> Who {
 
 impl Subject for NerioSubject {
     type Core = Nerio;
+    type Store = ();
 
-    const NAME: &'static str = "nerio";
     const NODES: usize = 5;
     // Three times what this flood was seen to leave; without its limits it leaves megabytes.
     const DEBUG_BYTES_MAX: usize = 60_000;
@@ -92,6 +92,10 @@ impl Subject for NerioSubject {
     fn hostile(rng: &mut Rng) -> (Sender, Message) {
         (anybody(rng), anything(rng))
     }
+}
+
+impl Packets for NerioSubject {
+    const NAME: &'static str = "nerio";
 
     fn seal(from: &Sender, message: &Message) -> Vec<u8> {
         let packer = Packer::new(config().digest(), &Envelope { epoch: 0, who: from.who.clone() });

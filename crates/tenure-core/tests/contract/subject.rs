@@ -4,13 +4,13 @@ use tenure_core::{ElectionName, Protocol, Time};
 
 use crate::rng::Rng;
 
-/// A core under the suite: how to make one, what to feed it, and how its packets are read.
+/// A core under the suite: how to make one, and what to feed it.
 pub(crate) trait Subject {
     /// The core.
     type Core: Protocol;
+    /// What its nodes have in common outside of them, if there is anything.
+    type Store: Default;
 
-    /// What its corpus is called.
-    const NAME: &'static str;
     /// How many nodes its small cluster has.
     const NODES: usize;
     /// No state of one node prints longer than this, whatever arrives.
@@ -40,6 +40,27 @@ pub(crate) trait Subject {
         rng: &mut Rng,
     ) -> (<Self::Core as Protocol>::Sender, <Self::Core as Protocol>::Message);
 
+    /// What the store answers to a message, and to which nodes.
+    fn ask(
+        _store: &mut Self::Store,
+        _node: usize,
+        _message: &<Self::Core as Protocol>::Message,
+        _rng: &mut Rng,
+    ) -> Vec<(usize, Received<Self>)> {
+        Vec::new()
+    }
+
+    /// The origin of the clock of a node in the ordinary run.
+    fn origin(node: usize) -> Time {
+        Time::from_nanos(1_000_000_000 * (7 + node as u64 * 1_000))
+    }
+}
+
+/// A core whose messages travel as packets: how they are read.
+pub(crate) trait Packets: Subject {
+    /// What its corpus is called.
+    const NAME: &'static str;
+
     /// A packet with this message.
     fn seal(
         from: &<Self::Core as Protocol>::Sender,
@@ -51,11 +72,6 @@ pub(crate) trait Subject {
 
     /// Everything of a packet that decodes.
     fn open(packet: &[u8]) -> Vec<Received<Self>>;
-
-    /// The origin of the clock of a node in the ordinary run.
-    fn origin(node: usize) -> Time {
-        Time::from_nanos(1_000_000_000 * (7 + node as u64 * 1_000))
-    }
 }
 
 /// A message and who sent it.

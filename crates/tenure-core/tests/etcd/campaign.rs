@@ -1,6 +1,6 @@
 //! Candidates: keys, queues, wins.
 
-use tenure_core::etcd::{Change, KeyValue, Reply};
+use tenure_core::etcd::{Change, Config, KeyValue, LeaseId, Refusal, Reply};
 
 use crate::stage::*;
 
@@ -41,4 +41,169 @@ pub(crate) fn a_value_that_comes_late_does_not_stay() {
         assert_eq!(puts(&s.asked("if create(db/")), [&"newer".into()], "watched: {watched}");
         assert!(s.leads("db"));
     }
+}
+
+/// Ruling 6 (E5): a create whose answer was lost has made the key that the next one finds.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_that_a_lost_answer_made_is_taken_over() {
+    let mut s = Stage::new();
+    s.campaign("db");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    s.lose("if create(db/");
+    s.pass(ms(200));
+    let own = s.own("db", 9);
+    s.answer("if create(db/", not_so(vec![Some(own.clone())]));
+    assert!(s.asks("if create(db/") && !s.has_told("delete"), "{:#?}", s.told());
+    s.answer("if create(db/", so(vec![Some(own), None]));
+    assert!(s.leads("db"));
+}
+
+/// Ruling 6 (E5): on a lease that was handed in, the key that is found may be one of an earlier
+/// process, whose fence is used up, even if a create of this process had no certain outcome, and
+/// even if the value is the same. It is deleted, and made anew.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_of_an_earlier_process_is_made_anew() {
+    for unsure in [false, true] {
+        let mut s = Stage::with(config(), Some(LeaseId(0x42)));
+        s.campaign("db");
+        s.answer("keep", Reply::Alive { ttl: Some(10) });
+        if unsure {
+            s.lose("if create(db/");
+            s.pass(ms(200));
+        }
+        let earlier = s.own("db", 9);
+        s.answer("if create(db/", not_so(vec![Some(earlier)]));
+        assert!(s.asks("if create(db/42) = 9 then delete"), "unsure {unsure}: {:#?}", s.told());
+        s.write("if create(db/42) = 9");
+        assert!(s.asks("if create(db/42) = 0 then put"), "{:#?}", s.requests());
+    }
+}
+
+/// Rulings 1 and 7 (E6): a watch from a revision that a restored store has not reached is silent,
+/// and what happened before is lost. Who waits looks again by itself.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
+    let mut s = Stage::new();
+    let (created, _) = s.queue("db");
+    s.answer("watch db/77", Reply::Watching);
+    for _ in 0..4 {
+        s.pass(ms(3_400));
+        if s.asks("keep") {
+            s.renew("db", created);
+        }
+    }
+    let own = s.own("db", created);
+    s.answer("if create(db/", so(vec![Some(own), None]));
+    assert!(s.leads("db"));
+}
+
+/// Ruling 1: a candidate in the middle quits, and the one behind it does not lead for that.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_was_in_the_middle_leaves_nobody_the_office() {
+    let mut s = Stage::new();
+    let (_, middle) = s.queue("db");
+    s.answer("watch db/77", Reply::Watching);
+    s.changed("db/77", vec![deleted(&middle.key, 12)]);
+    assert!(!s.leads("db"));
+    let leader = KeyValue { key: "db/5".into(), created: 5, ..middle };
+    s.answer("if create(db/", so(vec![Some(leader.clone()), Some(leader)]));
+    assert!(!s.leads("db") && s.asks("watch db/5"), "{:#?}", s.requests());
+}
+
+/// Ruling 2 (E1): Go's Campaign reported a win with a key that was gone. Here somebody else's is
+/// first, and nobody was before ours.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_win_without_the_own_key_is_none() {
+    let mut s = Stage::new();
+    s.campaign("db");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    s.write("if create(db/");
+    let look = s.asked("if create(db/").op.to_string();
+    assert!(look.contains(&format!("if create({}) = 11 then", s.key("db"))), "{look}");
+    let later = s.other("db", 12);
+    s.answer("if create(db/", so(vec![Some(later), None]));
+    assert!(!s.leads("db"));
+}
+
+/// Ruling 10 (E9): two puts in one transaction get the same create revision. Somebody did that:
+/// one of the two may lead, and it is not the one that is not first.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_two_keys_with_one_create_revision_one_leads() {
+    let mut s = Stage::new();
+    s.campaign("db");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    let created = s.write("if create(db/");
+    let twin = KeyValue { key: "db/0".into(), ..s.other("db", created) };
+    s.answer("if create(db/", so(vec![Some(twin), None]));
+    assert!(!s.leads("db"));
+}
+
+/// Ruling 6 (E5): Go would print another id with a sign, and nobody would find the key.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_id_of_a_lease_is_positive() {
+    for seed in 0..64 {
+        let mut s = Stage::seeded(seed);
+        s.campaign("db");
+        s.answer("grant", Reply::Granted { ttl: 10 });
+        assert!(s.lease().0 > 0, "{:?} of seed {seed}", s.lease());
+    }
+}
+
+/// Ruling 8 (E7): a revision that a fence has no room for is refused, and its key deleted.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_revision_beyond_the_fences_is_refused() {
+    let mut s = Stage::with(Config { fence_epoch: 3, ..config() }, None);
+    s.header.revision = (1 << 48) - 2;
+    let last = s.elect("a");
+    assert!(s.leads("a") && last == (1 << 48) - 1);
+    s.campaign("b");
+    s.write("if create(b/");
+    assert!(s.has_told("b: ended: etcd is at revision 281474976710656"), "{:#?}", s.told());
+    assert!(s.asks("if create(b/") && s.asked("if create(b/").op.to_string().contains("delete"));
+    assert!(!s.leads("b") && s.leads("a"));
+}
+
+/// Ruling 10 (E9): names nest, and election `a` would take `a/b/77` for its leader.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn names_that_see_each_others_keys_are_refused() {
+    for (first, second, refused) in [
+        ("a", "a/b", true),
+        ("a/b", "a", true),
+        ("a/b/c", "a", true),
+        ("a", "ab", false),
+        ("a/b", "a/c", false),
+        ("a-b", "a", false),
+    ] {
+        let mut s = Stage::new();
+        s.campaign(first);
+        s.campaign(second);
+        let ended = s.has_told(&format!("{second}: ended: this process takes part in {first}"));
+        assert_eq!(ended, refused, "{first} and {second}: {:#?}", s.told());
+    }
+}
+
+/// Ruling 10 (E9): the key is named by the lease, so that a process is one candidate.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_second_campaign_changes_nothing() {
+    let mut s = Stage::new();
+    s.elect("db");
+    s.campaign("db");
+    assert!(s.leads("db") && s.has_told("ignored: command"), "{:#?}", s.told());
+}
+
+/// Ruling 11 (E10): a keep-alive that is refused renews nothing, and E stands.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn rights_that_are_taken_away_leave_the_lease_as_it_is() {
+    let mut s = Stage::new();
+    s.elect("db");
+    let until = s.until("db");
+    s.pass(ms(3_400));
+    let said = "etcdserver: permission denied".into();
+    s.answer("keep", Reply::Refused(Refusal::Denied { said }));
+    assert!(s.has_told("obstacle, renewing the lease"), "{:#?}", s.told());
+    assert_eq!(s.until("db"), until);
+    s.pass(ms(1_000));
+    assert!(s.asks("keep"), "it is tried again");
+    s.sleep(ms(10_000));
+    assert!(!s.leads("db"));
 }

@@ -1,1 +1,71 @@
 //! Leaving: no key stays behind.
+
+use tenure_core::etcd::{Change, Command, Reply};
+
+use crate::stage::*;
+
+/// Ruling 5 (E4): resigning is repeated until the key is gone, and never forgets it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_resignation_is_repeated_until_the_key_is_gone() {
+    let mut s = Stage::new();
+    s.elect("a");
+    s.elect("b");
+    s.command("b", Command::Resign);
+    assert!(!s.leads("b") && s.has_told("b: ended: it was resigned"), "{:#?}", s.told());
+    for _ in 0..3 {
+        s.lose("if create(b/");
+        assert!(!s.has_told("released"), "{:#?}", s.told());
+        s.pass(ms(700));
+    }
+    s.write("if create(b/");
+    assert!(s.has_told("b: released") && s.leads("a"), "{:#?}", s.told());
+}
+
+/// Ruling 5 (E4): a create that timed out may be carried out after the candidate has left. Its
+/// key would live for ever on the lease that another election keeps alive, and hang this one.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
+    for watched in [true, false] {
+        let mut s = Stage::new();
+        let kept = s.elect("a");
+        s.campaign("b");
+        s.lose("if create(b/");
+        s.command("b", Command::Resign);
+        s.answer("if create(b/", so(vec![None]));
+        assert!(s.has_told("b: released"), "{:#?}", s.told());
+        let zombie = s.own("b", 20);
+        s.header.revision = 20;
+        if watched {
+            s.answer("watch b/", Reply::Watching);
+            s.changed("b/", vec![Change::Put(zombie)]);
+        } else {
+            s.answer("if create(b/", so(vec![None]));
+            for _ in 0..4 {
+                s.pass(ms(3_400));
+                if s.asks("keep") {
+                    s.renew("a", kept);
+                }
+            }
+            s.answer("if create(b/", not_so(vec![Some(zombie)]));
+        }
+        assert!(s.has_told("b: zombie"), "watched {watched}: {:#?}", s.told());
+        let ask = s.asked("if create(b/").op.to_string();
+        assert!(ask.contains("= 20 then delete"), "{ask}");
+        s.write("if create(b/");
+        assert!(s.leads("a"));
+    }
+}
+
+/// When the last election is over the lease goes, and nothing is left to be done.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_has_left_all_elections_revokes_the_lease() {
+    let mut s = Stage::new();
+    s.elect("a");
+    s.command("a", Command::Resign);
+    s.write("if create(a/");
+    s.lose("revoke");
+    s.pass(ms(500));
+    s.answer("revoke", Reply::LeaseGone);
+    s.pass(ms(60_000));
+    assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
+}

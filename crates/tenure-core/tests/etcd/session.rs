@@ -1,6 +1,6 @@
 //! The lease: when it counts, and when it is over.
 
-use tenure_core::etcd::Reply;
+use tenure_core::etcd::{Command, Reply};
 
 use crate::stage::*;
 
@@ -52,4 +52,192 @@ pub(crate) fn a_confirmation_renews_only_what_it_did_not_find_lost() {
     let mut raised = told.iter().filter(|line| line.starts_with("claim a"));
     assert!(raised.all(|line| !line.contains("fence")), "{told:#?}");
     assert!(s.has_told("claim b until"), "{:#?}", s.told());
+}
+
+/// A renewal whose key is given up before the confirmation comes is one all the same.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
+    let mut s = Stage::new();
+    s.elect("a");
+    let before = s.until("a");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = s.own("a", 11);
+    s.campaign("b");
+    s.command("a", Command::Resign);
+    s.answer("read a/", so(vec![Some(own)]));
+    s.elect_next("b");
+    assert!(s.until("b") > before.after(ms(3_000)), "E has moved");
+}
+
+/// A renewal for which there was no key is confirmed by the first key that is made after it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_that_is_made_later_confirms_a_renewal() {
+    let mut s = Stage::new();
+    s.campaign("a");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    assert!(!s.asks("read"), "there is nothing to read: {:#?}", s.requests());
+    let created = s.write("if create(a/");
+    let own = s.own("a", created);
+    s.answer("read a/", so(vec![Some(own.clone())]));
+    s.answer("if create(a/", so(vec![Some(own), None]));
+    assert!(s.until("a") > s.now.after(ms(9_800)), "E counts from the keep-alive");
+}
+
+/// Ruling 3 (E2): E counts from the send of the keep-alive, with the margin of both clocks.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_counts_from_the_question() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    s.pass(ms(3_334));
+    let sent = s.now;
+    s.sleep(ms(700));
+    s.renew("db", created);
+    let margin = config().check().unwrap().proven(10);
+    assert!(margin < ms(10_000) && margin > ms(9_900), "{margin:?}");
+    assert!(s.until("db") <= sent.after(margin), "{:?} after {sent:?}", s.until("db"));
+}
+
+/// Ruling 3 (E2): after E the session is dead, and late answers never revive it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_comes_after_the_end_revives_nothing() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let until = s.until("db");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = s.own("db", created);
+    let call = s.asked("read db/").call;
+    s.sleep(until.since(s.now));
+    s.say(call, so(vec![Some(own)]));
+    assert!(!s.leads("db"), "{:#?}", s.told());
+    assert!(s.has_told("ended: its lease was not renewed in time"), "{:#?}", s.told());
+}
+
+/// Ruling 4 (E3): a leader that is stuck on its disk answers keep-alives, and another one has
+/// been elected, which has not heard of them. Neither an answer alone counts, nor one with a read
+/// in another term.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_keep_alive_alone_is_no_proof() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let until = s.until("db");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    assert_eq!(s.until("db"), until, "nothing has confirmed it");
+    let own = s.own("db", created);
+    s.answer("read db/", so(vec![Some(own)]));
+    assert!(s.until("db") > until);
+}
+
+/// The same: the read was served in a later term than the keep-alive was answered in.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_keep_alive_of_another_term_does_not_count() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let until = s.until("db");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.header.term += 1;
+    let own = s.own("db", created);
+    s.answer("read db/", so(vec![Some(own)]));
+    assert_eq!(s.until("db"), until, "another leader may not know of the renewal");
+    s.pass(ms(1_000));
+    s.renew("db", created);
+    assert!(s.until("db") > until);
+}
+
+/// Ruling 7 (E6): a linearizable answer below what was known ends all leaderships.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_store_that_went_back_ends_all() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.header.revision = created - 1;
+    let own = s.own("db", created);
+    s.answer("read db/", so(vec![Some(own)]));
+    assert!(!s.leads("db"), "{:#?}", s.told());
+    assert!(s.has_told("ended: etcd went back to an older state"), "{:#?}", s.told());
+    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+}
+
+/// Ruling 8 (E7): a store that was restored and has counted as far again looks the same but for
+/// the key.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_restored_store_that_has_caught_up_lacks_the_key() {
+    let mut s = Stage::new();
+    s.elect("db");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.answer("read db/", so(vec![None]));
+    assert!(!s.leads("db"));
+    assert!(s.has_told("ended: its key was deleted by somebody else"), "{:#?}", s.told());
+}
+
+/// Ruling 10 (E9): losing one election leaves the lease and all others alone.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn losing_one_election_leaves_the_other() {
+    let mut s = Stage::new();
+    s.elect("a");
+    s.elect("b");
+    let until = s.until("b");
+    let lost = s.key("a");
+    s.changed("a/", vec![deleted(&lost, 14)]);
+    assert!(!s.leads("a") && s.leads("b"), "{:#?}", s.told());
+    s.pass(ms(100));
+    assert_eq!(s.until("b"), until);
+    assert!(!s.asks("revoke"), "{:#?}", s.requests());
+}
+
+/// A grant may be carried out long after its lease was given up: nobody renews it, and nothing
+/// hangs on it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_late_grant_is_left_to_end_by_itself() {
+    let mut s = Stage::new();
+    s.campaign("db");
+    let grant = s.asked("grant");
+    s.command("db", Command::Resign);
+    s.answer("revoke", Reply::LeaseGone);
+    s.done.clear();
+    s.say(grant.call, Reply::Granted { ttl: 10 });
+    s.pass(ms(30_000));
+    assert!(s.requests().is_empty() && s.core.is_idle(), "{:#?}", s.requests());
+}
+
+/// Ruling 8 (E7): another cluster than the first seen is refused. It is asked again, but not as
+/// fast as it answers.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn another_cluster_is_not_heard() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    s.pass(ms(3_400));
+    s.header.cluster = 2;
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    assert!(s.has_told("ended: another etcd cluster answers"), "{:#?}", s.told());
+    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+    s.campaign("db");
+    s.done.clear();
+    for _ in 0..100 {
+        for like in ["grant", "revoke"] {
+            if s.asks(like) {
+                let granted = Reply::Granted { ttl: 10 };
+                s.answer(like, if like == "grant" { granted } else { Reply::Revoked });
+            }
+        }
+        s.pass(ms(100));
+    }
+    let asked = s.told().iter().filter(|line| line.contains("grant lease")).count();
+    assert!((3..20).contains(&asked), "{asked} times in ten seconds");
+    assert!(!s.leads("db") && !s.has_told("opened"));
+    s.header.cluster = 1;
+    s.pass(ms(2_000));
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    assert!(s.has_told("opened"));
+    s.command("db", Command::Resign);
+    s.lose("if create(db/");
+    s.pass(ms(60_000));
+    assert!(s.core.is_idle(), "{:#?} since {created}", s.core);
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Change, Command, Config, Etcd, Event, Header, KeyValue, LeaseId,
-    Message, Op, Reply, Request, Revision, Start, Store,
+    Act, Answer, Bytes, CallId, Change, Command, Config, Etcd, Header, KeyValue, LeaseId, Message,
+    Op, Reply, Request, Revision, Start, Store,
 };
 use tenure_core::{Effect, ElectionName, Input, Protocol, Standing, Time, Value};
 
@@ -43,11 +43,19 @@ impl Stage {
     }
 
     pub(crate) fn with(config: Config, lease: Option<LeaseId>) -> Self {
+        Self::begin(config, Start { seed: 7, lease })
+    }
+
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self::begin(config(), Start { seed, lease: None })
+    }
+
+    fn begin(config: Config, start: Start) -> Self {
         let core = Etcd::new(config.check().unwrap());
         let header = Header { cluster: 1, member: 1, revision: 10, term: 2 };
         let now = Time::from_nanos(1_000_000_000_000);
         let mut stage = Self { core, now, open: Vec::new(), done: Vec::new(), header };
-        stage.hand(Input::Start(Start { seed: 7, lease }));
+        stage.hand(Input::Start(start));
         stage
     }
 
@@ -155,6 +163,11 @@ impl Stage {
         if self.asks("grant") {
             self.answer("grant", Reply::Granted { ttl: 10 });
         }
+        self.elect_next(election)
+    }
+
+    /// The key of a campaign is made, and it is the first.
+    pub(crate) fn elect_next(&mut self, election: &str) -> Revision {
         let created = self.write(&format!("if create({election}/"));
         let own = self.own(election, created);
         self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
@@ -229,15 +242,6 @@ impl Stage {
 
     pub(crate) fn has_told(&self, words: &str) -> bool {
         self.told().iter().any(|line| line.contains(words))
-    }
-
-    /// The events of an election since somebody looked.
-    pub(crate) fn events(&self) -> Vec<Event> {
-        let event = |effect: &Effect<Etcd>| match effect {
-            Effect::Emit { event, .. } => Some(event.clone()),
-            _ => None,
-        };
-        self.done.iter().filter_map(event).collect()
     }
 }
 

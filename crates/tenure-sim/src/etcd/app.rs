@@ -97,7 +97,15 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
     let span = rng.within(plan.unit / 20..most);
     let nth = rng.next() as usize;
     let ours = (0..plan.nodes.len()).filter(|node| plan.ours(*node).is_some()).count();
-    Some(match rng.within(0..24) {
+    if plan.restores && rng.once_in(4) {
+        let back = rng.once_in(2);
+        return Some(if back { Trouble::Restore { span } } else { Trouble::Backup });
+    }
+    if plan.meddling && rng.once_in(4) {
+        let key = rng.once_in(2);
+        return Some(if key { Trouble::DeleteKey { nth } } else { Trouble::RevokeLease { nth } });
+    }
+    Some(match rng.within(0..20) {
         0..=4 => Trouble::Cut { member, span },
         5 | 6 => Trouble::Split { span },
         7..=9 => Trouble::Kill { member, span },
@@ -106,12 +114,7 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
         15 => Trouble::Break { member },
         16 | 17 => Trouble::Compact { keep: rng.choose(&[0, 1, 5]) },
         18 => Trouble::Full { span },
-        19 => Trouble::Deny { node: rng.below(ours), span },
-        20 if plan.restores => Trouble::Backup,
-        21 if plan.restores => Trouble::Restore { span },
-        22 if plan.meddling => Trouble::DeleteKey { nth },
-        23 if plan.meddling => Trouble::RevokeLease { nth },
-        _ => Trouble::Cut { member, span },
+        _ => Trouble::Deny { node: rng.below(ours), span },
     })
 }
 

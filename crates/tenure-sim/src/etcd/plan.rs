@@ -246,13 +246,19 @@ fn inhabitants(rng: &mut Rng, lease: u32, drift: u32) -> Vec<Inhabitant> {
         config.kill_margin = config.lease / 100;
         config.contend_again = !rng.once_in(4);
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
-        let kind = Kind::Ours(Ours {
+        let mut ours = Ours {
             config,
             campaigns: n < 2 || all_campaign || rng.once_in(2),
             abstains: if rng.once_in(3) { rng.within(0..8) } else { 0 },
             observes: rng.once_in(3),
             lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
-        });
+        };
+        if ours.lease.is_some() {
+            // A lease keeps all its keys alive, those of an earlier life too. Only a campaign in
+            // the same election finds them.
+            (ours.campaigns, ours.abstains) = (true, 0);
+        }
+        let kind = Kind::Ours(ours);
         Inhabitant { name: char::from(b'a' + n as u8).to_string(), kind }
     };
     let mut nodes: Vec<Inhabitant> = (0..ours).map(one).collect();

@@ -21,7 +21,9 @@ const STABLE: &str = "No lease is lost in calm worlds";
 #[must_use]
 pub const fn meant(rule: Rule) -> &'static [&'static str] {
     match rule {
-        Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::ConfirmOwnKey => &[WIN, ONE_LEADER],
+        Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::ConfirmOwnKey | Rule::WinByName => {
+            &[WIN, ONE_LEADER]
+        }
         Rule::ConfirmReads => &[SOUND],
         Rule::LookAgain => &[LEADER],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
@@ -29,7 +31,8 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         }
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
-        Rule::LeaveRepeated | Rule::ZombieSwept => &[LEFT, LEADER],
+        Rule::LeaveRepeated => &[LEFT, LEADER, LAPSE],
+        Rule::ZombieSwept => &[LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
         Rule::AdoptOwn => &[FENCES],
         Rule::HistoryGrows | Rule::RevisionBounded => &[FENCES, LEASE],

@@ -8,6 +8,7 @@ use super::super::key::LeaseId;
 use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Revision};
 use super::super::node::Effect;
 use super::super::rule::{Rule, ruling};
+use super::super::session::Around;
 use super::{Candidate, Doing, LOOK_AGAIN, Phase, Shared};
 
 impl Candidate {
@@ -115,9 +116,12 @@ impl Candidate {
     }
 
     /// A key is in the way. It is ours if a create of this campaign made it; one of an earlier
-    /// process or campaign has a fence that is used up (ruling 6, E5).
+    /// process or campaign has a fence that is used up (ruling 6, E5). On a lease that was handed in
+    /// nobody can tell, whatever the value.
     fn on_found(&mut self, found: &KeyValue, shared: &mut Shared<'_>) {
+        let made_here = shared.session.lease().is_some_and(|lease| !lease.given);
         let ours = self.phase == (Phase::Creating { unsure: true })
+            && made_here
             && found.lease == shared.lease()
             && found.value == self.value.as_str().into();
         if ours || !ruling(Rule::AdoptOwn) {
@@ -146,6 +150,9 @@ impl Candidate {
             let header = Header { cluster: 0, member: 0, revision, term: 0 };
             return self.win(header, shared);
         }
+        let own = (self.election.clone(), self.key(shared), revision);
+        let Shared { now, config, draw, calls, session, out } = shared;
+        session.on_key(own, &mut Around { now: *now, config, draw: *draw, calls, out });
         self.look(shared);
     }
 
@@ -163,8 +170,12 @@ impl Candidate {
         shared: &mut Shared<'_>,
     ) {
         let Some(before) = before else {
-            let own = first.as_ref().map(|first| first.created) == self.revision();
-            if own || !ruling(Rule::ConfirmOwnKey) {
+            let key = self.key(shared);
+            let is_own = |first: &KeyValue| {
+                Some(first.created) == self.revision()
+                    && (first.key == key || !ruling(Rule::WinByName))
+            };
+            if first.as_ref().is_some_and(is_own) || !ruling(Rule::ConfirmOwnKey) {
                 return self.win(header, shared);
             }
             return self.on_key_lost(shared);
@@ -262,7 +273,7 @@ impl Candidate {
 
     /// A confirmation found its key as it should be, but perhaps not its value.
     pub(in crate::etcd) fn on_confirmed(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
-        if self.call.is_none() {
+        if self.call.is_none() && self.revision() == Some(own.created) {
             self.check_value(own, shared);
         }
     }

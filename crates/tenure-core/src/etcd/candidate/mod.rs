@@ -9,7 +9,7 @@ use super::calls::{Asker, Calls};
 use super::config::Checked;
 use super::event::{End, Event, Ignored, Lost};
 use super::key::{self, Bytes, Keys, LeaseId};
-use super::message::{Act, CallId, KeyValue, Op, Pick, Read, Refusal, Revision, Txn};
+use super::message::{Act, CallId, Op, Pick, Read, Refusal, Revision, Txn};
 use super::node::{Effect, Out, emit};
 use super::rule::{Rule, ruling};
 use super::session::Session;
@@ -336,11 +336,6 @@ impl Candidate {
             Phase::Queued { .. } => self.contend_again(Lost::KeyGone, shared),
             _ => {}
         }
-    }
-
-    /// Whether a confirmation found this candidate's key as it should be.
-    pub(super) fn is_confirmed(&self, found: Option<&KeyValue>, lease: LeaseId) -> bool {
-        found.is_some_and(|kv| Some(kv.created) == self.revision() && kv.lease == Some(lease))
     }
 
     /// Does what is due.

@@ -15,6 +15,9 @@ rules! {
     WinConfirmed: "ruling 2 (E1)",
     /// The confirmation finds the own key, in the same transaction.
     ConfirmOwnKey: "ruling 2 (E1)",
+    /// The first key is the own one by its name, too: two puts of one transaction share a create
+    /// revision.
+    WinByName: "rulings 2 and 10 (E1, E9)",
     /// The confirmation reads something: without an operation it is not linearizable.
     ConfirmReads: "ruling 2 (E1)",
     /// E counts from the send of the keep-alive, not from its answer.

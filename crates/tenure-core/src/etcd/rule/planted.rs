@@ -4,4 +4,20 @@ pub use super::{Broken, Rule, break_rule, in_force};
 
 /// The rules with a story of their own (`tests/etcd`), because a random search does not find
 /// their absence, or not soon. That of every other one is found by random worlds.
-pub const DIRECTED: &[Rule] = &[];
+pub const DIRECTED: &[Rule] = &[
+    Rule::LookAgain,
+    Rule::ConfirmOwnKey,
+    Rule::WinByName,
+    Rule::MissingTtlIsEnd,
+    Rule::NoRevival,
+    Rule::AliveConfirmed,
+    Rule::SameTerm,
+    Rule::LeaveRepeated,
+    Rule::ZombieSwept,
+    Rule::LeasePositive,
+    Rule::AdoptOwn,
+    Rule::HistoryGrows,
+    Rule::RevisionBounded,
+    Rule::LossKeepsLease,
+    Rule::NamesApart,
+];

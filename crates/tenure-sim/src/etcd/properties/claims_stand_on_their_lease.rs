@@ -15,8 +15,16 @@ impl Property for ClaimsStandOnTheirLease {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Claimed { node, election, fence, key, until, .. } = fact else { return Ok(()) };
-        let asked = court.ledger.asked[*node][*election][0].max(court.ledger.confirmed[*node]);
+        let Fact::Claimed { node, life, election, fence, key, until, .. } = fact else {
+            return Ok(());
+        };
+        let back = court.ledger.restored.unwrap_or(0);
+        let mut older = court.annals(*election).leaderships.iter().rev();
+        // A win stands on its look, a renewal on its confirmation.
+        let asked = match older.any(|l| l.is(*node, *life, *fence, back)) {
+            true => court.ledger.confirmed[*node],
+            false => court.ledger.asked[*node][*election][0],
+        };
         if *until <= court.now || court.is_robbed(key, asked) {
             return Ok(());
         }

@@ -23,6 +23,8 @@ impl Property for FencesGrow {
             return Ok(());
         }
         let unbroken = leaderships.iter().rev().take_while(|l| l.from >= back);
+        // Of what was restored an answer may still be on its way.
+        let unbroken = unbroken.filter(|l| !l.robbed || court.ledger.restored.is_none());
         match unbroken.max_by_key(|l| l.fence) {
             Some(highest) if highest.fence >= *fence => Err(format!(
                 "{} got fence {fence} of {}, and {} had {} from {} on",

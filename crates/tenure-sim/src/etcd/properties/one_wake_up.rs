@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use tenure_core::etcd::{Bytes, Change, Op, Reply, Revision};
 
 use super::{Court, Fact, Plan, Property};
+use crate::etcd::store::note::Note;
 
 /// One departure wakes at most one other candidate that has a key, and that one looks again.
 #[derive(Debug)]
@@ -63,6 +64,11 @@ impl Property for OneWakeUp {
                 if self.woken.len() > 64 {
                     self.woken.pop_front();
                 }
+                Ok(())
+            }
+            // Revisions may come again.
+            Fact::Stored(Note::Restored { .. }) => {
+                self.woken.clear();
                 Ok(())
             }
             Fact::Handled { node, .. } => {

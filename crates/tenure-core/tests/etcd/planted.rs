@@ -1,0 +1,49 @@
+//! Each rule of [`DIRECTED`] is broken once, and its story must notice.
+
+use std::panic::catch_unwind;
+
+use tenure_core::etcd::planted::{DIRECTED, Rule, break_rule};
+
+use crate::{campaign, leave, session};
+
+/// Which story notices which rule.
+const STORIES: &[(Rule, fn())] = &[
+    (Rule::LookAgain, campaign::a_watch_that_is_silent_is_not_waited_for_for_ever),
+    (Rule::ConfirmOwnKey, campaign::a_win_without_the_own_key_is_none),
+    (Rule::WinByName, campaign::of_two_keys_with_one_create_revision_one_leads),
+    (Rule::MissingTtlIsEnd, session::a_lost_lease_is_revoked_after_its_claims_are_lowered),
+    (Rule::NoRevival, session::what_comes_after_the_end_revives_nothing),
+    (Rule::AliveConfirmed, session::a_keep_alive_alone_is_no_proof),
+    (Rule::SameTerm, session::a_keep_alive_of_another_term_does_not_count),
+    (Rule::LeaveRepeated, leave::a_resignation_is_repeated_until_the_key_is_gone),
+    (Rule::ZombieSwept, leave::a_key_that_comes_after_its_candidate_has_left_is_deleted),
+    (Rule::LeasePositive, campaign::the_id_of_a_lease_is_positive),
+    (Rule::AdoptOwn, campaign::a_key_of_an_earlier_process_is_made_anew),
+    (Rule::HistoryGrows, session::a_store_that_went_back_ends_all),
+    (Rule::RevisionBounded, campaign::a_revision_beyond_the_fences_is_refused),
+    (Rule::LossKeepsLease, session::losing_one_election_leaves_the_other),
+    (Rule::NamesApart, campaign::names_that_see_each_others_keys_are_refused),
+];
+
+#[test]
+fn planted_bugs_are_noticed() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut survivors = Vec::new();
+    for (rule, story) in STORIES {
+        assert!(catch_unwind(story).is_ok(), "the story of {rule:?} fails with the rule in force");
+        let _broken = break_rule(*rule);
+        if catch_unwind(story).is_ok() {
+            survivors.push(*rule);
+        }
+    }
+    drop(std::panic::take_hook());
+    assert!(survivors.is_empty(), "not noticed: {survivors:?}");
+}
+
+#[test]
+fn every_directed_rule_has_its_story() {
+    let told: Vec<Rule> = STORIES.iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(told, DIRECTED, "one story for each, in the order of the rules");
+    let order = |rule: &Rule| Rule::ALL.iter().position(|other| other == rule);
+    assert!(DIRECTED.is_sorted_by_key(order), "in the order of the rules");
+}
