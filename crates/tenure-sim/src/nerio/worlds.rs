@@ -78,7 +78,8 @@ impl Source for Worlds {
                 counts.elected, counts.expired, counts.transferred, counts.resigned
             ),
             format!(
-                "also          {} claims raised, {} edicts, {} verifications, {} views of observers",
+                "also          {} claims raised, {} edicts, {} verifications, {} views \
+                 of observers",
                 counts.claims, counts.edicts, counts.verified, counts.views
             ),
         ]

@@ -116,8 +116,8 @@ impl Candidate {
     }
 
     /// A key is in the way. It is ours if a create of this campaign made it; one of an earlier
-    /// process or campaign has a fence that is used up (ruling 6, E5). On a lease that was handed in
-    /// nobody can tell, whatever the value.
+    /// process or campaign has a fence that is used up (ruling 6, E5). On a lease that was handed
+    /// in nobody can tell, whatever the value.
     fn on_found(&mut self, found: &KeyValue, shared: &mut Shared<'_>) {
         let made_here = shared.session.lease().is_some_and(|lease| !lease.given);
         let ours = self.phase == (Phase::Creating { unsure: true })

@@ -1,15 +1,15 @@
 //! The lease that carries all elections of a process, and when it must be taken for over.
 
+mod renewal;
+
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::calls::{Asker, Calls};
 use super::config::Checked;
 use super::event::{Event, Ignored, Lost};
-use super::key::{Bytes, Keys, LeaseId};
-use super::message::{
-    Act, CallId, Header, KeyValue, Op, Pick, Read, Refusal, Reply, Revision, Txn,
-};
+use super::key::{Bytes, LeaseId};
+use super::message::{CallId, Header, KeyValue, Op, Refusal, Reply, Revision};
 use super::node::{Out, emit};
 use super::rule::{Rule, ruling};
 use crate::draw::Draw;
@@ -443,140 +443,6 @@ impl Session {
         let asked = around.config.ttl();
         emit(None, Event::Opened { lease: id, asked, granted: ttl }, around.out);
         News::Opened
-    }
-
-    fn on_alive(
-        &mut self,
-        sent: Time,
-        header: Option<Header>,
-        reply: Reply,
-        around: &mut Around<'_>,
-    ) -> News {
-        let doing = "renewing the lease";
-        match (reply, header) {
-            (Reply::Alive { ttl: Some(ttl) }, Some(Header { term, .. })) if ttl > 0 => {
-                let Phase::Open(lease) = &mut self.phase else { return News::Nothing };
-                lease.ttl = ttl;
-                let sent = if ruling(Rule::DeadlineFromSend) { sent } else { around.now };
-                let (alive, asked) = (Alive { sent, ttl, term }, Vec::new());
-                lease.beat = Beat::Confirming { call: CallId::default(), alive, asked };
-                return News::Answered;
-            }
-            // Not an error of etcd's: it answers without a TTL (ruling 3, E2).
-            (Reply::Alive { ttl: None } | Reply::LeaseGone, _) if ruling(Rule::MissingTtlIsEnd) => {
-                return News::Lost(Lost::LeaseGone);
-            }
-            // It renews nothing, and E stands (ruling 11, E10).
-            (Reply::Refused(refusal), _) => {
-                emit(None, Event::Obstacle { doing, refusal }, around.out);
-            }
-            (reply, _) => around.unsure(doing, reply),
-        }
-        self.rest(true, around);
-        News::Nothing
-    }
-
-    /// Reads keys of ours: only that shows that the member which answered a keep-alive was not
-    /// one that is cut off or stuck (ruling 4, E3).
-    pub(super) fn confirm(&mut self, own: Vec<Own>, around: &mut Around<'_>) {
-        let Phase::Open(Lease { proven, promised, beat, .. }) = &mut self.phase else { return };
-        let Beat::Confirming { alive, .. } = *beat else { return };
-        let end = alive.sent.after(around.config.proven(alive.ttl));
-        if !ruling(Rule::AliveConfirmed) {
-            *proven = (*proven).max(Some(end));
-        }
-        if !own.is_empty() {
-            return self.read(alive, own, around);
-        }
-        // Nobody can lead by it, but keys can be made.
-        *promised = end.max(*promised);
-        self.rest(false, around);
-        if let Phase::Open(Lease { beat: Beat::Resting { bare, .. }, .. }) = &mut self.phase {
-            *bare = Some(alive);
-        }
-    }
-
-    /// A key is made. If there was none to confirm the last keep-alive, this one does.
-    pub(super) fn on_key(&mut self, own: Own, around: &mut Around<'_>) {
-        let Phase::Open(Lease { beat, .. }) = &self.phase else { return };
-        if let Beat::Resting { bare: Some(alive), .. } = *beat {
-            self.read(alive, [own].into(), around);
-        }
-    }
-
-    fn read(&mut self, alive: Alive, own: Vec<Own>, around: &mut Around<'_>) {
-        let read = |(.., key, _): &Own| {
-            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First })
-        };
-        let then = own.iter().map(read).collect();
-        let asked: Vec<_> = own.into_iter().map(|(name, _, created)| (name, created)).collect();
-        self.cursor = asked.last().map(|(name, _)| name.clone());
-        let within = around.config.patience(alive.ttl);
-        let call = around.ask(within, Op::Txn(Txn { when: None, then, otherwise: Vec::new() }));
-        if let Phase::Open(Lease { beat, .. }) = &mut self.phase {
-            *beat = Beat::Confirming { call, alive, asked };
-        }
-    }
-
-    /// After which election the next confirmation begins.
-    pub(super) const fn cursor(&self) -> Option<&ElectionName> {
-        self.cursor.as_ref()
-    }
-
-    fn on_read(&mut self, header: Option<Header>, reply: Reply, around: &mut Around<'_>) -> News {
-        let doing = "confirming a renewal";
-        let Phase::Open(Lease { beat, .. }) = &mut self.phase else { return News::Nothing };
-        let Beat::Confirming { alive, asked, .. } = beat else { return News::Nothing };
-        match (reply, header) {
-            (Reply::Txn { found, .. }, Some(header)) if found.len() == asked.len() => {
-                // Another leader may not know of the renewal.
-                if header.term != alive.term && ruling(Rule::SameTerm) {
-                    self.rest(true, around);
-                    return News::Nothing;
-                }
-                let asked = core::mem::take(asked).into_iter().zip(found);
-                let found = asked.map(|((election, asked), kv)| Found { election, asked, kv });
-                return News::Found(found.collect());
-            }
-            (Reply::Refused(refusal), _) => {
-                emit(None, Event::Obstacle { doing, refusal }, around.out);
-            }
-            (reply, _) => around.unsure(doing, reply),
-        }
-        self.rest(true, around);
-        News::Nothing
-    }
-
-    /// The confirmation found at least one key as it should be, or none. Whether E moved.
-    pub(super) fn confirmed(&mut self, alive: bool, around: &mut Around<'_>) -> bool {
-        let Phase::Open(Lease { proven, promised, beat, .. }) = &mut self.phase else {
-            return false;
-        };
-        let Beat::Confirming { alive: Alive { sent, ttl, .. }, .. } = beat else { return false };
-        let end = sent.after(around.config.proven(*ttl));
-        let moved = alive && around.now < end && proven.is_none_or(|proven| proven < end);
-        if moved {
-            *proven = Some(end);
-            *promised = end.max(*promised);
-        }
-        self.rest(!alive, around);
-        moved
-    }
-
-    /// Until the next keep-alive: a third of the TTL after the last one, or sooner after a
-    /// failure.
-    fn rest(&mut self, failed: bool, around: &Around<'_>) {
-        let failures = if failed { self.failures.saturating_add(1) } else { 0 };
-        self.failures = failures;
-        let Phase::Open(Lease { ttl, beat, .. }) = &mut self.phase else { return };
-        let until = match beat {
-            _ if failed => around.now.after(around.pause(failures, third(*ttl), "renewal")),
-            Beat::Asked { sent, .. } | Beat::Confirming { alive: Alive { sent, .. }, .. } => {
-                sent.after(third(*ttl))
-            }
-            Beat::Resting { until, .. } => *until,
-        };
-        *beat = Beat::Resting { until: until.max(around.now), bare: None };
     }
 
     fn pause(&mut self, around: &Around<'_>) -> Time {
