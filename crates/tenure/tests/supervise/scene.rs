@@ -1,5 +1,6 @@
 //! A supervisor in a folder of its own, and eyes on all processes that come from it.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -97,7 +98,9 @@ impl Scene {
     ) {
         let listener = UnixListener::bind(self.path("control")).unwrap();
         self.until = clock::now().after(lease.length);
-        let mut actor = Command::new("/proc/self/exe");
+        // Whoever started the tests may ignore signals, as `nohup` and `&` in a script do.
+        let mut actor = Command::new("env");
+        actor.arg("--default-signal").arg(env::current_exe().unwrap());
         actor.arg(actor::ROLE).arg(self.folder.path()).arg(self.until.as_nanos().to_string());
         actor.arg(lease.grace.as_nanos().to_string()).arg(lease.kill_margin.as_nanos().to_string());
         actor.arg(lease.fence.to_string()).args(command);
@@ -131,7 +134,7 @@ impl Scene {
 
     /// The command line of a worker that writes to the folder of its scene.
     pub(crate) fn working(manner: &str, children: &[&str]) -> Vec<OsString> {
-        let myself = std::env::current_exe().unwrap();
+        let myself = env::current_exe().unwrap();
         let script = r#"role=$1; shift; exec "$0" "$role" "${TENURE_UNTIL_FILE%/*}/log" "$@""#;
         let mut line: Vec<OsString> = vec!["sh".into(), "-c".into(), script.into(), myself.into()];
         line.extend([worker::ROLE, manner, "here"].map(OsString::from));

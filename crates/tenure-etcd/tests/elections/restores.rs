@@ -1,0 +1,138 @@
+//! Clusters that are restored from a backup under running participants (rulings 7 and 8).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure::{Change, Loss, Observer, View};
+use tenure_etcd::{Config, Node, Notice};
+use tenure_services::etcd::{Cluster, Restore, Version};
+
+use crate::common::{all, node, run, soon};
+
+fn puts(cluster: &Cluster, count: usize) {
+    for n in 0..count {
+        cluster.etcdctl(&["put", "something", &n.to_string()]).unwrap();
+    }
+}
+
+fn snapshot(cluster: &Cluster) -> PathBuf {
+    let file = cluster.folder().join("snapshot");
+    cluster.save(&file).unwrap();
+    file
+}
+
+/// Waits until the observer sees the leader of that value; whether there was a reset before.
+async fn sees(observer: &mut Observer, value: &str) -> bool {
+    let mut reset = false;
+    soon(async {
+        loop {
+            match observer.next().await.unwrap() {
+                Change::Reset => reset = true,
+                Change::View(View::Leader(leader)) if leader.value.text() == value => return reset,
+                Change::View(_) => {}
+            }
+        }
+    })
+    .await
+}
+
+fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
+    let lease = Duration::from_secs(20);
+    let config = Config { lease, grace: lease / 10, fence_epoch, ..Config::default() };
+    Node::builder(config.check().unwrap(), all(cluster)).start().unwrap()
+}
+
+#[test]
+fn a_store_that_went_back_on_debians_3_4() {
+    a_store_that_went_back(Version::Debian34);
+}
+
+#[test]
+fn a_store_that_went_back_on_the_newest() {
+    a_store_that_went_back(Version::Newest);
+}
+
+/// The restored store still has the leader's key and lease, as if nothing had happened; fences that
+/// it gave out after the snapshot are free again. Who led must not go on.
+fn a_store_that_went_back(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    run(async {
+        let [one, two, three] = [(); 3].map(|()| node(&all(&cluster), 20));
+        let mut observer = three.election("e").unwrap().observe();
+        let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
+        let election = two.election("e").unwrap();
+        let mut waiting = Box::pin(election.campaign("two"));
+        assert!(tokio::time::timeout(Duration::from_secs(1), &mut waiting).await.is_err());
+        assert!(!sees(&mut observer, "one").await);
+
+        let file = snapshot(&cluster);
+        puts(&cluster, 20);
+        // Everybody has seen how far the store had come.
+        soon(leader.renewed(leader.until())).await.unwrap();
+        let late = soon(one.election("f").unwrap().campaign("one")).await.unwrap();
+        cluster.restore(&file, &Restore::default()).unwrap();
+
+        assert_eq!(soon(leader.lost()).await, Loss::Reset);
+        assert_eq!(soon(late.lost()).await, Loss::Reset);
+        let successor = soon(waiting).await.unwrap();
+        assert!(sees(&mut observer, "two").await, "and that something was missed");
+        let keys = cluster.etcdctl(&["get", "--prefix", "e/", "--print-value-only"]).unwrap();
+        assert_eq!(keys.trim(), "two", "nothing is left behind");
+
+        let again = soon(one.election("f").unwrap().campaign("again")).await.unwrap();
+        assert!(again.fence() < late.fence(), "what a restore without care does to fences");
+        soon(again.resign()).await;
+        soon(successor.resign()).await;
+        let raised = with_epoch(&cluster, 1);
+        let careful = soon(raised.election("f").unwrap().campaign("careful")).await.unwrap();
+        assert!(careful.fence() > late.fence(), "and what the epoch of fences does about it");
+    });
+}
+
+/// With both flags of a newer tool revisions go on above those before, but for keys that survive.
+#[test]
+fn a_careful_restore_keeps_fences_in_order() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let file = snapshot(&cluster);
+        puts(&cluster, 20);
+        let one = node(&all(&cluster), 20);
+        let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
+        soon(one.close()).await;
+        let arguments = ["--bump-revision=1000000", "--mark-compacted"].map(str::to_owned).to_vec();
+        cluster.restore(&file, &Restore { arguments, ..Restore::default() }).unwrap();
+        let two = node(&all(&cluster), 20);
+        let successor = soon(two.election("e").unwrap().campaign("two")).await.unwrap();
+        assert!(successor.fence() > leader.fence());
+    });
+}
+
+/// A cluster with another token is another cluster: who runs does not listen to it, and leads no
+/// more; who starts does.
+#[test]
+fn another_cluster_is_not_listened_to() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let one = node(&all(&cluster), 20);
+        let mut notices = one.notices();
+        let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
+        let mut observer = one.election("e").unwrap().observe();
+        assert!(!sees(&mut observer, "one").await);
+        let file = snapshot(&cluster);
+        let token = Some("another".to_owned());
+        cluster.restore(&file, &Restore { token, ..Restore::default() }).unwrap();
+
+        assert_eq!(soon(leader.lost()).await, Loss::Reset);
+        soon(async { while notices.recv().await.unwrap() != Notice::OtherCluster {} }).await;
+        let election = one.election("e").unwrap();
+        let campaign = tokio::time::timeout(Duration::from_secs(3), election.campaign("again"));
+        assert!(campaign.await.is_err(), "it was let in");
+        let seen = soon(observer.next()).await.unwrap();
+        assert!(matches!(seen, Change::Reset | Change::View(View::Unknown { .. })), "{seen:?}");
+
+        let two = node(&all(&cluster), 20);
+        let mut waiting = two.election("f").unwrap().observe();
+        assert_eq!(soon(waiting.next()).await, Some(Change::View(View::Vacant)));
+        soon(two.election("f").unwrap().campaign("two")).await.unwrap();
+    });
+}
