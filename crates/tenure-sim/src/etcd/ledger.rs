@@ -227,6 +227,14 @@ impl Ledger {
             }
             return;
         }
+        // A look that lacks its condition.
+        if let [Act::Read(read), Act::Read(_)] = &txn.then[..]
+            && let tenure_core::etcd::Keys::Prefix(prefix) = &read.keys
+            && let Some(election) = self.election_of(prefix)
+        {
+            self.asked[node][election][0] = now;
+            return;
+        }
         if !txn.then.is_empty() && txn.then.iter().all(|act| key(act).is_some()) {
             self.confirmed[node] = now;
         } else if let [Act::Read(read)] = &txn.then[..]
