@@ -16,6 +16,7 @@ const OBSERVERS: &str = "Observers see what is";
 const LEADER: &str = "Every election has a leader in the end";
 const VALUES: &str = "A leader's value is what it said last";
 const WAKES: &str = "One departure wakes at most one other";
+const OLDER: &str = "No claim stands on a store that went back";
 const STABLE: &str = "No lease is lost in calm worlds";
 
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
@@ -23,9 +24,8 @@ const STABLE: &str = "No lease is lost in calm worlds";
 #[must_use]
 pub const fn meant(rule: Rule) -> &'static [&'static str] {
     match rule {
-        Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::ConfirmOwnKey | Rule::WinByName => {
-            &[WIN, ONE_LEADER]
-        }
+        Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::WinByName => &[WIN, ONE_LEADER],
+        Rule::ConfirmOwnKey => &[WIN, LEASE, ONE_LEADER],
         Rule::ConfirmReads => &[SOUND],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],
@@ -42,7 +42,8 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::ZombieSwept => &[LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
         Rule::AdoptOwn => &[FENCES],
-        Rule::HistoryGrows | Rule::RevisionBounded => &[FENCES, LEASE],
+        Rule::HistoryGrows => &[OLDER],
+        Rule::RevisionBounded => &[FENCES],
         Rule::WholeRevision | Rule::LateEventsOld | Rule::UnknownNotVacant => &[OBSERVERS],
         Rule::LossKeepsLease => &[APART],
         Rule::OneCampaign => &[HANDLES, KEY],
