@@ -255,7 +255,9 @@ impl Etcd {
     fn on_found(&mut self, found: Vec<Found>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };
         let is_right = |found: &Found| {
-            found.kv.as_ref().is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
+            let kv = found.kv.as_ref();
+            kv.is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
+                || !ruling(Rule::KeyAsItWas)
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
         // What is lost is not claimed again with the rest.
@@ -286,6 +288,9 @@ impl Etcd {
     fn on_lease_lost(&mut self, lost: Lost, out: &mut Out) {
         let (session, mut around) = self.around(out);
         let retired = session.retire(&mut around);
+        if !ruling(Rule::LoweredFirst) {
+            session.work(&mut around);
+        }
         self.each_candidate(out, |candidate, shared| candidate.on_lease_lost(lost, shared));
         self.close(retired, Some(lost), out);
         if self.candidates.values().any(Candidate::needs_lease) {

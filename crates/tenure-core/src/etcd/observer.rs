@@ -101,7 +101,10 @@ impl Observer {
         match (reply, header) {
             (Reply::Txn { mut found, .. }, Some(header)) if found.len() == 1 => {
                 self.failures = 0;
-                self.again = scene.now.after(self.every(scene));
+                self.again = match ruling(Rule::LookAgain) {
+                    true => scene.now.after(self.every(scene)),
+                    false => Time::MAX,
+                };
                 self.leader = self.newer(found.pop().flatten());
                 self.read = header.revision;
                 if self.watch.is_none() {
@@ -160,7 +163,8 @@ impl Observer {
             (Change::Put(_), None) => true,
             (Change::Deleted { .. }, None) => false,
         };
-        let is_news = |change: &Change| change.revision() > self.read;
+        let is_news =
+            |change: &Change| change.revision() > self.read || !ruling(Rule::LateEventsOld);
         let news = changes.iter().filter(|change| is_news(change) && concerns(change));
         for change in news {
             match (change, &mut self.leader) {

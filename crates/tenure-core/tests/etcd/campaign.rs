@@ -97,6 +97,19 @@ pub(crate) fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
     assert!(s.leads("db"));
 }
 
+/// Ruling 1: of a long queue each watches the one just before it, and not the leader.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_waits_watches_the_one_just_before() {
+    let mut s = Stage::new();
+    s.campaign("db");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    let created = s.write("if create(db/");
+    let middle = s.other("db", created - 1);
+    let leader = KeyValue { key: "db/5".into(), created: 5, ..middle.clone() };
+    s.answer("if create(db/", so(vec![Some(leader), Some(middle)]));
+    assert!(s.asks("watch db/77") && !s.asks("watch db/5"), "{:#?}", s.requests());
+}
+
 /// Ruling 1: a candidate in the middle quits, and the one behind it does not lead for that.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn who_was_in_the_middle_leaves_nobody_the_office() {

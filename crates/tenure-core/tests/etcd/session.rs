@@ -149,6 +149,27 @@ pub(crate) fn a_keep_alive_of_another_term_does_not_count() {
     assert!(s.until("db") > until);
 }
 
+/// The same: a leader that is stuck on its disk renews, another one does not hear of it, and the
+/// first comes back and revokes (etcd#15247). What it answered has not moved E, and the deletion
+/// of the key ends the leadership at once, long before E.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_stuck_leader_renews_and_revokes() {
+    let mut s = Stage::new();
+    s.elect("db");
+    let until = s.until("db");
+    s.answer("watch db/", Reply::Watching);
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.lose("read db/");
+    assert_eq!(s.until("db"), until);
+    s.header.term += 1;
+    s.header.revision += 1;
+    let (key, revision) = (s.key("db"), s.header.revision);
+    s.changed("db/", vec![deleted(&key, revision)]);
+    assert!(!s.leads("db") && s.now < until, "{:#?}", s.told());
+    assert!(s.has_told("ended: its key was deleted by somebody else"), "{:#?}", s.told());
+}
+
 /// Ruling 7 (E6): a linearizable answer below what was known ends all leaderships.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_store_that_went_back_ends_all() {
@@ -192,19 +213,27 @@ pub(crate) fn losing_one_election_leaves_the_other() {
     assert!(!s.asks("revoke"), "{:#?}", s.requests());
 }
 
-/// A grant may be carried out long after its lease was given up: nobody renews it, and nothing
-/// hangs on it.
+/// A grant may be carried out long after its lease was given up, before its revocation or after
+/// that: nobody renews it, and nothing hangs on it.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_late_grant_is_left_to_end_by_itself() {
-    let mut s = Stage::new();
-    s.campaign("db");
-    let grant = s.asked("grant");
-    s.command("db", Command::Resign);
-    s.answer("revoke", Reply::LeaseGone);
-    s.done.clear();
-    s.say(grant.call, Reply::Granted { ttl: 10 });
-    s.pass(ms(30_000));
-    assert!(s.requests().is_empty() && s.core.is_idle(), "{:#?}", s.requests());
+    for overtaken in [true, false] {
+        let mut s = Stage::new();
+        s.campaign("db");
+        let grant = s.asked("grant");
+        s.command("db", Command::Resign);
+        if overtaken {
+            s.answer("revoke", Reply::LeaseGone);
+        }
+        s.done.clear();
+        s.say(grant.call, Reply::Granted { ttl: 10 });
+        assert!(!s.has_told("opened"), "overtaken {overtaken}: {:#?}", s.told());
+        if !overtaken {
+            s.answer("revoke", Reply::Revoked);
+        }
+        s.pass(ms(30_000));
+        assert!(s.requests().is_empty() && s.core.is_idle(), "{:#?}", s.requests());
+    }
 }
 
 /// Ruling 8 (E7): another cluster than the first seen is refused. It is asked again, but not as

@@ -153,6 +153,14 @@ impl Ledger {
         self.restored.is_some_and(|at| at >= since)
     }
 
+    /// Whether a key is not there because somebody took it away who may do so, or because the
+    /// store went back.
+    #[must_use]
+    pub fn is_taken(&self, key: &Bytes) -> bool {
+        let taken = matches!(self.gone.get(key), Some((_, Cause::Meddled | Cause::Early)));
+        !self.keys.contains_key(key) && (taken || self.restored.is_some())
+    }
+
     pub(super) fn note(&mut self, now: u64, fact: &Fact<'_>) {
         match fact {
             Fact::Started { node, life } => {
@@ -180,8 +188,7 @@ impl Ledger {
 
     fn claimed(&mut self, now: u64, fact: &Fact<'_>) {
         let Fact::Claimed { node, life, election, fence, key, until, .. } = fact else { return };
-        let taken = matches!(self.gone.get(*key), Some((_, Cause::Meddled | Cause::Early)));
-        let robbed = !self.keys.contains_key(*key) && (taken || self.restored.is_some());
+        let robbed = self.is_taken(key);
         let leaderships = &mut self.annals[*election].leaderships;
         let back = self.restored.unwrap_or(0);
         let goes_on = |l: &Leadership| !l.robbed || l.until >= now;
@@ -225,6 +232,14 @@ impl Ledger {
             if let Some(election) = self.election_of(key) {
                 self.asked[node][election][0] = now;
             }
+            return;
+        }
+        // A look that lacks its condition.
+        if let [Act::Read(read), Act::Read(_)] = &txn.then[..]
+            && let tenure_core::etcd::Keys::Prefix(prefix) = &read.keys
+            && let Some(election) = self.election_of(prefix)
+        {
+            self.asked[node][election][0] = now;
             return;
         }
         if !txn.then.is_empty() && txn.then.iter().all(|act| key(act).is_some()) {

@@ -14,6 +14,9 @@ const SOUND: &str = "No request is unsound";
 const LEFT: &str = "Nothing is left behind";
 const OBSERVERS: &str = "Observers see what is";
 const LEADER: &str = "Every election has a leader in the end";
+const VALUES: &str = "A leader's value is what it said last";
+const WAKES: &str = "One departure wakes at most one other";
+const OLDER: &str = "No claim stands on a store that went back";
 const STABLE: &str = "No lease is lost in calm worlds";
 
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
@@ -21,25 +24,31 @@ const STABLE: &str = "No lease is lost in calm worlds";
 #[must_use]
 pub const fn meant(rule: Rule) -> &'static [&'static str] {
     match rule {
-        Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::ConfirmOwnKey | Rule::WinByName => {
-            &[WIN, ONE_LEADER]
-        }
+        Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::WinByName => &[WIN, ONE_LEADER],
+        Rule::ConfirmOwnKey => &[WIN, LEASE, ONE_LEADER],
         Rule::ConfirmReads => &[SOUND],
-        Rule::LookAgain => &[LEADER],
+        Rule::WatchPredecessor => &[WAKES],
+        Rule::LookAgain => &[LEADER, OBSERVERS],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
             &[LEASE, KEY, ONE_LEADER]
         }
+        Rule::RenewedEarly => &[STABLE],
+        Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
+        Rule::LoweredFirst | Rule::LateGrantLeft => &[KEY],
+        Rule::LateValueMended => &[VALUES],
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
         Rule::LeaveRepeated => &[LEFT, LEADER, LAPSE],
         Rule::ZombieSwept => &[LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
         Rule::AdoptOwn => &[FENCES],
-        Rule::HistoryGrows | Rule::RevisionBounded => &[FENCES, LEASE],
-        Rule::WholeRevision | Rule::UnknownNotVacant => &[OBSERVERS],
+        Rule::HistoryGrows => &[OLDER],
+        Rule::RevisionBounded => &[FENCES],
+        Rule::WholeRevision | Rule::LateEventsOld | Rule::UnknownNotVacant => &[OBSERVERS],
         Rule::LossKeepsLease => &[APART],
         Rule::OneCampaign => &[HANDLES, KEY],
         Rule::NamesApart => &[LEADER],
+        Rule::RefusedRenewsNothing => &[HANDLES, LEASE, KEY],
     }
 }
 

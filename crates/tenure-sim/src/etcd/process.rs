@@ -12,12 +12,18 @@ use super::packet::{Order, Packet, Place, Report};
 use super::resident::{Out, Resident};
 use super::store::MEMBERS;
 
+/// A watch that is not open is asked for again so often at most.
+const AGAIN: usize = 64;
 /// A stream of which nothing is heard for so long is broken.
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// A watch, as its driver sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Stream {
+    /// How it was asked for. While it is not open and its time lasts, it is asked for again.
+    request: Request,
+    /// How often it was.
+    asked: usize,
     /// How many answers came.
     told: u32,
     heard: Time,
@@ -78,7 +84,9 @@ impl Process {
             Input::Message { message: Packet::Tell { life, answer, nth }, .. }
                 if life == self.life =>
             {
-                self.hear(now, answer, nth, &mut effects);
+                if nth.is_some() || !self.ask_again(&answer, out) {
+                    self.hear(now, answer, nth, &mut effects);
+                }
             }
             Input::Message { message: Packet::Streams { life, open }, .. } if life == self.life => {
                 self.compare(now, &open, out);
@@ -93,6 +101,21 @@ impl Process {
             _ => {}
         }
         self.carry_out(now, effects, out);
+    }
+
+    /// A watch that was not even opened is asked for at the next member.
+    fn ask_again(&mut self, answer: &Answer, out: &mut Out) -> bool {
+        let Reply::Unknown { .. } = answer.reply else { return false };
+        let Some(stream) = self.streams.get_mut(&answer.call) else { return false };
+        let wants = stream.told == 0 && stream.asked < AGAIN && self.open.contains_key(&answer.call);
+        if wants {
+            stream.asked += 1;
+            self.member = (self.member + 1) % MEMBERS;
+            let request = stream.request.clone();
+            let message = Packet::Ask { life: self.life, member: self.member, request };
+            out.push(Effect::Send { to: self.store, message });
+        }
+        wants
     }
 
     /// Hands an answer on, those of a stream in their order.
@@ -199,8 +222,9 @@ impl Process {
         match request.op {
             Op::Watch { .. } => {
                 let (told, heard) = (0, now);
-                let early = BTreeMap::new();
-                self.streams.insert(request.call, Stream { told, heard, early });
+                let (asked, early) = (0, BTreeMap::new());
+                let stream = Stream { request: request.clone(), asked, told, heard, early };
+                self.streams.insert(request.call, stream);
                 self.open.insert(request.call, now.after(request.within));
             }
             Op::Unwatch { watch } => {

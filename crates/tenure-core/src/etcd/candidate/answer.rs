@@ -180,6 +180,10 @@ impl Candidate {
             }
             return self.on_key_lost(shared);
         };
+        let before = match first {
+            Some(first) if !ruling(Rule::WatchPredecessor) => first,
+            _ => before,
+        };
         if self.watch.as_ref().is_none_or(|watch| watch.key != before.key) {
             self.tell(Event::Waiting { behind: before.key.clone() }, shared.out);
             self.unwatch(shared);
@@ -280,7 +284,8 @@ impl Candidate {
 
     /// A proclamation of unknown outcome may be carried out late, over a newer one.
     fn check_value(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
-        if self.fence().is_some() && own.value != self.value.as_str().into() {
+        let is_other = own.value != self.value.as_str().into();
+        if self.fence().is_some() && is_other && ruling(Rule::LateValueMended) {
             self.stale_value = true;
             self.again = Some(shared.now);
             self.work(shared);

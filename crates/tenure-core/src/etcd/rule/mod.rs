@@ -9,11 +9,15 @@ use crate::rule::rules;
 rules! {
     /// A departure is followed by another look: who left may have been in the middle.
     LookAfterDeparture: "ruling 1",
-    /// A waiting candidate looks again after a while, whatever its watch says.
+    /// A waiting candidate watches the one just before it, so that one departure wakes one.
+    WatchPredecessor: "ruling 1",
+    /// Whoever waits or observes looks again after a while, whatever its watch says: one from a
+    /// revision that a restored store has not reached is silent.
     LookAgain: "rulings 1 and 7 (E6)",
     /// A win is confirmed by looking who is first.
     WinConfirmed: "ruling 2 (E1)",
-    /// The confirmation finds the own key, in the same transaction.
+    /// The confirmation finds the own key, in the same transaction: what an earlier call said of
+    /// it may be over.
     ConfirmOwnKey: "ruling 2 (E1)",
     /// The first key is the own one by its name, too: two puts of one transaction share a create
     /// revision.
@@ -24,26 +28,42 @@ rules! {
     DeadlineFromSend: "ruling 3 (E2)",
     /// E keeps the drift margin: `⌊TTL·(1 − ρ)/(1 + ρ)⌋`.
     DeadlineMargin: "ruling 3 (E2)",
+    /// A lease is renewed at a third of its length.
+    RenewedEarly: "ruling 3 (E2)",
     /// An answer without a TTL means that the lease is gone.
     MissingTtlIsEnd: "ruling 3 (E2)",
     /// What comes after E does not revive a lease.
     NoRevival: "ruling 3 (E2)",
     /// A keep-alive counts only when a linearizable read of an own key confirms it.
     AliveConfirmed: "ruling 4 (E3)",
-    /// And in the same term.
+    /// And in the same term: another leader of etcd's may not know of the renewal, and a leader
+    /// that was stuck revokes what was renewed there.
     SameTerm: "ruling 4 (E3)",
+    /// And finds it as it was made, with its create revision and its lease: a restored store may
+    /// be at the same revision.
+    KeyAsItWas: "rulings 4 and 8 (E3, E7)",
     /// Resigning is repeated until the key is gone or the lease has ended.
     LeaveRepeated: "ruling 5 (E4)",
     /// A key that a create of unknown outcome makes later is deleted.
     ZombieSwept: "ruling 5 (E4)",
+    /// A lost lease is revoked after its claims are lowered.
+    LoweredFirst: "ruling 13; the contract, duty 6",
     /// Ids of leases are positive.
     LeasePositive: "ruling 6 (E5)",
+    /// A lease that a repeated grant finds is used only while it cannot have ended.
+    JoinInTime: "rulings 4 and 6 (E3, E5)",
+    /// A grant that is answered after its lease was given up opens nothing.
+    LateGrantLeft: "ruling 6 (E5)",
     /// A key that is found is taken over only if this campaign made it.
     AdoptOwn: "ruling 6 (E5)",
     /// A store whose revisions go back ends all leaderships.
     HistoryGrows: "ruling 7 (E6)",
     /// A create revision that a fence has no room for is refused.
     RevisionBounded: "ruling 8 (E7)",
+    /// A value that is written late, over a newer one, does not stay.
+    LateValueMended: "wire facts: proclaim",
+    /// Events from before the last look are no news.
+    LateEventsOld: "ruling 9 (E8)",
     /// All events of one revision are one change.
     WholeRevision: "ruling 9 (E8)",
     /// No answer is not nobody.
@@ -54,4 +74,6 @@ rules! {
     OneCampaign: "ruling 10 (E9)",
     /// Names do not nest.
     NamesApart: "ruling 10 (E9)",
+    /// A keep-alive that is refused renews nothing.
+    RefusedRenewsNothing: "ruling 11 (E10)",
 }

@@ -5,6 +5,7 @@ pub use super::{Broken, Rule, break_rule, in_force};
 /// The rules with a story of their own (`tests/etcd`), because a random search does not find
 /// their absence, or not soon. That of every other one is found by random worlds.
 pub const DIRECTED: &[Rule] = &[
+    Rule::WatchPredecessor,
     Rule::LookAgain,
     Rule::ConfirmOwnKey,
     Rule::WinByName,
@@ -12,12 +13,19 @@ pub const DIRECTED: &[Rule] = &[
     Rule::NoRevival,
     Rule::AliveConfirmed,
     Rule::SameTerm,
+    Rule::KeyAsItWas,
     Rule::LeaveRepeated,
     Rule::ZombieSwept,
+    Rule::LoweredFirst,
     Rule::LeasePositive,
+    Rule::JoinInTime,
+    Rule::LateGrantLeft,
     Rule::AdoptOwn,
     Rule::HistoryGrows,
     Rule::RevisionBounded,
+    Rule::LateValueMended,
+    Rule::LateEventsOld,
     Rule::LossKeepsLease,
     Rule::NamesApart,
+    Rule::RefusedRenewsNothing,
 ];

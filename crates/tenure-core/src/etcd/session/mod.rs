@@ -253,7 +253,7 @@ impl Session {
             }
             Phase::Open(lease) => (lease.id, lease.ttl),
         };
-        if let Some(call) = self.call() {
+        if let Some(call) = self.call().filter(|_| ruling(Rule::LateGrantLeft)) {
             around.calls.forget(call);
         }
         self.phase = Phase::Idle;
@@ -344,7 +344,12 @@ impl Session {
             return News::Nothing;
         }
         if self.call() != Some(call) {
-            return News::Nothing;
+            return match (reply, self.retired.last()) {
+                (Reply::Granted { ttl }, Some(old)) if !ruling(Rule::LateGrantLeft) => {
+                    self.open(old.lease, around.now, ttl, around)
+                }
+                _ => News::Nothing,
+            };
         }
         match &mut self.phase {
             Phase::Granting { call: Some((_, sent)), .. } => {
@@ -404,7 +409,7 @@ impl Session {
         let doing = "asking how long a lease lasts";
         // It may have ended, and its revocation be under way: then a renewal counts for nothing,
         // though it is answered, and its keys are still there (ruling 4).
-        if end.is_some_and(|end| end <= around.now) {
+        if end.is_some_and(|end| end <= around.now) && ruling(Rule::JoinInTime) {
             self.retire(around);
             self.want(around);
             return News::Nothing;
@@ -471,5 +476,5 @@ impl Session {
 
 /// When a lease of `ttl` seconds is renewed.
 fn third(ttl: u32) -> Duration {
-    Duration::from_secs(u64::from(ttl)) / 3
+    Duration::from_secs(u64::from(ttl)) / if ruling(Rule::RenewedEarly) { 3 } else { 1 }
 }

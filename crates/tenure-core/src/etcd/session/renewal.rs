@@ -35,6 +35,11 @@ impl Session {
             }
             // It renews nothing, and E stands (ruling 11, E10).
             (Reply::Refused(refusal), _) => {
+                if !ruling(Rule::RefusedRenewsNothing)
+                    && let Phase::Open(lease) = &mut self.phase
+                {
+                    lease.proven = Some(sent.after(around.config.proven(lease.ttl)));
+                }
                 emit(None, Event::Obstacle { doing, refusal }, around.out);
             }
             (reply, _) => around.unsure(doing, reply),

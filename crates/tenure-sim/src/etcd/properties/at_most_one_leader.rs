@@ -15,14 +15,21 @@ impl Property for AtMostOneLeader {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Claimed { node, life, election, fence, until, .. } = fact else { return Ok(()) };
+        let Fact::Claimed { node, life, election, fence, key, until, .. } = fact else {
+            return Ok(());
+        };
         if *until <= court.now {
             return Ok(());
         }
         let leaderships = &court.annals(*election).leaderships;
         let back = court.ledger.restored.unwrap_or(0);
         let own = |l: &&super::Leadership| l.is(*node, *life, *fence, back);
-        if leaderships.iter().rev().find(own).is_some_and(|own| own.robbed) {
+        // Its process may have stopped between the win and the claim.
+        let robbed = match leaderships.iter().rev().find(own) {
+            Some(own) => own.robbed,
+            None => court.ledger.is_taken(key),
+        };
+        if robbed {
             return Ok(());
         }
         let mut others = leaderships.iter().rev().filter(|l| !own(l) && !l.robbed);

@@ -15,11 +15,17 @@ impl Property for FencesGrow {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Claimed { node, life, election, fence, until, .. } = fact else { return Ok(()) };
+        let Fact::Claimed { node, life, election, fence, key, until, .. } = fact else {
+            return Ok(());
+        };
         let leaderships = &court.annals(*election).leaderships;
         let back = court.ledger.restored.unwrap_or(0);
         let same = |l: &super::Leadership| l.is(*node, *life, *fence, back);
         if *until <= court.now || leaderships.iter().any(same) {
+            return Ok(());
+        }
+        // Its process may have stopped between the win and the claim, and the next one led.
+        if court.ledger.is_taken(key) {
             return Ok(());
         }
         let unbroken = leaderships.iter().rev().take_while(|l| l.from >= back);

@@ -15,6 +15,7 @@ mod fences_grow;
 mod few_keep_alives;
 mod handles_agree;
 mod losses_stay_apart;
+mod no_claim_on_older_state;
 mod nothing_left_behind;
 mod observers_see_what_is;
 mod one_wake_up;
@@ -138,6 +139,7 @@ properties! {
     handles_agree::HandlesAgree,
     fences_grow::FencesGrow,
     losses_stay_apart::LossesStayApart,
+    no_claim_on_older_state::NoClaimOnOlderState,
     sound_requests::SoundRequests,
     one_wake_up::OneWakeUp,
     nothing_left_behind::NothingLeftBehind,
