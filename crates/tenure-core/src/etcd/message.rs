@@ -184,7 +184,7 @@ pub enum Reply {
         /// The first revision that etcd still knows.
         revision: Revision,
     },
-    /// Refused: nothing was carried out. Of a watch: it has ended.
+    /// Refused: nothing was carried out, but for [`Refusal::NoSpace`]. Of a watch: it has ended.
     Refused(Refusal),
     /// Whether it was carried out is not known: no answer in time, or a connection lost, or an
     /// error that does not tell. Of a watch: it has ended.
@@ -207,7 +207,8 @@ pub enum Refusal {
         /// What etcd said.
         said: Arc<str>,
     },
-    /// There is no room: the quota is used up (alarm `NOSPACE`), or the server is overloaded.
+    /// There is no room: the quota is used up (alarm `NOSPACE`), or the server is overloaded. A
+    /// grant or a put with which the quota was reached is carried out and answered like this.
     NoSpace {
         /// What etcd said.
         said: Arc<str>,

@@ -321,6 +321,7 @@ impl Etcd {
     /// Another cluster than the first seen (ruling 8, E7): its words are not heard.
     fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
         emit(None, Event::Ignored(Ignored::OtherCluster), out);
+        self.calls.unwatch(call, out);
         if self.lease().is_some() {
             self.on_lease_lost(Lost::Cluster, out);
         }
@@ -364,6 +365,11 @@ impl Etcd {
                 candidate.on_lease_lost(Lost::LeaseGone, shared);
             });
             self.close(retired, None, out);
+            // A campaign may have waited for that.
+            if self.candidates.values().any(Candidate::needs_lease) {
+                let (session, mut around) = self.around(out);
+                session.want(&mut around);
+            }
         }
     }
 

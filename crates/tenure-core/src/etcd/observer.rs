@@ -24,6 +24,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Observer {
     election: ElectionName,
     look: Option<CallId>,
+    /// The revision of an event that only a look at it or later explains.
+    unexplained: Revision,
     watch: Option<CallId>,
     /// The leader as far as it is known, and the revision at which it was read: events of older
     /// ones, which a watch may tell late, are no news.
@@ -50,6 +52,7 @@ impl Observer {
         Self {
             election,
             look: None,
+            unexplained: 0,
             watch: None,
             leader: None,
             read: 0,
@@ -73,16 +76,16 @@ impl Observer {
         }
     }
 
-    /// Asks who leads, in one linearizable read.
+    /// Asks who leads, in one linearizable read, unless that is asked already.
     fn look(&mut self, scene: &mut Scene<'_>) {
+        if self.look.is_some() {
+            return;
+        }
         let read = Act::Read(Read { keys: self.keys(scene), pick: Pick::First });
         let txn = Txn { when: None, then: vec![read], otherwise: vec![] };
         let within = scene.config.patience(scene.config.ttl());
         let asker = Asker::Observer(self.election.clone());
-        let call = scene.calls.ask((scene.now, within), asker, Op::Txn(txn), scene.out);
-        if let Some(older) = self.look.replace(call) {
-            scene.calls.forget(older);
-        }
+        self.look = Some(scene.calls.ask((scene.now, within), asker, Op::Txn(txn), scene.out));
     }
 
     /// An answer to a call or a watch of this observer's.
@@ -100,7 +103,9 @@ impl Observer {
         self.look = None;
         match (reply, header) {
             (Reply::Txn { mut found, .. }, Some(header)) if found.len() == 1 => {
-                self.failures = 0;
+                if self.watch.is_some() {
+                    self.failures = 0;
+                }
                 self.again = match ruling(Rule::LookAgain) {
                     true => scene.now.after(self.every(scene)),
                     false => Time::MAX,
@@ -111,6 +116,9 @@ impl Observer {
                     self.watch(header, scene);
                 }
                 self.tell_leader(scene);
+                if header.revision < self.unexplained {
+                    self.look(scene);
+                }
             }
             (reply, _) => {
                 self.doubt("asking who leads", reply, scene);
@@ -135,13 +143,12 @@ impl Observer {
 
     fn on_watched(&mut self, reply: Reply, scene: &mut Scene<'_>) {
         match reply {
-            Reply::Watching => {}
+            Reply::Watching => self.failures = 0,
             Reply::Changed(changes) => self.on_changes(&changes, scene),
             Reply::Compacted { .. } => {
                 // What happened in between is lost; what is now can be read.
                 self.watch = None;
-                emit(Some(&self.election), Event::Reset, scene.out);
-                self.look(scene);
+                self.reset(scene);
             }
             reply => {
                 self.watch = None;
@@ -172,7 +179,10 @@ impl Observer {
                 (Change::Put(kv), Some(leader)) if kv.created == leader.created => {
                     *leader = kv.clone();
                 }
-                _ => return self.look(scene),
+                _ => {
+                    self.unexplained = change.revision();
+                    return self.look(scene);
+                }
             }
         }
         // In doubt, or while a look is under way, only its answer tells who leads: what is known
@@ -202,6 +212,13 @@ impl Observer {
     /// Nothing is known any more: the history went back.
     pub(super) fn on_reset(&mut self, scene: &mut Scene<'_>) {
         self.stop(scene.calls, scene.out);
+        self.unexplained = 0;
+        self.reset(scene);
+    }
+
+    /// Something was missed; what is now is told even if it is as before.
+    fn reset(&mut self, scene: &mut Scene<'_>) {
+        self.told = None;
         emit(Some(&self.election), Event::Reset, scene.out);
         self.look(scene);
     }

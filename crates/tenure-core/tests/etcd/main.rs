@@ -14,3 +14,4 @@ mod observe;
 mod planted;
 mod session;
 mod stage;
+mod troubles;

@@ -107,7 +107,8 @@ impl Process {
     fn ask_again(&mut self, answer: &Answer, out: &mut Out) -> bool {
         let Reply::Unknown { .. } = answer.reply else { return false };
         let Some(stream) = self.streams.get_mut(&answer.call) else { return false };
-        let wants = stream.told == 0 && stream.asked < AGAIN && self.open.contains_key(&answer.call);
+        let wants =
+            stream.told == 0 && stream.asked < AGAIN && self.open.contains_key(&answer.call);
         if wants {
             stream.asked += 1;
             self.member = (self.member + 1) % MEMBERS;

@@ -27,7 +27,10 @@ impl Candidate {
         self.call = None;
         match (reply, header) {
             (Reply::Txn { succeeded, found }, Some(header)) => {
-                self.failures = 0;
+                // Whoever looks because its watch does not open has made no progress.
+                if self.watch.is_some() || !matches!(doing, Doing::Look | Doing::Check) {
+                    self.failures = 0;
+                }
                 let fits = self.on_txn(doing, succeeded, found, header, shared);
                 if fits.is_none() {
                     self.tell(Event::Ignored(Ignored::Misfit), shared.out);
@@ -92,7 +95,17 @@ impl Candidate {
                 self.on_first(first, before, header, shared);
             }
             (Doing::Look, false) => self.on_key_lost(shared),
-            (Doing::Proclaim, true) => {}
+            (Doing::Proclaim, true) => {
+                if self.watch.is_none() {
+                    self.look(shared);
+                }
+            }
+            (Doing::Check, true) => {
+                let own = found.next()??;
+                self.watch(own.key.clone(), header.revision + 1, shared);
+                self.check_value(&own, shared);
+            }
+            (Doing::Check, false) => self.on_key_lost(shared),
             (Doing::Proclaim, false) => self.on_key_lost(shared),
             (Doing::Leave, true) => self.left(shared),
             (Doing::Leave, false) => match found.next()? {
@@ -104,6 +117,10 @@ impl Candidate {
                 Some(_) | None => self.left(shared),
             },
             (Doing::Sweep, true) => {
+                if self.watch.is_none() {
+                    let key = self.key(shared);
+                    self.watch(key, header.revision + 1, shared);
+                }
                 let ttl = Duration::from_secs(u64::from(shared.ttl()));
                 self.again = Some(shared.now.after(ttl));
             }
@@ -123,6 +140,7 @@ impl Candidate {
         let ours = self.phase == (Phase::Creating { unsure: true })
             && made_here
             && found.lease == shared.lease()
+            && found.created > self.since
             && found.value == self.value.as_str().into();
         if ours || !ruling(Rule::AdoptOwn) {
             return self.queue(found.created, shared);
@@ -221,13 +239,18 @@ impl Candidate {
 
     fn on_watched(&mut self, reply: Reply, shared: &mut Shared<'_>) {
         match reply {
-            Reply::Watching => {}
+            Reply::Watching => self.failures = 0,
             Reply::Changed(changes) => self.on_changes(&changes, shared),
             // It has ended: what it would have told must be asked.
             reply => {
                 self.watch = None;
-                if let Reply::Unknown { why } = reply {
-                    self.tell(Event::Unsure { doing: "watching a key", why }, shared.out);
+                let doing = "watching a key";
+                match reply {
+                    Reply::Unknown { why } => self.tell(Event::Unsure { doing, why }, shared.out),
+                    Reply::Refused(refusal) => {
+                        self.tell(Event::Obstacle { doing, refusal }, shared.out);
+                    }
+                    _ => {}
                 }
                 self.pause(shared);
             }
@@ -312,13 +335,21 @@ impl Candidate {
         if hopeless && contends {
             return self.leave(End::Refused(refusal), shared);
         }
-        self.tell(Event::Obstacle { doing: doing.words(), refusal }, shared.out);
-        if hopeless && doing == Doing::Leave {
-            // The key goes with the lease, as soon as nobody else needs that.
+        // etcd may say of a write that there is no room for it after it was carried out, when the
+        // quota was crossed in between.
+        if doing == Doing::Create && matches!(refusal, Refusal::NoSpace { .. }) {
             self.haunted = true;
-            return self.left(shared);
+            self.phase = Phase::Creating { unsure: true };
         }
+        self.tell(Event::Obstacle { doing: doing.words(), refusal }, shared.out);
         self.stale_value |= doing == Doing::Proclaim;
         self.pause(shared);
+        if hopeless && doing == Doing::Leave {
+            // The key goes with the lease, as soon as nobody else needs that; or the right to
+            // delete it is given back before.
+            self.denied = true;
+            let ttl = Duration::from_secs(u64::from(shared.ttl()));
+            self.again = self.again.max(Some(shared.now.after(ttl / 3)));
+        }
     }
 }

@@ -37,6 +37,10 @@ pub(super) struct Candidate {
     /// A create of ours on this lease had no certain outcome: it may still be carried out, long
     /// after we left (ruling 5, E4).
     haunted: bool,
+    /// etcd refuses to let the key be deleted: it goes with the lease, unless that is soon.
+    denied: bool,
+    /// The highest revision known when the campaign began: keys up to it are not of its making.
+    since: Revision,
     /// The value that others see is not the one that was asked for last.
     stale_value: bool,
     /// A campaign that begins once the last one has left.
@@ -83,6 +87,8 @@ enum Doing {
     Look,
     Leave,
     Proclaim,
+    /// Look whether the own key is there, after the watch of it has ended.
+    Check,
     /// Look for a key that came late.
     Sweep,
 }
@@ -95,6 +101,7 @@ impl Doing {
             Self::Look => "looking who is first",
             Self::Leave => "deleting the key",
             Self::Proclaim => "writing the value",
+            Self::Check => "looking for the own key",
             Self::Sweep => "looking for a key that came late",
         }
     }
@@ -135,6 +142,8 @@ impl Candidate {
             call: None,
             watch: None,
             haunted: false,
+            denied: false,
+            since: 0,
             stale_value: false,
             next: None,
             again: None,
@@ -149,9 +158,9 @@ impl Candidate {
         self.phase == Phase::Over && !self.haunted
     }
 
-    /// Whether it needs the lease.
+    /// Whether it needs the lease. A key that may not be deleted goes with it.
     pub(super) fn needs_lease(&self) -> bool {
-        self.phase != Phase::Over
+        self.phase != Phase::Over && !self.denied
     }
 
     /// Whether it contends or leads, or is about to.
@@ -198,6 +207,7 @@ impl Candidate {
         self.value = value;
         self.stale_value = false;
         self.phase = Phase::Creating { unsure: false };
+        self.since = shared.calls.seen;
         self.failures = 0;
         self.again = Some(shared.now);
         self.work(shared);
@@ -263,6 +273,7 @@ impl Candidate {
     fn left(&mut self, shared: &mut Shared<'_>) {
         self.tell(Event::Released, shared.out);
         self.phase = Phase::Over;
+        self.denied = false;
         self.again = None;
         self.haunted &= ruling(Rule::ZombieSwept);
         if let Some(next) = self.next.take() {
@@ -368,11 +379,17 @@ impl Candidate {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, put()))
             }
+            // The watch has ended: what it would have told meanwhile must be asked.
+            Phase::Leading { revision, .. } if self.watch.is_none() => {
+                let txn = Txn {
+                    when: Some((key.clone(), revision)),
+                    then: vec![read()],
+                    otherwise: vec![read()],
+                };
+                (Doing::Check, txn)
+            }
             Phase::Leading { .. } => {
                 self.again = None;
-                if self.watch.is_none() {
-                    self.watch(key, shared.calls.seen + 1, shared);
-                }
                 return;
             }
             Phase::Leaving { revision: Some(revision) } => (Doing::Leave, only(revision, delete())),

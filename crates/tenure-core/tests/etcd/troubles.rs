@@ -1,0 +1,206 @@
+//! What etcd refuses, what breaks, and what must not be done about it too often.
+
+use tenure_core::etcd::{Change, Command, Header, Op, Refusal, Reply};
+
+use crate::stage::*;
+
+fn denied() -> Reply {
+    Reply::Refused(Refusal::Denied { said: "etcdserver: permission denied".into() })
+}
+
+/// A key that may not be deleted is not told as gone, and not asked for without pauses; it goes
+/// with the lease, or when the right comes back.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_key_that_may_not_be_deleted() {
+    let mut s = Stage::new();
+    let kept = s.elect("a");
+    s.elect("b");
+    s.command("b", Command::Resign);
+    s.campaign("b");
+    let mut deletes = 0;
+    for _ in 0..200 {
+        if s.asks("if create(b/") {
+            deletes += 1;
+            s.answer("if create(b/", denied());
+        }
+        if s.asks("keep") {
+            s.renew("a", kept);
+        }
+        s.pass(ms(100));
+    }
+    assert!((2..=7).contains(&deletes), "{deletes} deletes in 20 s");
+    assert!(!s.has_told("b: released") && s.leads("a"), "{:#?}", s.told());
+    for _ in 0..40 {
+        if s.asks("keep") {
+            s.renew("a", kept);
+        }
+        if s.asks("if create(b/") {
+            break;
+        }
+        s.pass(ms(100));
+    }
+    s.write("if create(b/");
+    assert!(s.has_told("b: released"), "{:#?}", s.told());
+    assert!(s.asked("if create(b/").op.to_string().contains("= 0 then put"));
+}
+
+/// Nobody else needs the lease: it is given up, and with it the key.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_key_that_may_not_be_deleted_goes_with_the_lease() {
+    let mut s = Stage::new();
+    s.elect("b");
+    let lease = s.lease();
+    s.command("b", Command::Resign);
+    s.answer("if create(b/", denied());
+    s.answer("revoke", Reply::Revoked);
+    assert!(s.has_told("b: released") && s.core.is_idle(), "{:#?}", s.told());
+
+    s.elect("b");
+    assert_ne!(s.lease(), lease);
+    s.command("b", Command::Resign);
+    s.campaign("b");
+    s.answer("if create(b/", denied());
+    s.answer("revoke", Reply::Revoked);
+    s.elect_again("b");
+}
+
+/// A watch whose answer comes from another cluster is ended, not only forgotten.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_watch_of_another_cluster_is_ended() {
+    let mut s = Stage::new();
+    s.command("a", Command::Observe);
+    s.answer("read a/", so(vec![None]));
+    s.answer("watch a/", Reply::Watching);
+    for round in 0..5 {
+        let watch = s.asked("watch a/").call;
+        s.header = Header { cluster: 2, ..s.header };
+        s.say(watch, Reply::Changed(vec![Change::Put(s.other("a", 12))]));
+        s.header = Header { cluster: 1, ..s.header };
+        s.pass(ms(5_000));
+        s.answer("read a/", so(vec![None]));
+        s.answer("watch a/", Reply::Watching);
+        let watches = s.open.iter().filter(|r| matches!(r.op, Op::Watch { .. })).count();
+        assert_eq!(watches, 1, "round {round}: {:#?}", s.requests());
+    }
+}
+
+/// etcd says that there is no room also of the write with which the quota was reached.
+#[cfg_attr(not(tenure_planted), test)]
+fn what_is_refused_for_space_may_have_been_carried_out() {
+    let full = || {
+        let said = "etcdserver: mvcc: database space exceeded".into();
+        Reply::Refused(Refusal::NoSpace { said })
+    };
+    let mut s = Stage::new();
+    s.elect("a");
+    s.campaign("b");
+    s.answer("if create(b/", full());
+    s.command("b", Command::Resign);
+    assert!(s.asks("if create(b/"), "nobody looks for its key: {:#?}", s.told());
+
+    let mut s = Stage::new();
+    s.campaign("a");
+    s.answer("grant", full());
+    s.pass(ms(200));
+    s.answer("grant", Reply::LeaseExists);
+    assert!(s.asks("keep"), "it was granted to us: {:#?}", s.told());
+}
+
+/// Ruling 5: the key of whoever left in doubt is watched until the lease ends.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_key_that_may_come_late_is_watched_again() {
+    let mut s = Stage::new();
+    let kept = s.elect("a");
+    s.campaign("b");
+    s.lose("if create(b/");
+    s.command("b", Command::Resign);
+    s.answer("if create(b/", so(vec![None]));
+    s.answer("watch b/", Reply::Watching);
+    s.answer("if create(b/", so(vec![None]));
+    s.lose("watch b/");
+    for _ in 0..6 {
+        s.pass(ms(1_700));
+        if s.asks("keep") {
+            s.renew("a", kept);
+        }
+        if s.asks("if create(b/") {
+            s.answer("if create(b/", so(vec![None]));
+        }
+    }
+    assert!(s.asks("watch b/"), "{:#?}", s.requests());
+}
+
+/// Ruling 2: a leader whose watch broke asks what it has missed.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_whose_watch_broke_looks_at_its_key() {
+    let mut s = Stage::new();
+    s.elect("b");
+    s.answer("watch b/", Reply::Watching);
+    s.lose("watch b/");
+    // The key is deleted at 12; the process hears of 13 by something else.
+    s.header.revision = 13;
+    s.command("x", Command::Observe);
+    s.answer("read x/", so(vec![None]));
+    s.pass(ms(200));
+    s.answer("if create(b/", not_so(vec![None]));
+    assert!(!s.leads("b") && s.has_told("b: ended"), "{:#?}", s.told());
+}
+
+/// A watch that is refused while looks are answered is asked for less and less often, and told.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_watch_that_is_refused_is_not_asked_for_at_once() {
+    let mut s = Stage::new();
+    let (created, other) = s.queue("db");
+    let mut looks = 0;
+    for _ in 0..400 {
+        if s.asks("watch db/77") {
+            s.answer("watch db/77", denied());
+        }
+        if s.asks("keep") {
+            s.renew("db", created);
+        }
+        if s.asks("if create(db/") {
+            looks += 1;
+            let both = vec![Some(other.clone()), Some(other.clone())];
+            s.answer("if create(db/", so(both));
+        }
+        s.pass(ms(50));
+    }
+    let told = s.has_told("obstacle");
+    assert!(looks < 40 && told, "{looks} looks in 20 s, obstacle told: {told}");
+}
+
+/// Ruling 9: after a gap the state is told again, or whoever looks never hears of the gap.
+#[cfg_attr(not(tenure_planted), test)]
+fn after_a_gap_the_state_is_told_again() {
+    let mut s = Stage::new();
+    s.command("a", Command::Observe);
+    let leader = s.other("a", 5);
+    s.answer("read a/", so(vec![Some(leader.clone())]));
+    s.answer("watch a/", Reply::Watching);
+    s.answer("watch a/", Reply::Compacted { revision: 9 });
+    s.done.clear();
+    s.answer("read a/", so(vec![Some(leader)]));
+    assert!(s.has_told("leader a/77"), "{:#?}", s.told());
+}
+
+/// Many events while one look is under way cost one look more.
+#[cfg_attr(not(tenure_planted), test)]
+fn looks_are_not_begun_again_for_each_event() {
+    let mut s = Stage::new();
+    s.command("a", Command::Observe);
+    s.answer("read a/", so(vec![None]));
+    s.answer("watch a/", Reply::Watching);
+    for n in 0..100 {
+        s.changed("a/", vec![Change::Put(s.other("a", 12 + n))]);
+    }
+    let looks = |s: &Stage| s.told().iter().filter(|line| line.contains("read a/*")).count();
+    assert_eq!(looks(&s), 2, "the first, and one for all events: {:#?}", s.told());
+    // What it says is older than the last event.
+    s.header.revision = 50;
+    s.answer("read a/", so(vec![Some(s.other("a", 12))]));
+    assert_eq!(looks(&s), 3, "{:#?}", s.told());
+    s.header.revision = 111;
+    s.answer("read a/", so(vec![Some(s.other("a", 12))]));
+    assert_eq!(looks(&s), 3, "{:#?}", s.told());
+}
