@@ -1,6 +1,6 @@
 //! Leaving: no key stays behind.
 
-use tenure_core::etcd::{Change, Command, Reply};
+use tenure_core::etcd::{Change, Command, Refusal, Reply};
 
 use crate::stage::*;
 
@@ -54,6 +54,29 @@ pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
         s.write("if create(b/");
         assert!(s.leads("a"));
     }
+}
+
+/// Ruling 6 (E5): a key that could not be deleted is still there when its candidate contends
+/// again, with the same value, and a create of that campaign has no certain outcome. Its fence is
+/// used up all the same: it is deleted, and made anew.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_that_could_not_be_deleted_is_not_led_with_again() {
+    let mut s = Stage::new();
+    s.elect("a");
+    let created = s.elect("b");
+    let old = s.own("b", created);
+    s.command("b", Command::Resign);
+    s.campaign("b");
+    let said = "etcdserver: permission denied".into();
+    s.answer("if create(b/", Reply::Refused(Refusal::Denied { said }));
+    assert!(s.has_told("b: released"), "{:#?}", s.told());
+    s.lose("if create(b/");
+    s.pass(ms(200));
+    s.answer("if create(b/", not_so(vec![Some(old)]));
+    let clear = s.asked("if create(b/").op.to_string();
+    assert!(clear.contains(&format!("= {created} then delete")), "{clear}");
+    s.write("if create(b/");
+    assert!(s.elect_next("b") > created);
 }
 
 /// When the last election is over the lease goes, and nothing is left to be done.

@@ -123,6 +123,7 @@ impl Candidate {
         let ours = self.phase == (Phase::Creating { unsure: true })
             && made_here
             && found.lease == shared.lease()
+            && found.created != self.spent
             && found.value == self.value.as_str().into();
         if ours || !ruling(Rule::AdoptOwn) {
             return self.queue(found.created, shared);

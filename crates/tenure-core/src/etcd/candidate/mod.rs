@@ -37,6 +37,9 @@ pub(super) struct Candidate {
     /// A create of ours on this lease had no certain outcome: it may still be carried out, long
     /// after we left (ruling 5, E4).
     haunted: bool,
+    /// The create revision of the last key that was given up: whether or not it could be deleted,
+    /// its fence is used up.
+    spent: Revision,
     /// The value that others see is not the one that was asked for last.
     stale_value: bool,
     /// A campaign that begins once the last one has left.
@@ -135,6 +138,7 @@ impl Candidate {
             call: None,
             watch: None,
             haunted: false,
+            spent: 0,
             stale_value: false,
             next: None,
             again: None,
@@ -247,6 +251,7 @@ impl Candidate {
         self.haunted |= creating;
         let nothing = !creating && self.phase == (Phase::Creating { unsure: false });
         let revision = self.revision();
+        self.spent = revision.unwrap_or(self.spent);
         self.drop_call(shared);
         self.unwatch(shared);
         self.tell(Event::Ended(end), shared.out);
