@@ -114,6 +114,11 @@ pub enum Fact<'a> {
         /// The answer.
         answer: &'a Answer,
     },
+    /// A core did not wait for the answer that it was given last.
+    Unasked {
+        /// Which node's.
+        node: usize,
+    },
     /// An observer sees something else than before.
     Viewed {
         /// Which node.

@@ -1,7 +1,7 @@
 //! The guest: houses etcd and its clients, turns what they do into facts, and lets the judges see
 //! them.
 
-use tenure_core::etcd::{Bytes, Command, Event, LeaseId, Op, Refusal, Request};
+use tenure_core::etcd::{Bytes, Command, Event, Ignored, LeaseId, Op, Refusal, Request};
 use tenure_core::{Effect, ElectionName, Input, Protocol};
 
 use super::app::{self, App};
@@ -228,6 +228,7 @@ impl Town {
                 let (lease, lost) = (*lease, *lost);
                 return self.tell(scene, Fact::Closed { node, lease, lost });
             }
+            Event::Ignored(Ignored::Unasked) => return self.tell(scene, Fact::Unasked { node }),
             Event::Unsure { .. } => self.counts.unsure += 1,
             Event::Obstacle { refusal, .. } => {
                 let counts = matches!(refusal, Refusal::NoSpace { .. } | Refusal::Denied { .. });

@@ -14,9 +14,11 @@ pub(super) struct NoClaimOnOlderState {
 /// What one life knows.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The highest revision that it has heard of.
+    /// The highest revision of an answer that it waited for, and what that was before the answer
+    /// that it handles now. What watches tell does not count: they may have been given up.
     seen: Revision,
-    /// What that was when it sent each transaction that is not answered yet.
+    before: Revision,
+    /// What that was when it sent each request that is not answered yet.
     floors: BTreeMap<CallId, Revision>,
     /// The answer that it handles now, if that is below its floor: both revisions.
     back: Option<(Revision, Revision)>,
@@ -41,23 +43,23 @@ impl Property for NoClaimOnOlderState {
             Fact::Started { node, .. } => self.nodes[*node] = Known::default(),
             Fact::Sent { node, request, .. } => {
                 let known = &mut self.nodes[*node];
-                if let Op::Txn(_) = request.op {
+                if !matches!(request.op, Op::Watch { .. } | Op::Unwatch { .. }) {
                     known.floors.insert(request.call, known.seen);
                 }
             }
             Fact::Heard { node, answer } => {
                 let known = &mut self.nodes[*node];
                 (known.answers, known.back) = (true, None);
+                known.before = known.seen;
                 let floor = known.floors.remove(&answer.call);
-                let Some(header) = answer.header else { return Ok(()) };
-                if let (Reply::Txn { .. }, Some(floor)) = (&answer.reply, floor)
-                    && header.revision < floor
-                {
+                let (Some(header), Some(floor)) = (answer.header, floor) else { return Ok(()) };
+                if header.revision < floor && matches!(answer.reply, Reply::Txn { .. }) {
                     known.back = Some((header.revision, floor));
                     known.seen = header.revision;
                 }
                 known.seen = known.seen.max(header.revision);
             }
+            Fact::Unasked { node } => self.nodes[*node].seen = self.nodes[*node].before,
             Fact::Handled { node, .. } => {
                 let known = &mut self.nodes[*node];
                 if !std::mem::take(&mut known.answers) {
