@@ -41,8 +41,8 @@ use crate::host::Host;
 use crate::judge::Leadership;
 use crate::namespaces::Namespaces;
 use crate::network::Network;
-use crate::scenes::{ELECTION_OF_ETCD, TAKE_OVER};
-use crate::team::{LEASE, Team};
+use crate::scenes::TAKE_OVER;
+use crate::team::{LEASE, OBSERVER, Team};
 use crate::wait::eventually;
 
 fn main() -> ExitCode {
@@ -50,15 +50,19 @@ fn main() -> ExitCode {
     if args.next().as_deref().and_then(|role| role.to_str()) == Some(worker::ROLE) {
         return worker::main(args);
     }
-    let trials = vec![Trial::test("partitions", || {
-        partitions();
-        Ok(())
-    })];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let trial = |version| {
+        Trial::test(format!("partitions on {version}"), move || {
+            partitions(version);
+            Ok(())
+        })
+    };
+    // The namespaces have the names and addresses of one network.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, Version::ALL.map(trial).into()).exit_code()
 }
 
 /// One after the other, in one team.
-fn partitions() {
+fn partitions(version: Version) {
     let network = Rc::new(Namespaces::create());
     let place = |node: Host| {
         let IpAddr::V4(address) = network.listen(node).ip() else { panic!("IPv6") };
@@ -68,16 +72,17 @@ fn partitions() {
         wrapper.pop();
         Place { address, wrapper }
     };
-    let etcd = ClusterConfig::new(Version::Newest, 3).hosts(Host::nodes().map(place).collect());
+    let etcd = ClusterConfig::new(version, 3).hosts(Host::nodes().map(place).collect());
     let shared = Rc::clone(&network);
-    let mut team =
-        Team::start_at(etcd, Box::new(move |host, program| shared.command(host, program)));
+    let place = Box::new(move |host, program: &str| shared.command(host, program));
+    let mut team = Team::start_at(etcd, LEASE, place);
     for round in 0..2 {
         println!("round {round}");
         cut_off(&mut team, &network);
         deaf(&mut team, &network);
         mute(&mut team, &network);
         leader_of_etcd_cut_off(&mut team, &network);
+        observer_cut_off(&mut team, &network);
     }
     team.works_again();
 }
@@ -128,11 +133,22 @@ fn leader_of_etcd_cut_off(team: &mut Team, network: &Namespaces) {
     let others = Host::nodes().filter(|node| *node != Host::node(at));
     others.for_each(|node| network.part(Host::node(at), node));
     sleep(LEASE + LEASE / 4);
-    let now = team.await_any();
-    if now.fence > leader.fence {
-        let bound = ELECTION_OF_ETCD + TAKE_OVER;
-        team.next_within(leader.fence, struck, bound, "etcd's leader cut off");
-    } else {
-        println!("etcd's leader cut off: {leader} stayed");
-    }
+    team.someone_leads(&leader, struck, "etcd's leader cut off");
+}
+
+/// It does not know who leads, and does not say that nobody does.
+fn observer_cut_off(team: &mut Team, network: &Namespaces) {
+    let _ = settled(team, network);
+    team.await_observed();
+    let told = team.observed().len();
+    Host::nodes().for_each(|node| network.part(OBSERVER, node));
+    eventually("the observer knows that it does not know", || {
+        (team.observed().last()? == "unknown").then_some(())
+    });
+    let (code, said) = team.ask();
+    assert_eq!(code, Some(4), "unknown, not {said}");
+    sleep(LEASE / 2);
+    assert_eq!(team.observed()[told..], ["unknown"]);
+    network.heal();
+    team.await_observed();
 }

@@ -8,7 +8,7 @@ use tenure_core::etcd::{Checked, Keys, Refusal, Reply};
 
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
-use crate::wire::connect::{ConnectError, Status, connect, wants_other_scheme};
+use crate::wire::connect::{ConnectError, Status, connect, wants_other_scheme, why_closed};
 use crate::wire::fault::Fault;
 
 /// What [`check`] found.
@@ -77,8 +77,9 @@ pub enum CheckError {
 
 /// Connects to every endpoint, asks who is there, and asks one of them whether the keys of these
 /// elections may be read and written. Writes nothing. Takes at most the options'
-/// `connect_within`, twice, for each endpoint, and once for each election. Cancel safe; must be
-/// called in a tokio runtime with I/O and time.
+/// `connect_within`, twice, for each endpoint, and once for each election; one that speaks TLS and
+/// hangs up is asked again for half a second or so. Cancel safe; must be called in a tokio
+/// runtime with I/O and time.
 pub async fn check(
     options: &CheckedOptions,
     config: &Checked,
@@ -90,14 +91,8 @@ pub async fn check(
             client.get_or_insert(connection.client);
             connection.status
         });
-        if matches!(found, Err(ConnectError::Closed { .. }))
-            && wants_other_scheme(options, endpoint).await
-        {
-            let endpoint = endpoint.clone();
-            found = Err(match endpoint.is_secure() {
-                true => ConnectError::SpeaksNoTls { endpoint },
-                false => ConnectError::SpeaksTls { endpoint },
-            });
+        if matches!(found, Err(ConnectError::Closed { .. })) {
+            found = hung_up(options, endpoint).await.map_or(found, Err);
         }
         endpoints.push((endpoint.clone(), found));
     }
@@ -117,6 +112,17 @@ pub async fn check(
         })?;
     }
     Ok(Report { endpoints })
+}
+
+/// What is wrong with an endpoint that hangs up, if it can be found out.
+async fn hung_up(options: &CheckedOptions, endpoint: &Endpoint) -> Option<ConnectError> {
+    let other = wants_other_scheme(options, endpoint).await;
+    match (other, endpoint.is_secure()) {
+        (true, true) => Some(ConnectError::SpeaksNoTls { endpoint: endpoint.clone() }),
+        (true, false) => Some(ConnectError::SpeaksTls { endpoint: endpoint.clone() }),
+        (false, true) => why_closed(options, endpoint).await,
+        (false, false) => None,
+    }
 }
 
 fn one_cluster(endpoints: &[(Endpoint, Result<Status, ConnectError>)]) -> Result<(), CheckError> {

@@ -22,9 +22,17 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
         let change = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
-            change = observer.next() => change,
             failure = &mut hopeless => return Err(failure),
+            change = observer.next() => change,
         };
+        if matches!(change, Some(Change::View(View::Unknown { .. }))) {
+            // A refusal is heard of first, by a task that may be waiting for its turn.
+            tokio::select! {
+                biased;
+                failure = &mut hopeless => return Err(failure),
+                () = tokio::task::yield_now() => {}
+            }
+        }
         let text = match change {
             Some(Change::View(view)) if as_json => json(&election, &view).to_string(),
             Some(Change::View(view)) => line(&view, with.protocol()),

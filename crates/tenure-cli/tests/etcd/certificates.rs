@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
-use tenure_services::etcd::{Cluster, ClusterConfig, Tls, Version};
+use tenure_services::etcd::{ClientCertificate, Cluster, ClusterConfig, Tls, Version};
 
 /// One who signs, and a folder for what it has signed.
 pub(crate) struct Authority {
@@ -35,8 +35,18 @@ impl Authority {
 
     /// One member that speaks TLS. `name` names its certificate.
     pub(crate) fn cluster(&self, name: &str) -> Cluster {
+        self.start(name, None)
+    }
+
+    /// One that lets nobody in without a certificate; `client` names the one of ours.
+    pub(crate) fn strict_cluster(&self, name: &str, client: &str) -> Cluster {
+        let (certificate, key) = self.sign(client, false);
+        self.start(name, Some(ClientCertificate { certificate, key }))
+    }
+
+    fn start(&self, name: &str, client: Option<ClientCertificate>) -> Cluster {
         let (certificate, key) = self.sign(name, false);
-        let tls = Tls { certificate, key, authority: self.path(), client: None };
+        let tls = Tls { certificate, key, authority: self.path(), client };
         ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap()
     }
 

@@ -9,7 +9,7 @@ use tenure_services::etcd::{Cluster, Version};
 use crate::certificates::Authority;
 use crate::{golden, old};
 
-const CASES_AT_LEAST: usize = 15;
+const CASES_AT_LEAST: usize = 20;
 
 /// One that asks for a login: `root`, and `poor` who may use keys below `poor/` only.
 fn with_users() -> Cluster {
@@ -30,28 +30,32 @@ fn address(cluster: &Cluster) -> String {
 
 #[test]
 fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
-    let authority = Authority::new();
-    let (plain, other, tls, expired, users) = thread::scope(|scope| {
-        let plain = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
-        let other = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
-        let tls = scope.spawn(|| authority.cluster("tls"));
-        let expired = scope.spawn(|| authority.cluster("expired"));
-        let users = scope.spawn(with_users);
-        let joined = (plain.join(), other.join(), tls.join(), expired.join(), users.join());
-        let (plain, other, tls, expired, users) = joined;
-        (plain.unwrap(), other.unwrap(), tls.unwrap(), expired.unwrap(), users.unwrap())
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let start: [&(dyn Fn() -> Cluster + Sync); 5] = [
+        &|| Cluster::start(Version::Newest, 1).unwrap(),
+        &|| authority.cluster("tls"),
+        &|| authority.cluster("expired"),
+        &|| authority.strict_cluster("strict", "client"),
+        &with_users,
+    ];
+    let [plain, tls, expired, strict, users] = thread::scope(|scope| {
+        start.map(|start| scope.spawn(start)).map(|started| started.join().unwrap())
     });
-    authority.sign("expired", true);
+    for name in ["expired", "late"] {
+        authority.sign(name, true);
+    }
+    stranger.sign("client", false);
     let text = |name: &str, text: String| (format!("{{{name}}}"), text);
     let texts = [
         text("plain", address(&plain)),
-        text("other", address(&other)),
         text("tls", address(&tls)),
         text("expired", address(&expired)),
+        text("strict", address(&strict)),
         text("users", address(&users)),
         text("old", old::serve("3.3.27").to_string()),
         text("ca", authority.path().display().to_string()),
         text("certs", authority.folder().display().to_string()),
+        text("strange", stranger.folder().display().to_string()),
     ];
     let count = golden::compare(&golden::suites("etcd"), &texts);
     assert!(count >= CASES_AT_LEAST, "{count} cases");

@@ -2,8 +2,8 @@
 //! members, real faults, and the judge of `chaos`.
 //!
 //! Three runners contend in one election. After each fault the next leader must come in time,
-//! as a formula says, and then everybody must work again. [`scenes`] has the faults. On the newest
-//! etcd; `TENURE_LONG` asks for all versions.
+//! as a formula says, and then everybody must work again. [`scenes`] has the faults. On all versions
+//! of etcd.
 //!
 //! This binary is the tests and, started by `tenure run`, the CMD: so it has a `main` of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
@@ -39,13 +39,11 @@ fn main() -> ExitCode {
     if args.next().as_deref().and_then(|role| role.to_str()) == Some(worker::ROLE) {
         return worker::main(args);
     }
-    let long = std::env::var_os("TENURE_LONG").is_some();
-    let versions: &[Version] = if long { &Version::ALL } else { &[Version::Newest] };
     let mut trials = Vec::new();
-    for version in versions {
-        for (name, scene) in scenes::ALL {
+    for (name, scene) in scenes::ALL {
+        for version in Version::ALL {
             trials.push(Trial::test(format!("{name} on {version}"), move || {
-                scene(*version);
+                scene(version);
                 Ok(())
             }));
         }

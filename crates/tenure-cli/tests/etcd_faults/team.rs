@@ -12,27 +12,34 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure::clock;
 use tenure_core::{Fence, Time};
-use tenure_services::etcd::{Cluster, ClusterConfig};
+use tenure_services::etcd::{Cluster, ClusterConfig, Member};
 
 use crate::host::Host;
 use crate::journal::Journal;
 use crate::judge::{Judge, Leadership};
 use crate::marked::{MARK, Marked, is_stopped};
+use crate::scenes::{ELECTION_OF_ETCD, TAKE_OVER};
 use crate::wait::{PATIENCE, eventually};
 use crate::worker::{self, Manner};
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 pub(crate) const ELECTION: &str = "chaos";
+/// Where the observer is, and whoever asks once.
+pub(crate) const OBSERVER: Host = Host::runner(2);
 
-/// The length of all leases, as asked for and as granted.
+/// The length of leases, as asked for and as granted, unless a scene wants another.
 pub(crate) const LEASE: Duration = Duration::from_secs(4);
-pub(crate) const GRACE: Duration = Duration::from_millis(600);
-const KILL_MARGIN: Duration = Duration::from_millis(250);
+pub(crate) const GRACE: Duration = Duration::from_millis(800);
+/// How long the machine may stand still just when a lease ends.
+const KILL_MARGIN: Duration = Duration::from_millis(500);
 
 /// etcd looks for expired leases twice a second, and takes what it finds through Raft.
 pub(crate) const EXPIRY: Duration = Duration::from_secs(1);
 /// What a machine with more to do than it can may add to anything.
 pub(crate) const NOISE: Duration = Duration::from_secs(10);
+/// More than being woken up takes, even where it takes a hundred times as long as elsewhere, and
+/// much less than the 10 s after which whoever waits looks again by itself.
+pub(crate) const PROMPT: Duration = Duration::from_secs(2);
 
 /// Makes a command that runs where a runner is; the caller adds its arguments.
 pub(crate) type Place = Box<dyn Fn(Host, &str) -> Command>;
@@ -40,6 +47,7 @@ pub(crate) type Place = Box<dyn Fn(Host, &str) -> Command>;
 pub(crate) struct Team {
     pub(crate) etcd: Cluster,
     place: Place,
+    lease: Duration,
     /// Set while this lives.
     folder: Option<TempDir>,
     processes: BTreeMap<Host, Child>,
@@ -50,18 +58,23 @@ pub(crate) struct Team {
 impl Team {
     /// On this machine.
     pub(crate) fn start(etcd: ClusterConfig) -> Self {
-        Self::start_at(etcd, Box::new(|_, program| Command::new(program)))
+        Self::start_with(etcd, LEASE)
+    }
+
+    /// On this machine, with leases of this length.
+    pub(crate) fn start_with(etcd: ClusterConfig, lease: Duration) -> Self {
+        Self::start_at(etcd, lease, Box::new(|_, program| Command::new(program)))
     }
 
     /// Starts the members, an observer, and the runners one after the other: the first leads,
     /// and the others wait in their order.
-    pub(crate) fn start_at(etcd: ClusterConfig, place: Place) -> Self {
+    pub(crate) fn start_at(etcd: ClusterConfig, lease: Duration, place: Place) -> Self {
         let etcd = etcd.start().unwrap();
         let folder = tempfile::Builder::new().prefix("tenure-etcd-chaos-").tempdir().unwrap();
         let journal = Journal::create(folder.path().join("journal"));
         let (processes, folder) = (BTreeMap::new(), Some(folder));
-        let mut team = Self { etcd, place, folder, processes, observer: None, journal };
-        let mut observe = team.tenure(Host::runner(2), &["observe", "--json"]);
+        let mut team = Self { etcd, place, lease, folder, processes, observer: None, journal };
+        let mut observe = team.tenure(OBSERVER, &["observe", "--json"]);
         let log = File::create(team.log("observer")).unwrap();
         team.observer = Some(observe.stdout(log).stderr(Stdio::null()).spawn().unwrap());
         for (number, runner) in Host::runners().enumerate() {
@@ -101,8 +114,8 @@ impl Team {
 
     pub(crate) fn start_runner(&mut self, runner: Host, manner: Manner) {
         let mut command = self.tenure(runner, &["run", "--id", runner.name(), "--log", "debug"]);
-        for (flag, span) in [("--lease", LEASE), ("--grace", GRACE), ("--kill-margin", KILL_MARGIN)]
-        {
+        let spans = [("--lease", self.lease), ("--grace", GRACE), ("--kill-margin", KILL_MARGIN)];
+        for (flag, span) in spans {
             command.arg(flag).arg(format!("{}ms", span.as_millis()));
         }
         command.arg("--value").arg(runner.name()).arg("--control").arg(self.control(runner));
@@ -131,9 +144,25 @@ impl Team {
 
     /// Stops it, and waits until it stands still.
     pub(crate) fn freeze(&mut self, runner: Host) {
-        let pid = Pid::from_child(self.process(runner)).as_raw_pid();
-        self.signal(runner, Signal::STOP);
-        eventually("a process stands still", || is_stopped(pid).then_some(()));
+        stop(Pid::from_child(self.process(runner)));
+    }
+
+    /// Stops the observer, and waits until it stands still.
+    pub(crate) fn freeze_observer(&self) {
+        stop(Pid::from_child(self.observer.as_ref().unwrap()));
+    }
+
+    pub(crate) fn thaw_observer(&self) {
+        kill_process(Pid::from_child(self.observer.as_ref().unwrap()), Signal::CONT).unwrap();
+    }
+
+    /// The member that `runner` asks: the one that it said last.
+    pub(crate) fn asked_by(&self, runner: Host) -> Member<'_> {
+        let said = self.said(runner);
+        let endpoint = |line: &str| Some(line.split_once("connected to ")?.1.to_owned());
+        let last = said.lines().filter_map(endpoint).next_back().unwrap();
+        let (last, _) = last.split_once(',').unwrap_or_else(|| panic!("no endpoint in {last}"));
+        self.etcd.members().find(|member| member.endpoint() == last).unwrap()
     }
 
     /// As by `kill -9`, and waits until it is gone.
@@ -157,19 +186,29 @@ impl Team {
 
     /// Asks once who leads: the exit code, and what was printed.
     pub(crate) fn ask(&self) -> (Option<i32>, String) {
-        let output = self.tenure(Host::runner(2), &["leader", "--json"]).output().unwrap();
+        let output = self.tenure(OBSERVER, &["leader", "--json"]).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// What the observer has told so far.
+    fn told(&self) -> Vec<serde_json::Value> {
+        let told = fs::read_to_string(self.log("observer")).unwrap();
+        let whole = told.rfind('\n').map_or("", |end| &told[..end]);
+        whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The states that the observer has told so far.
     pub(crate) fn observed(&self) -> Vec<String> {
-        let told = fs::read_to_string(self.log("observer")).unwrap();
-        let whole = told.rfind('\n').map_or("", |end| &told[..end]);
-        let state = |line: &str| {
-            let told: serde_json::Value = serde_json::from_str(line).unwrap();
-            told["state"].as_str().unwrap().to_owned()
-        };
-        whole.lines().map(state).collect()
+        let told = self.told();
+        told.iter().map(|told| told["state"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits until the observer has told of the leader that there is.
+    #[track_caller]
+    pub(crate) fn await_observed(&mut self) {
+        let fence = self.await_any().fence.number();
+        let told = || self.told().last().and_then(|told| told["fence"].as_u64());
+        eventually("the observer knows who leads", || (told()? >= fence).then_some(()));
     }
 
     /// The keys of the election, the leader's first.
@@ -179,6 +218,14 @@ impl Team {
         // Without a quorum nobody answers.
         let keys = self.etcd.etcdctl(&words).unwrap_or_default();
         keys.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Who is in the queue, the leader first.
+    pub(crate) fn queue(&self) -> Vec<Host> {
+        let prefix = format!("{ELECTION}/");
+        let words = ["get", &prefix, "--prefix", "--print-value-only", "--sort-by=CREATE"];
+        let values = self.etcd.etcdctl(&words).unwrap_or_default();
+        values.split_whitespace().map(|value| Host::named(value).unwrap()).collect()
     }
 
     #[track_caller]
@@ -231,12 +278,46 @@ impl Team {
         since: Time,
         within: Duration,
         what: &str,
-    ) -> Leadership {
+    ) -> Duration {
         let next = self.await_leader(fence, Time::ZERO);
         let took = self.judged().began_after(fence).unwrap().since(since);
         println!("{what}: {next} after {took:.2?}, at most {within:?}");
         assert!(took <= within, "{what}: {took:?} is more than {within:?}");
-        next
+        took
+    }
+
+    /// `leader`, if etcd came back in time for its lease, or else the next one; in any case
+    /// somebody works no later after `struck` than etcd takes to elect a leader of its own and
+    /// to end a lease that began anew with that.
+    #[track_caller]
+    pub(crate) fn someone_leads(&mut self, leader: &Leadership, struck: Time, what: &str) {
+        let bound = ELECTION_OF_ETCD + TAKE_OVER;
+        let now = self.await_any();
+        let seen = clock::now().since(struck);
+        assert!(seen <= bound, "{what}: nobody works after {seen:?}, more than {bound:?}");
+        if now.fence > leader.fence {
+            self.next_within(leader.fence, struck, bound, what);
+        } else {
+            println!("{what}: {leader} stayed");
+        }
+    }
+
+    /// Has `leader` resign, and waits until it is done.
+    #[track_caller]
+    pub(crate) fn resign(&mut self, leader: &Leadership) {
+        let runner = Self::runner_of(leader);
+        let mut resign = self.tenure(runner, &["resign", "--control"]);
+        let told = resign.arg(self.control(runner)).output().unwrap();
+        // A leadership may end by itself just then, on a machine that stands still.
+        let lost = self.judged().fence() > leader.fence;
+        assert!(told.status.success() || lost, "{}", String::from_utf8_lossy(&told.stderr));
+    }
+
+    /// Has `leader` resign, and says how long it then takes until the next one leads.
+    #[track_caller]
+    pub(crate) fn hand_over(&mut self, leader: &Leadership) -> Duration {
+        self.resign(leader);
+        self.next_within(leader.fence, clock::now(), NOISE, "resigned")
     }
 
     /// That all three contend, lead one after the other, and leave nothing behind.
@@ -248,17 +329,14 @@ impl Team {
         }
         self.await_keys(Host::runners().count());
         let mut led = Vec::new();
+        let mut took = Vec::new();
         for _ in Host::runners() {
             let leader = self.await_any();
-            let runner = Self::runner_of(&leader);
-            let mut resign = self.tenure(runner, &["resign", "--control"]);
-            let told = resign.arg(self.control(runner)).output().unwrap();
-            // A leadership may end by itself just then, on a machine that stands still.
-            let lost = self.judged().fence() > leader.fence;
-            assert!(told.status.success() || lost, "{}", String::from_utf8_lossy(&told.stderr));
-            self.next_within(leader.fence, clock::now(), NOISE, "resigned");
+            took.push(self.hand_over(&leader));
             led.push(leader.id);
         }
+        let fastest = took.iter().min().unwrap();
+        assert!(*fastest <= PROMPT, "nobody is woken up: {took:?}");
         for runner in Host::runners() {
             self.signal(runner, Signal::TERM);
         }
@@ -280,6 +358,12 @@ impl Team {
             assert!(panic.is_none(), "{runner}: {}", panic.unwrap_or_default());
         }
     }
+}
+
+/// Stops a process of ours, and waits until it stands still.
+fn stop(pid: Pid) {
+    kill_process(pid, Signal::STOP).unwrap();
+    eventually("a process stands still", || is_stopped(pid.as_raw_pid()).then_some(()));
 }
 
 impl Drop for Team {

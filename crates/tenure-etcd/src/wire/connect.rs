@@ -96,9 +96,17 @@ pub enum ConnectError {
         /// Which, in the words of the library or of the server.
         why: Arc<str>,
     },
-    /// A certificate is not believed, or none was shown.
-    #[error("{endpoint}: no trust: {why}; look at the authority, the names and the identity")]
+    /// The server's certificate is not believed.
+    #[error("{endpoint}: no trust: {why}; look at the authority and the names")]
     NoTrust {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// In the words of the library.
+        why: Arc<str>,
+    },
+    /// The server does not believe our certificate, or wants one and we show none.
+    #[error("{endpoint} wants a client certificate that it trusts: {why}; look at the identity")]
+    NotTrusted {
         /// The endpoint.
         endpoint: Endpoint,
         /// In the words of the library or of the server.
@@ -162,9 +170,31 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     match connect(&bare, &other).await {
         Ok(_) => true,
         // A certificate is one, be it good or bad.
-        Err(ConnectError::NoTrust { .. } | ConnectError::Expired { .. }) => other.is_secure(),
+        Err(
+            ConnectError::NoTrust { .. }
+            | ConnectError::NotTrusted { .. }
+            | ConnectError::Expired { .. },
+        ) => other.is_secure(),
         Err(_) => false,
     }
+}
+
+/// Why a server that speaks TLS hangs up. It tells in an alert, which is lost when we are about
+/// to write and find the connection closed: so it is asked until an alert is in time.
+pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
+    for _ in 0..ALERTS {
+        match connect(options, endpoint).await {
+            Err(ConnectError::Closed { .. }) => tokio::time::sleep(ALERT_PAUSE).await,
+            Err(
+                error @ (ConnectError::NotTrusted { .. }
+                | ConnectError::NoTrust { .. }
+                | ConnectError::Expired { .. }),
+            ) => return Some(error),
+            // It is another one by now, or none.
+            _ => return None,
+        }
+    }
+    None
 }
 
 async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, ConnectError> {
@@ -233,6 +263,8 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
                 ConnectError::SpeaksNoTls { endpoint }
             } else if SIGNS_OF_AGE.iter().any(is) {
                 ConnectError::Expired { endpoint, why }
+            } else if why.contains(ALERT) && SIGNS_OF_NOT_TRUSTED.iter().any(is) {
+                ConnectError::NotTrusted { endpoint, why }
             } else if SIGNS_OF_NO_TRUST.iter().any(is) {
                 ConnectError::NoTrust { endpoint, why }
             } else if SIGNS_OF_CLOSING.iter().any(is) {
@@ -243,6 +275,10 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
         }
     }
 }
+
+/// How often an alert is asked for, and the pause in between.
+const ALERTS: u32 = 40;
+const ALERT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Bytes that are no record of TLS.
 const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
@@ -256,14 +292,11 @@ const SIGNS_OF_CLOSING: [&str; 5] = [
 ];
 /// Ours, or theirs.
 const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
-const SIGNS_OF_NO_TRUST: [&str; 6] = [
-    "invalid peer certificate",
-    "certificaterequired",
-    "badcertificate",
-    "certificateunknown",
-    "unknownca",
-    "handshakefailure",
-];
+const SIGNS_OF_NO_TRUST: [&str; 2] = ["invalid peer certificate", "handshakefailure"];
+/// What a server says of a client's certificate, after [`ALERT`].
+const SIGNS_OF_NOT_TRUSTED: [&str; 4] =
+    ["certificaterequired", "badcertificate", "certificateunknown", "unknownca"];
+const ALERT: &str = "received fatal alert";
 
 #[cfg(test)]
 mod tests {

@@ -30,6 +30,9 @@ pub struct Plan {
     pub id: NodeName,
     /// `TENURE_FENCE`; unset for the command when there is none.
     pub fence: Option<Fence>,
+    /// Variables of this process that the command does not inherit, such as those that hold a
+    /// password.
+    pub withheld: Vec<OsString>,
     /// `TENURE_UNTIL_FILE`: holds the current end of the lease in nanoseconds of
     /// `CLOCK_BOOTTIME` and a newline. Replaced as a whole, so it can be read at any time. Removed
     /// when the handle is dropped; left behind, soon in the past, when the supervisor is killed.
@@ -53,12 +56,15 @@ impl Plan {
     }
 
     /// What starts the guard, with `link` as its standard input. The command inherits the
-    /// environment and the standard streams from it.
+    /// environment, less what is withheld, and the standard streams from it.
     pub(super) fn guard(&self, link: Link, until_file: &Path) -> Command {
         let mut guard = Command::new(MYSELF);
         guard.arg0(env::args_os().next().unwrap_or_default()).arg(GUARD);
         guard.arg(self.grace.as_nanos().to_string()).arg(self.kill_margin.as_nanos().to_string());
         guard.arg(&self.program).arg(&self.name).args(&self.args);
+        for name in &self.withheld {
+            guard.env_remove(name);
+        }
         guard.env("TENURE_ELECTION", self.election.as_str());
         guard.env("TENURE_ID", self.id.as_str());
         match self.fence {

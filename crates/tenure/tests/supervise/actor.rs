@@ -13,6 +13,9 @@ use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
 
+/// The command never has this variable.
+pub(crate) const WITHHELD: &str = "TENURE_TEST_SECRET";
+
 /// `folder until grace kill_margin fence command…`, times in nanoseconds, fence 0 for none.
 pub(crate) fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let folder = PathBuf::from(args.next().unwrap());
@@ -38,6 +41,7 @@ pub(crate) fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         election: "db/primary".parse().unwrap(),
         id: "node-1".parse().unwrap(),
         fence,
+        withheld: vec![WITHHELD.into()],
         until_file: folder.join("until"),
         grace,
         kill_margin,

@@ -9,6 +9,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use tenure::clock;
 
+use crate::actor::WITHHELD;
 use crate::scene::{Lease, SECOND, Scene, millis};
 
 crate::tests!(
@@ -22,6 +23,7 @@ crate::tests!(
     what_it_leaves_behind_has_the_grace_to_end,
     it_is_told_what_it_leads,
     without_a_fence_there_is_no_variable,
+    what_is_withheld_is_not_inherited,
     it_has_the_standard_streams_and_nothing_else,
     its_arguments_arrive_byte_for_byte,
     nothing_is_left_in_the_folder,
@@ -121,6 +123,16 @@ fn without_a_fence_there_is_no_variable() {
     let command = ["sh", "-c", script].map(OsString::from);
     let mut scene = Scene::begin(&lease, &command, |actor| {
         actor.env("TENURE_FENCE", "7");
+    });
+    scene.expect_started();
+    scene.expect_outcome("0 exit code 0, it ended by itself");
+}
+
+fn what_is_withheld_is_not_inherited() {
+    let script = format!(r#"test "${{{WITHHELD}-unset}}" = unset && test "$OTHER" = 8"#);
+    let command = ["sh", "-c", &script].map(OsString::from);
+    let mut scene = Scene::begin(&Lease::long(), &command, |actor| {
+        actor.env(WITHHELD, "7").env("OTHER", "8");
     });
     scene.expect_started();
     scene.expect_outcome("0 exit code 0, it ended by itself");

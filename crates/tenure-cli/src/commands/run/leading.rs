@@ -11,6 +11,7 @@ use super::Runner;
 use crate::control::{Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
+use crate::settings::etcd::PASSWORD;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
 pub(super) enum Ended {
@@ -90,6 +91,7 @@ fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
         election: settings.election.clone(),
         id: settings.id.clone(),
         fence: Some(leadership.fence()),
+        withheld: vec![PASSWORD.into()],
         until_file: settings.control.with_extension("until"),
         grace: settings.with.grace(),
         kill_margin: settings.with.kill_margin(),

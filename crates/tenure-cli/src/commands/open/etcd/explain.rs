@@ -66,10 +66,7 @@ impl Explain {
     pub(super) fn refusal(&self, refusal: &Refusal) -> Option<Failure> {
         match refusal {
             Refusal::Denied { said } => Some(self.denied(said, "read")),
-            Refusal::Unauthenticated { said } => {
-                let what = format!("etcd does not accept the login: {said}");
-                Some(self.failure(self.login(what)))
-            }
+            Refusal::Unauthenticated { said } => Some(self.failure(self.no_login(said))),
             Refusal::NoSpace { .. } | Refusal::Other { .. } => None,
         }
     }
@@ -90,6 +87,11 @@ impl Explain {
              {access} {prefix}"
         );
         self.failure((what, Exit::Refused, fix, &["user", "election", "namespace"]))
+    }
+
+    /// All members of etcd have the same users, so that it does not matter who says so.
+    fn no_login(&self, said: &str) -> Found {
+        self.login(format!("etcd does not accept the login: {said}"))
     }
 
     fn login(&self, what: String) -> Found {
@@ -129,7 +131,14 @@ impl Explain {
                            that these are good for";
                 (what, Exit::Usage, fix.to_owned(), &["endpoints", "cacert"])
             }
-            ConnectError::Login { .. } => self.login(error.to_string()),
+            ConnectError::NotTrusted { .. } => {
+                let fix = match self.store.identity {
+                    Some(_) => "give another --cert and --key, signed by one whom etcd trusts",
+                    None => "give --cert and --key, signed by one whom etcd trusts",
+                };
+                (what, Exit::Usage, fix.to_owned(), &["endpoints", "cert"])
+            }
+            ConnectError::Login { said, .. } => self.no_login(said),
             ConnectError::Refused { .. } => {
                 let fix = "look at the roles of the user".to_owned();
                 (error.to_string(), Exit::Refused, fix, &["endpoints", "user"])

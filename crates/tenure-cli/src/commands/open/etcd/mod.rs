@@ -47,6 +47,9 @@ pub(super) fn start(
     let node = node.map_err(|error| explain::start(&error))?;
     let (tell, troubles) = watch::channel(Troubles::default());
     let (notices, config, election) = (node.notices(), store.config.clone(), election.clone());
+    if purpose == Purpose::Ask {
+        tokio::spawn(give_up_when_refused(explain.clone(), node.notices(), tell.clone()));
+    }
     tokio::spawn(async move {
         let elections = match purpose {
             Purpose::Campaign => vec![election],
@@ -82,6 +85,26 @@ impl Participant for Client {
 
     fn close(self: Box<Self>) -> Later<()> {
         Box::pin(async move { self.node.close().await })
+    }
+}
+
+/// Whoever only asks has no use for an etcd that refuses to tell. It does not wait for the check,
+/// so that it is known before anybody is told that the leader is unknown.
+async fn give_up_when_refused(
+    explain: Explain,
+    mut notices: Receiver<Notice>,
+    tell: watch::Sender<Troubles>,
+) {
+    loop {
+        let refused = match notices.recv().await {
+            Ok(Notice::Obstacle { refusal, .. }) => explain.refusal(&refusal),
+            Ok(_) | Err(RecvError::Lagged(_)) => None,
+            Err(RecvError::Closed) => return,
+        };
+        if let Some(failure) = refused {
+            tell.send_modify(|troubles| troubles.hopeless = Some(failure));
+            return;
+        }
     }
 }
 
@@ -162,10 +185,7 @@ impl Watcher {
                     troubles.silent.get_or_insert_with(|| self.explain.silent(&text));
                 });
             }
-            Notice::Obstacle { doing, refusal, .. } => match self.explain.refusal(refusal) {
-                Some(failure) if self.purpose == Purpose::Ask => self.give_up(failure),
-                _ => self.warn(doing, &text),
-            },
+            Notice::Obstacle { doing, .. } => self.warn(doing, &text),
             Notice::Opened { asked, granted, .. } if asked != granted => {
                 let text = format!(
                     "etcd grants a lease of {granted} s at least, and {asked} s were asked for: \
