@@ -9,3 +9,4 @@ mod failover;
 mod handles;
 mod leases;
 mod names;
+mod storm;
