@@ -32,7 +32,7 @@ fn a_leader_stays_when_thousands_of_campaigns_begin() {
         }
         let counters = soon(node.counters()).await.unwrap();
         assert!(kept.is_current());
-        assert_eq!((counters.expired, counters.connections), (0, 1), "{counters:?}");
+        assert_eq!(counters.expired, 0, "{counters:?}");
         assert!(!won.is_empty() && won.iter().all(|leader| leader.is_current()), "{}", won.len());
         drop(campaigns);
         drop(won);
