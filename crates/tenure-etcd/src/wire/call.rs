@@ -6,7 +6,7 @@ use etcd_client::{Client, Error, LeaseGrantOptions};
 use tenure::clock;
 use tenure_core::Time;
 use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Refusal, Reply, Request, Txn};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::convert;
 use super::fault::{Fault, shorten};
@@ -21,36 +21,38 @@ pub(super) type Under = Option<(Arc<Link>, Time)>;
 pub(super) async fn carry_out(
     links: &Links,
     turns: &Turns,
-    (handed, request): (Instant, Request),
+    (handed, request): (Time, Request),
 ) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Under = None;
     // What has its turn has half of its time left, at least. What has not is told before whoever
     // asked stops waiting for it: that it did nothing is certain, which saves looking for it.
     let patience = within / 2;
-    let Ok(_turn) = timeout(patience.saturating_sub(handed.elapsed()), turns.take(&op)).await
+    let Ok(_turn) =
+        timeout(patience.saturating_sub(clock::now().since(handed)), turns.take(&op)).await
     else {
-        let (waited, busy) = (handed.elapsed().as_secs_f32(), turns.under_way(&op));
+        let (waited, busy) = (clock::now().since(handed).as_secs_f32(), turns.under_way(&op));
         let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
         let reply = Reply::Refused(Refusal::Other { said: said.into() });
         return Answer { call, header: None, reply };
     };
     let attempts = attempt(links, &op, &mut under);
-    let (header, reply) = match timeout(within.saturating_sub(handed.elapsed()), attempts).await {
-        Ok(answer) => answer,
-        Err(_) => {
-            let why = match &under {
-                Some(_) => shorten(&format!("no answer within {within:?}")),
-                None => shorten(&format!("no endpoint was found within {within:?}")),
-            };
-            if let Some((link, sent)) = under
-                && link.is_silent_since(sent)
-            {
-                links.lost(&link, &why);
+    let (header, reply) =
+        match timeout(within.saturating_sub(clock::now().since(handed)), attempts).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let why = match &under {
+                    Some(_) => shorten(&format!("no answer within {within:?}")),
+                    None => shorten(&format!("no endpoint was found within {within:?}")),
+                };
+                if let Some((link, sent)) = under
+                    && link.is_silent_since(sent)
+                {
+                    links.lost(&link, &why);
+                }
+                (None, Reply::Unknown { why })
             }
-            (None, Reply::Unknown { why })
-        }
-    };
+        };
     Answer { call, header, reply }
 }
 

@@ -33,10 +33,10 @@ mod watch;
 use std::fmt;
 use std::sync::Arc;
 
+use tenure::clock;
 use tenure_core::etcd::{Answer, Op, Request};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
 use self::links::Links;
 use self::turns::Turns;
@@ -133,7 +133,7 @@ impl Wire {
             Op::Grant { .. } | Op::Revoke { .. } | Op::Txn(_) => {
                 let (links, turns) = (self.links.clone(), self.turns.clone());
                 let lane = if turns::is_of_lease(&request.op) { &self.first } else { &self.then };
-                let (news, handed) = (lane.news.clone(), Instant::now());
+                let (news, handed) = (lane.news.clone(), clock::now());
                 tokio::spawn(async move {
                     let answer = call::carry_out(&links, &turns, (handed, request)).await;
                     // Nobody takes answers any more: nobody waits for this one.
