@@ -1,6 +1,7 @@
 //! Unary calls: grants, revocations, transactions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use etcd_client::{Client, Error, LeaseGrantOptions};
 use tenure::clock;
@@ -27,32 +28,29 @@ pub(super) async fn carry_out(
     let mut under: Under = None;
     // What has its turn has half of its time left, at least. What has not is told before whoever
     // asked stops waiting for it: that it did nothing is certain, which saves looking for it.
-    let patience = within / 2;
-    let Ok(_turn) =
-        timeout(patience.saturating_sub(clock::now().since(handed)), turns.take(&op)).await
-    else {
+    let left = |of: Duration| of.saturating_sub(clock::now().since(handed));
+    let Ok(_turn) = timeout(left(within / 2), turns.take(&op)).await else {
         let (waited, busy) = (clock::now().since(handed).as_secs_f32(), turns.under_way(&op));
         let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
         let reply = Reply::Refused(Refusal::Other { said: said.into() });
         return Answer { call, header: None, reply };
     };
     let attempts = attempt(links, &op, &mut under);
-    let (header, reply) =
-        match timeout(within.saturating_sub(clock::now().since(handed)), attempts).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                let why = match &under {
-                    Some(_) => shorten(&format!("no answer within {within:?}")),
-                    None => shorten(&format!("no endpoint was found within {within:?}")),
-                };
-                if let Some((link, sent)) = under
-                    && link.is_silent_since(sent)
-                {
-                    links.lost(&link, &why);
-                }
-                (None, Reply::Unknown { why })
+    let (header, reply) = match timeout(left(within), attempts).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let why = match &under {
+                Some(_) => shorten(&format!("no answer within {within:?}")),
+                None => shorten(&format!("no endpoint was found within {within:?}")),
+            };
+            if let Some((link, sent)) = under
+                && link.is_silent_since(sent)
+            {
+                links.lost(&link, &why);
             }
-        };
+            (None, Reply::Unknown { why })
+        }
+    };
     Answer { call, header, reply }
 }
 
