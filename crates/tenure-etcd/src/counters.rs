@@ -7,13 +7,13 @@ use tenure_core::etcd::{Op, Reply};
 /// Totals since the start of a node, by what and why. Both are bounded sets of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Requests sent to etcd, by kind.
+    /// Requests to etcd, by kind; those that were refused because they had no turn, too.
     pub requests: BTreeMap<&'static str, u64>,
     /// Answers that came back, events of watches included.
     pub answers: u64,
     /// Requests of which the outcome is not known, and watches that ended so.
     pub unknown: u64,
-    /// Requests that etcd refused.
+    /// Requests that etcd refused, or that had no turn in time.
     pub refused: u64,
     /// Connections made.
     pub connections: u64,

@@ -1,5 +1,6 @@
 //! The loop that carries the core: one thread, one clock sample for each thing that happens.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use tenure::{AtMostOne, CampaignError, TransferError, clock};
 use tenure_core::etcd::{
     Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Start, Store, View,
 };
-use tenure_core::{ElectionName, Input, Protocol, Time, Value};
+use tenure_core::{ElectionName, Fence, Input, Protocol, Standing, Time, Value};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::counters::Counters;
@@ -30,7 +31,7 @@ const FAREWELL_MAX: Duration = Duration::from_secs(5);
 /// What a node asks of its driver.
 pub(crate) enum Order {
     Handle(Asked<AtMostOne>),
-    Proclaim { election: ElectionName, value: Value },
+    Proclaim { election: ElectionName, fence: Fence, value: Value },
     Counters(oneshot::Sender<Counters>),
     Close(oneshot::Sender<()>),
 }
@@ -43,6 +44,7 @@ pub(crate) struct Parts {
     pub(crate) orders: mpsc::UnboundedReceiver<Order>,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) granted: Arc<AtomicU32>,
+    pub(crate) mark: Arc<Mark>,
 }
 
 /// The loop's state.
@@ -54,12 +56,13 @@ pub(crate) struct Driver {
     notices: broadcast::Sender<Notice>,
     /// The length of the lease as granted last, in seconds.
     granted: Arc<AtomicU32>,
+    mark: Arc<Mark>,
     timer: Timer,
     seats: Seats<AtMostOne>,
     boards: Boards,
     counters: Counters,
     /// Elections of which observers may have missed something.
-    gaps: Vec<ElectionName>,
+    gaps: BTreeSet<ElectionName>,
     /// What the driver itself wants of the core, after the effects at hand.
     owed: Vec<(ElectionName, Command)>,
     closing: Option<Closing>,
@@ -82,7 +85,7 @@ enum Happened {
 impl Driver {
     /// Must be called in the runtime in which it runs.
     pub(crate) fn new(parts: Parts) -> std::io::Result<Self> {
-        let Parts { config, start, wire, orders, notices, granted } = parts;
+        let Parts { config, start, wire, orders, notices, granted, mark } = parts;
         let mut driver = Self {
             core: Etcd::new(config.clone()),
             config,
@@ -90,11 +93,12 @@ impl Driver {
             orders,
             notices,
             granted,
+            mark,
             timer: Timer::new()?,
             seats: Seats::default(),
             boards: Boards::default(),
             counters: Counters::default(),
-            gaps: Vec::new(),
+            gaps: BTreeSet::new(),
             owed: Vec::new(),
             closing: None,
         };
@@ -175,9 +179,13 @@ impl Driver {
                     self.input(now, Input::Command { election, command });
                 }
             }
-            Order::Proclaim { election, value } => {
-                let command = Command::Proclaim { value };
-                self.input(now, Input::Command { election, command });
+            Order::Proclaim { election, fence, value } => {
+                // It may be over since, and a new campaign have begun.
+                let standing = self.core.standing(&election, now);
+                if matches!(standing, Standing::Leading { fence: Some(own), .. } if own == fence) {
+                    let command = Command::Proclaim { value };
+                    self.input(now, Input::Command { election, command });
+                }
             }
             Order::Counters(reply) => {
                 let _ = reply.send(self.counters.clone());
@@ -217,6 +225,9 @@ impl Driver {
             }
             Asked::Unobserve { election } => {
                 let last = self.boards.unobserve(&election);
+                if last {
+                    self.gaps.remove(&election);
+                }
                 last.then_some((election, Command::Unobserve))
             }
         }
@@ -269,6 +280,7 @@ impl Driver {
         match effect {
             Effect::Claim { election, until, fence: Some(_) } => {
                 let owed = self.seats.raise(&election, until);
+                self.settle(&election, until);
                 self.owe(election, owed);
             }
             Effect::Claim { election, fence: None, .. } => self.seats.lower(&election),
@@ -283,21 +295,28 @@ impl Driver {
         }
     }
 
+    /// Whoever wins while a renewal is late has little time left: long work begins with half of
+    /// the lease ahead.
+    fn settle(&self, election: &ElectionName, until: Time) {
+        let granted = Duration::from_secs(self.granted.load(Ordering::Relaxed).into());
+        if until.since(clock::now()) >= granted / 2 {
+            self.seats.settled(election);
+        }
+    }
+
     fn on_event(&mut self, election: ElectionName, event: Event) {
         match event {
             Event::Elected { fence, key } => {
                 self.counters.elected += 1;
                 let id = seen::id(&self.config.namespace, &election, &key);
-                let elected = Elected { id, fence, extra: Arc::new(Mark) };
+                let elected = Elected { id, fence, extra: self.mark.clone() };
                 let owed = self.seats.elected(&election, elected);
-                // The lease is of full length from the beginning.
-                self.seats.settled(&election);
                 self.owe(election, owed);
             }
             Event::Ended(end) => self.on_end(&election, &end),
             Event::Released => self.seats.released(&election),
             Event::View(view) => self.on_view(election, view),
-            Event::Reset => self.gaps.push(election),
+            Event::Reset => drop(self.gaps.insert(election)),
             Event::Waiting { behind } => self.notice(Notice::Waiting { election, behind }),
             Event::Again(lost) => self.notice(Notice::Again { election, lost }),
             Event::Zombie { key } => self.notice(Notice::Zombie { election, key }),
@@ -318,12 +337,10 @@ impl Driver {
 
     fn on_view(&mut self, election: ElectionName, view: View) {
         let view = seen::view(&self.config.namespace, &election, view);
-        match self.gaps.iter().position(|gap| *gap == election) {
-            Some(at) => {
-                self.gaps.swap_remove(at);
-                self.boards.see_after_gap(&election, view);
-            }
-            None => self.boards.see(&election, view),
+        if self.gaps.remove(&election) {
+            self.boards.see_after_gap(&election, view);
+        } else {
+            self.boards.see(&election, view);
         }
     }
 

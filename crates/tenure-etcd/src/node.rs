@@ -56,6 +56,7 @@ struct Shared {
     /// For the first who asks: what happened since the start.
     first: Mutex<Option<broadcast::Receiver<Notice>>>,
     granted: Arc<AtomicU32>,
+    mark: Arc<Mark>,
 }
 
 impl Office<AtMostOne> for Shared {
@@ -76,8 +77,12 @@ impl Office<AtMostOne> for Shared {
     }
 }
 
-/// What tells a leadership that was won here from those of other protocols.
-pub(crate) struct Mark;
+/// What tells a leadership that a node has won from those of other nodes and other protocols:
+/// each node has its own, which is told by its address.
+#[derive(Default)]
+pub(crate) struct Mark {
+    _place: u8,
+}
 
 /// Starts a [`Node`].
 #[derive(Debug)]
@@ -118,12 +123,13 @@ impl Node {
         value: &str,
     ) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
-        let is_ours = driver::extra::<Mark, _>(leadership).is_some();
+        let mark = driver::extra::<Mark, _>(leadership);
+        let is_ours = mark.is_some_and(|mark| Arc::ptr_eq(&mark, &self.shared.mark));
         if !is_ours || !leadership.is_current() {
             return Err(ProclaimError::NotLeading);
         }
-        let election = leadership.election().clone();
-        let order = Order::Proclaim { election, value };
+        let (election, fence) = (leadership.election().clone(), leadership.fence());
+        let order = Order::Proclaim { election, fence, value };
         self.shared.orders.send(order).map_err(|_| ProclaimError::NotLeading)
     }
 
@@ -191,7 +197,8 @@ impl Builder {
         let (notices, first) = broadcast::channel(NOTICES);
         let granted = Arc::new(AtomicU32::new(config.ttl()));
         let (parts_config, parts_notices) = (config.clone(), notices.clone());
-        let parts_granted = granted.clone();
+        let mark = Arc::new(Mark::default());
+        let (parts_granted, parts_mark) = (granted.clone(), mark.clone());
         spawn(options, move |wire| Parts {
             config: parts_config,
             start,
@@ -199,9 +206,10 @@ impl Builder {
             orders: taken,
             notices: parts_notices,
             granted: parts_granted,
+            mark: parts_mark,
         })?;
         let first = Mutex::new(Some(first));
-        Ok(Node { shared: Arc::new(Shared { config, orders, notices, first, granted }) })
+        Ok(Node { shared: Arc::new(Shared { config, orders, notices, first, granted, mark }) })
     }
 }
 
@@ -252,6 +260,6 @@ pub enum ProclaimError {
     #[error(transparent)]
     Value(#[from] NameError),
     /// Only leaders tell something, and only the node that has won.
-    #[error("this leadership is over, or was not won on etcd")]
+    #[error("this leadership is over, or was not won by this node")]
     NotLeading,
 }

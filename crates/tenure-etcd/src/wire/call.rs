@@ -1,31 +1,42 @@
 //! Unary calls: grants, revocations, transactions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use etcd_client::{Client, Error, LeaseGrantOptions};
 use tenure::clock;
 use tenure_core::Time;
 use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Refusal, Reply, Request, Txn};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::{Link, Links};
+use super::turns::Turns;
 
 /// Where a call stands, for whoever gives it up.
 pub(super) type Under = Option<(Arc<Link>, Time)>;
 
-/// Carries a request out as far as its time goes, and says what came of it.
-pub(super) async fn carry_out(links: &Links, turns: &Semaphore, request: Request) -> Answer {
+/// Carries a request out as far as its time goes, counted from when it was handed over, and says
+/// what came of it.
+pub(super) async fn carry_out(
+    links: &Links,
+    turns: &Turns,
+    (handed, request): (Time, Request),
+) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Under = None;
-    let attempts = async {
-        // Never closed. In the order of the requests.
-        let _turn = turns.acquire().await;
-        attempt(links, &op, &mut under).await
+    // What has its turn has half of its time left, at least. What has not is told before whoever
+    // asked stops waiting for it: that it did nothing is certain, which saves looking for it.
+    let left = |of: Duration| of.saturating_sub(clock::now().since(handed));
+    let Ok(_turn) = timeout(left(within / 2), turns.take(&op)).await else {
+        let (waited, busy) = (clock::now().since(handed).as_secs_f32(), turns.under_way(&op));
+        let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
+        let reply = Reply::Refused(Refusal::Other { said: said.into() });
+        return Answer { call, header: None, reply };
     };
-    let (header, reply) = match timeout(within, attempts).await {
+    let attempts = attempt(links, &op, &mut under);
+    let (header, reply) = match timeout(left(within), attempts).await {
         Ok(answer) => answer,
         Err(_) => {
             let why = match &under {

@@ -26,9 +26,9 @@ pub(super) fn signed(revision: Revision) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
 }
 
-/// Seconds; `None` for nothing.
+/// Seconds; `None` for nothing. To count on less than there is does no harm.
 pub(super) fn ttl(ttl: i64) -> Option<u32> {
-    u32::try_from(ttl).ok().filter(|ttl| *ttl > 0)
+    (ttl > 0).then(|| u32::try_from(ttl).unwrap_or(u32::MAX))
 }
 
 pub(super) fn txn(txn: &Txn) -> EtcdTxn {
@@ -119,4 +119,15 @@ pub(super) fn watch(keys: &Keys, from: Revision, id: i64) -> (Vec<u8>, etcd_clie
         .with_watch_id(id)
         .with_fragment();
     (first.to_vec(), options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_of_more_seconds_than_fit_is_not_gone() {
+        assert_eq!([-1, 0, 1].map(ttl), [None, None, Some(1)]);
+        assert_eq!([u32::MAX.into(), 1 << 32, 9_000_000_000].map(ttl), [Some(u32::MAX); 3]);
+    }
 }

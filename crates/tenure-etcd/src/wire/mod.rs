@@ -9,11 +9,15 @@
 //!   repeated without harm (reads, renewals, revocations, watches that are not open yet) go to the
 //!   next endpoint while there is time left; for all others a lost connection means
 //!   [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
-//! - *Refused* is only what etcd itself refused (`fault`): then nothing was carried out.
+//! - *Refused* is only what etcd itself refused (`fault`), or what was not sent: then nothing was
+//!   carried out.
 //! - *A login that is not good any more* gives a new connection, with a new login and new
 //!   streams, and one more attempt for the request that found out (ruling 11).
-//! - *Bounds*: [`CALLS`] unary calls at once, the others wait in their order; renewals never wait
-//!   behind them. What is received is taken only as fast as [`Wire::next`] is called.
+//! - *Bounds*: a number of unary calls at once, the others wait in their order (`turns`), for half
+//!   of their time at most; then they are refused, because they were not sent. The calls of the
+//!   lease (grants, renewals, what confirms them, revocations) never wait behind those of
+//!   elections, nor do their answers. What is received is taken only as fast as [`Wire::next`] is
+//!   called.
 //!
 //! Deadlines are the core's affair; times here only say when to give something up.
 
@@ -23,22 +27,23 @@ pub(crate) mod connect;
 mod convert;
 pub(crate) mod fault;
 mod links;
+mod turns;
 mod watch;
 
 use std::fmt;
 use std::sync::Arc;
 
+use tenure::clock;
 use tenure_core::etcd::{Answer, Op, Request};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use self::links::Links;
+use self::turns::Turns;
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
 use crate::version::Version;
 
-/// How many unary calls are under way at once.
-pub const CALLS: usize = 64;
 /// How many answers may wait to be taken; then nothing more is received.
 const ANSWERS: usize = 64;
 
@@ -75,12 +80,27 @@ pub enum News {
 /// The way to etcd and back.
 pub struct Wire {
     links: Links,
-    turns: Arc<Semaphore>,
+    turns: Arc<Turns>,
     beats: mpsc::UnboundedSender<Request>,
     watches: mpsc::UnboundedSender<Request>,
+    /// What the lease needs, and what is rare.
+    first: Lane,
+    /// What elections need.
+    then: Lane,
+    tasks: [AbortHandle; 3],
+}
+
+/// A way back.
+struct Lane {
     news: mpsc::Sender<News>,
     came: mpsc::Receiver<News>,
-    tasks: [AbortHandle; 3],
+}
+
+impl Lane {
+    fn new() -> Self {
+        let (news, came) = mpsc::channel(ANSWERS);
+        Self { news, came }
+    }
 }
 
 impl Wire {
@@ -88,20 +108,20 @@ impl Wire {
     /// runtime with I/O and time, in which its tasks run until it is dropped.
     #[must_use]
     pub fn new(options: CheckedOptions) -> Self {
-        let (news, came) = mpsc::channel(ANSWERS);
-        let (links, connector) = links::new(options, news.clone());
+        let (first, then) = (Lane::new(), Lane::new());
+        let (links, connector) = links::new(options, first.news.clone());
         // Nobody but the core asks, and it has a bounded number of open requests.
         let (beats, beat_requests) = mpsc::unbounded_channel();
         let (watches, watch_requests) = mpsc::unbounded_channel();
-        let beating = beat::run(links.clone(), beat_requests, news.clone());
-        let watching = watch::run(links.clone(), watch_requests, news.clone());
+        let beating = beat::run(links.clone(), beat_requests, first.news.clone());
+        let watching = watch::run(links.clone(), watch_requests, then.news.clone());
         let tasks = [
             tokio::spawn(connector.run()).abort_handle(),
             tokio::spawn(beating).abort_handle(),
             tokio::spawn(watching).abort_handle(),
         ];
-        let turns = Arc::new(Semaphore::new(CALLS));
-        Self { links, turns, beats, watches, news, came, tasks }
+        let turns = Arc::new(Turns::new());
+        Self { links, turns, beats, watches, first, then, tasks }
     }
 
     /// Sends a request on its way.
@@ -112,9 +132,10 @@ impl Wire {
             Op::Watch { .. } | Op::Unwatch { .. } => drop(self.watches.send(request)),
             Op::Grant { .. } | Op::Revoke { .. } | Op::Txn(_) => {
                 let (links, turns) = (self.links.clone(), self.turns.clone());
-                let news = self.news.clone();
+                let lane = if turns::is_of_lease(&request.op) { &self.first } else { &self.then };
+                let (news, handed) = (lane.news.clone(), clock::now());
                 tokio::spawn(async move {
-                    let answer = call::carry_out(&links, &turns, request).await;
+                    let answer = call::carry_out(&links, &turns, (handed, request)).await;
                     // Nobody takes answers any more: nobody waits for this one.
                     let _ = news.send(News::Answer(answer)).await;
                 });
@@ -124,10 +145,12 @@ impl Wire {
 
     /// What comes next. Cancel safe.
     pub async fn next(&mut self) -> News {
-        match self.came.recv().await {
-            Some(news) => news,
-            // Cannot be: a sender is held here.
-            None => std::future::pending().await,
+        tokio::select! {
+            biased;
+            Some(news) = self.first.came.recv() => news,
+            Some(news) = self.then.came.recv() => news,
+            // Cannot be: the senders are held here.
+            else => std::future::pending().await,
         }
     }
 }

@@ -299,15 +299,19 @@ impl Watches {
     /// The stream is over, or did not open.
     async fn on_fault(&mut self, link: Arc<Link>, fault: Fault) {
         self.stage = Stage::Idle;
-        self.newer_than = link.number;
         let why: Arc<str> = match &fault {
             Fault::Answer(reply) => shorten(reply),
             Fault::Login(said) => said.clone(),
             Fault::Lost(why) => why.clone(),
         };
         match &fault {
+            // The link is good: it is about the watch that was to open the stream.
+            Fault::Answer(_) => link.has_answered(),
             Fault::Login(said) if self.links.has_login => self.links.stale(&link, said),
-            _ => self.links.lost(&link, &why),
+            Fault::Login(_) | Fault::Lost(_) => self.links.lost(&link, &why),
+        }
+        if !matches!(fault, Fault::Answer(_)) {
+            self.newer_than = link.number;
         }
         for call in self.of(Phase::Open) {
             self.end(call, None, Reply::Unknown { why: why.clone() }).await;

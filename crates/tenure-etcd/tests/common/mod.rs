@@ -77,6 +77,11 @@ impl Line {
         }
     }
 
+    /// How many answers have come that nobody has taken.
+    pub(crate) fn waiting(&self) -> usize {
+        self.came.iter().filter(|news| matches!(news, News::Answer(_))).count()
+    }
+
     /// Whether nothing else has come, and nothing comes for so long. Connections do not count.
     pub(crate) async fn is_silent(&mut self, long: Duration) -> bool {
         let is_answer = |news: &News| matches!(news, News::Answer(_));

@@ -50,6 +50,8 @@ fn hand_over(version: Version) {
         let mut waiting = Box::pin(election.campaign("two"));
         assert!(tokio::time::timeout(Duration::from_millis(500), &mut waiting).await.is_err());
         assert_eq!(stored(&cluster, "billing"), ["one", "two"]);
+        // Of a candidate's own node: it would change what the candidate says.
+        assert_eq!(two.proclaim(&leader, "not two's"), Err(ProclaimError::NotLeading));
         one.proclaim(&leader, "one, changed").unwrap();
         let changed = soon(observer.next()).await.unwrap();
         let changed = changed.view().and_then(View::leader).cloned().unwrap();
@@ -67,6 +69,8 @@ fn hand_over(version: Version) {
         assert_eq!(leader.loss(), Some(Loss::Resigned));
         assert_eq!(one.proclaim(&leader, "too late"), Err(ProclaimError::NotLeading));
         let successor = soon(waiting).await.unwrap();
+        let said = soon(two.election("billing").unwrap().leader(PATIENCE)).await;
+        assert_eq!(said.leader().unwrap().value.text(), "two");
         let mut gate = FenceGate::default();
         gate.admit(successor.fence()).unwrap();
         assert!(gate.admit(fence).is_err());

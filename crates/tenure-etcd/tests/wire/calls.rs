@@ -113,9 +113,18 @@ async fn refusals(line: &mut Line) {
 
 /// More than are under way at once: each is answered, and once.
 async fn many_at_once(line: &mut Line) {
-    let calls: Vec<_> = (0..500).map(|_| line.send(PATIENCE, then(vec![read("m")]))).collect();
+    let look = || then(vec![read_all("m", Pick::First)]);
+    let calls: Vec<_> = (0..500).map(|_| line.send(PATIENCE, look())).collect();
+    let late = line.send(Duration::ZERO, create("m", "", LeaseId(0)));
+    let confirmation = line.send(PATIENCE, then(vec![read("m")]));
     let renewed = line.reply(Op::KeepAlive { lease: LeaseId(7) }).await;
     assert_eq!(renewed, Reply::Alive { ttl: None }, "not behind all the others");
+    // Nor is what confirms a renewal; and what had no turn in time was certainly not sent.
+    assert_eq!(found(line.answer(confirmation).await.reply), None);
+    assert!(line.waiting() < 500, "behind all the others");
+    let answer = line.answer(late).await;
+    let Reply::Refused(Refusal::Other { said }) = answer.reply else { panic!("{answer}") };
+    assert!(said.ends_with(" s for its turn: 64 requests are under way"), "{said}");
     for call in calls {
         assert_eq!(found(line.answer(call).await.reply), None);
     }
