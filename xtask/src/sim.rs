@@ -7,7 +7,9 @@ use crate::error::Error;
 use crate::steps::planted;
 use crate::workspace::Workspace;
 
-/// How much the ordinary test run sweeps.
+/// Whose worlds there are.
+const PROTOCOLS: [&str; 2] = ["nerio", "etcd"];
+/// How much the ordinary test run sweeps of each.
 const ORDINARY_EVENTS: &str = "2e7";
 
 /// What goes on to `tenure-sim` as it is; its `--help` says what there is.
@@ -50,15 +52,23 @@ fn with_rule(task: &str, workspace: &Workspace, rest: &Rest) -> Cmd {
     if breaks { planted_tool(task, workspace) } else { tool(task) }
 }
 
-/// The sweep of the ordinary test run: from a seed that changes with the commit.
-pub(crate) fn ordinary(workspace: &Workspace) -> Cmd {
+/// The sweeps of the ordinary test run: from a seed that changes with the commit.
+pub(crate) fn ordinary(workspace: &Workspace) -> Vec<Cmd> {
     let commit = Cmd::new("git", "rev-parse HEAD").ask(workspace);
     let seed = commit.unwrap_or_else(|| "no commit".to_owned());
-    tool("sweep").arg("--events").arg(ORDINARY_EVENTS).arg("--seed").arg(seed)
+    let sweep = |protocol| {
+        let sweep = tool("sweep").arg("--protocol").arg(protocol);
+        sweep.arg("--events").arg(ORDINARY_EVENTS).arg("--seed").arg(&seed)
+    };
+    PROTOCOLS.map(sweep).to_vec()
 }
 
 /// Every planted bug is caught again, each in the worlds that were enough when the table in
 /// docs/simulation.md was made, and then some.
-pub(crate) fn ordinary_mutants(workspace: &Workspace) -> Cmd {
-    planted_tool("mutants", workspace).arg("--directed-events").arg("1")
+pub(crate) fn ordinary_mutants(workspace: &Workspace) -> Vec<Cmd> {
+    let mutants = |protocol| {
+        let mutants = planted_tool("mutants", workspace).arg("--protocol").arg(protocol);
+        mutants.arg("--directed-events").arg("1")
+    };
+    PROTOCOLS.map(mutants).to_vec()
 }

@@ -74,7 +74,7 @@ impl Step {
             Self::Readme => "the README's code is compiled and run, and it names this command",
             Self::Test => "unit, process and property tests",
             Self::Long => "tests in crates/*/tests/*_long.rs: minutes, or root",
-            Self::Sweep => "twenty million events in made-up worlds, others for each commit",
+            Self::Sweep => "twice twenty million events in made-up worlds, others for each commit",
             Self::Planted => "every rule that is broken on purpose is noticed",
             Self::Loom => "every interleaving of the claim's cell",
             Self::Doctest => "every example in the documentation runs",
@@ -101,20 +101,15 @@ impl Step {
                 vec![Cmd::cargo(all).arg(FULL), Cmd::cargo(without)]
             }
             Self::Long => long(workspace)?,
-            Self::Sweep => vec![sim::ordinary(workspace)],
-            Self::Planted => vec![
-                planted(
-                    "clippy --package tenure-core --package tenure-sim --all-targets",
-                    workspace,
-                )
-                .arg("--")
-                .arg("-Dwarnings"),
-                planted(
-                    "test --package tenure-core --package tenure-sim --tests --release",
-                    workspace,
-                ),
-                sim::ordinary_mutants(workspace),
-            ],
+            Self::Sweep => sim::ordinary(workspace),
+            Self::Planted => {
+                let checked = "--package tenure-core --package tenure-sim";
+                let clippy = planted(&format!("clippy {checked} --all-targets"), workspace);
+                let test = planted(&format!("test {checked} --tests --release"), workspace);
+                let mut commands = vec![clippy.arg("--").arg("-Dwarnings"), test];
+                commands.extend(sim::ordinary_mutants(workspace));
+                commands
+            }
             Self::Loom => vec![
                 Cmd::cargo("test --package tenure --test loom --release --target-dir")
                     .arg(workspace.target.join("loom").display().to_string())
