@@ -82,11 +82,9 @@ impl Process {
                 self.core.handle(now, Input::Start(start), &mut effects);
             }
             Input::Message { message: Packet::Tell { life, answer, nth }, .. }
-                if life == self.life =>
+                if life == self.life && (nth.is_some() || !self.ask_again(&answer, out)) =>
             {
-                if nth.is_some() || !self.ask_again(&answer, out) {
-                    self.hear(now, answer, nth, &mut effects);
-                }
+                self.hear(now, answer, nth, &mut effects);
             }
             Input::Message { message: Packet::Streams { life, open }, .. } if life == self.life => {
                 self.compare(now, &open, out);
