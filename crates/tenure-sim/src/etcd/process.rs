@@ -84,8 +84,9 @@ impl Process {
             Input::Message { message: Packet::Tell { life, answer, nth }, .. }
                 if life == self.life =>
             {
-                if nth.is_some() || !self.ask_again(&answer, out) {
-                    self.hear(now, answer, nth, &mut effects);
+                match nth {
+                    None if self.ask_again(&answer, out) => {}
+                    _ => self.hear(now, answer, nth, &mut effects),
                 }
             }
             Input::Message { message: Packet::Streams { life, open }, .. } if life == self.life => {
@@ -107,7 +108,8 @@ impl Process {
     fn ask_again(&mut self, answer: &Answer, out: &mut Out) -> bool {
         let Reply::Unknown { .. } = answer.reply else { return false };
         let Some(stream) = self.streams.get_mut(&answer.call) else { return false };
-        let wants = stream.told == 0 && stream.asked < AGAIN && self.open.contains_key(&answer.call);
+        let wants =
+            stream.told == 0 && stream.asked < AGAIN && self.open.contains_key(&answer.call);
         if wants {
             stream.asked += 1;
             self.member = (self.member + 1) % MEMBERS;
