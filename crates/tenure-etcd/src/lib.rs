@@ -31,7 +31,7 @@
 //! # }
 //! ```
 //!
-//! [`check`] tells beforehand what would not work: endpoints that cannot be reached, a wrong
+//! [`check()`] tells beforehand what would not work: endpoints that cannot be reached, a wrong
 //! scheme or password, certificates, permissions, versions of etcd that are too old. The protocol,
 //! its guarantees and what it does *not* guarantee: [`tenure_core::etcd`]. How requests reach
 //! etcd: [`wire`].

@@ -183,7 +183,7 @@ impl Builder {
 
     /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
     /// renewal. It connects when the first election needs it: that etcd is not there yet is no
-    /// error. [`check`](crate::check) finds that out beforehand.
+    /// error. [`check`](crate::check()) finds that out beforehand.
     pub fn start(self) -> Result<Node, StartError> {
         let Self { config, options, lease } = self;
         let options = with_time(&options, &config);
