@@ -2,8 +2,8 @@
 //! members, real faults, and the judge of `chaos`.
 //!
 //! Three runners contend in one election. After each fault the next leader must come in time,
-//! as a formula says, and then everybody must work again. [`scenes`] has the faults. On all versions
-//! of etcd.
+//! as a formula says, and then everybody must work again. [`scenes`] has the faults. On all
+//! versions of etcd.
 //!
 //! This binary is the tests and, started by `tenure run`, the CMD: so it has a `main` of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
