@@ -174,8 +174,9 @@ fn verify() -> Command {
 fn resign() -> Command {
     with_settings(
         Command::new("resign").about("Tell the leading `tenure run` of this machine to resign"),
-        &[&[&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec, &CLUSTER.spec, &NAMESPACE.spec]],
+        &[TELL],
     )
+    .args(of_the_runner())
     .after_help(
         "Ends with 6 when it does not lead, 69 when no runner answers.\n\n\
          Example:\n  tenure resign --election billing",
@@ -185,19 +186,25 @@ fn resign() -> Command {
 fn transfer() -> Command {
     with_settings(
         Command::new("transfer").about("Tell the leading `tenure run` to hand over to another"),
-        &[&[
-            &ELECTION.spec,
-            &PROTOCOL.spec,
-            &TO.spec,
-            &CONTROL.spec,
-            &CLUSTER.spec,
-            &NAMESPACE.spec,
-        ]],
+        &[TELL, &[&TO.spec]],
     )
+    .args(of_the_runner())
     .after_help(
         "Ends with 6 when it does not lead or the other does not wait, 69 when no runner \
          answers.\n\nExample:\n  tenure transfer --election billing --to web-2-815",
     )
+}
+
+/// What names the runner of an election on this machine.
+const TELL: &[&Spec] =
+    &[&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec, &CLUSTER.spec, &NAMESPACE.spec];
+
+/// How the runner finds the others, which whoever only tells it something has no need of: taken,
+/// so that the flags of `tenure run` will do.
+fn of_the_runner() -> impl Iterator<Item = Arg> {
+    let all = ETCD.iter().chain(CLUSTER_SETTINGS);
+    let others = all.filter(|spec| TELL.iter().all(|told| told.name != spec.name));
+    others.map(|spec| flag(spec).hide(true))
 }
 
 fn demo_command() -> Command {

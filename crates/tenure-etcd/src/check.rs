@@ -21,14 +21,15 @@ pub struct Report {
 
 impl Report {
     /// The members that can be used.
-    pub fn members(&self) -> impl Iterator<Item = &Status> {
-        self.endpoints.iter().filter_map(|(_, found)| found.as_ref().ok())
+    pub fn members(&self) -> impl Iterator<Item = (&Endpoint, &Status)> {
+        let found = self.endpoints.iter();
+        found.filter_map(|(endpoint, found)| Some((endpoint, found.as_ref().ok()?)))
     }
 
     /// The members that lack the fix for leaders stuck on their disks: with them an early
     /// revocation is possible, and two leaders for as long as a lease lasts (E3).
-    pub fn unfixed(&self) -> impl Iterator<Item = &Status> {
-        self.members().filter(|status| !status.version.has_stalled_leader_fix())
+    pub fn unfixed(&self) -> impl Iterator<Item = (&Endpoint, &Status)> {
+        self.members().filter(|(_, status)| !status.version.has_stalled_leader_fix())
     }
 }
 
@@ -64,6 +65,12 @@ pub enum CheckError {
     Denied {
         /// What the keys of the election begin with.
         prefix: String,
+        /// What etcd said.
+        said: Arc<str>,
+    },
+    /// Its disk or its quota is full: who comes new cannot take part.
+    #[error("etcd takes no new keys: {said}")]
+    Full {
         /// What etcd said.
         said: Arc<str>,
     },
@@ -150,6 +157,7 @@ async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError>
             Refusal::Denied { said } | Refusal::Unauthenticated { said },
         ))
         | Fault::Login(said) => CheckError::Denied { prefix, said },
+        Fault::Answer(Reply::Refused(Refusal::NoSpace { said })) => CheckError::Full { said },
         Fault::Answer(reply) => CheckError::NotAnswered { why: reply.to_string().into() },
         Fault::Lost(why) => CheckError::NotAnswered { why },
     })

@@ -65,6 +65,8 @@ pub(crate) struct Driver {
     gaps: BTreeSet<ElectionName>,
     /// What the driver itself wants of the core, after the effects at hand.
     owed: Vec<(ElectionName, Command)>,
+    /// Since when only another cluster answers.
+    other_since: Option<Time>,
     closing: Option<Closing>,
 }
 
@@ -100,6 +102,7 @@ impl Driver {
             counters: Counters::default(),
             gaps: BTreeSet::new(),
             owed: Vec::new(),
+            other_since: None,
             closing: None,
         };
         driver.input(clock::now(), Input::Start(start));
@@ -151,6 +154,9 @@ impl Driver {
         match news {
             News::Answer(answer) => {
                 self.counters.answer(&answer.reply);
+                if answer.header.is_some_and(|header| self.core.cluster() == Some(header.cluster)) {
+                    self.other_since = None;
+                }
                 let message = Message::Answer(answer);
                 self.input(now, Input::Message { from: Store, message });
             }
@@ -210,9 +216,8 @@ impl Driver {
                 opened.then_some((election, Command::Campaign { value }))
             }
             Asked::Resign { election, seat } => {
-                let resign = self.seats.resign(&election, seat)?;
-                let Resign = resign;
-                Some((election, Command::Resign))
+                let resign = self.seats.resign(&election, seat);
+                resign.map(|Resign| (election, Command::Resign))
             }
             Asked::Transfer { reply, .. } => {
                 reply.refuse(TransferError::Unsupported { protocol: "etcd" });
@@ -220,8 +225,8 @@ impl Driver {
             }
             // etcd tells of changes by itself.
             Asked::Observe { election, every: _, reply } => {
-                let new = self.boards.observe(&election, Duration::MAX, reply).is_some();
-                new.then_some((election, Command::Observe))
+                let look = self.boards.observe_afresh(&election, reply);
+                look.then_some((election, Command::Observe))
             }
             Asked::Unobserve { election } => {
                 let last = self.boards.unobserve(&election);
@@ -316,6 +321,10 @@ impl Driver {
             Event::Ended(end) => self.on_end(&election, &end),
             Event::Released => self.seats.released(&election),
             Event::View(view) => self.on_view(election, view),
+            Event::NotObserved(why) => {
+                self.boards.close(&election);
+                self.notice(Notice::NotObserved { election, why });
+            }
             Event::Reset => drop(self.gaps.insert(election)),
             Event::Waiting { behind } => self.notice(Notice::Waiting { election, behind }),
             Event::Again(lost) => self.notice(Notice::Again { election, lost }),
@@ -342,6 +351,9 @@ impl Driver {
         } else {
             self.boards.see(&election, view);
         }
+        if self.boards.look_again(&election) {
+            self.owed.push((election, Command::Observe));
+        }
     }
 
     fn on_node_event(&mut self, election: Option<ElectionName>, event: Event) {
@@ -358,7 +370,9 @@ impl Driver {
             Event::Ignored(reason) => {
                 self.counters.ignore_for(reason.label());
                 if reason == Ignored::OtherCluster {
-                    self.notice(Notice::OtherCluster);
+                    let now = clock::now();
+                    let since = *self.other_since.get_or_insert(now);
+                    self.notice(Notice::OtherCluster { lasting: now.since(since) });
                 }
             }
             _ => {}

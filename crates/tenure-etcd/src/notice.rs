@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure_core::ElectionName;
-use tenure_core::etcd::{Bytes, LeaseId, Lost, Refusal};
+use tenure_core::etcd::{Bytes, End, LeaseId, Lost, Refusal};
 
 use crate::endpoint::Endpoint;
 use crate::version::Version;
@@ -99,8 +100,18 @@ pub enum Notice {
         /// The key.
         key: Bytes,
     },
+    /// An election cannot be observed by this node: its observers are told that nothing follows.
+    NotObserved {
+        /// The election.
+        election: ElectionName,
+        /// Why.
+        why: End,
+    },
     /// Another cluster answers than at the start; its words are not heard.
-    OtherCluster,
+    OtherCluster {
+        /// For how long nobody else has answered.
+        lasting: Duration,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -143,7 +154,10 @@ impl fmt::Display for Notice {
             Self::Zombie { election, key } => {
                 write!(f, "{election}: {key} came late, and is deleted")
             }
-            Self::OtherCluster => f.write_str(
+            Self::NotObserved { election, why } => {
+                write!(f, "{election} cannot be observed: {why}")
+            }
+            Self::OtherCluster { .. } => f.write_str(
                 "another etcd cluster answers than at the start: look at the endpoints; after a \
                  restore with a new token, start this process again",
             ),

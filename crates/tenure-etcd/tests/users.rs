@@ -54,7 +54,7 @@ fn users(version: Version) {
     run(async {
         let poor = user(&cluster, "poor", PASSWORD);
         let report = check(&poor, &config, &names(&["poor/e"])).await.unwrap();
-        let status = report.members().next().unwrap();
+        let (_, status) = report.members().next().unwrap();
         assert_eq!(status.leader, Some(status.member));
         assert_eq!(report.unfixed().count(), usize::from(version == Version::Debian34));
         let told = check(&poor, &config, &names(&["poor/e", "rich"])).await.unwrap_err();

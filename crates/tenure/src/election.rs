@@ -76,7 +76,8 @@ impl<K: Kind> Election<K> {
         Ok(Leadership::new(won, resignation))
     }
 
-    /// Follows who leads. Costs the election nothing: those who know are asked.
+    /// Follows who leads. Costs the election nothing: those who know are asked. A store is asked
+    /// anew for each observer: its first state is not from before this call.
     #[must_use]
     pub fn observe(&self) -> Observer {
         self.observe_every(OBSERVE_EVERY)
@@ -99,6 +100,9 @@ impl<K: Kind> Election<K> {
     }
 
     /// Who leads now, asking until that is known or `patience` is over. Cancel safe.
+    ///
+    /// A store is asked anew each time; what Nerio's grantors said to another observer of this
+    /// process counts as long as it would for that one.
     pub async fn leader(&self, patience: Duration) -> View {
         let mut observer = self.observe();
         let since = clock::now();

@@ -47,7 +47,8 @@ impl Observer {
         Self { answer, sights: None, told: 0, after_reset: None, leave }
     }
 
-    /// The state once it is known, and then every change; `None` once the participant is closed.
+    /// The state once it is known, and then every change; `None` once the participant is closed,
+    /// or when it cannot observe this election, which its notices explain.
     /// That a leader renews its lease is no change. Cancel safe.
     pub async fn next(&mut self) -> Option<Change> {
         if let Some(view) = self.after_reset.take() {

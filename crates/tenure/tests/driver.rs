@@ -83,6 +83,14 @@ impl<K: Kind> Driver<K> {
         }
     }
 
+    /// Whether the core must look for whoever comes.
+    async fn newcomer(&mut self) -> bool {
+        match self.order().await {
+            Order::Observe { election, reply, .. } => self.boards.observe_afresh(&election, reply),
+            other => panic!("{other:?}"),
+        }
+    }
+
     async fn farewell(&mut self) -> bool {
         match self.order().await {
             Order::Unobserve { election } => self.boards.unobserve(&election),
@@ -308,6 +316,42 @@ async fn observers_share_a_board_until_the_last_has_left() {
     assert!(!driver.farewell().await, "one still looks");
     drop(second);
     assert!(driver.farewell().await);
+}
+
+#[tokio::test]
+async fn newcomers_are_shown_what_is_seen_after_they_came() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let name = driver.name.clone();
+    let old = leader(b"old", later());
+    let new = leader(b"new", later());
+    let mut first = election.observe();
+    assert!(driver.newcomer().await);
+    driver.boards.see(&name, old.clone());
+    assert_eq!(soon(first.next()).await, Some(Change::View(old.clone())));
+    assert!(!driver.boards.look_again(&name));
+    let mut second = election.observe();
+    assert!(driver.newcomer().await);
+    // While the core looks for that one.
+    let mut third = election.observe();
+    let fourth = election.observe();
+    assert!(!driver.newcomer().await && !driver.newcomer().await);
+    drop(fourth);
+    assert!(!driver.farewell().await);
+    driver.boards.see(&name, new.clone());
+    assert_eq!(soon(second.next()).await, Some(Change::View(new.clone())));
+    assert_eq!(soon(first.next()).await, Some(Change::View(new.clone())));
+    assert!(driver.boards.look_again(&name), "for the third");
+    drop((first, second));
+    assert!(!driver.farewell().await && !driver.farewell().await, "the third waits");
+    driver.boards.see_after_gap(&name, old.clone());
+    assert_eq!(soon(third.next()).await, Some(Change::View(old)));
+    assert!(!driver.boards.look_again(&name));
+    drop(third);
+    assert!(driver.farewell().await);
+    let mut refused = election.observe();
+    assert!(driver.newcomer().await);
+    driver.boards.close(&name);
+    assert_eq!(soon(refused.next()).await, None);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::Command;
 
 use rustix::process::Signal;
-use tenure_services::etcd::{Cluster, Version};
+use tenure_services::etcd::{Cluster, Restore, Version};
 
 use crate::runner::{Host, soon};
 
@@ -63,7 +63,10 @@ fn in_line_with_etcdctl(version: Version) {
         "{}",
         transfer.err
     );
-    let resigned = host.ask(&["resign", "--election", "billing", "--json"]);
+    // With the flags of the runner, as one has them at hand.
+    let endpoints = cluster.endpoints().join(",");
+    let words = ["resign", "--election", "billing", "--json"];
+    let resigned = host.ask(&[&words[..], &["--endpoints", &endpoints, "--lease", "3s"]].concat());
     assert_eq!(resigned.code, Some(0), "{}", resigned.err);
     leads(&host, "theirs");
     soon("etcdctl says so", || fs::read_to_string(&log).unwrap().contains("theirs").then_some(()));
@@ -229,10 +232,32 @@ fn endpoints_of_two_clusters_or_of_none_are_told() {
     one.member(0).kill().unwrap();
     let other = Host::of(&one);
     let early = other.run("early", &[], WORK);
-    early.line("warning: etcd cannot be asked yet", 1);
+    early.line("warning: no election can be held yet", 1);
     drop(some);
     one.member(0).restart().unwrap();
     early.line("work", 1);
+}
+
+/// A restore with a new token: nobody can know whether it is the same etcd, so whoever runs ends.
+#[test]
+fn another_cluster_ends_who_waits_and_who_watches() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster);
+    let file = cluster.folder().join("snapshot");
+    cluster.save(&file).unwrap();
+    let ours = host.run("ours", &["--lease", "4s"], WORK);
+    let observer = host.start("observer", &["observe", "--election", "billing", "--lease", "4s"]);
+    observer.line("(ours)", 1);
+    let token = Some("another".to_owned());
+    cluster.restore(&file, &Restore { token, ..Restore::default() }).unwrap();
+    for ended in [ours, observer] {
+        ended.line("error: only another etcd cluster has answered for", 1);
+        ended.line("start this again if etcd was restored with a new token", 1);
+        assert_eq!(ended.ended(), Some(6));
+    }
+    let again = host.run("again", &[], WORK);
+    leads(&host, "again");
+    drop(again);
 }
 
 #[test]

@@ -65,6 +65,8 @@ pub enum Event {
         /// The key.
         key: Bytes,
     },
+    /// Nobody here can observe the election.
+    NotObserved(End),
     /// Some states may have been missed: the history of the store was compacted or went back.
     Reset,
     /// Who leads.
@@ -235,6 +237,7 @@ impl fmt::Display for Event {
             Self::Obstacle { doing, refusal } => write!(f, "obstacle, {doing}: {refusal}"),
             Self::Unsure { doing, why } => write!(f, "unsure, {doing}: {why}"),
             Self::Zombie { key } => write!(f, "zombie {key}"),
+            Self::NotObserved(why) => write!(f, "not observed: {why}"),
             Self::Reset => f.write_str("reset"),
             Self::View(view) => view.fmt(f),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),

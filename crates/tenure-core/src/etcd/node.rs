@@ -104,6 +104,12 @@ impl Etcd {
         self.session.lease().map(|lease| lease.id)
     }
 
+    /// The cluster that answered first: no other one is listened to.
+    #[must_use]
+    pub const fn cluster(&self) -> Option<u64> {
+        self.cluster
+    }
+
     fn on_command(&mut self, election: ElectionName, command: Command, out: &mut Out) {
         match command {
             Command::Campaign { value } => self.campaign(election, value, out),
@@ -125,7 +131,7 @@ impl Etcd {
 
     fn campaign(&mut self, election: ElectionName, value: Value, out: &mut Out) {
         if !self.candidates.contains_key(&election) {
-            if let Some(end) = self.objection(&election) {
+            if let Some(end) = self.objection(&election, self.candidates.len()) {
                 return emit(Some(&election), Event::Ended(end), out);
             }
             let candidate = Candidate::new(election.clone(), value.clone());
@@ -136,35 +142,28 @@ impl Etcd {
         session.want(&mut around);
     }
 
-    /// Why nobody here may contend in this election (ruling 10, E9).
-    fn objection(&self, election: &ElectionName) -> Option<End> {
-        let name = election.as_str();
-        if name.ends_with('/') {
+    /// Why nobody here may contend in this election, or observe it, as one of so many (ruling 10,
+    /// E9).
+    fn objection(&self, election: &ElectionName, elections: usize) -> Option<End> {
+        if election.as_str().ends_with('/') {
             return Some(End::EndsInSlash);
         }
-        if self.candidates.len() >= self.config.elections {
-            return Some(End::Full { elections: self.candidates.len() });
+        if elections >= self.config.elections {
+            return Some(End::Full { elections });
         }
         if !ruling(Rule::NamesApart) {
             return None;
         }
-        let slashes = name.match_indices('/').map(|(at, _)| &name[..at]);
-        let above = slashes.filter_map(|above| ElectionName::new(above).ok());
-        let mut nested = above.filter(|above| self.candidates.contains_key(above));
-        // A name too long to be one has nobody below it.
-        let below = ElectionName::new(&(name.to_string() + "/")).ok();
-        let next = below.as_ref().and_then(|below| self.candidates.range(below..).next());
-        let is_below = |next: &ElectionName| {
-            below.as_ref().is_some_and(|below| next.as_str().starts_with(below.as_str()))
-        };
-        let next = next.map(|(next, _)| next.clone()).filter(is_below);
-        let other = nested.next().or(next)?;
+        let other = nested(election, &self.candidates).or(nested(election, &self.observers))?;
         Some(End::Nested { other })
     }
 
     fn observe(&mut self, election: ElectionName, out: &mut Out) {
-        if self.observers.contains_key(&election) || self.observers.len() >= self.config.elections {
-            return emit(Some(&election), Event::Ignored(Ignored::Command), out);
+        if self.observers.contains_key(&election) {
+            return self.with_observer(&election, out, Observer::look_anew);
+        }
+        if let Some(end) = self.objection(&election, self.observers.len()) {
+            return emit(Some(&election), Event::NotObserved(end), out);
         }
         self.observers.insert(election.clone(), Observer::new(election.clone(), self.now));
         self.with_observer(&election, out, Observer::work);
@@ -469,6 +468,21 @@ impl Protocol for Etcd {
             _ => Standing::NotLeading,
         }
     }
+}
+
+/// One whose keys are also keys of this election, or the other way round.
+fn nested<T>(election: &ElectionName, others: &BTreeMap<ElectionName, T>) -> Option<ElectionName> {
+    let name = election.as_str();
+    let slashes = name.match_indices('/').map(|(at, _)| &name[..at]);
+    let above = slashes.filter_map(|above| ElectionName::new(above).ok());
+    let mut above = above.filter(|above| others.contains_key(above));
+    // A name too long to be one has nobody below it.
+    let below = ElectionName::new(&(name.to_string() + "/")).ok();
+    let next = below.as_ref().and_then(|below| others.range(below..).next());
+    let is_below = |next: &&ElectionName| {
+        below.as_ref().is_some_and(|below| next.as_str().starts_with(below.as_str()))
+    };
+    above.next().or_else(|| next.map(|(next, _)| next).filter(is_below).cloned())
 }
 
 /// Tells the application.

@@ -32,6 +32,8 @@ pub(super) struct Observer {
     leader: Option<KeyValue>,
     read: Revision,
     told: Option<View>,
+    /// Whoever came last is told the next view even if it is as before.
+    owed: bool,
     again: Time,
     failures: u32,
     draws: u64,
@@ -57,6 +59,7 @@ impl Observer {
             leader: None,
             read: 0,
             told: None,
+            owed: false,
             again: now,
             failures: 0,
             draws: 0,
@@ -86,6 +89,15 @@ impl Observer {
         let within = scene.config.patience(scene.config.ttl());
         let asker = Asker::Observer(self.election.clone());
         self.look = Some(scene.calls.ask((scene.now, within), asker, Op::Txn(txn), scene.out));
+    }
+
+    /// Somebody else wants to know who leads, and not from before it asked.
+    pub(super) fn look_anew(&mut self, scene: &mut Scene<'_>) {
+        if let Some(look) = self.look.take() {
+            scene.calls.forget(look);
+        }
+        self.owed = true;
+        self.look(scene);
     }
 
     /// An answer to a call or a watch of this observer's.
@@ -263,13 +275,16 @@ impl Observer {
         if !ruling(Rule::UnknownNotVacant) {
             return self.tell(View::Vacant, scene.out);
         }
-        if !matches!(self.told, Some(View::Unknown { .. })) {
-            self.tell(View::Unknown { since: scene.now }, scene.out);
-        }
+        let since = match self.told {
+            Some(View::Unknown { since }) => since,
+            _ => scene.now,
+        };
+        self.tell(View::Unknown { since }, scene.out);
     }
 
     fn tell(&mut self, view: View, out: &mut Out) {
-        if self.told.as_ref() != Some(&view) {
+        let owed = core::mem::take(&mut self.owed);
+        if owed || self.told.as_ref() != Some(&view) {
             self.told = Some(view.clone());
             emit(Some(&self.election), Event::View(view), out);
         }

@@ -1,6 +1,6 @@
 //! Observers: what is, and never what was.
 
-use tenure_core::etcd::{Change, Command, KeyValue, Reply};
+use tenure_core::etcd::{Change, Command, Config, KeyValue, Reply};
 
 use crate::stage::*;
 
@@ -61,4 +61,48 @@ pub(crate) fn a_late_event_does_not_hide_a_newer_answer() {
     s.changed("db/*", vec![Change::Put(between)]);
     s.changed("db/*", vec![deleted(&"db/66".into(), 11)]);
     assert!(s.told().is_empty(), "{:#?}", s.told());
+}
+
+/// Whoever comes later is not told from memory either, nor by an answer to an earlier question.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_newcomer_is_told_what_is_read_after_it_came() {
+    let mut s = Stage::new();
+    s.command("db", Command::Observe);
+    let leader = s.other("db", 9);
+    s.answer("read db/*", so(vec![Some(leader.clone())]));
+    s.answer("watch db/*", Reply::Watching);
+    s.pass(ms(12_000));
+    let earlier = s.asked("read db/*").call;
+    s.done.clear();
+    s.command("db", Command::Observe);
+    s.say(earlier, so(vec![None]));
+    assert!(!s.has_told("leader") && !s.has_told("vacant"), "{:#?}", s.told());
+    s.answer("read db/*", so(vec![Some(leader)]));
+    assert!(s.has_told("leader db/77"), "as before, and told: {:#?}", s.told());
+    s.done.clear();
+    s.command("db", Command::Observe);
+    s.lose("read db/*");
+    s.command("db", Command::Observe);
+    s.lose("read db/*");
+    let told: Vec<_> = s.told().into_iter().filter(|line| line.contains("unknown since")).collect();
+    assert!(told.len() == 2 && told[0] == told[1], "since the first: {told:#?}");
+}
+
+/// Ruling 10 (E9): keys of the one would be taken for keys of the other; and what cannot be
+/// observed is told.
+#[cfg_attr(not(tenure_planted), test)]
+fn what_cannot_be_observed_is_told() {
+    let mut s = Stage::with(Config { elections: 2, ..config() }, None);
+    s.campaign("a/b");
+    s.command("a", Command::Observe);
+    assert!(s.has_told("a: not observed: this process takes part in a/b"), "{:#?}", s.told());
+    s.command("c/", Command::Observe);
+    assert!(s.has_told("c/: not observed: an election's name on etcd must not end in a slash"));
+    s.command("a/b", Command::Observe);
+    s.command("c", Command::Observe);
+    s.campaign("c/d");
+    assert!(s.has_told("c/d: ended: this process takes part in c"), "{:#?}", s.told());
+    s.command("d", Command::Observe);
+    assert!(s.has_told("d: not observed: this process takes part in 2 elections"));
+    assert!(!s.asks("read a/*") && !s.asks("read d/*"));
 }

@@ -123,7 +123,10 @@ fn another_cluster_is_not_listened_to() {
         cluster.restore(&file, &Restore { token, ..Restore::default() }).unwrap();
 
         assert_eq!(soon(leader.lost()).await, Loss::Reset);
-        soon(async { while notices.recv().await.unwrap() != Notice::OtherCluster {} }).await;
+        soon(async {
+            while !matches!(notices.recv().await.unwrap(), Notice::OtherCluster { .. }) {}
+        })
+        .await;
         let election = one.election("e").unwrap();
         let campaign = tokio::time::timeout(Duration::from_secs(3), election.campaign("again"));
         assert!(campaign.await.is_err(), "it was let in");

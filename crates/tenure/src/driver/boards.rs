@@ -19,6 +19,39 @@ pub struct Boards {
 struct Board {
     sight: watch::Sender<Sight>,
     every: Duration,
+    newcomers: Newcomers,
+}
+
+/// Observers to whom nothing is shown that was seen before they came.
+#[derive(Debug, Default)]
+struct Newcomers {
+    /// The core looks for these.
+    looked_for: Option<Vec<ObserveReply>>,
+    /// They came after it had begun.
+    later: Vec<ObserveReply>,
+}
+
+impl Board {
+    fn new(every: Duration) -> Self {
+        let (sight, _) = watch::channel(Sight::default());
+        Self { sight, every, newcomers: Newcomers::default() }
+    }
+
+    fn is_deserted(&mut self) -> bool {
+        let Newcomers { looked_for, later } = &mut self.newcomers;
+        let waiting = looked_for.iter_mut().chain([later]);
+        let anybody = waiting.fold(false, |anybody, replies| {
+            replies.retain(|reply| !reply.is_dropped());
+            anybody || !replies.is_empty()
+        });
+        !anybody && self.sight.receiver_count() == 0
+    }
+
+    fn welcome(&mut self) {
+        for reply in self.newcomers.looked_for.take().into_iter().flatten() {
+            reply.show(self.sight.subscribe());
+        }
+    }
 }
 
 impl Boards {
@@ -35,10 +68,7 @@ impl Boards {
         let new = known.is_none();
         let board = match known {
             Some(board) => board,
-            None => {
-                let (sight, _) = watch::channel(Sight::default());
-                self.boards.entry(election.clone()).or_insert(Board { sight, every })
-            }
+            None => self.boards.entry(election.clone()).or_insert(Board::new(every)),
         };
         let faster = every < board.every;
         board.every = board.every.min(every);
@@ -46,11 +76,45 @@ impl Boards {
         (new || faster).then_some(every)
     }
 
+    /// Somebody wants to see an election as it is now, not as others have seen it before. Says
+    /// whether the core must be told to look: what it sees next is what this observer is shown
+    /// first.
+    #[must_use]
+    pub fn observe_afresh(&mut self, election: &ElectionName, reply: ObserveReply) -> bool {
+        let board = self.boards.entry(election.clone());
+        let Newcomers { looked_for, later } =
+            &mut board.or_insert_with(|| Board::new(Duration::MAX)).newcomers;
+        if looked_for.is_some() {
+            later.push(reply);
+            return false;
+        }
+        *looked_for = Some(vec![reply]);
+        true
+    }
+
+    /// Whether somebody came to see an election while the core was looking for others, so that it
+    /// must be told to look again.
+    #[must_use]
+    pub fn look_again(&mut self, election: &ElectionName) -> bool {
+        let Some(board) = self.boards.get_mut(election) else { return false };
+        let Newcomers { looked_for, later } = &mut board.newcomers;
+        let owed = looked_for.is_none() && !later.is_empty();
+        if owed {
+            *looked_for = Some(std::mem::take(later));
+        }
+        owed
+    }
+
+    /// The core does not observe an election: its observers are told that nothing follows.
+    pub fn close(&mut self, election: &ElectionName) {
+        self.boards.remove(election);
+    }
+
     /// An observer has left. Says whether it was the last, so that the core must be told to
     /// observe no longer.
     #[must_use]
     pub fn unobserve(&mut self, election: &ElectionName) -> bool {
-        let alone = self.boards.get(election).is_some_and(|b| b.sight.receiver_count() == 0);
+        let alone = self.boards.get_mut(election).is_some_and(Board::is_deserted);
         if alone {
             self.boards.remove(election);
         }
@@ -59,23 +123,25 @@ impl Boards {
 
     /// The core sees something. That nothing has changed may be said too.
     pub fn see(&mut self, election: &ElectionName, view: View) {
-        let Some(board) = self.boards.get(election) else { return };
+        let Some(board) = self.boards.get_mut(election) else { return };
         board.sight.send_if_modified(|sight| {
             let changed = !sight.view.as_ref().is_some_and(|known| known.is_same(&view));
             sight.change += u64::from(changed);
             sight.view = Some(view);
             changed
         });
+        board.welcome();
     }
 
     /// The core sees something after a gap in which it may have missed anything: observers are
     /// told [`Change::Reset`](crate::Change::Reset) first.
     pub fn see_after_gap(&mut self, election: &ElectionName, view: View) {
-        let Some(board) = self.boards.get(election) else { return };
+        let Some(board) = self.boards.get_mut(election) else { return };
         board.sight.send_modify(|sight| {
             // As if they had been too slow for the one in between.
             sight.change += 2;
             sight.view = Some(view);
         });
+        board.welcome();
     }
 }

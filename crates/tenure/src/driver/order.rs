@@ -131,6 +131,11 @@ impl ObserveReply {
         (Self(reply), answer)
     }
 
+    /// Whether nobody waits for it any more.
+    pub(super) fn is_dropped(&self) -> bool {
+        self.0.is_closed()
+    }
+
     pub(super) fn show(self, sight: watch::Receiver<Sight>) {
         let _ = self.0.send(sight);
     }

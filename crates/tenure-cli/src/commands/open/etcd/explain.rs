@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::etcd::Refusal;
@@ -58,6 +59,11 @@ impl Explain {
                 (self.failure((error.to_string(), Exit::Usage, fix, &["endpoints"])), false)
             }
             CheckError::Denied { said, .. } => (self.denied(said, "readwrite"), false),
+            // Whoever only asks is not hindered.
+            CheckError::Full { .. } => {
+                let fix = "see etcdctl alarm list; compact and defragment etcd, then etcdctl alarm disarm".to_owned();
+                (self.failure((error.to_string(), Exit::Refused, fix, &["endpoints"])), true)
+            }
             CheckError::NotAnswered { why } => (self.silent(why), true),
         }
     }
@@ -74,6 +80,14 @@ impl Explain {
     /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
         self.failure(silent(clipped_line(why)))
+    }
+
+    /// The endpoints lead elsewhere than at the start, for so long already.
+    pub(super) fn other_cluster(&self, lasting: Duration) -> Failure {
+        let what = format!("only another etcd cluster has answered for {lasting:.0?}");
+        let fix = "start this again if etcd was restored with a new token; else correct \
+                   --endpoints";
+        self.failure((what, Exit::Refused, fix.to_owned(), &["endpoints"]))
     }
 
     fn denied(&self, said: &str, access: &str) -> Failure {

@@ -3,6 +3,7 @@
 mod explain;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tenure::{AtMostOne, Election, ElectionName};
 use tenure_etcd::{
@@ -56,7 +57,8 @@ pub(super) fn start(
             Purpose::Ask => Vec::new(),
         };
         let checked = tenure_etcd::check(&options, &config, &elections).await;
-        let watcher = Watcher { purpose, explain, tell, told: BTreeMap::new() };
+        let lease = config.lease;
+        let watcher = Watcher { purpose, explain, lease, tell, told: BTreeMap::new() };
         watcher.watch(checked, notices).await;
     });
     Ok(Box::new(Client { node, troubles }))
@@ -134,6 +136,7 @@ fn options(store: &Store) -> Result<Options, Failure> {
 struct Watcher {
     purpose: Purpose,
     explain: Explain,
+    lease: Duration,
     tell: watch::Sender<Troubles>,
     /// What was told of last, by what it is about: each thing once until it changes.
     told: BTreeMap<String, String>,
@@ -148,7 +151,7 @@ impl Watcher {
                 if !passes {
                     return self.give_up(failure);
                 }
-                self.warn("etcd", &format!("etcd cannot be asked yet: {}", failure.what));
+                self.warn("etcd", &format!("no election can be held yet: {}", failure.what));
                 self.tell.send_modify(|troubles| troubles.silent = Some(failure));
             }
         }
@@ -167,6 +170,16 @@ impl Watcher {
             if let Err(error) = found {
                 self.warn(endpoint.as_str(), &error.to_string());
             }
+        }
+        for (endpoint, status) in report.members() {
+            let about = format!("alarms of {endpoint}");
+            status.alarms.iter().for_each(|alarm| {
+                self.warn(&about, &format!("{endpoint} has a trouble: {alarm}"));
+            });
+        }
+        for (endpoint, status) in report.unfixed() {
+            let (endpoint, version) = (endpoint.clone(), status.version);
+            self.on_notice(&Notice::EarlyRevocation { endpoint, version });
         }
     }
 
@@ -193,8 +206,14 @@ impl Watcher {
                 );
                 self.warn("lease", &text);
             }
-            Notice::EarlyRevocation { .. } => self.warn("version", &text),
-            Notice::OtherCluster => self.warn("cluster", &text),
+            Notice::EarlyRevocation { endpoint, .. } => {
+                self.warn(&format!("version of {endpoint}"), &text);
+            }
+            // Longer than anything of the first one can have held on to.
+            Notice::OtherCluster { lasting } if *lasting >= self.lease => {
+                self.give_up(self.explain.other_cluster(*lasting));
+            }
+            Notice::OtherCluster { .. } => self.warn("cluster", &text),
             Notice::Zombie { .. } => self.warn("zombie", &text),
             _ => {}
         }
