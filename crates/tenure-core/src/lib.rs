@@ -13,6 +13,7 @@
 extern crate alloc;
 
 mod agenda;
+mod backoff;
 pub mod contract;
 mod draw;
 mod drift;
@@ -24,6 +25,7 @@ mod rule;
 mod standing;
 mod time;
 
+pub use backoff::Backoff;
 pub use contract::{Effect, Effects, Input, Protocol, Ticket};
 pub use draw::Draw;
 pub use drift::{Drift, DriftError};

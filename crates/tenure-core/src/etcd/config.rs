@@ -7,11 +7,16 @@ use core::time::Duration;
 
 use super::message::Revision;
 use super::rule::{Rule, ruling};
+use crate::backoff::Backoff;
 use crate::drift::Drift;
 use crate::fence::Fence;
 
 /// Create revisions must stay below this, so that a fence has room for the epoch above.
 pub const REVISION_END: Revision = 1 << 48;
+
+/// How long to wait after something failed.
+pub const BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
 /// The settings of one process that takes part in elections on etcd. Only `namespace` and
 /// `fence_epoch` must be the same for all participants of an election.
@@ -145,8 +150,8 @@ impl Checked {
 
     /// How long one call may take. Without a quorum etcd itself answers only after 7 to 10 s.
     pub(super) fn patience(&self, ttl: u32) -> Duration {
-        let third = Duration::from_secs(u64::from(ttl)) / 4;
-        third.clamp(Duration::from_millis(250), Duration::from_secs(5))
+        let quarter = Duration::from_secs(u64::from(ttl)) / 4;
+        quarter.clamp(Duration::from_millis(250), Duration::from_secs(5))
     }
 
     /// The fence of whoever created its key at `revision`, unless there is no room for it.

@@ -120,7 +120,7 @@ pub(crate) mod rule;
 mod session;
 
 pub use command::Command;
-pub use config::{Checked, Config, ConfigError, REVISION_END};
+pub use config::{BACKOFF, Checked, Config, ConfigError, REVISION_END};
 pub use event::{End, Event, Ignored, Lost, View};
 pub use key::{Bytes, Keys, LeaseId};
 pub use message::{

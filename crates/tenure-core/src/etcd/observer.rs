@@ -4,7 +4,7 @@ use alloc::vec;
 use core::time::Duration;
 
 use super::calls::{Asker, Calls};
-use super::config::Checked;
+use super::config::{BACKOFF, Checked};
 use super::event::{Event, Ignored, View};
 use super::key::{self, Bytes, Keys};
 use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
@@ -14,10 +14,6 @@ use crate::agenda::Appointment;
 use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::time::Time;
-
-/// The longest pause after failures, and the first.
-const PAUSE_MAX: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// One observed election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -292,8 +288,8 @@ impl Observer {
 
     fn pause(&mut self, scene: &Scene<'_>) {
         self.failures = self.failures.saturating_add(1);
-        let pause = PAUSE.saturating_mul(1 << self.failures.min(10)).min(PAUSE_MAX);
-        self.again = scene.now.after(pause / 2 + self.draw(pause / 2, "pause", scene));
+        let pause = BACKOFF.pause(self.failures, |bound| self.draw(bound, "pause", scene));
+        self.again = scene.now.after(pause);
     }
 
     /// A watch from a revision that a restored store has not reached yet is silent.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use etcd_client::Client;
 use tenure::clock;
+use tenure_core::etcd::BACKOFF;
 use tenure_core::etcd::Refusal;
 use tenure_core::{Draw, Time};
 use tokio::sync::{Notify, mpsc, watch};
@@ -16,9 +17,6 @@ use super::fault::shorten;
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
 
-/// The first pause after all endpoints have failed in a row, and the longest.
-const PAUSE: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// A connection that has lasted so long was a good one.
 const GOOD_AFTER: Duration = Duration::from_secs(5);
 
@@ -204,7 +202,7 @@ impl Connector {
                     if let Some(refusal) = error.refusal() {
                         // Told to all who ask until the next attempt.
                         self.state.send_replace(State::Refused(refusal));
-                        pause = Some(PAUSE_MAX);
+                        pause = Some(BACKOFF.longest);
                     }
                 }
             }
@@ -246,9 +244,9 @@ impl Connector {
         if rounds == 0 {
             return None;
         }
-        let pause = PAUSE.saturating_mul(1 << rounds.min(10)).min(PAUSE_MAX);
         self.draws += 1;
-        Some(pause / 2 + self.draw.span(pause / 2, "endpoints", "pause", self.draws))
+        let draw = |bound| self.draw.span(bound, "endpoints", "pause", self.draws);
+        Some(BACKOFF.pause(rounds, draw))
     }
 
     async fn tell(&self, news: News) {

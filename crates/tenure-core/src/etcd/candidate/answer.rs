@@ -222,8 +222,8 @@ impl Candidate {
         let Some(until) = shared.session.until(shared.now) else {
             // The lease exists, but since when is not known: that comes first.
             shared.session.hurry(shared.now);
-            let third = Duration::from_secs(u64::from(shared.ttl())) / 24;
-            self.again = Some(shared.now.after(third));
+            let soon = Duration::from_secs(u64::from(shared.ttl())) / 24;
+            self.again = Some(shared.now.after(soon));
             return;
         };
         self.unwatch(shared);

@@ -6,7 +6,7 @@ use alloc::vec;
 use core::time::Duration;
 
 use super::calls::{Asker, Calls};
-use super::config::Checked;
+use super::config::{BACKOFF, Checked};
 use super::event::{End, Event, Ignored, Lost};
 use super::key::{self, Bytes, Keys, LeaseId};
 use super::message::{Act, CallId, Op, Pick, Read, Refusal, Revision, Txn};
@@ -22,9 +22,6 @@ use crate::time::Time;
 /// A waiting candidate looks again after this at least, whatever its watch says: a watch from a
 /// revision that a restored store has not reached is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// The longest pause after failures, and the first.
-const PAUSE_MAX: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// One process's part in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -443,9 +440,8 @@ impl Candidate {
 
     fn pause(&mut self, shared: &Shared<'_>) {
         self.failures = self.failures.saturating_add(1);
-        let pause = PAUSE.saturating_mul(1 << self.failures.min(10)).min(PAUSE_MAX);
-        let jitter = self.draw(pause / 2, "pause", shared);
-        self.again = Some(shared.now.after(pause / 2 + jitter));
+        let pause = BACKOFF.pause(self.failures, |bound| self.draw(bound, "pause", shared));
+        self.again = Some(shared.now.after(pause));
     }
 
     fn draw(&mut self, bound: Duration, purpose: &'static str, shared: &Shared<'_>) -> Duration {

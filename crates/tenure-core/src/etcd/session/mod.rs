@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::calls::{Asker, Calls};
-use super::config::Checked;
+use super::config::{BACKOFF, Checked};
 use super::event::{Event, Ignored, Lost};
 use super::key::{Bytes, LeaseId};
 use super::message::{CallId, Header, KeyValue, Op, Refusal, Reply, Revision};
 use super::node::{Out, emit};
 use super::rule::{Rule, ruling};
+use crate::backoff::Backoff;
 use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -20,10 +21,6 @@ use crate::time::Time;
 pub(super) const CONFIRM_MAX: usize = 128;
 /// The most old leases that are remembered until etcd has revoked them.
 const RETIRED_MAX: usize = 16;
-/// The first pause after a failure; doubled after each.
-const PAUSE: Duration = Duration::from_millis(50);
-/// The longest.
-pub(super) const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// One process's lease, if it has one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -129,11 +126,9 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// A pause after the `failures`-th failure in a row: doubled each time, at most `longest`,
-    /// and the later half of it by chance, so that processes do not come back all at once.
-    fn pause(&self, failures: u32, longest: Duration, purpose: &'static str) -> Duration {
-        let pause = PAUSE.saturating_mul(1 << failures.min(10)).min(longest);
-        pause / 2 + self.draw.span(pause / 2, "session", purpose, u64::from(failures))
+    fn pause(&self, failures: u32, backoff: Backoff, purpose: &'static str) -> Duration {
+        let attempt = u64::from(failures);
+        backoff.pause(failures, |bound| self.draw.span(bound, "session", purpose, attempt))
     }
 
     fn ask(&mut self, within: Duration, op: Op) -> CallId {
@@ -455,7 +450,7 @@ impl Session {
 
     fn pause(&mut self, around: &Around<'_>) -> Time {
         self.failures = self.failures.saturating_add(1);
-        around.now.after(around.pause(self.failures, PAUSE_MAX, "lease"))
+        around.now.after(around.pause(self.failures, BACKOFF, "lease"))
     }
 
     fn on_revoked(&mut self, nth: usize, reply: Reply, around: &mut Around<'_>) {
@@ -473,7 +468,7 @@ impl Session {
         let old = &mut self.retired[nth];
         old.call = None;
         old.failures = old.failures.saturating_add(1);
-        old.again = around.now.after(around.pause(old.failures, PAUSE_MAX, "revoke"));
+        old.again = around.now.after(around.pause(old.failures, BACKOFF, "revoke"));
     }
 }
 

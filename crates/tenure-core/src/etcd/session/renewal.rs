@@ -2,12 +2,14 @@
 
 use alloc::vec::Vec;
 
+use super::super::config::BACKOFF;
 use super::super::event::{Event, Lost};
 use super::super::key::Keys;
 use super::super::message::{Act, CallId, Header, Op, Pick, Read, Reply, Txn};
 use super::super::node::emit;
 use super::super::rule::{Rule, ruling};
 use super::{Alive, Around, Beat, Found, Lease, News, Own, Phase, Session, third};
+use crate::backoff::Backoff;
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -147,7 +149,10 @@ impl Session {
         self.failures = failures;
         let Phase::Open(Lease { ttl, beat, .. }) = &mut self.phase else { return };
         let until = match beat {
-            _ if failed => around.now.after(around.pause(failures, third(*ttl), "renewal")),
+            _ if failed => {
+                let backoff = Backoff { longest: third(*ttl), ..BACKOFF };
+                around.now.after(around.pause(failures, backoff, "renewal"))
+            }
             Beat::Asked { sent, .. } | Beat::Confirming { alive: Alive { sent, .. }, .. } => {
                 sent.after(third(*ttl))
             }

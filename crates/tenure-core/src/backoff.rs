@@ -1,0 +1,35 @@
+//! Pauses after failures.
+
+use core::time::Duration;
+
+/// Pauses that double, from the first to the longest. The later half of each is by chance, so that
+/// those who failed together do not come back together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Backoff {
+    /// Half of the pause after the first failure, and of which all others are multiples.
+    pub first: Duration,
+    /// None is longer.
+    pub longest: Duration,
+}
+
+impl Backoff {
+    /// The pause after the `failures`-th failure in a row. `draw` gives a span below its argument.
+    pub fn pause(&self, failures: u32, draw: impl FnOnce(Duration) -> Duration) -> Duration {
+        let pause = self.first.saturating_mul(1 << failures.min(20)).min(self.longest);
+        pause / 2 + draw(pause / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_doubles_up_to_the_longest() {
+        let ms = Duration::from_millis;
+        let backoff = Backoff { first: ms(50), longest: ms(2_000) };
+        let shortest = [1, 2, 3, 6, u32::MAX].map(|n| backoff.pause(n, |_| Duration::ZERO));
+        assert_eq!(shortest, [50, 100, 200, 1_000, 1_000].map(ms));
+        assert_eq!(backoff.pause(6, |bound| bound), ms(2_000));
+    }
+}
