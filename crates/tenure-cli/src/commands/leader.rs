@@ -1,6 +1,8 @@
 //! `tenure leader`: who leads.
 
-use tenure::View;
+use std::time::Duration;
+
+use tenure::{AtMostOne, Election, View, clock};
 
 use super::observe::{json, line};
 use super::open;
@@ -18,23 +20,7 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let ask = async {
         match wait {
             None => handle.leader(open::patience(&with)).await,
-            Some(wait) => {
-                let leads = async {
-                    let mut observer = handle.observe();
-                    loop {
-                        let change = observer.next().await;
-                        match change.as_ref().and_then(|change| change.view()) {
-                            Some(view @ View::Leader(_)) => return view.clone(),
-                            _ if change.is_none() => std::future::pending().await,
-                            _ => {}
-                        }
-                    }
-                };
-                match tokio::time::timeout(wait, leads).await {
-                    Ok(view) => view,
-                    Err(_) => handle.leader(open::patience(&with)).await,
-                }
-            }
+            Some(wait) => leader_within(wait, &handle).await,
         }
     };
     let view = tokio::select! {
@@ -50,4 +36,21 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
         View::Vacant => Ok(Exit::Vacant),
         View::Unknown { .. } => participant.silent().map_or(Ok(Exit::Unknown), Err),
     }
+}
+
+/// The first leader there is, or the last that was known when the time is over.
+async fn leader_within(wait: Duration, election: &Election<AtMostOne>) -> View {
+    let mut known = View::Unknown { since: clock::now() };
+    let mut observer = election.observe();
+    let leads = async {
+        while !matches!(known, View::Leader(_)) {
+            match observer.next().await {
+                Some(change) => change.view().into_iter().for_each(|view| known = view.clone()),
+                None => std::future::pending().await,
+            }
+        }
+    };
+    // Over or not, what is known is in `known`.
+    let _ = tokio::time::timeout(wait, leads).await;
+    known
 }

@@ -22,6 +22,10 @@ pub use demo::reenter;
 use std::future::Future;
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -56,10 +60,13 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
 }
 
 fn log(level: LevelFilter) {
+    // What libraries have to say of each frame on a connection would bury the rest.
+    let others = match level {
+        LevelFilter::TRACE => LevelFilter::DEBUG,
+        level => level.min(LevelFilter::WARN),
+    };
+    let targets = Targets::new().with_default(others).with_target("tenure", level);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
-    let _ = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .try_init();
+    let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();
 }

@@ -45,10 +45,15 @@ fn in_line_with_etcdctl(version: Version) {
     let host = Host::of(&cluster);
     let vacant = host.ask(&["leader", "--election", "billing"]);
     assert_eq!((vacant.code, &*vacant.out), (Some(3), "vacant: nobody leads\n"));
+    let waited = host.ask(&["leader", "--election", "billing", "--wait", "1s"]);
+    assert_eq!((waited.code, &*waited.out), (Some(3), "vacant: nobody leads\n"));
+    let first = host.start("first", &["leader", "--election", "billing", "--wait", "1m"]);
     let observer = host.start("observer", &["observe", "--election", "billing", "--json"]);
     observer.line("vacant", 1);
     let ours = host.run("ours", &["--lease", "3s"], WORK);
     leads(&host, "ours");
+    first.line("(ours)", 1);
+    assert_eq!(first.ended(), Some(0));
     let unfixed = ours.log().contains("a leader that is stuck on its disk");
     assert_eq!(unfixed, version == Version::Debian34, "{}", ours.log());
 
