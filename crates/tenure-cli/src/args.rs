@@ -199,8 +199,8 @@ fn transfer() -> Command {
 const TELL: &[&Spec] =
     &[&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec, &CLUSTER.spec, &NAMESPACE.spec];
 
-/// How the runner finds the others, which whoever only tells it something has no need of: taken,
-/// so that the flags of `tenure run` will do.
+/// How the runner finds the others, of which whoever only tells it something has no need: taken
+/// and not looked at, so that one need not take them away from a line that asks who leads.
 fn of_the_runner() -> impl Iterator<Item = Arg> {
     let all = ETCD.iter().chain(CLUSTER_SETTINGS);
     let others = all.filter(|spec| TELL.iter().all(|told| told.name != spec.name));

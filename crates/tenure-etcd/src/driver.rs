@@ -20,6 +20,7 @@ use crate::counters::Counters;
 use crate::node::Mark;
 use crate::notice::Notice;
 use crate::seen;
+use crate::wire::connect::Status;
 use crate::wire::{News, Wire};
 
 /// How many things are handled before the loop looks whether it is done.
@@ -65,7 +66,7 @@ pub(crate) struct Driver {
     gaps: BTreeSet<ElectionName>,
     /// What the driver itself wants of the core, after the effects at hand.
     owed: Vec<(ElectionName, Command)>,
-    /// Since when only another cluster answers.
+    /// Since when only another cluster answers, and no endpoint fails to.
     other_since: Option<Time>,
     closing: Option<Closing>,
 }
@@ -154,14 +155,14 @@ impl Driver {
         match news {
             News::Answer(answer) => {
                 self.counters.answer(&answer.reply);
-                if answer.header.is_some_and(|header| self.core.cluster() == Some(header.cluster)) {
-                    self.other_since = None;
-                }
+                answer.header.into_iter().for_each(|header| self.hear_of(header.cluster));
                 let message = Message::Answer(answer);
                 self.input(now, Input::Message { from: Store, message });
             }
-            News::Connected { endpoint, member, version } => {
+            News::Connected { endpoint, status } => {
+                let Status { cluster, member, version, .. } = status;
                 self.counters.connections += 1;
+                self.hear_of(cluster);
                 let unfixed = !version.has_stalled_leader_fix();
                 self.notice(Notice::Connected { endpoint: endpoint.clone(), member, version });
                 if unfixed {
@@ -173,8 +174,16 @@ impl Driver {
             }
             News::Unreachable { endpoint, why } => {
                 self.counters.unreachable += 1;
+                // It may be of the right cluster.
+                self.other_since = None;
                 self.notice(Notice::Unreachable { endpoint, why });
             }
+        }
+    }
+
+    fn hear_of(&mut self, cluster: u64) {
+        if self.core.cluster() == Some(cluster) {
+            self.other_since = None;
         }
     }
 
@@ -373,6 +382,8 @@ impl Driver {
                     let now = clock::now();
                     let since = *self.other_since.get_or_insert(now);
                     self.notice(Notice::OtherCluster { lasting: now.since(since) });
+                    // Another endpoint may lead to the right one.
+                    self.wire.leave(&"it is of another cluster than at the start".into());
                 }
             }
             _ => {}

@@ -109,7 +109,7 @@ pub enum Notice {
     },
     /// Another cluster answers than at the start; its words are not heard.
     OtherCluster {
-        /// For how long nobody else has answered.
+        /// For how long nobody else has answered, and every endpoint has.
         lasting: Duration,
     },
 }

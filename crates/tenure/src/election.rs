@@ -99,7 +99,8 @@ impl<K: Kind> Election<K> {
         Observer::new(answer, Box::new(leave))
     }
 
-    /// Who leads now, asking until that is known or `patience` is over. Cancel safe.
+    /// Who leads now, asking until that is known or `patience` is over. Cancel safe. Unknown at
+    /// once when the participant is closed, or cannot observe this election.
     ///
     /// A store is asked anew each time; what Nerio's grantors said to another observer of this
     /// process counts as long as it would for that one.

@@ -274,6 +274,24 @@ async fn a_hand_over_may_be_unsupported_replaced_or_done() {
     assert_eq!(leadership.loss(), Some(Loss::Transferred));
 }
 
+/// The key of the first is not gone yet when the next campaign is over already.
+#[tokio::test]
+async fn everybody_who_leaves_is_told_when_others_know() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let first = lead(&election, &mut driver, Fence::new(1)).await;
+    let resigned = tokio::spawn(async move { first.resign().await });
+    assert_eq!(driver.resignation().await, Some(Resign));
+    driver.seats.ended(&driver.name, Loss::Resigned);
+    let next = campaign(&election, &mut driver).await;
+    driver.seats.ended(&driver.name, Loss::Resigned);
+    assert_eq!(soon(next).await.unwrap().unwrap_err(), CampaignError::Withdrawn);
+    tokio::task::yield_now().await;
+    assert!(!resigned.is_finished() && !driver.seats.is_quiet());
+    driver.seats.released(&driver.name);
+    soon(resigned).await.unwrap();
+    assert!(driver.seats.is_quiet());
+}
+
 #[tokio::test]
 async fn when_the_driver_ends_nobody_leads_waits_or_sees() {
     let (election, mut driver) = start::<AtMostOne>();

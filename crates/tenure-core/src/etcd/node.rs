@@ -131,7 +131,8 @@ impl Etcd {
 
     fn campaign(&mut self, election: ElectionName, value: Value, out: &mut Out) {
         if !self.candidates.contains_key(&election) {
-            if let Some(end) = self.objection(&election, self.candidates.len()) {
+            let nested = nested(&election, &self.candidates).or(nested(&election, &self.observers));
+            if let Some(end) = self.objection(&election, self.candidates.len(), nested) {
                 return emit(Some(&election), Event::Ended(end), out);
             }
             let candidate = Candidate::new(election.clone(), value.clone());
@@ -142,27 +143,30 @@ impl Etcd {
         session.want(&mut around);
     }
 
-    /// Why nobody here may contend in this election, or observe it, as one of so many (ruling 10,
-    /// E9).
-    fn objection(&self, election: &ElectionName, elections: usize) -> Option<End> {
+    /// Why nobody here may contend in this election, or observe it, as one of so many, beside
+    /// another one that it is nested with (ruling 10, E9).
+    fn objection(
+        &self,
+        election: &ElectionName,
+        elections: usize,
+        nested: Option<ElectionName>,
+    ) -> Option<End> {
         if election.as_str().ends_with('/') {
             return Some(End::EndsInSlash);
         }
         if elections >= self.config.elections {
             return Some(End::Full { elections });
         }
-        if !ruling(Rule::NamesApart) {
-            return None;
-        }
-        let other = nested(election, &self.candidates).or(nested(election, &self.observers))?;
-        Some(End::Nested { other })
+        nested.filter(|_| ruling(Rule::NamesApart)).map(|other| End::Nested { other })
     }
 
     fn observe(&mut self, election: ElectionName, out: &mut Out) {
         if self.observers.contains_key(&election) {
             return self.with_observer(&election, out, Observer::look_anew);
         }
-        if let Some(end) = self.objection(&election, self.observers.len()) {
+        // Who only observes takes no key that another observer could take for a candidate's.
+        let nested = nested(&election, &self.candidates);
+        if let Some(end) = self.objection(&election, self.observers.len(), nested) {
             return emit(Some(&election), Event::NotObserved(end), out);
         }
         self.observers.insert(election.clone(), Observer::new(election.clone(), self.now));

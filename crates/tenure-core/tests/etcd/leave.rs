@@ -1,6 +1,6 @@
 //! Leaving: no key stays behind.
 
-use tenure_core::etcd::{Change, Command, Reply};
+use tenure_core::etcd::{Change, Command, KeyValue, Reply};
 
 use crate::stage::*;
 
@@ -68,4 +68,31 @@ pub(crate) fn who_has_left_all_elections_revokes_the_lease() {
     s.answer("revoke", Reply::LeaseGone);
     s.pass(ms(60_000));
     assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
+}
+
+/// Somebody else's key under our key's name is not ours to delete, and no reason to stop looking:
+/// a create of ours may still be carried out.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_sweep_goes_on_past_a_foreign_key() {
+    let mut s = Stage::new();
+    let kept = s.elect("other");
+    s.campaign("db");
+    s.lose("if create(db/");
+    s.command("db", Command::Resign);
+    s.answer("if create(db/", so(vec![None]));
+    s.answer("watch db/", Reply::Watching);
+    let foreign = KeyValue { lease: None, ..s.own("db", 12) };
+    s.answer("if create(db/", not_so(vec![Some(foreign.clone())]));
+    s.lose("watch db/");
+    s.pass(ms(150));
+    s.answer("if create(db/", not_so(vec![Some(foreign)]));
+    assert!(s.asks("watch db/"));
+    for _ in 0..20 {
+        if s.asks("keep") {
+            s.renew("other", kept);
+        }
+        s.pass(ms(1_000));
+    }
+    assert!(s.leads("other") && s.asks("if create(db/"), "{:#?}", s.requests());
+    assert!(!s.has_told("zombie"), "{:#?}", s.told());
 }

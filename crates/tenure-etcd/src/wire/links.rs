@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use etcd_client::Client;
 use tenure::clock;
-use tenure_core::etcd::BACKOFF;
-use tenure_core::etcd::Refusal;
+use tenure_core::etcd::{BACKOFF, Refusal};
 use tenure_core::{Draw, Time};
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -122,6 +121,13 @@ impl Links {
         let _ = state.wait_for(is_other).await;
     }
 
+    /// The link in use is not to be used any more: the next endpoint is.
+    pub(super) fn leave(&self, why: &Arc<str>) {
+        if let State::Up(link) = &*self.state.borrow() {
+            self.lost(link, why);
+        }
+    }
+
     /// This link does not work: the next endpoint is to be used.
     pub(super) fn lost(&self, link: &Link, why: &Arc<str>) {
         self.report(Sick { number: link.number, login: false, why: why.clone() });
@@ -219,8 +225,7 @@ impl Connector {
         let Connection { client, status } = connection;
         let link = Link { number, client, endpoint, answered: AtomicU64::new(since.as_nanos()) };
         let link = Arc::new(link);
-        let (endpoint, member) = (link.endpoint.clone(), status.member);
-        self.tell(News::Connected { endpoint, member, version: status.version }).await;
+        self.tell(News::Connected { endpoint: link.endpoint.clone(), status }).await;
         self.state.send_replace(State::Up(link.clone()));
         let sick = self.sick.wait_for(|sick| sick.number >= number).await;
         let Ok(Sick { login, why, .. }) = sick.map(|sick| sick.clone()) else { return };

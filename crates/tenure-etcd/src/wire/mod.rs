@@ -38,11 +38,11 @@ use tenure_core::etcd::{Answer, Op, Request};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use self::connect::Status;
 use self::links::Links;
 use self::turns::Turns;
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
-use crate::version::Version;
 
 /// How many answers may wait to be taken; then nothing more is received.
 const ANSWERS: usize = 64;
@@ -56,10 +56,8 @@ pub enum News {
     Connected {
         /// The endpoint.
         endpoint: Endpoint,
-        /// The member behind it.
-        member: u64,
-        /// What it runs.
-        version: Version,
+        /// What the member behind it says.
+        status: Status,
     },
     /// This endpoint is not used any more.
     Disconnected {
@@ -141,6 +139,11 @@ impl Wire {
                 });
             }
         }
+    }
+
+    /// Uses the next endpoint instead of the one in use.
+    pub fn leave(&self, why: &Arc<str>) {
+        self.links.leave(why);
     }
 
     /// What comes next. Cancel safe.

@@ -3,20 +3,33 @@
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// For the calls of elections.
-const ELECTIONS: usize = 64;
+/// For the calls of candidates.
+const CANDIDATES: usize = 64;
+/// For the looks of observers. Of those that nobody waits for any more too: others must not wait
+/// for them.
+const OBSERVERS: usize = 32;
 /// For the calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;
 
-/// Turns of two kinds. All elections stand on one lease, so its calls never wait behind theirs.
+/// Turns of three kinds. All elections stand on one lease, so its calls never wait behind theirs;
+/// nor do candidates wait behind those who only look.
 pub(super) struct Turns {
-    elections: Semaphore,
+    candidates: Semaphore,
+    observers: Semaphore,
     lease: Semaphore,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Lease,
+    Candidate,
+    Observer,
 }
 
 impl Turns {
     pub(super) fn new() -> Self {
-        Self { elections: Semaphore::new(ELECTIONS), lease: Semaphore::new(LEASE) }
+        let [candidates, observers, lease] = [CANDIDATES, OBSERVERS, LEASE].map(Semaphore::new);
+        Self { candidates, observers, lease }
     }
 
     /// In the order of the requests, until it is dropped.
@@ -32,16 +45,28 @@ impl Turns {
     }
 
     fn of(&self, op: &Op) -> (&Semaphore, usize) {
-        if is_of_lease(op) { (&self.lease, LEASE) } else { (&self.elections, ELECTIONS) }
+        match kind(op) {
+            Kind::Lease => (&self.lease, LEASE),
+            Kind::Candidate => (&self.candidates, CANDIDATES),
+            Kind::Observer => (&self.observers, OBSERVERS),
+        }
     }
 }
 
 /// Whether it is about the lease, and not about one election.
 pub(super) fn is_of_lease(op: &Op) -> bool {
+    kind(op) == Kind::Lease
+}
+
+fn kind(op: &Op) -> Kind {
     match op {
-        Op::Grant { .. } | Op::Revoke { .. } | Op::KeepAlive { .. } => true,
-        Op::Txn(txn) => is_confirmation(txn),
-        Op::Watch { .. } | Op::Unwatch { .. } => false,
+        Op::Grant { .. } | Op::Revoke { .. } | Op::KeepAlive { .. } => Kind::Lease,
+        Op::Txn(txn) if is_confirmation(txn) => Kind::Lease,
+        Op::Txn(Txn { when: Some(_), .. }) => Kind::Candidate,
+        Op::Txn(Txn { then, .. }) if then.iter().all(|act| matches!(act, Act::Read(_))) => {
+            Kind::Observer
+        }
+        Op::Txn(_) | Op::Watch { .. } | Op::Unwatch { .. } => Kind::Candidate,
     }
 }
 
@@ -59,16 +84,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_of_the_lease() {
+    fn who_asks_is_seen_by_what_is_asked() {
         let read = |keys| Act::Read(Read { keys, pick: Pick::First });
         let one = || read(Keys::One("e/1".into()));
         let txn = |when, then| Op::Txn(Txn { when, then, otherwise: vec![] });
-        assert!(is_of_lease(&txn(None, vec![one(), one()])));
-        assert!(is_of_lease(&Op::Revoke { lease: LeaseId(1) }));
+        assert_eq!(kind(&txn(None, vec![one(), one()])), Kind::Lease);
+        assert_eq!(kind(&Op::Revoke { lease: LeaseId(1) }), Kind::Lease);
         // A candidate that looks for its key, one that makes it, and an observer.
-        assert!(!is_of_lease(&txn(Some(("e/1".into(), 0)), vec![one()])));
+        assert_eq!(kind(&txn(Some(("e/1".into(), 0)), vec![one()])), Kind::Candidate);
         let put = Act::Put { key: "e/1".into(), value: "".into(), lease: LeaseId(1) };
-        assert!(!is_of_lease(&txn(None, vec![one(), put])));
-        assert!(!is_of_lease(&txn(None, vec![read(Keys::Prefix("e/".into()))])));
+        assert_eq!(kind(&txn(None, vec![one(), put])), Kind::Candidate);
+        assert_eq!(kind(&txn(None, vec![read(Keys::Prefix("e/".into()))])), Kind::Observer);
     }
 }

@@ -7,7 +7,7 @@ use tenure::{Change, Loss, Observer, View};
 use tenure_etcd::{Config, Node, Notice};
 use tenure_services::etcd::{Cluster, Restore, Version};
 
-use crate::common::{all, node, run, soon};
+use crate::common::{all, node, options, run, soon};
 
 fn puts(cluster: &Cluster, count: usize) {
     for n in 0..count {
@@ -137,5 +137,30 @@ fn another_cluster_is_not_listened_to() {
         let mut waiting = two.election("f").unwrap().observe();
         assert_eq!(soon(waiting.next()).await, Some(Change::View(View::Vacant)));
         soon(two.election("f").unwrap().campaign("two")).await.unwrap();
+    });
+}
+
+/// One endpoint that leads to another cluster is passed over: the right one is found again.
+#[test]
+fn an_endpoint_of_another_cluster_is_passed_over() {
+    let (right, wrong) = std::thread::scope(|scope| {
+        let wrong = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
+        (Cluster::start(Version::Newest, 1).unwrap(), wrong.join().unwrap())
+    });
+    run(async {
+        let both = [right.endpoints(), wrong.endpoints()].concat();
+        let one = node(&options(&both), 10);
+        let mut notices = one.notices();
+        let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
+        right.member(0).kill().unwrap();
+        assert!(matches!(soon(leader.lost()).await, Loss::Reset | Loss::Expired));
+        soon(async {
+            while !matches!(notices.recv().await.unwrap(), Notice::OtherCluster { .. }) {}
+        })
+        .await;
+        right.member(0).restart().unwrap();
+        let again = soon(one.election("e").unwrap().campaign("again")).await.unwrap();
+        assert!(again.fence() > leader.fence());
+        assert_eq!(wrong.etcdctl(&["get", "--prefix", "--keys-only", ""]).unwrap().trim(), "");
     });
 }

@@ -12,7 +12,8 @@
 //! 2. The loop answers [`Order::Campaign`], [`Resign`](Order::Resign) and
 //!    [`Transfer`](Order::Transfer) by its [`Seats`], and [`Order::Observe`] and
 //!    [`Unobserve`](Order::Unobserve) by its [`Boards`]. Each of their methods says what the core
-//!    must be told then.
+//!    must be told then; a driver that uses [`Boards::observe_afresh`] asks
+//!    [`Boards::look_again`] after each view.
 //! 3. Each effect and event of the core goes to them in its order. The life of a seat:
 //!
 //!    ```text

@@ -30,7 +30,7 @@ struct Seat<K: Kind> {
 /// others do not know yet. Dropping it ends them all as closed.
 pub struct Seats<K: Kind> {
     seats: BTreeMap<ElectionName, Seat<K>>,
-    leaving: BTreeMap<ElectionName, Seat<K>>,
+    leaving: BTreeMap<ElectionName, Vec<Seat<K>>>,
 }
 
 impl<K: Kind> Seats<K> {
@@ -125,12 +125,12 @@ impl<K: Kind> Seats<K> {
     fn end(&mut self, election: &ElectionName, loss: Loss, why: CampaignError) {
         let Some(mut seat) = self.seats.remove(election) else { return };
         seat.end(loss, why);
-        self.leaving.insert(election.clone(), seat);
+        self.leaving.entry(election.clone()).or_default().push(seat);
     }
 
-    /// Others know that the last campaign or leadership is over, or its lease has run out.
+    /// Others know that whatever has ended in this election is over, or its lease has run out.
     pub fn released(&mut self, election: &ElectionName) {
-        if let Some(seat) = self.leaving.remove(election) {
+        for seat in self.leaving.remove(election).into_iter().flatten() {
             seat.progress.send_modify(|progress| progress.released = true);
         }
     }

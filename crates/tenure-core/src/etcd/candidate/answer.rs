@@ -116,17 +116,14 @@ impl Candidate {
                 }
                 Some(_) | None => self.left(shared),
             },
-            (Doing::Sweep, true) => {
-                if self.watch.is_none() {
-                    let key = self.key(shared);
-                    self.watch(key, header.revision + 1, shared);
-                }
-                let ttl = Duration::from_secs(u64::from(shared.ttl()));
-                self.again = Some(shared.now.after(ttl));
-            }
+            (Doing::Sweep, true) => self.sweep_later(header, shared),
             (Doing::Sweep, false) => {
                 let found = found.next()??;
                 self.on_zombie(found.created, found.lease, shared);
+                // Somebody else's.
+                if self.phase == Phase::Over {
+                    self.sweep_later(header, shared);
+                }
             }
         }
         Some(())
@@ -313,6 +310,16 @@ impl Candidate {
             self.again = Some(shared.now);
             self.work(shared);
         }
+    }
+
+    /// A create of ours may still be carried out, as long as its lease is there.
+    fn sweep_later(&mut self, header: Header, shared: &mut Shared<'_>) {
+        if self.watch.is_none() {
+            let key = self.key(shared);
+            self.watch(key, header.revision + 1, shared);
+        }
+        let ttl = Duration::from_secs(u64::from(shared.ttl()));
+        self.again = Some(shared.now.after(ttl));
     }
 
     /// A key that a create of ours made after we had left. It would hang the election for ever.

@@ -59,11 +59,6 @@ impl Explain {
                 (self.failure((error.to_string(), Exit::Usage, fix, &["endpoints"])), false)
             }
             CheckError::Denied { said, .. } => (self.denied(said, "readwrite"), false),
-            // Whoever only asks is not hindered.
-            CheckError::Full { .. } => {
-                let fix = "see etcdctl alarm list; compact and defragment etcd, then etcdctl alarm disarm".to_owned();
-                (self.failure((error.to_string(), Exit::Refused, fix, &["endpoints"])), true)
-            }
             CheckError::NotAnswered { why } => (self.silent(why), true),
         }
     }

@@ -209,7 +209,7 @@ impl Watcher {
             Notice::EarlyRevocation { endpoint, .. } => {
                 self.warn(&format!("version of {endpoint}"), &text);
             }
-            // Longer than anything of the first one can have held on to.
+            // Whatever was held of the first one is over by now.
             Notice::OtherCluster { lasting } if *lasting >= self.lease => {
                 self.give_up(self.explain.other_cluster(*lasting));
             }
