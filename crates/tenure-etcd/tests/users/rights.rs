@@ -11,7 +11,7 @@ use tenure_etcd::{Node, Notice};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
-use crate::common::{node, run, soon};
+use crate::common::{node, run, soon, until_empty, until_stored};
 use crate::{PASSWORD, permit, user, with_users};
 
 const DENIED: &str = "etcdserver: permission denied";
@@ -22,23 +22,6 @@ fn with_two_elections(version: Version) -> Cluster {
     permit(&cluster, "one/");
     permit(&cluster, "two/");
     cluster
-}
-
-/// The values of the keys of an election, the leader's first.
-fn values(cluster: &Cluster, election: &str) -> Vec<String> {
-    let prefix = format!("{election}/");
-    let order = ["get", "--prefix", &prefix, "--print-value-only", "--sort-by=CREATE"];
-    let said = cluster.etcdctl(&order).unwrap();
-    said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
-}
-
-async fn are_stored(cluster: &Cluster, election: &str, expected: &[&str]) {
-    soon(async {
-        while values(cluster, election) != expected {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    })
-    .await;
 }
 
 /// What etcd has refused, each once, in words.
@@ -75,7 +58,7 @@ fn one_right_of_two(version: Version) {
         soon(one.renewed(one.until())).await.unwrap();
         let rivals = election(&rival, "two");
         let mut waiting = Box::pin(rivals.campaign("rival"));
-        let stands = async { are_stored(&cluster, "two", &["us", "rival"]).await };
+        let stands = async { until_stored(&cluster, "two", &["us", "rival"]).await };
         tokio::select! {
             () = stands => {}
             won = &mut waiting => panic!("{won:?} beside the leader"),
@@ -113,15 +96,15 @@ fn one_right_of_two(version: Version) {
             until = soon(again.renewed(until)).await.unwrap();
         }
         assert!(successor.is_current());
-        are_stored(&cluster, "one", &["us again"]).await;
-        are_stored(&cluster, "two", &["rival"]).await;
+        until_stored(&cluster, "one", &["us again"]).await;
+        until_stored(&cluster, "two", &["rival"]).await;
         let told = obstacles(&mut notices);
         // The old lease cannot be revoked, as long as it is there.
         let revoking = format!("etcd refuses revoking a lease: {DENIED}");
         assert!(told.iter().all(|told| *told == revoking), "{told:?}");
         soon(us.close()).await;
         soon(rival.close()).await;
-        assert_eq!(cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]).unwrap(), "");
+        until_empty(&cluster).await;
     });
 }
 
@@ -152,7 +135,7 @@ fn one_that_may_only_read_on_debians_3_4() {
         assert!(tokio::time::timeout(longer_than_the_lease, &mut waiting).await.is_err());
         let told = obstacles(&mut notices);
         assert_eq!(told, [format!("two: etcd refuses deleting the key: {DENIED}")].into());
-        are_stored(&cluster, "two", &["us", "rival"]).await;
+        until_stored(&cluster, "two", &["us", "rival"]).await;
         // Until the right is given back.
         permit(&cluster, "two/");
         let successor = soon(waiting).await.unwrap();

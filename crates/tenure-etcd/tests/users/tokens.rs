@@ -7,7 +7,7 @@ use tenure_core::etcd::{Keys, LeaseId, Op, Refusal, Reply};
 use tenure_etcd::Notice;
 use tenure_services::etcd::{ClusterConfig, Version};
 
-use crate::common::{Line, PATIENCE, create, node, put, read, run, soon, then};
+use crate::common::{Line, PATIENCE, create, node, put, read, run, soon, then, until_stored};
 use crate::{PASSWORD, user, with_users};
 
 #[test]
@@ -102,7 +102,6 @@ fn signed_tokens(version: Version) {
     std::fs::write(&key, "not much of a secret").unwrap();
     let token = format!("--auth-token=jwt,sign-method=HS256,priv-key={}", key.display());
     let cluster = with_users(ClusterConfig::new(version, 1).argument(token));
-    let count = ["get", "--prefix", "poor/e/", "--print-value-only"];
     let mut users = 0;
     let mut change = || {
         users += 1;
@@ -114,18 +113,13 @@ fn signed_tokens(version: Version) {
         let mut notices = nodes.each_ref().map(|node| node.notices());
         let elections = nodes.each_ref().map(|node| node.election("poor/e").unwrap());
         let mut observer = elections[2].observe();
-        let mut leader = soon(elections[0].campaign("0")).await.unwrap();
+        let mut leader = soon(elections[0].campaign("next")).await.unwrap();
         let mut fences = vec![leader.fence()];
         for n in 1..=4 {
             change();
             let mut waiting = Box::pin(elections[n % 3].campaign("next"));
-            let stands = async {
-                while cluster.etcdctl(&count).unwrap().lines().count() < 2 {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            };
             tokio::select! {
-                () = soon(stands) => {}
+                () = until_stored(&cluster, "poor/e", &["next"; 2]) => {}
                 won = &mut waiting => panic!("{won:?} beside the leader"),
             }
             change();
