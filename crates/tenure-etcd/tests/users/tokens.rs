@@ -146,8 +146,11 @@ fn signed_tokens(version: Version) {
         soon(sees).await;
         for notices in &mut notices {
             while let Ok(notice) = notices.try_recv() {
-                let lost = matches!(notice, Notice::Closed { lost: Some(_), .. });
-                assert!(!lost && !matches!(notice, Notice::Obstacle { .. }), "{notice}");
+                assert!(!matches!(notice, Notice::Closed { lost: Some(_), .. }), "{notice}");
+                // A request that meets the next change just after a new login is made again.
+                let said = notice.to_string();
+                let is_old = said.ends_with("etcdserver: revision of auth store is old");
+                assert!(is_old || !matches!(notice, Notice::Obstacle { .. }), "{said}");
             }
         }
     });
