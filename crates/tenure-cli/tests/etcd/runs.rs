@@ -11,7 +11,8 @@ use tenure_services::etcd::{Cluster, Version};
 use crate::runner::{Host, soon};
 
 /// Says at which instant it lived, and until when it might.
-pub(crate) const WORK: &str = r#"while :; do read -r now _ </proc/uptime; read -r until <"$TENURE_UNTIL_FILE"
+pub(crate) const WORK: &str = r#"while :; do read -r now _ </proc/uptime
+read -r until <"$TENURE_UNTIL_FILE"
 echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
 
 pub(crate) fn keys(cluster: &Cluster) -> String {
