@@ -25,11 +25,11 @@ const CLUSTER_SETTINGS: &[&Spec] = &[
     &MEMBERS.spec,
     &CLUSTER.spec,
     &QUORUMS.spec,
-    &DRIFT.spec,
     &LEASE_MAX.spec,
     &LEASE.spec,
     &GRACE.spec,
     &KILL_MARGIN.spec,
+    &DRIFT.spec,
     &ROUND_TRIP.spec,
     &REFRESH.spec,
     &VERIFY_MAX.spec,
@@ -252,14 +252,22 @@ fn completions() -> Command {
 
 /// `command` with these settings, and those of every command that reads the file.
 fn with_settings(command: Command, groups: &[&[&Spec]]) -> Command {
-    command
-        .args(groups.iter().flat_map(|group| group.iter().map(|spec| flag(spec))))
-        .arg(flag(&CONFIG.spec))
-        .args(output())
+    let specs = || groups.iter().copied().flatten().copied();
+    // What is Nerio's is worth a word only where etcd's is offered, too.
+    let both = cfg!(feature = "etcd") && specs().any(|spec| owner(spec) == Some(Protocol::Etcd));
+    let own = |spec: &Spec| match owner(spec) {
+        Some(Protocol::Nerio) if both => described(spec, format!("{} [not with etcd]", spec.help)),
+        _ => flag(spec),
+    };
+    command.args(specs().map(own)).arg(flag(&CONFIG.spec)).args(output())
 }
 
 fn flag(spec: &Spec) -> Arg {
-    let mut help = spec.help.to_owned();
+    described(spec, spec.help.to_owned())
+}
+
+/// The flag with this help, and what is known of it besides.
+fn described(spec: &Spec, mut help: String) -> Arg {
     if !spec.is_switch() {
         match spec.default {
             Default::Text(text) if !text.is_empty() => help += &format!(" [default: {text}]"),
@@ -354,6 +362,26 @@ mod tests {
         for spec in ALL {
             assert!(has(&command(), spec.name), "{}", spec.name);
         }
+    }
+
+    #[test]
+    #[cfg(feature = "etcd")]
+    fn a_flag_that_etcd_does_not_have_says_so_where_both_are_offered() {
+        fn told(command: &Command, name: &str) -> bool {
+            let flag = command.get_arguments().find(|arg| arg.get_long() == Some(name));
+            let help = flag.and_then(Arg::get_help).map(ToString::to_string).unwrap_or_default();
+            help.contains("[not with etcd]")
+        }
+        let (tree, spec_of) = (command(), |arg: &Arg| arg.get_long().and_then(named));
+        for name in ["run", "leader", "observe", "resign", "transfer"] {
+            let below = tree.find_subcommand(name).unwrap();
+            for spec in below.get_arguments().filter_map(spec_of) {
+                let is_nerios = owner(spec) == Some(Protocol::Nerio);
+                assert_eq!(told(below, spec.name), is_nerios, "{name} --{}", spec.name);
+            }
+        }
+        // There is nothing to confuse it with.
+        assert!(!told(tree.find_subcommand("node").unwrap(), "members"));
     }
 
     #[test]

@@ -80,7 +80,7 @@ settings! {
          128 bytes";
     PRIORITY: u8 = "priority" "N" Number, Everywhere, Text("100"), WHAT,
         parse::priority, plain,
-        "Who goes first when several wait, 0 to 255; the higher one does (not with etcd)";
+        "Who goes first when several wait, 0 to 255; the higher one does";
     ONCE: bool = "once" "" Switch, ONE_CALL, Text("false"), WHAT,
         parse::switch, plain,
         "End after the first leadership instead of campaigning again";
@@ -118,10 +118,6 @@ settings! {
     QUORUMS: String = "quorums" "SYSTEM" Text, Everywhere, Text("majority"), CLUSTER_WIDE,
         parse::text, plain,
         "Which nodes suffice: majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
-    DRIFT: Drift = "drift" "FRACTION" Number, Everywhere, Text("0.001"), CLUSTER_WIDE,
-        parse::drift, plain,
-        "The bound on every clock's rate error: 0.001 is a second in 1000. Too small, and two \
-         leaders are possible";
     LEASE_MAX: Duration = "lease-max" "DURATION" Text, Everywhere, Follows("twice the lease"),
         CLUSTER_WIDE, parse::duration, span,
         "The longest lease a node gives, and how long one that lost its memory waits. Never \
@@ -165,6 +161,10 @@ settings! {
     KILL_MARGIN: Duration = "kill-margin" "DURATION" Text, Everywhere, Text("100ms"), TIMING,
         parse::duration, span,
         "How long before the end of the lease CMD is killed (SIGKILL)";
+    DRIFT: Drift = "drift" "FRACTION" Number, Everywhere, Text("0.001"), TIMING,
+        parse::drift, plain,
+        "The bound on every clock's rate error: 0.001 is a second in 1000. Too small, and two \
+         leaders are possible; with Nerio the same on every node";
     ROUND_TRIP: Duration = "round-trip" "DURATION" Text, Everywhere, Text("10ms"), TIMING,
         parse::duration, span,
         "A high percentile of round trips between the nodes. Too small costs retries, never \

@@ -8,8 +8,11 @@ mod certificates;
 mod errors;
 #[path = "../errors/golden.rs"]
 mod golden;
+mod leases;
 mod old;
+mod rights;
 mod runner;
 mod runs;
 #[path = "../errors/stage.rs"]
 mod stage;
+mod theirs;

@@ -11,18 +11,19 @@ use tenure_services::etcd::{Cluster, Restore, Version};
 use crate::runner::{Host, soon};
 
 /// Says at which instant it lived, and until when it might.
-const WORK: &str = r#"while :; do read -r now _ </proc/uptime; read -r until <"$TENURE_UNTIL_FILE"
+pub(crate) const WORK: &str = r#"while :; do read -r now _ </proc/uptime
+read -r until <"$TENURE_UNTIL_FILE"
 echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
 
-fn keys(cluster: &Cluster) -> String {
+pub(crate) fn keys(cluster: &Cluster) -> String {
     cluster.etcdctl(&["get", "--prefix", "--keys-only", ""]).unwrap().trim().to_owned()
 }
 
-fn no_key_left(cluster: &Cluster) {
+pub(crate) fn no_key_left(cluster: &Cluster) {
     soon("no key is left", || keys(cluster).is_empty().then_some(()));
 }
 
-fn leads(host: &Host, value: &str) -> String {
+pub(crate) fn leads(host: &Host, value: &str) -> String {
     soon(value, || {
         let answer = host.ask(&["leader", "--election", "billing"]);
         (answer.code == Some(0) && answer.out.contains(&format!("({value})"))).then_some(answer.out)
@@ -54,8 +55,10 @@ fn in_line_with_etcdctl(version: Version) {
     leads(&host, "ours");
     first.line("(ours)", 1);
     assert_eq!(first.ended(), Some(0));
-    let unfixed = ours.log().contains("a leader that is stuck on its disk");
-    assert_eq!(unfixed, version == Version::Debian34, "{}", ours.log());
+    let unfixed = "a leader that is stuck on its disk";
+    if version == Version::Debian34 {
+        ours.line(unfixed, 1);
+    }
 
     let log = cluster.folder().join("etcdctl");
     let theirs = cluster.etcdctl_beside(&["elect", "billing", "theirs"], &log).unwrap();
@@ -75,13 +78,16 @@ fn in_line_with_etcdctl(version: Version) {
     assert_eq!(resigned.code, Some(0), "{}", resigned.err);
     leads(&host, "theirs");
     soon("etcdctl says so", || fs::read_to_string(&log).unwrap().contains("theirs").then_some(()));
-    ours.line("campaigns for billing", 2);
+    // Else nobody would lead for a moment.
+    soon("ours waits", || (keys(&cluster).matches("billing/").count() == 2).then_some(()));
 
     theirs.terminate(std::time::Duration::from_secs(20)).unwrap();
     leads(&host, "ours");
     ours.line("leads billing", 2);
     ours.signal(Signal::TERM);
     observer.line("vacant", 2);
+    let log = ours.log();
+    assert_eq!(log.contains(unfixed), version == Version::Debian34, "{log}");
     assert_eq!(ours.ended(), Some(143));
     no_key_left(&cluster);
 
@@ -124,9 +130,6 @@ fn an_end_is_told_by_the_exit_code() {
     let host = Host::of(&cluster);
     let short = ["--lease", "1s", "--grace", "200ms", "--kill-margin", "50ms"];
     let own = host.run("own", &short, "exit 42");
-    let granted = "warning: etcd grants a lease of 2 s at least, and 1 s were asked for: taking \
-                   over after a crash takes 2 s";
-    assert_eq!(own.line("etcd grants", 1), granted);
     assert_eq!(own.ended(), Some(42));
     no_key_left(&cluster);
 
@@ -190,31 +193,6 @@ fn work_ends_before_somebody_else_leads() {
     ours.signal(Signal::CONT);
     ours.line("CMD ended", 1);
     ours.line("campaigns for billing", 2);
-}
-
-#[test]
-fn a_user_with_a_role_takes_part() {
-    let cluster = Cluster::start(Version::Newest, 1).unwrap();
-    cluster.etcdctl(&["role", "add", "poor"]).unwrap();
-    let grant = ["role", "grant-permission", "poor", "readwrite", "poor/", "--prefix"];
-    cluster.etcdctl(&grant).unwrap();
-    cluster.etcdctl(&["user", "add", "poor:se:cret"]).unwrap();
-    cluster.etcdctl(&["user", "grant-role", "poor", "poor"]).unwrap();
-    cluster.enable_auth("root's").unwrap();
-    let host = Host::of(&cluster)
-        .with("TENURE_USER", "poor")
-        .with("TENURE_PASSWORD", "se:cret")
-        .with("TENURE_NAMESPACE", "poor/");
-    // Whoever leads has no use for the password, and may show what it has to anybody.
-    let ours = host.run("ours", &[], &format!("env; {WORK}"));
-    ours.line("work", 1);
-    leads(&host, "ours");
-    let log = ours.log();
-    assert!(log.contains("TENURE_USER=poor"), "{log}");
-    assert!(!log.contains("TENURE_PASSWORD") && !log.contains("se:cret"), "{log}");
-    assert_eq!(host.ask(&["resign", "--election", "billing"]).code, Some(0));
-    let shown = host.ask(&["leader", "--election", "billing", "--show-settings"]);
-    assert!(shown.out.contains("(not shown)") && !shown.out.contains("se:cret"), "{}", shown.out);
 }
 
 #[test]

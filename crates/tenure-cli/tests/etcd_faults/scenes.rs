@@ -123,9 +123,8 @@ fn no_quorum_for_longer_than_the_lease(version: Version) {
 fn lease_revoked_by_hand(version: Version) {
     let team = Team::start_with(three(version), Duration::from_secs(120));
     for _ in 0..3 {
-        team.await_keys(3);
+        let first = team.await_keys(3).swap_remove(0);
         let before = leaderships(&team.journal()).len();
-        let first = team.keys().remove(0);
         let (_, lease) = first.rsplit_once('/').unwrap();
         let struck = clock::now();
         team.etcd.etcdctl(&["lease", "revoke", lease]).unwrap();
@@ -185,7 +184,7 @@ fn compacted_while_others_wait(version: Version) {
     for _ in 0..3 {
         team.await_keys(3);
         let leader = team.await_any();
-        let next = team.queue()[1];
+        let next = team.next_in_line();
         let endpoint = team.asked_by(next).endpoint().to_owned();
         lead_elsewhere(&team, &endpoint);
         let gone = team.etcd.members().position(|member| member.endpoint() == endpoint).unwrap();

@@ -158,9 +158,12 @@ impl Team {
 
     /// The member that `runner` asks: the one that it said last.
     pub(crate) fn asked_by(&self, runner: Host) -> Member<'_> {
-        let said = self.said(runner);
-        let endpoint = |line: &str| Some(line.split_once("connected to ")?.1.to_owned());
-        let last = said.lines().filter_map(endpoint).next_back().unwrap();
+        // It may have a key before it has said where.
+        let last = eventually("a runner says whom it asks", || {
+            let said = self.said(runner);
+            let endpoint = |line: &str| Some(line.split_once("connected to ")?.1.to_owned());
+            said.lines().filter_map(endpoint).next_back()
+        });
         let (last, _) = last.split_once(',').unwrap_or_else(|| panic!("no endpoint in {last}"));
         self.etcd.members().find(|member| member.endpoint() == last).unwrap()
     }
@@ -220,18 +223,21 @@ impl Team {
         keys.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Who is in the queue, the leader first.
-    pub(crate) fn queue(&self) -> Vec<Host> {
+    /// Who comes after the leader, as soon as somebody does.
+    pub(crate) fn next_in_line(&self) -> Host {
         let prefix = format!("{ELECTION}/");
         let words = ["get", &prefix, "--prefix", "--print-value-only", "--sort-by=CREATE"];
-        let values = self.etcd.etcdctl(&words).unwrap_or_default();
-        values.split_whitespace().map(|value| Host::named(value).unwrap()).collect()
+        eventually("somebody is next in line", || {
+            let values = self.etcd.etcdctl(&words).ok()?;
+            values.split_whitespace().nth(1).map(|value| Host::named(value).unwrap())
+        })
     }
 
+    /// Waits until there are so many, and says which.
     #[track_caller]
-    pub(crate) fn await_keys(&self, count: usize) {
+    pub(crate) fn await_keys(&self, count: usize) -> Vec<String> {
         let what = format!("there are {count} candidates");
-        eventually(&what, || (self.keys().len() == count).then_some(()));
+        eventually(&what, || Some(self.keys()).filter(|keys| keys.len() == count))
     }
 
     /// Judges all that was written since the last time.

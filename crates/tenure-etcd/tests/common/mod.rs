@@ -42,6 +42,36 @@ pub(crate) fn node(options: &CheckedOptions, seconds: u64) -> Node {
     Node::builder(config.check().unwrap(), options.clone()).start().unwrap()
 }
 
+/// The values of the keys that begin with `election` and a slash, the leader's first.
+pub(crate) fn stored(cluster: &Cluster, election: &str) -> Vec<String> {
+    let prefix = format!("{election}/");
+    let order = ["get", "--prefix", &prefix, "--print-value-only", "--sort-by=CREATE"];
+    let said = cluster.etcdctl(&order).unwrap();
+    said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// Waits until these are: whoever makes a key or deletes it is not always waited for.
+pub(crate) async fn until_stored(cluster: &Cluster, election: &str, expected: &[&str]) {
+    soon(async {
+        while stored(cluster, election) != expected {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+}
+
+/// Waits until nothing is left. A node that closes gives up after a quarter of its lease.
+pub(crate) async fn until_empty(cluster: &Cluster) {
+    let left = || cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]).unwrap();
+    let leases = || cluster.etcdctl(&["lease", "list"]).unwrap();
+    soon(async {
+        while !left().is_empty() || !leases().contains("found 0 leases") {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+}
+
 /// A wire, with one question after the other.
 pub(crate) struct Line {
     pub(crate) wire: Wire,

@@ -32,7 +32,8 @@ fn a_leader_outlives_its_member() {
                 connected.push(endpoint.to_string());
             }
         }
-        assert_eq!(connected, cluster.endpoints()[..2]);
+        // It may turn to the third as well, if etcd has no new leader of its own in time.
+        assert!(connected.starts_with(&cluster.endpoints()[..2]), "{connected:?}");
         soon(leader.resign()).await;
         let successor = soon(waiting).await.unwrap();
         assert!(successor.is_current());

@@ -6,7 +6,7 @@ use tenure::CampaignError;
 use tenure_etcd::{Config, Node};
 use tenure_services::etcd::{Cluster, Version};
 
-use crate::common::{all, run, soon};
+use crate::common::{all, run, soon, until_empty};
 
 #[test]
 fn names_and_namespaces() {
@@ -41,6 +41,6 @@ fn names_and_namespaces() {
         // Nothing of what was refused is left behind that closing would wait for.
         soon(shop.close()).await;
         soon(bank.close()).await;
-        assert_eq!(cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]).unwrap(), "");
+        until_empty(&cluster).await;
     });
 }

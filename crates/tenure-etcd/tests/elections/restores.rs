@@ -7,7 +7,7 @@ use tenure::{Change, Loss, Observer, View};
 use tenure_etcd::{Config, Node, Notice};
 use tenure_services::etcd::{Cluster, Restore, Version};
 
-use crate::common::{all, node, options, run, soon};
+use crate::common::{all, node, options, run, soon, until_stored};
 
 fn puts(cluster: &Cluster, count: usize) {
     for n in 0..count {
@@ -76,8 +76,8 @@ fn a_store_that_went_back(version: Version) {
         assert_eq!(soon(late.lost()).await, Loss::Reset);
         let successor = soon(waiting).await.unwrap();
         assert!(sees(&mut observer, "two").await, "and that something was missed");
-        let keys = cluster.etcdctl(&["get", "--prefix", "e/", "--print-value-only"]).unwrap();
-        assert_eq!(keys.trim(), "two", "nothing is left behind");
+        // Nothing is left behind.
+        until_stored(&cluster, "e", &["two"]).await;
 
         let again = soon(one.election("f").unwrap().campaign("again")).await.unwrap();
         assert!(again.fence() < late.fence(), "what a restore without care does to fences");

@@ -216,7 +216,7 @@ async fn finish(
         None => None,
     };
     // Whoever was asked to end does not campaign again, whatever else ended the leadership. With
-    // a signal alone dropping it resigns; the node waits for half a second as it closes.
+    // a signal alone dropping it resigns; the participant waits for that as it closes.
     if let Some(ended) = course.signal.map(Ended::Signal).or(given_up) {
         return Ok(ended);
     }

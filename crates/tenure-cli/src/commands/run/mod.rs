@@ -37,8 +37,8 @@ pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
     let voice = Voice::new(&settings);
     let mut runner = Runner { settings, participant, hopeless, control, signals, voice };
     let exit = runner.serve().await;
-    // Whatever was left to be released is released, and whoever was answered is told, or both
-    // are given half a second to be.
+    // Whatever was left to be released is released, and whoever was answered is told, as far as
+    // the participant and the socket wait for that: neither does so for ever.
     let Runner { participant, control, .. } = runner;
     tokio::join!(participant.close(), control.close());
     exit

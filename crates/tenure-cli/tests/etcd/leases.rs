@@ -1,0 +1,76 @@
+//! Leases that etcd makes longer than they were asked for, and the golden text that tells it.
+
+use rustix::process::Signal;
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
+
+use crate::runner::{Host, soon};
+use crate::runs::{WORK, no_key_left};
+
+const TWO_FOR_ONE: &str = "warning: etcd grants a lease of 2 s at least, and 1 s were asked for: \
+                           taking over after a crash takes 2 s";
+const SIX_FOR_THREE: &str = "warning: etcd grants a lease of 6 s at least, and 3 s were asked for: \
+                             taking over after a crash takes 6 s";
+
+#[test]
+fn the_shortest_on_debians_3_4() {
+    leads(ClusterConfig::new(Version::Debian34, 1), 1, |cluster| {
+        let version = format!(
+            "warning: {} runs etcd 3.4.23, of which a leader that is stuck on its disk may end a \
+             lease too early, so that two lead at once: upgrade to 3.4.31, 3.5.13, 3.6 or newer",
+            cluster.endpoints()[0]
+        );
+        vec![version, TWO_FOR_ONE.to_owned()]
+    });
+}
+
+#[test]
+fn the_shortest_on_the_newest() {
+    leads(ClusterConfig::new(Version::Newest, 1), 1, |_| vec![TWO_FOR_ONE.to_owned()]);
+}
+
+/// One and a half of etcd's election time-outs.
+#[test]
+fn the_shortest_where_etcd_elects_slowly() {
+    let config = ClusterConfig::new(Version::Newest, 1)
+        .argument("--heartbeat-interval=500")
+        .argument("--election-timeout=4000");
+    leads(config, 3, |_| vec![SIX_FOR_THREE.to_owned()]);
+}
+
+#[test]
+fn one_that_is_granted_as_asked_for() {
+    leads(ClusterConfig::new(Version::Newest, 1), 2, |_| Vec::new());
+}
+
+/// Leads with a lease for which `asked` seconds were asked, and gives these warnings and no more.
+fn leads(config: ClusterConfig, asked: u32, warnings: impl FnOnce(&Cluster) -> Vec<String>) {
+    let cluster = config.start().unwrap();
+    let (host, expected) = (Host::of(&cluster), warnings(&cluster));
+    let lease = format!("{asked}s");
+    let flags = ["--lease", &lease, "--grace", "200ms", "--kill-margin", "50ms"];
+    let ours = host.run("ours", &flags, WORK);
+    ours.line("work ", 1);
+    expected.iter().for_each(|warning| drop(ours.line(warning, 1)));
+    if !expected.is_empty() {
+        soon("CMD has longer than was asked for", || {
+            let log = ours.log();
+            let whole = log.rfind('\n').map_or("", |end| &log[..end]);
+            let mut work = whole.lines().filter(|line| line.starts_with("work "));
+            work.any(|line| left(line) > f64::from(asked)).then_some(())
+        });
+    }
+    ours.signal(Signal::TERM);
+    ours.line("CMD ended", 1);
+    let log = ours.log();
+    assert_eq!(ours.ended(), Some(143), "{log}");
+    // A busy machine may be too late for so short a lease.
+    let is_told = |line: &&str| line.starts_with("warning: ") && !line.contains("CMD was ended");
+    assert_eq!(log.lines().filter(is_told).collect::<Vec<_>>(), expected);
+    no_key_left(&cluster);
+}
+
+/// How many seconds CMD had left when it wrote that.
+fn left(line: &str) -> f64 {
+    let number = |nth| line.split(' ').nth(nth).and_then(|text| text.parse::<f64>().ok()).unwrap();
+    number(2) / 1e9 - number(1)
+}

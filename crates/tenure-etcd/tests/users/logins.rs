@@ -1,0 +1,64 @@
+//! Who may do what.
+
+use tenure::{CampaignError, Loss};
+use tenure_etcd::{Config, check};
+use tenure_services::etcd::{ClusterConfig, Version};
+
+use crate::common::{all, node, run, soon};
+use crate::{PASSWORD, names, user, with_users};
+
+#[test]
+fn users_on_debians_3_4() {
+    users(Version::Debian34);
+}
+
+#[test]
+fn users_on_the_newest() {
+    users(Version::Newest);
+}
+
+fn users(version: Version) {
+    let cluster = with_users(ClusterConfig::new(version, 1));
+    let config = Config::default().check().unwrap();
+    run(async {
+        let poor = user(&cluster, "poor", PASSWORD);
+        let report = check(&poor, &config, &names(&["poor/e"])).await.unwrap();
+        let (_, status) = report.members().next().unwrap();
+        assert_eq!(status.leader, Some(status.member));
+        assert_eq!(report.unfixed().count(), usize::from(version == Version::Debian34));
+        let told = check(&poor, &config, &names(&["poor/e", "rich"])).await.unwrap_err();
+        assert_eq!(
+            told.to_string(),
+            "etcd does not permit this user to read and write keys that begin with rich/: \
+             etcdserver: permission denied"
+        );
+        let wrong = user(&cluster, "poor", "guessed");
+        let told = check(&wrong, &config, &[]).await.unwrap_err();
+        assert_eq!(
+            told.to_string(),
+            format!(
+                "no endpoint can be used: {} does not accept the login: etcdserver: \
+                 authentication failed, invalid user ID or password",
+                cluster.endpoints()[0]
+            )
+        );
+
+        let leader = soon(node(&poor, 5).election("poor/e").unwrap().campaign("poor")).await;
+        let leader = leader.unwrap();
+        soon(leader.renewed(leader.until())).await.unwrap();
+        let denied = soon(node(&poor, 10).election("rich").unwrap().campaign("poor")).await;
+        let said = "etcd refuses it: etcdserver: permission denied".to_owned();
+        assert_eq!(denied.map(drop), Err(CampaignError::Refused { why: said }));
+        let denied = soon(node(&wrong, 10).election("poor/e").unwrap().campaign("?")).await;
+        let why = "etcd refuses it: etcdserver: authentication failed, invalid user ID or password";
+        assert_eq!(denied.map(drop), Err(CampaignError::Refused { why: why.to_owned() }));
+        // Nobody logs in: nobody is served.
+        let denied = soon(node(&all(&cluster), 10).election("poor/e").unwrap().campaign("?")).await;
+        let why = denied.map(drop).unwrap_err().to_string();
+        assert!(why.contains("user name is empty"), "{why}");
+        // The right to the key is taken away: it stays in office as long as its lease does.
+        cluster.etcdctl(&["user", "revoke-role", "poor", "poor"]).unwrap();
+        let loss = soon(leader.lost()).await;
+        assert!(matches!(loss, Loss::Expired | Loss::Revoked), "{loss:?}");
+    });
+}

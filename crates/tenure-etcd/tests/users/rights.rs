@@ -1,0 +1,167 @@
+//! One process leads in several elections, and loses its right to the keys of one of them.
+//!
+//! All stand on one lease, and etcd asks for the right to all keys of a lease, or the process
+//! does: what follows is written in `docs/operations.md` under *Permissions*.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tenure::{CampaignError, Loss};
+use tenure_etcd::{Node, Notice};
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
+use tokio::sync::broadcast::Receiver;
+
+use crate::common::{node, run, soon, until_empty, until_stored};
+use crate::{PASSWORD, permit, user, with_users};
+
+const DENIED: &str = "etcdserver: permission denied";
+
+/// `poor` may do what it likes in the elections `one` and `two`.
+fn with_two_elections(version: Version) -> Cluster {
+    let cluster = with_users(ClusterConfig::new(version, 1));
+    permit(&cluster, "one/");
+    permit(&cluster, "two/");
+    cluster
+}
+
+/// What etcd has refused, each once, in words.
+fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    while let Ok(notice) = notices.try_recv() {
+        if matches!(notice, Notice::Obstacle { .. }) {
+            found.insert(notice.to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn one_right_of_two_on_debians_3_4() {
+    one_right_of_two(Version::Debian34);
+}
+
+#[test]
+fn one_right_of_two_on_the_newest() {
+    one_right_of_two(Version::Newest);
+}
+
+/// All leaderships of the process end with their lease; then it leads again where it may.
+fn one_right_of_two(version: Version) {
+    let cluster = with_two_elections(version);
+    run(async {
+        let us = node(&user(&cluster, "poor", PASSWORD), 5);
+        let rival = node(&user(&cluster, "root", PASSWORD), 5);
+        let mut notices = us.notices();
+        let election = |node: &Node, name: &str| node.election(name).unwrap();
+        let one = soon(election(&us, "one").campaign("us")).await.unwrap();
+        let two = soon(election(&us, "two").campaign("us")).await.unwrap();
+        soon(one.renewed(one.until())).await.unwrap();
+        let rivals = election(&rival, "two");
+        let mut waiting = Box::pin(rivals.campaign("rival"));
+        let stands = async { until_stored(&cluster, "two", &["us", "rival"]).await };
+        tokio::select! {
+            () = stands => {}
+            won = &mut waiting => panic!("{won:?} beside the leader"),
+        }
+
+        cluster.etcdctl(&["role", "revoke-permission", "poor", "two/", "two0"]).unwrap();
+        let won = tokio::select! {
+            loss = soon(two.lost()) => {
+                assert_eq!(loss, Loss::Expired);
+                soon(waiting).await
+            }
+            won = &mut waiting => won,
+        };
+        let successor = won.unwrap();
+        assert!(!two.is_current(), "two leaders");
+        assert!(successor.fence() > two.fence());
+        assert_eq!(soon(one.lost()).await, Loss::Expired, "it stands on the same lease");
+        let told = obstacles(&mut notices);
+        let doing = match version {
+            Version::Debian34 => "confirming a renewal",
+            Version::Newest => "renewing the lease",
+        };
+        assert!(told.contains(&format!("etcd refuses {doing}: {DENIED}")), "{told:?}");
+
+        // A lease of its own for what is left: behind the key on the old one, should that be there.
+        let again = soon(election(&us, "one").campaign("us again")).await.unwrap();
+        assert!(again.fence() > one.fence());
+        assert_ne!(again.id(), one.id());
+        let denied = soon(election(&us, "two").campaign("us again")).await;
+        let why = format!("etcd refuses it: {DENIED}");
+        assert_eq!(denied.map(drop), Err(CampaignError::Refused { why }));
+        obstacles(&mut notices);
+        let mut until = again.until();
+        for _ in 0..2 {
+            until = soon(again.renewed(until)).await.unwrap();
+        }
+        assert!(successor.is_current());
+        until_stored(&cluster, "one", &["us again"]).await;
+        until_stored(&cluster, "two", &["rival"]).await;
+        let told = obstacles(&mut notices);
+        // The old lease cannot be revoked, as long as it is there.
+        let revoking = format!("etcd refuses revoking a lease: {DENIED}");
+        assert!(told.iter().all(|told| *told == revoking), "{told:?}");
+        soon(us.close()).await;
+        soon(rival.close()).await;
+        until_empty(&cluster).await;
+    });
+}
+
+#[test]
+fn one_that_may_only_read_on_debians_3_4() {
+    let cluster = with_two_elections(Version::Debian34);
+    run(async {
+        let us = node(&user(&cluster, "poor", PASSWORD), 5);
+        let rival = node(&user(&cluster, "root", PASSWORD), 5);
+        let mut notices = us.notices();
+        let one = soon(us.election("one").unwrap().campaign("us")).await.unwrap();
+        let two = soon(us.election("two").unwrap().campaign("us")).await.unwrap();
+        only_read(&cluster);
+        // etcd asks for no right to renew, and the process reads.
+        let mut until = one.until();
+        for _ in 0..4 {
+            until = soon(one.renewed(until)).await.unwrap();
+        }
+        assert!(two.is_current());
+        assert_eq!(obstacles(&mut notices), BTreeSet::new());
+
+        // It can be given up, but the key stays: nobody else leads.
+        soon(two.resign()).await;
+        assert!(!two.is_current() && one.is_current());
+        let rivals = rival.election("two").unwrap();
+        let mut waiting = Box::pin(rivals.campaign("rival"));
+        let longer_than_the_lease = Duration::from_secs(7);
+        assert!(tokio::time::timeout(longer_than_the_lease, &mut waiting).await.is_err());
+        let told = obstacles(&mut notices);
+        assert_eq!(told, [format!("two: etcd refuses deleting the key: {DENIED}")].into());
+        until_stored(&cluster, "two", &["us", "rival"]).await;
+        // Until the right is given back.
+        permit(&cluster, "two/");
+        let successor = soon(waiting).await.unwrap();
+        assert!(successor.fence() > two.fence());
+        assert!(one.is_current());
+    });
+}
+
+#[test]
+fn one_that_may_only_read_on_the_newest() {
+    let cluster = with_two_elections(Version::Newest);
+    run(async {
+        let us = node(&user(&cluster, "poor", PASSWORD), 5);
+        let mut notices = us.notices();
+        let one = soon(us.election("one").unwrap().campaign("us")).await.unwrap();
+        let two = soon(us.election("two").unwrap().campaign("us")).await.unwrap();
+        only_read(&cluster);
+        for lost in [one.lost(), two.lost()] {
+            assert_eq!(soon(lost).await, Loss::Expired);
+        }
+        let told = obstacles(&mut notices);
+        assert!(told.contains(&format!("etcd refuses renewing the lease: {DENIED}")), "{told:?}");
+    });
+}
+
+/// `poor` may only read what is below `two/` from now on.
+fn only_read(cluster: &Cluster) {
+    cluster.etcdctl(&["role", "grant-permission", "poor", "read", "two/", "--prefix"]).unwrap();
+}
