@@ -154,6 +154,6 @@ async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError>
         // Whoever takes part already can go on; the alarms in the report tell.
         Fault::Answer(Reply::Refused(Refusal::NoSpace { .. })) => return Ok(()),
         Fault::Answer(reply) => CheckError::NotAnswered { why: reply.to_string().into() },
-        Fault::Lost(why) => CheckError::NotAnswered { why },
+        Fault::Outdated(why) | Fault::Lost(why) => CheckError::NotAnswered { why },
     })
 }

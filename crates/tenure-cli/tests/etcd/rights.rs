@@ -61,5 +61,7 @@ fn one_that_is_taken_away(version: Version, refused: &str) {
     let at = |text: &str| log.find(text).unwrap_or_else(|| panic!("{text}: {log}"));
     assert!(at("CMD ended") < at("error: "), "{log}");
     let error = log.lines().find(|line| line.starts_with("error: ")).unwrap();
-    assert!(error.starts_with("error: etcd refuses ") && error.ends_with(denied), "{error}");
+    let whole = format!("error: etcd refuses keys that begin with poor/billing/: {denied}");
+    assert_eq!(error, whole, "as if it had been so from the start");
+    assert!(log.contains("fix: grant a role of this user the keys: etcdctl role grant-permission"));
 }

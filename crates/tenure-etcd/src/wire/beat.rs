@@ -97,6 +97,7 @@ async fn attempt(
                 logged_in_again = true;
                 links.stale(&link, &said);
             }
+            Fault::Outdated(said) => links.stale(&link, &said),
             Fault::Lost(why) => links.lost(&link, &why),
         }
         newer_than = link.number;

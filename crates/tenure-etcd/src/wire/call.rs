@@ -81,6 +81,7 @@ async fn attempt(links: &Links, op: &Op, under: &mut Under) -> (Option<Header>, 
                 logged_in_again = true;
                 links.stale(&link, &said);
             }
+            Fault::Outdated(said) => links.stale(&link, &said),
             Fault::Lost(why) => {
                 links.lost(&link, &why);
                 if !is_repeatable(op) {

@@ -256,6 +256,7 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             ConnectError::Login { endpoint, said }
         }
         Fault::Answer(_) => ConnectError::Refused { endpoint, said: words(error) },
+        Fault::Outdated(why) => ConnectError::NotReached { endpoint, why },
         Fault::Lost(why) => {
             // The library below tells these apart in words only.
             let is = |sign: &&str| why.to_lowercase().contains(*sign);

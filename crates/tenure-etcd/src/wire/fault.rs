@@ -17,6 +17,9 @@ pub(crate) enum Fault {
     Answer(Reply),
     /// etcd does not accept the login, or misses one; nothing was carried out.
     Login(Arc<str>),
+    /// Users or rights have changed since the login; nothing was carried out. A new login will do,
+    /// unless something changes again before it is used.
+    Outdated(Arc<str>),
     /// It tells nothing of what became of the request. Another endpoint may do better.
     Lost(Arc<str>),
 }
@@ -64,7 +67,10 @@ impl Fault {
         let what = message.strip_prefix("etcdserver: ")?;
         let said = shorten(message);
         let is = |words| what.contains(words);
-        if is("invalid auth token") || is("auth store is old") || is("user name is empty") {
+        if is("auth store is old") {
+            return Some(Self::Outdated(said));
+        }
+        if is("invalid auth token") || is("user name is empty") {
             return Some(Self::Login(said));
         }
         Some(Self::Answer(match code {
@@ -162,11 +168,10 @@ mod tests {
         assert_eq!(gone, Some(Fault::Answer(Reply::LeaseGone)));
         let exists = Fault::known(9, "etcdserver: lease already exists");
         assert_eq!(exists, Some(Fault::Answer(Reply::LeaseExists)));
-        for said in [
-            "etcdserver: invalid auth token",
-            "etcdserver: revision of auth store is old",
-            "etcdserver: user name is empty",
-        ] {
+        let old = "etcdserver: revision of auth store is old";
+        assert_eq!(Fault::known(3, old), Some(Fault::Outdated(old.into())));
+        assert_eq!(Fault::of_cancelled(old), Fault::Outdated(old.into()));
+        for said in ["etcdserver: invalid auth token", "etcdserver: user name is empty"] {
             assert_eq!(Fault::known(3, said), Some(Fault::Login(said.into())));
             assert_eq!(Fault::of_cancelled(said), Fault::Login(said.into()));
             let wrapped = format!("rpc error: code = Unauthenticated desc = {said}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use etcd_client::Client;
 use tenure::clock;
 use tenure_core::etcd::{BACKOFF, Refusal};
-use tenure_core::{Draw, Time};
+use tenure_core::{Backoff, Draw, Time};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::News;
@@ -18,6 +18,9 @@ use crate::options::CheckedOptions;
 
 /// A connection that has lasted so long was a good one.
 const GOOD_AFTER: Duration = Duration::from_secs(5);
+/// How long to wait before yet another login. Short, because renewals wait for it.
+const LOGIN: Backoff =
+    Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
 
 /// One connection to one endpoint, and the login on it.
 pub(super) struct Link {
@@ -162,6 +165,8 @@ pub(super) struct Connector {
     links: u64,
     /// How often connecting has failed, or a connection soon afterwards, in a row.
     failures: u32,
+    /// How often a login has lasted no longer than that, in a row.
+    logins: u32,
     draws: u64,
 }
 
@@ -185,6 +190,7 @@ pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, 
         index: 0,
         links: 0,
         failures: 0,
+        logins: 0,
         draws: 0,
     };
     (links, connector)
@@ -231,11 +237,19 @@ impl Connector {
         let Ok(Sick { login, why, .. }) = sick.map(|sick| sick.clone()) else { return };
         self.state.send_replace(State::Away);
         let good = clock::now().since(since) > GOOD_AFTER;
-        self.failures = if good { 0 } else { self.failures.saturating_add(1) };
+        let count = if login { &mut self.logins } else { &mut self.failures };
+        *count = if good { 0 } else { count.saturating_add(1) };
+        self.tell(News::Disconnected { endpoint: link.endpoint.clone(), why }).await;
         if !login {
             self.turn();
+            return;
         }
-        self.tell(News::Disconnected { endpoint: link.endpoint.clone(), why }).await;
+        // The endpoint is good, and others would say the same: only not to log in all the time,
+        // which etcd makes slow on purpose.
+        self.failures = 0;
+        if let Some(again) = self.logins.checked_sub(1) {
+            tokio::time::sleep(self.pause_of(LOGIN, again)).await;
+        }
     }
 
     fn turn(&mut self) {
@@ -249,9 +263,12 @@ impl Connector {
         if rounds == 0 {
             return None;
         }
+        Some(self.pause_of(BACKOFF, rounds))
+    }
+
+    fn pause_of(&mut self, backoff: Backoff, failures: u32) -> Duration {
         self.draws += 1;
-        let draw = |bound| self.draw.span(bound, "endpoints", "pause", self.draws);
-        Some(BACKOFF.pause(rounds, draw))
+        backoff.pause(failures, |bound| self.draw.span(bound, "endpoints", "pause", self.draws))
     }
 
     async fn tell(&self, news: News) {

@@ -301,14 +301,16 @@ impl Watches {
         self.stage = Stage::Idle;
         let why: Arc<str> = match &fault {
             Fault::Answer(reply) => shorten(reply),
-            Fault::Login(said) => said.clone(),
+            Fault::Login(said) | Fault::Outdated(said) => said.clone(),
             Fault::Lost(why) => why.clone(),
         };
         match &fault {
             // The link is good: it is about the watch that was to open the stream.
             Fault::Answer(_) => link.has_answered(),
-            Fault::Login(said) if self.links.has_login => self.links.stale(&link, said),
-            Fault::Login(_) | Fault::Lost(_) => self.links.lost(&link, &why),
+            Fault::Login(said) | Fault::Outdated(said) if self.links.has_login => {
+                self.links.stale(&link, said);
+            }
+            Fault::Login(_) | Fault::Outdated(_) | Fault::Lost(_) => self.links.lost(&link, &why),
         }
         if !matches!(fault, Fault::Answer(_)) {
             self.newer_than = link.number;
@@ -324,7 +326,7 @@ impl Watches {
                     let reply = Reply::Refused(Refusal::Unauthenticated { said });
                     self.end(call, None, reply).await;
                 }
-                Fault::Login(_) | Fault::Lost(_) => self.wait(call),
+                Fault::Login(_) | Fault::Outdated(_) | Fault::Lost(_) => self.wait(call),
             }
         }
         self.ask_waiting();
@@ -347,7 +349,7 @@ impl Watches {
                 0 => match Fault::of_cancelled(&answer.cancel_reason) {
                     Fault::Answer(reply) => reply,
                     Fault::Login(said) => Reply::Refused(Refusal::Unauthenticated { said }),
-                    Fault::Lost(why) => Reply::Unknown { why },
+                    Fault::Outdated(why) | Fault::Lost(why) => Reply::Unknown { why },
                 },
                 revision => Reply::Compacted { revision },
             };
@@ -384,6 +386,10 @@ impl Watches {
             Fault::Login(said) if self.may_log_in_again(call) => {
                 self.wait(call);
                 return self.on_fault(link, Fault::Login(said)).await;
+            }
+            fault @ Fault::Outdated(_) => {
+                self.wait(call);
+                return self.on_fault(link, fault).await;
             }
             Fault::Login(said) => Reply::Refused(Refusal::Unauthenticated { said }),
             Fault::Answer(reply) => reply,

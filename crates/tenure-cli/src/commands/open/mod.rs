@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tenure::{AtMostOne, Election, ElectionName, NodeName};
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{Ledger, With};
 
@@ -29,8 +30,17 @@ pub(super) trait Participant {
         None
     }
 
+    /// What to do about a campaign that was refused for this reason.
+    fn refused(&self, why: String) -> Later<Failure> {
+        Box::pin(async { refused(why) })
+    }
+
     /// Gives up whatever is held, and waits for a moment until that is done.
     fn close(self: Box<Self>) -> Later<()>;
+}
+
+fn refused(why: String) -> Failure {
+    Failure::new(Exit::Refused, why, "settle that, and start it again")
 }
 
 /// What a participant is there for.

@@ -88,9 +88,7 @@ impl Runner {
                     Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
                     Err(CampaignError::Lost(loss)) => Ok(Campaigned::Lost(loss)),
                     Err(CampaignError::Refused { why }) => {
-                        // Who looks beside it may know more.
-                        let known = tokio::time::timeout(PATIENCE, &mut self.hopeless).await;
-                        Err(known.unwrap_or_else(|_| refused(&why)))
+                        Err(self.participant.refused(why).await)
                     }
                     Err(error) => Err(hopeless(&error)),
                 },
@@ -117,13 +115,6 @@ enum Campaigned {
 
 /// How long to wait after a candidacy was lost.
 const AGAIN: Duration = Duration::from_secs(1);
-
-/// How long to wait for a better word than that of a refusal.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-fn refused(why: &str) -> Failure {
-    Failure::new(Exit::Refused, why, "settle that, and start it again")
-}
 
 fn hopeless(error: &CampaignError) -> Failure {
     Failure::new(Exit::Bug, format!("the campaign ended: {error}"), "report it with the log")

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure::{AtMostOne, Election, ElectionName};
+use tenure_core::etcd::Checked;
 use tenure_etcd::{
-    CheckError, Credentials, Endpoint, Identity, Node, Notice, Options, Pem, Report, Tls,
+    CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice, Options, Pem,
+    Report, Tls,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
@@ -21,6 +23,10 @@ use crate::settings::etcd::Store;
 
 struct Client {
     node: Node,
+    options: CheckedOptions,
+    config: Checked,
+    of: ElectionName,
+    explain: Explain,
     troubles: watch::Receiver<Troubles>,
 }
 
@@ -47,13 +53,22 @@ pub(super) fn start(
     let node = Node::builder(store.config.clone(), options.clone()).start();
     let node = node.map_err(|error| explain::start(&error))?;
     let (tell, troubles) = watch::channel(Troubles::default());
-    let (notices, config, election) = (node.notices(), store.config.clone(), election.clone());
+    let (notices, config, of) = (node.notices(), store.config.clone(), election.clone());
+    let client = Client {
+        node,
+        options: options.clone(),
+        config: config.clone(),
+        of: of.clone(),
+        explain: explain.clone(),
+        troubles,
+    };
     if purpose == Purpose::Ask {
-        tokio::spawn(give_up_when_refused(explain.clone(), node.notices(), tell.clone()));
+        let notices = client.node.notices();
+        tokio::spawn(give_up_when_refused(explain.clone(), notices, tell.clone()));
     }
     tokio::spawn(async move {
         let elections = match purpose {
-            Purpose::Campaign => vec![election],
+            Purpose::Campaign => vec![of],
             Purpose::Ask => Vec::new(),
         };
         let checked = tenure_etcd::check(&options, &config, &elections).await;
@@ -61,7 +76,7 @@ pub(super) fn start(
         let watcher = Watcher { purpose, explain, lease, tell, told: BTreeMap::new() };
         watcher.watch(checked, notices).await;
     });
-    Ok(Box::new(Client { node, troubles }))
+    Ok(Box::new(client))
 }
 
 impl Participant for Client {
@@ -83,6 +98,20 @@ impl Participant for Client {
 
     fn silent(&self) -> Option<Failure> {
         self.troubles.borrow().silent.clone()
+    }
+
+    /// The reason alone does not tell which setting it is about: that is found out anew.
+    fn refused(&self, why: String) -> Later<Failure> {
+        let (options, config) = (self.options.clone(), self.config.clone());
+        let (elections, explain) = ([self.of.clone()], self.explain.clone());
+        Box::pin(async move {
+            let checked = tenure_etcd::check(&options, &config, &elections).await;
+            let found = checked.err().map(|error| explain.check(&error));
+            match found {
+                Some((failure, false)) => failure,
+                Some((_, true)) | None => super::refused(why),
+            }
+        })
     }
 
     fn close(self: Box<Self>) -> Later<()> {
