@@ -116,7 +116,7 @@ impl Observer {
                     self.watch(header, scene);
                 }
                 self.tell_leader(scene);
-                if header.revision < self.unexplained {
+                if header.revision < self.unexplained && ruling(Rule::LookExplains) {
                     self.look(scene);
                 }
             }
@@ -218,8 +218,10 @@ impl Observer {
 
     /// Something was missed; what is now is told even if it is as before.
     fn reset(&mut self, scene: &mut Scene<'_>) {
-        self.told = None;
-        emit(Some(&self.election), Event::Reset, scene.out);
+        if ruling(Rule::GapTold) {
+            self.told = None;
+            emit(Some(&self.election), Event::Reset, scene.out);
+        }
         self.look(scene);
     }
 

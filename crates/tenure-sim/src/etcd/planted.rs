@@ -25,8 +25,9 @@ const STABLE: &str = "No lease is lost in calm worlds";
 pub const fn meant(rule: Rule) -> &'static [&'static str] {
     match rule {
         Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::WinByName => &[WIN, ONE_LEADER],
-        Rule::ConfirmOwnKey => &[WIN, LEASE, ONE_LEADER],
+        Rule::ConfirmOwnKey | Rule::ConfirmInOne => &[WIN, LEASE, ONE_LEADER],
         Rule::ConfirmReads => &[SOUND],
+        Rule::MissedAsked => &[APART, LEASE],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
@@ -39,12 +40,16 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
         Rule::LeaveRepeated => &[LEFT, LEADER, LAPSE],
-        Rule::ZombieSwept => &[LEFT, LEADER],
+        Rule::ZombieSwept | Rule::DeniedNotGone | Rule::NoSpaceUnsure => &[LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
-        Rule::AdoptOwn => &[FENCES],
+        Rule::AdoptOwn | Rule::AdoptNewer => &[FENCES],
         Rule::HistoryGrows => &[OLDER],
         Rule::RevisionBounded => &[FENCES],
-        Rule::WholeRevision | Rule::LateEventsOld | Rule::UnknownNotVacant => &[OBSERVERS],
+        Rule::WholeRevision
+        | Rule::LookExplains
+        | Rule::GapTold
+        | Rule::LateEventsOld
+        | Rule::UnknownNotVacant => &[OBSERVERS],
         Rule::LossKeepsLease => &[APART],
         Rule::OneCampaign => &[HANDLES, KEY],
         Rule::NamesApart => &[LEADER],

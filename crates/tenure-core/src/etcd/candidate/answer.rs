@@ -100,6 +100,10 @@ impl Candidate {
                     self.look(shared);
                 }
             }
+            (Doing::Check, true) if !ruling(Rule::ConfirmInOne) && self.fence().is_none() => {
+                let revision = self.revision()?;
+                self.ask(Doing::Look, self.first(revision, shared), shared);
+            }
             (Doing::Check, true) => {
                 let own = found.next()??;
                 self.watch(own.key.clone(), header.revision + 1, shared);
@@ -140,7 +144,7 @@ impl Candidate {
         let ours = self.phase == (Phase::Creating { unsure: true })
             && made_here
             && found.lease == shared.lease()
-            && found.created > self.since
+            && (found.created > self.since || !ruling(Rule::AdoptNewer))
             && found.value == self.value.as_str().into();
         if ours || !ruling(Rule::AdoptOwn) {
             return self.queue(found.created, shared);
@@ -193,7 +197,8 @@ impl Candidate {
                 Some(first.created) == self.revision()
                     && (first.key == key || !ruling(Rule::WinByName))
             };
-            if first.as_ref().is_some_and(is_own) || !ruling(Rule::ConfirmOwnKey) {
+            let known = !ruling(Rule::ConfirmOwnKey) || !ruling(Rule::ConfirmInOne);
+            if first.as_ref().is_some_and(is_own) || known {
                 return self.win(header, shared);
             }
             return self.on_key_lost(shared);
@@ -337,7 +342,8 @@ impl Candidate {
         }
         // etcd may say of a write that there is no room for it after it was carried out, when the
         // quota was crossed in between.
-        if doing == Doing::Create && matches!(refusal, Refusal::NoSpace { .. }) {
+        let full = matches!(refusal, Refusal::NoSpace { .. }) && ruling(Rule::NoSpaceUnsure);
+        if doing == Doing::Create && full {
             self.haunted = true;
             self.phase = Phase::Creating { unsure: true };
         }
@@ -345,6 +351,9 @@ impl Candidate {
         self.stale_value |= doing == Doing::Proclaim;
         self.pause(shared);
         if hopeless && doing == Doing::Leave {
+            if !ruling(Rule::DeniedNotGone) {
+                return self.left(shared);
+            }
             // The key goes with the lease, as soon as nobody else needs that; or the right to
             // delete it is given back before.
             self.denied = true;
