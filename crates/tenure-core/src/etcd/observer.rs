@@ -163,6 +163,12 @@ impl Observer {
         if !ruling(Rule::WholeRevision) {
             return self.on_each(changes, scene);
         }
+        // The answer to a look that is under way may be older, whomever it names.
+        if self.look.is_some()
+            && let Some(newest) = changes.iter().map(Change::revision).max()
+        {
+            self.unexplained = self.unexplained.max(newest);
+        }
         let leader = self.leader.clone();
         let concerns = |change: &Change| match (change, &leader) {
             (Change::Deleted { key, .. }, Some(leader)) => *key == leader.key,

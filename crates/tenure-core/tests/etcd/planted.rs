@@ -33,7 +33,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::RevisionBounded, campaign::a_revision_beyond_the_fences_is_refused),
     (Rule::LateValueMended, campaign::a_value_that_comes_late_does_not_stay),
     (Rule::LateEventsOld, observe::a_late_event_does_not_hide_a_newer_answer),
-    (Rule::LookExplains, troubles::looks_are_not_begun_again_for_each_event),
+    (Rule::LookExplains, observe::an_event_that_overtakes_an_answer_is_not_forgotten),
     (Rule::GapTold, troubles::after_a_gap_the_state_is_told_again),
     (Rule::LossKeepsLease, session::losing_one_election_leaves_the_other),
     (Rule::NamesApart, campaign::names_that_see_each_others_keys_are_refused),

@@ -192,7 +192,7 @@ pub(crate) fn after_a_gap_the_state_is_told_again() {
 
 /// Many events while one look is under way cost one look more.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn looks_are_not_begun_again_for_each_event() {
+fn looks_are_not_begun_again_for_each_event() {
     let mut s = Stage::new();
     s.command("a", Command::Observe);
     s.answer("read a/", so(vec![None]));
