@@ -94,7 +94,7 @@ impl Candidate {
                 let (first, before) = (found.next()?, found.next()?);
                 self.on_first(first, before, header, shared);
             }
-            (Doing::Look, false) => self.on_key_lost(shared),
+            (Doing::Look | Doing::Proclaim | Doing::Check, false) => self.on_key_lost(shared),
             (Doing::Proclaim, true) => {
                 if self.watch.is_none() {
                     self.look(shared);
@@ -109,8 +109,6 @@ impl Candidate {
                 self.watch(own.key.clone(), header.revision + 1, shared);
                 self.check_value(&own, shared);
             }
-            (Doing::Check, false) => self.on_key_lost(shared),
-            (Doing::Proclaim, false) => self.on_key_lost(shared),
             (Doing::Leave, true) => self.left(shared),
             (Doing::Leave, false) => match found.next()? {
                 Some(found) if found.lease == shared.lease() => {

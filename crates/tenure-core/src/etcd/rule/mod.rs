@@ -66,8 +66,8 @@ rules! {
     NoSpaceUnsure: "ruling 6 (E5)",
     /// A key that is found is taken over only if this campaign made it.
     AdoptOwn: "ruling 6 (E5)",
-    /// And only if it is newer than all that was known when the campaign began: a restored store may
-    /// have a key again that an earlier one led with.
+    /// And only if it is newer than all that was known when the campaign began: a restored store
+    /// may have a key again that an earlier one led with.
     AdoptNewer: "rulings 6 and 8 (E5, E7)",
     /// A store whose revisions go back ends all leaderships.
     HistoryGrows: "ruling 7 (E6)",
