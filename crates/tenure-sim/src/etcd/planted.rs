@@ -36,7 +36,8 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         }
         Rule::RenewedEarly => &[STABLE],
         Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
-        Rule::LoweredFirst | Rule::LateGrantLeft => &[KEY],
+        Rule::LoweredFirst => &[KEY],
+        Rule::LateGrantLeft => &[KEY, LEASE],
         Rule::LateValueMended => &[VALUES],
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
