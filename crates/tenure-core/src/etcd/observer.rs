@@ -124,7 +124,7 @@ impl Observer {
                     self.watch(header, scene);
                 }
                 self.tell_leader(scene);
-                if header.revision < self.unexplained {
+                if header.revision < self.unexplained && ruling(Rule::LookExplains) {
                     self.look(scene);
                 }
             }
@@ -170,6 +170,12 @@ impl Observer {
     fn on_changes(&mut self, changes: &[Change], scene: &mut Scene<'_>) {
         if !ruling(Rule::WholeRevision) {
             return self.on_each(changes, scene);
+        }
+        // The answer to a look that is under way may be older, whomever it names.
+        if self.look.is_some()
+            && let Some(newest) = changes.iter().map(Change::revision).max()
+        {
+            self.unexplained = self.unexplained.max(newest);
         }
         let leader = self.leader.clone();
         let concerns = |change: &Change| match (change, &leader) {
@@ -226,8 +232,10 @@ impl Observer {
 
     /// Something was missed; what is now is told even if it is as before.
     fn reset(&mut self, scene: &mut Scene<'_>) {
-        self.told = None;
-        emit(Some(&self.election), Event::Reset, scene.out);
+        if ruling(Rule::GapTold) {
+            self.told = None;
+            emit(Some(&self.election), Event::Reset, scene.out);
+        }
         self.look(scene);
     }
 

@@ -1,6 +1,8 @@
 //! Candidates: keys, queues, wins.
 
-use tenure_core::etcd::{Change, Config, KeyValue, LeaseId, Refusal, Reply};
+use tenure_core::etcd::{
+    Act, Change, Command, Config, KeyValue, LeaseId, Op, Pick, Read, Refusal, Reply,
+};
 
 use crate::stage::*;
 
@@ -9,7 +11,7 @@ use crate::stage::*;
 pub(crate) fn the_next_campaign_takes_a_new_value() {
     let mut s = Stage::new();
     s.elect("db");
-    s.command("db", tenure_core::etcd::Command::Resign);
+    s.command("db", Command::Resign);
     s.campaign("db");
     s.proclaim("db", "newer");
     assert!(!s.has_told("ignored"), "{:#?}", s.told());
@@ -79,6 +81,28 @@ pub(crate) fn a_key_of_an_earlier_process_is_made_anew() {
     }
 }
 
+/// Rulings 6 and 8 (E5, E7): a store that was restored and has counted as far again has a key that
+/// this process led with, and has deleted. A create of the next campaign whose answer was lost did
+/// not make it: its fence is used up.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_from_before_the_campaign_is_made_anew() {
+    let mut s = Stage::new();
+    s.elect("a");
+    let created = s.elect("b");
+    let restored = s.own("b", created);
+    s.command("b", Command::Resign);
+    s.write("if create(b/");
+    assert!(s.has_told("b: released"), "{:#?}", s.told());
+    s.campaign("b");
+    s.lose("if create(b/");
+    s.pass(ms(200));
+    s.answer("if create(b/", not_so(vec![Some(restored)]));
+    let next = s.asked("if create(b/").op.to_string();
+    assert!(next.contains(&format!("= {created} then delete")), "{next}");
+    s.write("if create(b/");
+    assert!(s.elect_next("b") > created);
+}
+
 /// Rulings 1 and 7 (E6): a watch from a revision that a restored store has not reached is silent,
 /// and what happened before is lost. Who waits looks again by itself.
 #[cfg_attr(not(tenure_planted), test)]
@@ -136,6 +160,35 @@ pub(crate) fn a_win_without_the_own_key_is_none() {
     let later = s.other("db", 12);
     s.answer("if create(db/", so(vec![Some(later), None]));
     assert!(!s.leads("db"));
+}
+
+/// Ruling 2 (E1): the key was there when it was looked for, and nobody was before it when that was
+/// looked for; but in between the key was deleted. Only one transaction for both sees that.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_own_key_and_the_queue_are_looked_at_together() {
+    for looks in 0..3 {
+        let mut s = Stage::new();
+        s.campaign("db");
+        s.answer("grant", Reply::Granted { ttl: 10 });
+        let created = s.write("if create(db/");
+        let own = s.own("db", created);
+        for nth in 0..=looks {
+            // The key is deleted before the last of the looks.
+            let there = nth < looks;
+            let look = s.open.last().unwrap().clone();
+            let Op::Txn(txn) = &look.op else { break };
+            let succeeded = txn.when.as_ref().is_none_or(|(_, at)| there && *at == created);
+            let acts = if succeeded { &txn.then } else { &txn.otherwise };
+            let found = |act: &Act| match act {
+                Act::Read(Read { pick: Pick::First, .. }) => there.then(|| own.clone()),
+                _ => None,
+            };
+            let found = acts.iter().map(found).collect();
+            s.say(look.call, Reply::Txn { succeeded, found });
+            assert!(there || !s.leads("db"), "by a key that is gone: {:#?}", s.told());
+        }
+        assert_eq!(s.leads("db"), looks > 0, "{:#?}", s.told());
+    }
 }
 
 /// Ruling 10 (E9): two puts in one transaction get the same create revision. Somebody did that:

@@ -106,3 +106,24 @@ fn what_cannot_be_observed_is_told() {
     assert!(s.has_told("d: not observed: this process takes part in 2 elections"));
     assert!(!s.asks("read a/*") && !s.asks("read d/*"));
 }
+
+/// A leader came and went while it was asked who leads, and the watch told that before the answer
+/// came: what is older than that does not stand for it, although nobody had known that leader.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_event_that_overtakes_an_answer_is_not_forgotten() {
+    let mut s = Stage::new();
+    s.command("db", Command::Observe);
+    let first = s.other("db", 9);
+    s.answer("read db/*", so(vec![Some(first.clone())]));
+    s.answer("watch db/*", Reply::Watching);
+    s.changed("db/*", vec![deleted(&first.key, 11)]);
+    s.header.revision = 13;
+    let second = KeyValue { key: "db/88".into(), created: 10, modified: 10, ..first };
+    s.changed("db/*", vec![deleted(&second.key, 13)]);
+    s.header.revision = 12;
+    s.answer("read db/*", so(vec![Some(second)]));
+    s.header.revision = 13;
+    s.answer("read db/*", so(vec![None]));
+    let last = s.told().into_iter().rfind(|line| line.contains("db: ")).unwrap();
+    assert!(last.contains("vacant"), "{last}");
+}

@@ -4,30 +4,37 @@ use std::panic::catch_unwind;
 
 use tenure_core::etcd::planted::{DIRECTED, Rule, break_rule};
 
-use crate::{campaign, leave, observe, session};
+use crate::{campaign, leave, observe, session, troubles};
 
 /// Which story notices which rule.
 const STORIES: &[(Rule, fn())] = &[
     (Rule::WatchPredecessor, campaign::who_waits_watches_the_one_just_before),
     (Rule::LookAgain, campaign::a_watch_that_is_silent_is_not_waited_for_for_ever),
     (Rule::ConfirmOwnKey, campaign::a_win_without_the_own_key_is_none),
+    (Rule::ConfirmInOne, campaign::the_own_key_and_the_queue_are_looked_at_together),
     (Rule::WinByName, campaign::of_two_keys_with_one_create_revision_one_leads),
+    (Rule::MissedAsked, troubles::a_leader_whose_watch_broke_looks_at_its_key),
     (Rule::MissingTtlIsEnd, session::a_lost_lease_is_revoked_after_its_claims_are_lowered),
     (Rule::NoRevival, session::what_comes_after_the_end_revives_nothing),
     (Rule::AliveConfirmed, session::a_keep_alive_alone_is_no_proof),
     (Rule::SameTerm, session::a_keep_alive_of_another_term_does_not_count),
     (Rule::KeyAsItWas, session::a_restored_store_that_has_caught_up_lacks_the_key),
     (Rule::LeaveRepeated, leave::a_resignation_is_repeated_until_the_key_is_gone),
+    (Rule::DeniedNotGone, troubles::a_key_that_may_not_be_deleted),
     (Rule::ZombieSwept, leave::a_key_that_comes_after_its_candidate_has_left_is_deleted),
     (Rule::LoweredFirst, session::a_lost_lease_is_revoked_after_its_claims_are_lowered),
     (Rule::LeasePositive, campaign::the_id_of_a_lease_is_positive),
     (Rule::JoinInTime, session::a_lease_that_may_have_ended_is_not_joined),
     (Rule::LateGrantLeft, session::a_late_grant_is_left_to_end_by_itself),
+    (Rule::NoSpaceUnsure, troubles::what_is_refused_for_space_may_have_been_carried_out),
     (Rule::AdoptOwn, campaign::a_key_of_an_earlier_process_is_made_anew),
+    (Rule::AdoptNewer, campaign::a_key_from_before_the_campaign_is_made_anew),
     (Rule::HistoryGrows, session::a_store_that_went_back_ends_all),
     (Rule::RevisionBounded, campaign::a_revision_beyond_the_fences_is_refused),
     (Rule::LateValueMended, campaign::a_value_that_comes_late_does_not_stay),
     (Rule::LateEventsOld, observe::a_late_event_does_not_hide_a_newer_answer),
+    (Rule::LookExplains, observe::an_event_that_overtakes_an_answer_is_not_forgotten),
+    (Rule::GapTold, troubles::after_a_gap_the_state_is_told_again),
     (Rule::LossKeepsLease, session::losing_one_election_leaves_the_other),
     (Rule::NamesApart, campaign::names_that_see_each_others_keys_are_refused),
     (Rule::RefusedRenewsNothing, campaign::rights_that_are_taken_away_leave_the_lease_as_it_is),

@@ -76,6 +76,15 @@ pub enum Fact<'a> {
         /// When that was decided.
         decided: u64,
     },
+    /// The key of what has ended is told as gone.
+    Released {
+        /// Which node's.
+        node: usize,
+        /// In which election.
+        election: usize,
+        /// The key.
+        key: &'a Bytes,
+    },
     /// A process takes its lease for over.
     Closed {
         /// Which node.

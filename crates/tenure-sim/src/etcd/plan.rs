@@ -165,6 +165,13 @@ impl Plan {
         self.bounds().slow(every) + self.unit + 8_000 * MS
     }
 
+    /// How long news takes when nothing goes wrong, in true time: through a member and a watch,
+    /// and then two questions, of which the first was asked too early. Twice that.
+    #[must_use]
+    pub fn news(&self) -> u64 {
+        10 * (self.conditions.trip.longest() + self.store.latency)
+    }
+
     /// How long a lease that nobody renews can last.
     #[must_use]
     pub fn lease_most(&self) -> u64 {

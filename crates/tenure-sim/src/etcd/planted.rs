@@ -11,6 +11,7 @@ const HANDLES: &str = "Handle and core agree";
 const FENCES: &str = "Fences strictly grow and are unique";
 const APART: &str = "A lost election leaves the others alone";
 const SOUND: &str = "No request is unsound";
+const RELEASED: &str = "What is released is gone";
 const LEFT: &str = "Nothing is left behind";
 const OBSERVERS: &str = "Observers see what is";
 const LEADER: &str = "Every election has a leader in the end";
@@ -25,8 +26,9 @@ const STABLE: &str = "No lease is lost in calm worlds";
 pub const fn meant(rule: Rule) -> &'static [&'static str] {
     match rule {
         Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::WinByName => &[WIN, ONE_LEADER],
-        Rule::ConfirmOwnKey => &[WIN, LEASE, ONE_LEADER],
+        Rule::ConfirmOwnKey | Rule::ConfirmInOne => &[WIN, LEASE, ONE_LEADER],
         Rule::ConfirmReads => &[SOUND],
+        Rule::MissedAsked => &[LEASE],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
@@ -34,17 +36,23 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         }
         Rule::RenewedEarly => &[STABLE],
         Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
-        Rule::LoweredFirst | Rule::LateGrantLeft => &[KEY],
+        Rule::LoweredFirst => &[KEY],
+        Rule::LateGrantLeft => &[KEY, LEASE],
         Rule::LateValueMended => &[VALUES],
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
-        Rule::LeaveRepeated => &[LEFT, LEADER, LAPSE],
+        Rule::LeaveRepeated => &[RELEASED, LEFT, LEADER, LAPSE],
         Rule::ZombieSwept => &[LEFT, LEADER],
+        Rule::DeniedNotGone | Rule::NoSpaceUnsure => &[RELEASED, LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
-        Rule::AdoptOwn => &[FENCES],
+        Rule::AdoptOwn | Rule::AdoptNewer => &[FENCES],
         Rule::HistoryGrows => &[OLDER],
         Rule::RevisionBounded => &[FENCES],
-        Rule::WholeRevision | Rule::LateEventsOld | Rule::UnknownNotVacant => &[OBSERVERS],
+        Rule::WholeRevision
+        | Rule::LookExplains
+        | Rule::GapTold
+        | Rule::LateEventsOld
+        | Rule::UnknownNotVacant => &[OBSERVERS],
         Rule::LossKeepsLease => &[APART],
         Rule::OneCampaign => &[HANDLES, KEY],
         Rule::NamesApart => &[LEADER],

@@ -256,6 +256,11 @@ impl Town {
                 }
                 self.tell(scene, Fact::Ended { node, election, end, decided })
             }
+            Event::Released => {
+                let key = self.key(node, &self.plan.elections[election]);
+                let Some(key) = &key else { return Ok(()) };
+                self.tell(scene, Fact::Released { node, election, key })
+            }
             Event::View(view) => {
                 self.counts.views += 1;
                 self.tell(scene, Fact::Viewed { node, election, view, looked: decided })

@@ -94,19 +94,21 @@ impl Candidate {
                 let (first, before) = (found.next()?, found.next()?);
                 self.on_first(first, before, header, shared);
             }
-            (Doing::Look, false) => self.on_key_lost(shared),
+            (Doing::Look | Doing::Proclaim | Doing::Check, false) => self.on_key_lost(shared),
             (Doing::Proclaim, true) => {
                 if self.watch.is_none() {
                     self.look(shared);
                 }
+            }
+            (Doing::Check, true) if !ruling(Rule::ConfirmInOne) && self.fence().is_none() => {
+                let revision = self.revision()?;
+                self.ask(Doing::Look, self.first(revision, shared), shared);
             }
             (Doing::Check, true) => {
                 let own = found.next()??;
                 self.watch(own.key.clone(), header.revision + 1, shared);
                 self.check_value(&own, shared);
             }
-            (Doing::Check, false) => self.on_key_lost(shared),
-            (Doing::Proclaim, false) => self.on_key_lost(shared),
             (Doing::Leave, true) => self.left(shared),
             (Doing::Leave, false) => match found.next()? {
                 Some(found) if found.lease == shared.lease() => {
@@ -137,7 +139,7 @@ impl Candidate {
         let ours = self.phase == (Phase::Creating { unsure: true })
             && made_here
             && found.lease == shared.lease()
-            && found.created > self.since
+            && (found.created > self.since || !ruling(Rule::AdoptNewer))
             && found.value == self.value.as_str().into();
         if ours || !ruling(Rule::AdoptOwn) {
             return self.queue(found.created, shared);
@@ -190,7 +192,8 @@ impl Candidate {
                 Some(first.created) == self.revision()
                     && (first.key == key || !ruling(Rule::WinByName))
             };
-            if first.as_ref().is_some_and(is_own) || !ruling(Rule::ConfirmOwnKey) {
+            let known = !ruling(Rule::ConfirmOwnKey) || !ruling(Rule::ConfirmInOne);
+            if first.as_ref().is_some_and(is_own) || known {
                 return self.win(header, shared);
             }
             return self.on_key_lost(shared);
@@ -344,7 +347,8 @@ impl Candidate {
         }
         // etcd may say of a write that there is no room for it after it was carried out, when the
         // quota was crossed in between.
-        if doing == Doing::Create && matches!(refusal, Refusal::NoSpace { .. }) {
+        let full = matches!(refusal, Refusal::NoSpace { .. }) && ruling(Rule::NoSpaceUnsure);
+        if doing == Doing::Create && full {
             self.haunted = true;
             self.phase = Phase::Creating { unsure: true };
         }
@@ -352,6 +356,9 @@ impl Candidate {
         self.stale_value |= doing == Doing::Proclaim;
         self.pause(shared);
         if hopeless && doing == Doing::Leave {
+            if !ruling(Rule::DeniedNotGone) {
+                return self.left(shared);
+            }
             // The key goes with the lease, as soon as nobody else needs that; or the right to
             // delete it is given back before.
             self.denied = true;

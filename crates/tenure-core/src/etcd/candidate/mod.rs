@@ -371,19 +371,21 @@ impl Candidate {
         let (doing, txn) = match self.phase {
             Phase::Creating { .. } => (Doing::Create, only(0, put())),
             Phase::Clearing { revision } => (Doing::Clear, only(revision, delete())),
+            Phase::Queued { revision } if !ruling(Rule::ConfirmInOne) => {
+                (Doing::Check, only(revision, read()))
+            }
             Phase::Queued { revision } => (Doing::Look, self.first(revision, shared)),
             Phase::Leading { revision, .. } if self.stale_value => {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, put()))
             }
             // The watch has ended: what it would have told meanwhile must be asked.
+            Phase::Leading { .. } if self.watch.is_none() && !ruling(Rule::MissedAsked) => {
+                self.again = None;
+                return self.watch(key, shared.calls.seen + 1, shared);
+            }
             Phase::Leading { revision, .. } if self.watch.is_none() => {
-                let txn = Txn {
-                    when: Some((key.clone(), revision)),
-                    then: vec![read()],
-                    otherwise: vec![read()],
-                };
-                (Doing::Check, txn)
+                (Doing::Check, only(revision, read()))
             }
             Phase::Leading { .. } => {
                 self.again = None;
@@ -414,7 +416,8 @@ impl Candidate {
             then.clear();
             otherwise.clear();
         }
-        let when = ruling(Rule::ConfirmOwnKey).then_some((key, revision));
+        let in_one = ruling(Rule::ConfirmOwnKey) && ruling(Rule::ConfirmInOne);
+        let when = in_one.then_some((key, revision));
         Txn { when, then, otherwise }
     }
 

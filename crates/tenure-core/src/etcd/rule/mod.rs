@@ -19,11 +19,16 @@ rules! {
     /// The confirmation finds the own key, in the same transaction: what an earlier call said of
     /// it may be over.
     ConfirmOwnKey: "ruling 2 (E1)",
+    /// That the own key is there and that nobody is before it is found in one transaction: of two
+    /// that follow each other the first may be over.
+    ConfirmInOne: "ruling 2 (E1)",
     /// The first key is the own one by its name, too: two puts of one transaction share a create
     /// revision.
     WinByName: "rulings 2 and 10 (E1, E9)",
     /// The confirmation reads something: without an operation it is not linearizable.
     ConfirmReads: "ruling 2 (E1)",
+    /// A leader whose watch has ended asks what it did not tell, before it watches again.
+    MissedAsked: "ruling 2 (E1)",
     /// E counts from the send of the keep-alive, not from its answer.
     DeadlineFromSend: "ruling 3 (E2)",
     /// E keeps the drift margin: `⌊TTL·(1 − ρ)/(1 + ρ)⌋`.
@@ -44,6 +49,9 @@ rules! {
     KeyAsItWas: "rulings 4 and 8 (E3, E7)",
     /// Resigning is repeated until the key is gone or the lease has ended.
     LeaveRepeated: "ruling 5 (E4)",
+    /// A key that may not be deleted is not taken for gone: it is until it is deleted after all, or
+    /// its lease is over.
+    DeniedNotGone: "ruling 5 (E4)",
     /// A key that a create of unknown outcome makes later is deleted.
     ZombieSwept: "ruling 5 (E4)",
     /// A lost lease is revoked after its claims are lowered.
@@ -54,8 +62,13 @@ rules! {
     JoinInTime: "rulings 4 and 6 (E3, E5)",
     /// A grant that is answered after its lease was given up opens nothing.
     LateGrantLeft: "ruling 6 (E5)",
+    /// What is refused for want of room may have been carried out.
+    NoSpaceUnsure: "ruling 6 (E5)",
     /// A key that is found is taken over only if this campaign made it.
     AdoptOwn: "ruling 6 (E5)",
+    /// And only if it is newer than all that was known when the campaign began: a restored store
+    /// may have a key again that an earlier one led with.
+    AdoptNewer: "rulings 6 and 8 (E5, E7)",
     /// A store whose revisions go back ends all leaderships.
     HistoryGrows: "ruling 7 (E6)",
     /// A create revision that a fence has no room for is refused.
@@ -66,6 +79,10 @@ rules! {
     LateEventsOld: "ruling 9 (E8)",
     /// All events of one revision are one change.
     WholeRevision: "ruling 9 (E8)",
+    /// An answer that is older than what the watch has told does not stand for it.
+    LookExplains: "ruling 9 (E8)",
+    /// A gap is told, and what is after it, even if that is as before.
+    GapTold: "ruling 9 (E8)",
     /// No answer is not nobody.
     UnknownNotVacant: "ruling 9 (E8)",
     /// Losing one election leaves the lease alone.

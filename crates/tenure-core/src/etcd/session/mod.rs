@@ -389,7 +389,8 @@ impl Session {
             (Reply::Refused(refusal), _) => {
                 let again = self.pause(around);
                 // That there is no room may be said after it was granted.
-                let full = matches!(refusal, Refusal::NoSpace { .. });
+                let full =
+                    matches!(refusal, Refusal::NoSpace { .. }) && ruling(Rule::NoSpaceUnsure);
                 let first = first.or(full.then_some(sent));
                 self.phase = Phase::Granting { lease, call: None, again, first };
                 return around.refused(doing, refusal);

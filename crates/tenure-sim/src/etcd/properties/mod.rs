@@ -22,6 +22,7 @@ mod one_wake_up;
 mod sound_requests;
 mod stability;
 mod values_are_what_was_said;
+mod what_is_released_is_gone;
 mod wins_are_confirmed;
 
 use super::app::App;
@@ -142,6 +143,7 @@ properties! {
     no_claim_on_older_state::NoClaimOnOlderState,
     sound_requests::SoundRequests,
     one_wake_up::OneWakeUp,
+    what_is_released_is_gone::WhatIsReleasedIsGone,
     nothing_left_behind::NothingLeftBehind,
     observers_see_what_is::ObserversSeeWhatIs,
     values_are_what_was_said::ValuesAreWhatWasSaid,

@@ -3,7 +3,8 @@ use tenure_core::etcd::{KeyValue, View};
 use super::{Court, Fact, Plan, Property, seconds};
 
 /// What an observer says was so at some instant since it last asked, never from memory; and when
-/// nothing goes wrong it says what is.
+/// nothing goes wrong it says what is. In calm worlds it does so soon, and elsewhere once it has
+/// looked again.
 #[derive(Debug)]
 pub(super) struct ObserversSeeWhatIs {
     /// What each node says of each election, and since when it observes.
@@ -31,16 +32,21 @@ fn is(view: &View, first: Option<&KeyValue>) -> bool {
 }
 
 impl ObserversSeeWhatIs {
-    /// Once nothing goes wrong any more.
+    /// Once nothing goes wrong any more, or where nothing ever does.
     fn in_the_end(&self, court: &Court<'_>) -> Result<(), String> {
+        let plan = court.plan;
+        let (from, within) = match plan.calm {
+            true => (0, plan.news()),
+            false => (plan.conditions.storm_ends, plan.look_again() + 3 * plan.unit),
+        };
         for (node, told) in self.told.iter().enumerate() {
             for (election, told) in told.iter().enumerate() {
                 let Some(told) = told else { continue };
                 let Some(first) = court.annals(election).firsts.back() else { continue };
                 let doubt = matches!(told.view, Some(View::Unknown { .. }));
                 let told_at = if doubt { told.at } else { told.began };
-                let since = first.since.max(told_at).max(court.plan.conditions.storm_ends);
-                if court.now < since + court.plan.look_again() + 3 * court.plan.unit {
+                let since = first.since.max(told_at).max(from);
+                if court.now < since + within {
                     continue;
                 }
                 let says = told.view.as_ref();

@@ -267,7 +267,7 @@ impl Cluster {
                 tell(note, out);
             }
         }
-        match (entry, &reply) {
+        match (entry.deed(), &reply) {
             (Entry::Grant(lease, ttl), Reply::Granted { .. }) => self.begin(*lease, *ttl, out),
             (Entry::Revoke(lease), Reply::Revoked) => {
                 self.doomed.remove(lease);

@@ -1,9 +1,9 @@
 //! Requests: what a member does with them, and what it cannot do.
 
-use tenure_core::etcd::{CallId, Header, Op, Refusal, Reply, Txn};
+use tenure_core::etcd::{CallId, Header, Op, Refusal, Reply, Revision, Txn};
 
 use super::note::Cause;
-use super::state::{Entry, is_linearizable, writes};
+use super::state::{Entry, is_linearizable, no_space, writes};
 use super::{Ask, Cluster, MS, Out, Task, Waiting, answer, unknown};
 
 /// Without a leader a write fails after this.
@@ -13,6 +13,7 @@ const READ_FAILS: u64 = 10_000 * MS;
 /// What a draw is for.
 const LATENCY: u64 = 11;
 const ORPHAN: u64 = 12;
+const ANYWAY: u64 = 13;
 /// The shortest lease that is granted, in seconds.
 const TTL_MIN: u32 = 2;
 
@@ -70,10 +71,24 @@ impl Cluster {
             Op::KeepAlive { .. } | Op::Watch { .. } | Op::Unwatch { .. } => return,
         };
         let cause = Cause::Asked { node: ask.node };
-        let reply = entry.map(|entry| self.commit(&entry, cause, out));
+        let reply = entry.map(|entry| self.write(&ask, entry, cause, out));
         let (member, index) = (ask.member, self.index());
         self.waiting.push(Waiting { ask, index, reply });
         self.answer_waiting(member, out);
+    }
+
+    /// An entry of a client's. Between the write that reaches the quota and the alarm for it etcd
+    /// carries out what it then answers with the want of room; so it does again when somebody
+    /// takes the alarm back and makes no room.
+    fn write(&mut self, ask: &Ask, entry: Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {
+        let drawn = self.draw(ANYWAY ^ ask.life, ask.request.call.0).is_multiple_of(3);
+        if !self.truth.full || !entry.needs_room() || !drawn {
+            return self.commit(&entry, cause, out);
+        }
+        match self.commit(&Entry::Anyway(Box::new(entry)), cause, out) {
+            (Reply::Txn { .. } | Reply::Granted { .. }, revision) => (no_space(), revision),
+            other => other,
+        }
     }
 
     /// Answers what a member has applied.
@@ -85,7 +100,11 @@ impl Cluster {
             let header = self.header(member);
             match reply {
                 Some((reply, revision)) => {
-                    answer(&ask, Some(Header { revision, ..header }), reply, out);
+                    // An error comes without.
+                    let is_error =
+                        matches!(reply, Reply::Refused(_) | Reply::LeaseGone | Reply::LeaseExists);
+                    let header = (!is_error).then_some(Header { revision, ..header });
+                    answer(&ask, header, reply, out);
                 }
                 None => {
                     let look = |txn: &Txn| self.members[member].state.look(txn);

@@ -19,6 +19,29 @@ pub enum Entry {
     Compact(Revision),
     /// The quota is used up, or is not any more.
     Full(bool),
+    /// Carried out even if the quota is used up.
+    Anyway(Box<Self>),
+}
+
+impl Entry {
+    /// Whether it is refused for want of room: a grant, or a transaction that may put, whichever
+    /// branch it takes.
+    #[must_use]
+    pub fn needs_room(&self) -> bool {
+        match self {
+            Self::Txn(txn) => {
+                txn.then.iter().chain(&txn.otherwise).any(|act| if_put(act).is_some())
+            }
+            Self::Grant(..) => true,
+            Self::Revoke(_) | Self::Compact(_) | Self::Full(_) | Self::Anyway(_) => false,
+        }
+    }
+
+    /// What is done.
+    #[must_use]
+    pub fn deed(&self) -> &Self {
+        if let Self::Anyway(entry) = self { entry } else { self }
+    }
 }
 
 /// The state of the store after a prefix of the log.
@@ -55,9 +78,11 @@ impl State {
     /// Applies an entry. The answer to whoever asked for it; what it changed is at the end of
     /// the history.
     pub fn apply(&mut self, entry: &Entry) -> Reply {
-        match entry {
+        if self.full && entry.needs_room() {
+            return no_space();
+        }
+        match entry.deed() {
             Entry::Txn(txn) => self.txn(txn),
-            Entry::Grant(..) if self.full => no_space(),
             Entry::Grant(lease, _) if self.leases.contains_key(lease) => Reply::LeaseExists,
             Entry::Grant(lease, ttl) => {
                 self.leases.insert(*lease, *ttl);
@@ -79,6 +104,8 @@ impl State {
                 self.full = *full;
                 Reply::Watching
             }
+            // Nothing is that twice over.
+            Entry::Anyway(entry) => self.apply(entry),
         }
     }
 
@@ -101,12 +128,8 @@ impl State {
 
     /// Whether a transaction may be carried out, and what the answer is if not.
     fn objection(&self, acts: &[Act]) -> Option<Reply> {
-        let puts = || acts.iter().filter_map(if_put);
-        if self.full && puts().next().is_some() {
-            return Some(no_space());
-        }
         let lacks_lease = |lease: LeaseId| !self.leases.contains_key(&lease);
-        puts().any(lacks_lease).then_some(Reply::LeaseGone)
+        acts.iter().filter_map(if_put).any(lacks_lease).then_some(Reply::LeaseGone)
     }
 
     /// Which branch a transaction takes now.
@@ -199,7 +222,8 @@ const fn if_put(act: &Act) -> Option<LeaseId> {
 }
 
 /// A refusal for want of room.
-fn no_space() -> Reply {
+#[must_use]
+pub fn no_space() -> Reply {
     Reply::Refused(Refusal::NoSpace { said: "etcdserver: mvcc: database space exceeded".into() })
 }
 
@@ -290,7 +314,13 @@ mod tests {
         state.apply(&Entry::Full(true));
         assert!(matches!(state.apply(&Entry::Txn(put("b/1", 1))), Reply::Refused(_)));
         assert!(matches!(state.apply(&Entry::Grant(LeaseId(2), 5)), Reply::Refused(_)));
+        assert_eq!(state.revision, 2);
+        let anyway = |entry| Entry::Anyway(Box::new(entry));
+        assert_eq!(state.apply(&anyway(Entry::Grant(LeaseId(2), 5))), Reply::Granted { ttl: 5 });
+        assert!(matches!(state.apply(&anyway(Entry::Txn(put("b/1", 2)))), Reply::Txn { .. }));
+        // That its branch would only read does not count.
+        assert!(matches!(state.apply(&Entry::Txn(put("a/1", 1))), Reply::Refused(_)));
         assert_eq!(state.apply(&Entry::Revoke(LeaseId(1))), Reply::Revoked);
-        assert_eq!(state.revision, 3);
+        assert_eq!((state.revision, state.keys.len()), (4, 1));
     }
 }
