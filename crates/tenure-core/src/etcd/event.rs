@@ -191,8 +191,8 @@ impl fmt::Display for End {
             Self::Refused(refusal) => write!(f, "etcd refuses it: {refusal}"),
             Self::Nested { other } => write!(
                 f,
-                "this process takes part in {other} or observes it, and of two names neither may begin with the \
-                 other and a slash: they would see each other's keys"
+                "this process takes part in {other} or observes it, and of two names neither may \
+                 begin with the other and a slash: they would see each other's keys"
             ),
             Self::EndsInSlash => f.write_str("an election's name on etcd must not end in a slash"),
             Self::Full { elections } => {
