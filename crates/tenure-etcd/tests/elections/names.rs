@@ -30,8 +30,8 @@ fn names_and_namespaces() {
         };
         assert_eq!(
             refused("e/below", "").await,
-            "this process takes part in e, and of two names neither may begin with the other and \
-             a slash: they would see each other's keys"
+            "this process takes part in e or observes it, and of two names neither may begin with \
+             the other and a slash: they would see each other's keys"
         );
         assert_eq!(refused("f/", "").await, "an election's name on etcd must not end in a slash");
         let long = shop.election("long").unwrap().campaign(&"x".repeat(500)).await;
