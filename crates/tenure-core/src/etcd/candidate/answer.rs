@@ -1,7 +1,6 @@
 //! What a candidate makes of what etcd answers.
 
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use super::super::event::{End, Event, Ignored};
 use super::super::key::LeaseId;
@@ -46,8 +45,7 @@ impl Candidate {
             (Reply::Unknown { why }, _) => {
                 self.tell(Event::Unsure { doing: doing.words(), why }, shared.out);
                 if doing == Doing::Create {
-                    self.haunted = true;
-                    self.phase = Phase::Creating { unsure: true };
+                    self.create_unsure();
                 }
                 if doing == Doing::Leave && !ruling(Rule::LeaveRepeated) {
                     return self.left(shared);
@@ -155,6 +153,12 @@ impl Candidate {
         self.work(shared);
     }
 
+    /// The key may be made, now or later.
+    fn create_unsure(&mut self) {
+        self.haunted = true;
+        self.phase = Phase::Creating { unsure: true };
+    }
+
     /// The key is made.
     fn queue(&mut self, revision: Revision, shared: &mut Shared<'_>) {
         if shared.config.fence(revision).is_none() {
@@ -208,8 +212,7 @@ impl Candidate {
             self.watch(before.key, header.revision + 1, shared);
         }
         if ruling(Rule::LookAgain) {
-            let ttl = Duration::from_secs(u64::from(shared.ttl()));
-            let least = ttl.max(LOOK_AGAIN);
+            let least = shared.length().max(LOOK_AGAIN);
             let jitter = self.draw(least / 8, "look", shared);
             self.again = Some(shared.now.after(least + jitter));
         }
@@ -222,8 +225,7 @@ impl Candidate {
         let Some(until) = shared.session.until(shared.now) else {
             // The lease exists, but since when is not known: that comes first.
             shared.session.hurry(shared.now);
-            let soon = Duration::from_secs(u64::from(shared.ttl())) / 24;
-            self.again = Some(shared.now.after(soon));
+            self.again = Some(shared.now.after(shared.length() / 24));
             return;
         };
         self.unwatch(shared);
@@ -321,8 +323,7 @@ impl Candidate {
             let key = self.key(shared);
             self.watch(key, header.revision + 1, shared);
         }
-        let ttl = Duration::from_secs(u64::from(shared.ttl()));
-        self.again = Some(shared.now.after(ttl));
+        self.again = Some(shared.now.after(shared.length()));
     }
 
     /// A key that a create of ours made after we had left. It would hang the election for ever.
@@ -349,8 +350,7 @@ impl Candidate {
         // quota was crossed in between.
         let full = matches!(refusal, Refusal::NoSpace { .. }) && ruling(Rule::NoSpaceUnsure);
         if doing == Doing::Create && full {
-            self.haunted = true;
-            self.phase = Phase::Creating { unsure: true };
+            self.create_unsure();
         }
         self.tell(Event::Obstacle { doing: doing.words(), refusal }, shared.out);
         self.stale_value |= doing == Doing::Proclaim;
@@ -362,8 +362,7 @@ impl Candidate {
             // The key goes with the lease, as soon as nobody else needs that; or the right to
             // delete it is given back before.
             self.denied = true;
-            let ttl = Duration::from_secs(u64::from(shared.ttl()));
-            self.again = self.again.max(Some(shared.now.after(ttl / 3)));
+            self.again = self.again.max(Some(shared.now.after(shared.length() / 3)));
         }
     }
 }

@@ -128,6 +128,11 @@ impl Shared<'_> {
     fn ttl(&self) -> u32 {
         self.session.lease().map_or(self.config.ttl(), |lease| lease.ttl)
     }
+
+    /// The same as a span.
+    fn length(&self) -> Duration {
+        Duration::from_secs(u64::from(self.ttl()))
+    }
 }
 
 impl Candidate {
