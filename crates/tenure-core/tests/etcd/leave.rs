@@ -28,10 +28,7 @@ pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
     for watched in [true, false] {
         let mut s = Stage::new();
         let kept = s.elect("a");
-        s.campaign("b");
-        s.lose("if create(b/");
-        s.command("b", Command::Resign);
-        s.answer("if create(b/", so(vec![None]));
+        s.leave_in_doubt("b");
         assert!(s.has_told("b: released"), "{:#?}", s.told());
         let zombie = s.own("b", 20);
         s.header.revision = 20;
@@ -76,10 +73,7 @@ pub(crate) fn who_has_left_all_elections_revokes_the_lease() {
 fn a_sweep_goes_on_past_a_foreign_key() {
     let mut s = Stage::new();
     let kept = s.elect("other");
-    s.campaign("db");
-    s.lose("if create(db/");
-    s.command("db", Command::Resign);
-    s.answer("if create(db/", so(vec![None]));
+    s.leave_in_doubt("db");
     s.answer("watch db/", Reply::Watching);
     let foreign = KeyValue { lease: None, ..s.own("db", 12) };
     s.answer("if create(db/", not_so(vec![Some(foreign.clone())]));

@@ -1,6 +1,6 @@
 //! Observers: what is, and never what was.
 
-use tenure_core::etcd::{Change, Command, Config, KeyValue, Reply};
+use tenure_core::etcd::{Change, Command, Config, KeyValue};
 
 use crate::stage::*;
 
@@ -9,10 +9,8 @@ use crate::stage::*;
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn after_a_doubt_only_a_new_look_tells_who_leads() {
     let mut s = Stage::new();
-    s.command("db", Command::Observe);
     let leader = s.other("db", 9);
-    s.answer("read db/*", so(vec![Some(leader.clone())]));
-    s.answer("watch db/*", Reply::Watching);
+    s.observe("db", Some(&leader));
     assert!(s.has_told("leader db/77"));
     s.changed("db/*", vec![deleted(&leader.key, 11)]);
     s.done.clear();
@@ -31,10 +29,8 @@ pub(crate) fn after_a_doubt_only_a_new_look_tells_who_leads() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn an_older_answer_does_not_hide_a_newer_value() {
     let mut s = Stage::new();
-    s.command("db", Command::Observe);
     let leader = s.other("db", 9);
-    s.answer("read db/*", so(vec![Some(leader.clone())]));
-    s.answer("watch db/*", Reply::Watching);
+    s.observe("db", Some(&leader));
     s.pass(ms(12_000));
     let newer = KeyValue { value: "new".into(), modified: 11, ..leader.clone() };
     s.changed("db/*", vec![Change::Put(newer)]);
@@ -47,10 +43,8 @@ pub(crate) fn an_older_answer_does_not_hide_a_newer_value() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_late_event_does_not_hide_a_newer_answer() {
     let mut s = Stage::new();
-    s.command("db", Command::Observe);
     let older = s.other("db", 9);
-    s.answer("read db/*", so(vec![Some(older.clone())]));
-    s.answer("watch db/*", Reply::Watching);
+    s.observe("db", Some(&older));
     s.pass(ms(12_000));
     s.header.revision = 12;
     let newer = KeyValue { value: "new".into(), modified: 12, ..older.clone() };
@@ -67,10 +61,8 @@ pub(crate) fn a_late_event_does_not_hide_a_newer_answer() {
 #[cfg_attr(not(tenure_planted), test)]
 fn a_newcomer_is_told_what_is_read_after_it_came() {
     let mut s = Stage::new();
-    s.command("db", Command::Observe);
     let leader = s.other("db", 9);
-    s.answer("read db/*", so(vec![Some(leader.clone())]));
-    s.answer("watch db/*", Reply::Watching);
+    s.observe("db", Some(&leader));
     s.pass(ms(12_000));
     let earlier = s.asked("read db/*").call;
     s.done.clear();
@@ -112,10 +104,8 @@ fn what_cannot_be_observed_is_told() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn an_event_that_overtakes_an_answer_is_not_forgotten() {
     let mut s = Stage::new();
-    s.command("db", Command::Observe);
     let first = s.other("db", 9);
-    s.answer("read db/*", so(vec![Some(first.clone())]));
-    s.answer("watch db/*", Reply::Watching);
+    s.observe("db", Some(&first));
     s.changed("db/*", vec![deleted(&first.key, 11)]);
     s.header.revision = 13;
     let second = KeyValue { key: "db/88".into(), created: 10, modified: 10, ..first };

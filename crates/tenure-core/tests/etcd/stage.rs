@@ -194,6 +194,22 @@ impl Stage {
         (created, other)
     }
 
+    /// A candidate whose create had no certain outcome leaves, and finds no key of its own.
+    pub(crate) fn leave_in_doubt(&mut self, election: &str) {
+        let about_its_key = format!("if create({election}/");
+        self.campaign(election);
+        self.lose(&about_its_key);
+        self.command(election, Command::Resign);
+        self.answer(&about_its_key, so(vec![None]));
+    }
+
+    /// An observer that has read who leads, and watches.
+    pub(crate) fn observe(&mut self, election: &str, leader: Option<&KeyValue>) {
+        self.command(election, Command::Observe);
+        self.answer(&format!("read {election}/*"), so(vec![leader.cloned()]));
+        self.answer(&format!("watch {election}/*"), Reply::Watching);
+    }
+
     /// A keep-alive, and the read that confirms it: both are answered well.
     pub(crate) fn renew(&mut self, election: &str, created: Revision) {
         self.answer("keep", Reply::Alive { ttl: Some(10) });
