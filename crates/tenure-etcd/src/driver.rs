@@ -155,7 +155,9 @@ impl Driver {
         match news {
             News::Answer(answer) => {
                 self.counters.answer(&answer.reply);
-                answer.header.into_iter().for_each(|header| self.hear_of(header.cluster));
+                if let Some(header) = answer.header {
+                    self.hear_of(header.cluster);
+                }
                 let message = Message::Answer(answer);
                 self.input(now, Input::Message { from: Store, message });
             }

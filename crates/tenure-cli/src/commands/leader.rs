@@ -44,9 +44,9 @@ async fn leader_within(wait: Duration, election: &Election<AtMostOne>) -> View {
     let mut observer = election.observe();
     let leads = async {
         while !matches!(known, View::Leader(_)) {
-            match observer.next().await {
-                Some(change) => change.view().into_iter().for_each(|view| known = view.clone()),
-                None => std::future::pending().await,
+            let Some(change) = observer.next().await else { std::future::pending().await };
+            if let Some(view) = change.view() {
+                known = view.clone();
             }
         }
     };

@@ -12,7 +12,8 @@
 //! - *Refused* is only what etcd itself refused (`fault`), or what was not sent: then nothing was
 //!   carried out.
 //! - *A login that is not good any more* gives a new connection, with a new login and new
-//!   streams, and one more attempt for the request that found out (ruling 11).
+//!   streams, and one more attempt for the request that found out (ruling 11); as many as its time
+//!   allows when users or rights have changed again since.
 //! - *Bounds*: a number of unary calls at once, the others wait in their order (`turns`), for half
 //!   of their time at most; then they are refused, because they were not sent. The calls of the
 //!   lease (grants, renewals, what confirms them, revocations) never wait behind those of
