@@ -147,6 +147,14 @@ impl Scene {
         self.marked = Some(command.env(MARK, self.folder.path()).spawn().unwrap());
     }
 
+    /// Waits for the end of what was started first.
+    pub(crate) fn exit_code(&mut self) -> Option<i32> {
+        let mut marked = self.marked.take().unwrap();
+        let status = self.eventually("it exits", || marked.try_wait().unwrap());
+        self.marked = Some(marked);
+        status.code()
+    }
+
     pub(crate) fn marked(&mut self) -> &mut Child {
         self.marked.as_mut().unwrap()
     }
@@ -254,6 +262,12 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
+        // The first by its handle: in the middle of `execve` a process shows no environment, and
+        // so no mark.
+        if let Some(marked) = &mut self.marked {
+            marked.kill().ok();
+            marked.wait().ok();
+        }
         // Only processes with this scene's mark on them, and all of them.
         let give_up = clock::now().after(PATIENCE);
         loop {
@@ -265,9 +279,6 @@ impl Drop for Scene {
                 kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).ok();
             }
             sleep(millis(1));
-        }
-        if let Some(marked) = &mut self.marked {
-            marked.wait().ok();
         }
     }
 }

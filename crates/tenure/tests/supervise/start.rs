@@ -23,7 +23,7 @@ fn expect_error(lease: &Lease, command: &[OsString], code: u8, message: &str) {
     let mut scene = Scene::begin(lease, command, |_| {});
     let said = scene.hear();
     assert!(said.starts_with(&format!("error {code} ")) && said.contains(message), "{said}");
-    assert!(scene.marked().wait().unwrap().success());
+    assert_eq!(scene.exit_code(), Some(0));
     assert_eq!(scene.alive(), [] as [i32; 0]);
     let left = fs::read_dir(scene.path(".")).unwrap().flatten();
     let left: Vec<OsString> = left.map(|entry| entry.file_name()).collect();
@@ -77,7 +77,7 @@ fn an_until_file_that_cannot_be_written() {
     let said = scene.hear();
     let message = "/until: cannot write the file that tells the command its deadline: Is a dir";
     assert!(said.starts_with("error 1 ") && said.contains(message), "{said}");
-    assert!(scene.marked().wait().unwrap().success());
+    assert_eq!(scene.exit_code(), Some(0));
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
@@ -89,7 +89,7 @@ fn hidden_subcommands_by_hand() {
             command.arg(role).args(args).stdin(std::process::Stdio::null());
             command.stderr(std::process::Stdio::piped());
             scene.spawn(&mut command);
-            let code = scene.marked().wait().unwrap().code();
+            let code = scene.exit_code();
             assert!(matches!(code, Some(1 | 2)), "{role} {args:?}: {code:?}");
             assert_eq!(scene.alive(), [] as [i32; 0]);
         }

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -63,12 +64,6 @@ impl Stranger {
         sendmsg(link, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL).unwrap();
     }
 
-    /// The first order, for a lease that ends `millis` from now.
-    fn order(&self, length: std::time::Duration) -> Vec<u8> {
-        let until = clock::now().after(length);
-        [&[DEADLINE][..], &postcard::to_allocvec(&until).unwrap()].concat()
-    }
-
     /// The tag of the next report, or `None` at the end.
     fn report(&self) -> Option<u8> {
         let mut bytes = [0; 512];
@@ -79,10 +74,16 @@ impl Stranger {
 
     fn expect_nothing_started(mut self, code: i32) {
         while self.report().is_some_and(|tag| matches!(tag, FAILED | ALL_GONE)) {}
-        assert_eq!(self.scene.marked().wait().unwrap().code(), Some(code));
+        assert_eq!(self.scene.exit_code(), Some(code));
         assert_eq!(self.scene.alive(), [] as [i32; 0]);
         assert!(self.scene.stamps().is_empty());
     }
+}
+
+/// The first order, for a lease that ends `length` from now.
+fn order(length: Duration) -> Vec<u8> {
+    let until = clock::now().after(length);
+    [&[DEADLINE][..], &postcard::to_allocvec(&until).unwrap()].concat()
 }
 
 fn null() -> OwnedFd {
@@ -90,20 +91,20 @@ fn null() -> OwnedFd {
 }
 
 fn garbage_is_the_end_of_the_link() {
-    let order = Stranger::new().order(600 * SECOND);
+    let order = order(600 * SECOND);
     let trailing = [&order[..], b"\0"].concat();
     let long = [&order[..], &[0; 4000]].concat();
     let garbage: [&[u8]; 6] = [b"", b"\xff\xff\xff\xff", &order[..3], &trailing, &long, b"\x02"];
     for bytes in garbage {
         let mut stranger = Stranger::new();
-        stranger.send(&stranger.order(600 * SECOND), Some(&null()));
+        stranger.send(&order, Some(&null()));
         assert_eq!(stranger.report(), Some(STARTED));
         stranger.scene.expect_alive(2);
         stranger.send(bytes, None);
         assert_eq!(stranger.report(), Some(ENDED), "{bytes:?}");
         assert_eq!(stranger.report(), Some(ALL_GONE));
         assert_eq!(stranger.report(), None);
-        assert!(stranger.scene.marked().wait().unwrap().success());
+        assert_eq!(stranger.scene.exit_code(), Some(0));
         assert_eq!(stranger.scene.alive(), [] as [i32; 0]);
         let told = stranger.scene.stamps().into_iter().filter(|stamp| stamp.what == 'T').count();
         assert_eq!(told, 2, "gracefully");
@@ -113,7 +114,7 @@ fn garbage_is_the_end_of_the_link() {
 fn a_guard_without_a_first_order_starts_nothing() {
     let mut stranger = Stranger::new();
     stranger.link = None;
-    assert_eq!(stranger.scene.marked().wait().unwrap().code(), Some(2));
+    assert_eq!(stranger.scene.exit_code(), Some(2));
     let mut said = String::new();
     stranger.scene.marked().stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(said, "__guard is a part of this command that it starts by itself\n");
@@ -127,14 +128,14 @@ fn a_guard_without_a_first_order_starts_nothing() {
     }
     // A lease, but no standard input.
     let stranger = Stranger::new();
-    stranger.send(&stranger.order(600 * SECOND), None);
+    stranger.send(&order(600 * SECOND), None);
     stranger.expect_nothing_started(2);
 }
 
 fn a_guard_whose_first_order_is_late_starts_nothing() {
     for length in [millis(0), millis(5), 10 * SECOND, 20 * SECOND] {
         let stranger = Stranger::new();
-        stranger.send(&stranger.order(length), Some(&null()));
+        stranger.send(&order(length), Some(&null()));
         assert_eq!(stranger.report(), Some(FAILED));
         stranger.expect_nothing_started(1);
     }
