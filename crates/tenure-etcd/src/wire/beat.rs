@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use etcd_client::{Error, LeaseKeepAliveStream, LeaseKeeper};
-use tenure::clock;
-use tenure_core::etcd::{Answer, Header, LeaseId, Op, Refusal, Reply, Request};
+use tenure_core::etcd::{Answer, Header, LeaseId, Op, Reply, Request};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::News;
-use super::call::Under;
+use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::{Link, Links};
@@ -77,31 +76,19 @@ async fn attempt(
     mut beats: Option<Beats>,
     under: &mut Under,
 ) -> Answered {
-    let (mut newer_than, mut logged_in_again) = (0, false);
+    let mut attempts = Attempts::new(links, under);
     loop {
-        let link = match links.get(newer_than).await {
+        let link = match attempts.link().await {
             Ok(link) => link,
-            Err(refusal) => return (None, Reply::Refused(refusal), None),
+            Err(refused) => return (None, refused, None),
         };
-        *under = Some((link.clone(), clock::now()));
-        let fault = match beat(&link, lease, beats.take()).await {
-            Ok((header, reply, kept)) => return (header, reply, kept),
-            Err(error) => Fault::of(&error),
+        let error = match beat(&link, lease, beats.take()).await {
+            Ok(answered) => return answered,
+            Err(error) => error,
         };
-        match fault {
-            Fault::Answer(reply) => return (None, reply, None),
-            Fault::Login(said) if logged_in_again || !links.has_login => {
-                return (None, Reply::Refused(Refusal::Unauthenticated { said }), None);
-            }
-            Fault::Login(said) => {
-                logged_in_again = true;
-                links.stale(&link, &said);
-            }
-            Fault::Outdated(said) => links.stale(&link, &said),
-            Fault::Lost(why) => links.lost(&link, &why),
+        if let After::Answer(reply) = attempts.after(&link, Fault::of(&error)) {
+            return (None, reply, None);
         }
-        newer_than = link.number;
-        *under = None;
     }
 }
 

@@ -1,6 +1,5 @@
 //! Unary calls: grants, revocations, transactions.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use etcd_client::{Client, Error, LeaseGrantOptions};
@@ -9,13 +8,11 @@ use tenure_core::Time;
 use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Refusal, Reply, Request, Txn};
 use tokio::time::timeout;
 
+use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
-use super::links::{Link, Links};
+use super::links::Links;
 use super::turns::Turns;
-
-/// Where a call stands, for whoever gives it up.
-pub(super) type Under = Option<(Arc<Link>, Time)>;
 
 /// Carries a request out as far as its time goes, counted from when it was handed over, and says
 /// what came of it.
@@ -55,13 +52,12 @@ pub(super) async fn carry_out(
 }
 
 async fn attempt(links: &Links, op: &Op, under: &mut Under) -> (Option<Header>, Reply) {
-    let (mut newer_than, mut logged_in_again) = (0, false);
+    let mut attempts = Attempts::new(links, under);
     loop {
-        let link = match links.get(newer_than).await {
+        let link = match attempts.link().await {
             Ok(link) => link,
-            Err(refusal) => return (None, Reply::Refused(refusal)),
+            Err(refused) => return (None, refused),
         };
-        *under = Some((link.clone(), clock::now()));
         let error = match perform(link.client.clone(), op).await {
             Ok(answer) => {
                 link.has_answered();
@@ -69,28 +65,14 @@ async fn attempt(links: &Links, op: &Op, under: &mut Under) -> (Option<Header>, 
             }
             Err(error) => error,
         };
-        match Fault::of(&error) {
-            Fault::Answer(reply) => {
+        match attempts.after(&link, Fault::of(&error)) {
+            After::Answer(reply) => {
                 link.has_answered();
                 return (None, reply);
             }
-            Fault::Login(said) if logged_in_again || !links.has_login => {
-                return (None, Reply::Refused(Refusal::Unauthenticated { said }));
-            }
-            Fault::Login(said) => {
-                logged_in_again = true;
-                links.stale(&link, &said);
-            }
-            Fault::Outdated(said) => links.stale(&link, &said),
-            Fault::Lost(why) => {
-                links.lost(&link, &why);
-                if !is_repeatable(op) {
-                    return (None, Reply::Unknown { why });
-                }
-            }
+            After::Unsure(why) if !is_repeatable(op) => return (None, Reply::Unknown { why }),
+            After::Again | After::Unsure(_) => {}
         }
-        newer_than = link.number;
-        *under = None;
     }
 }
 

@@ -142,7 +142,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// That another endpoint of this cluster would say the same, so that nobody needs to wait.
+    /// That another endpoint of its cluster would say the same.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self {
             Self::Login { said, .. } => Some(Refusal::Unauthenticated { said: said.clone() }),

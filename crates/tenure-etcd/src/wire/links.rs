@@ -11,7 +11,7 @@ use tenure_core::{Backoff, Draw, Time};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::News;
-use super::connect::{Connection, connect};
+use super::connect::{ConnectError, Connection, connect};
 use super::fault::shorten;
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
@@ -162,6 +162,7 @@ pub(super) struct Connector {
     draw: Draw,
     /// Of the endpoint in use or to be tried.
     index: usize,
+    round: Round,
     links: u64,
     /// How often connecting has failed, or a connection soon afterwards, in a row.
     failures: u32,
@@ -188,12 +189,33 @@ pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, 
         waiters,
         draw: Draw::new(u64::from_le_bytes(seed)),
         index: 0,
+        round: Round::default(),
         links: 0,
         failures: 0,
         logins: 0,
         draws: 0,
     };
     (links, connector)
+}
+
+/// What the endpoints have said since one could be used. One that refuses the login may be of
+/// another cluster, so it counts only when no other can be used.
+#[derive(Default)]
+struct Round {
+    tried: usize,
+    refusal: Option<Refusal>,
+}
+
+impl Round {
+    /// That the login is refused, once all of so many endpoints were tried.
+    fn refused(&mut self, error: &ConnectError, endpoints: usize) -> Option<Refusal> {
+        self.tried += 1;
+        self.refusal = error.refusal().or(self.refusal.take());
+        if self.tried < endpoints {
+            return None;
+        }
+        std::mem::take(self).refusal
+    }
 }
 
 impl Connector {
@@ -203,22 +225,28 @@ impl Connector {
                 self.waiters.came.notified().await;
             }
             let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
-            let mut pause = None;
-            match connect(&self.options, &endpoint).await {
-                Ok(connection) => self.use_until_sick(endpoint, connection).await,
+            let pause = match connect(&self.options, &endpoint).await {
+                Ok(connection) => {
+                    self.round = Round::default();
+                    self.use_until_sick(endpoint, connection).await;
+                    self.pause()
+                }
                 Err(error) => {
                     self.failures = self.failures.saturating_add(1);
                     self.turn();
                     let why = shorten(&error);
                     self.tell(News::Unreachable { endpoint, why }).await;
-                    if let Some(refusal) = error.refusal() {
+                    if let Some(refusal) = self.round.refused(&error, self.options.endpoints.len())
+                    {
                         // Told to all who ask until the next attempt.
                         self.state.send_replace(State::Refused(refusal));
-                        pause = Some(BACKOFF.longest);
+                        Some(BACKOFF.longest)
+                    } else {
+                        self.pause()
                     }
                 }
-            }
-            if let Some(pause) = pause.or_else(|| self.pause()) {
+            };
+            if let Some(pause) = pause {
                 tokio::time::sleep(pause).await;
             }
             self.state.send_replace(State::Away);

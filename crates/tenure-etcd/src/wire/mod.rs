@@ -22,6 +22,7 @@
 //!
 //! Deadlines are the core's affair; times here only say when to give something up.
 
+mod attempts;
 mod beat;
 mod call;
 pub(crate) mod connect;

@@ -1,7 +1,7 @@
 //! Who may do what.
 
 use tenure::{CampaignError, Loss};
-use tenure_etcd::{Config, check};
+use tenure_etcd::{Config, Options, check};
 use tenure_services::etcd::{ClusterConfig, Version};
 
 use crate::common::{all, node, run, soon};
@@ -60,5 +60,33 @@ fn users(version: Version) {
         cluster.etcdctl(&["user", "revoke-role", "poor", "poor"]).unwrap();
         let loss = soon(leader.lost()).await;
         assert!(matches!(loss, Loss::Expired | Loss::Revoked), "{loss:?}");
+    });
+}
+
+/// An endpoint of another cluster does not know the user. As long as there is one that does, that
+/// is nothing to end a campaign for.
+#[test]
+fn a_login_that_one_endpoint_refuses() {
+    let (right, wrong) = std::thread::scope(|scope| {
+        let wrong = scope.spawn(|| {
+            let wrong = ClusterConfig::new(Version::Newest, 1).start().unwrap();
+            wrong.enable_auth("another").unwrap();
+            wrong
+        });
+        let right = with_users(ClusterConfig::new(Version::Newest, 1));
+        (right, wrong.join().unwrap())
+    });
+    run(async {
+        let mut options = Options::clone(&user(&right, "poor", PASSWORD));
+        let wrong = wrong.endpoints()[0].parse().unwrap();
+        options.endpoints.insert(0, wrong);
+        let node = node(&options.clone().check().unwrap(), 10);
+        let leader = soon(node.election("poor/e").unwrap().campaign("poor")).await.unwrap();
+        soon(leader.resign()).await;
+        // Nobody is left who could be used.
+        right.member(0).kill().unwrap();
+        let refused = soon(node.election("poor/e").unwrap().campaign("poor")).await;
+        let why = refused.map(drop).unwrap_err().to_string();
+        assert!(why.contains("authentication failed"), "{why}");
     });
 }

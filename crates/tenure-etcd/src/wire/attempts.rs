@@ -1,0 +1,69 @@
+//! One request, tried on one link after the other.
+
+use std::sync::Arc;
+
+use tenure::clock;
+use tenure_core::Time;
+use tenure_core::etcd::{Refusal, Reply};
+
+use super::fault::Fault;
+use super::links::{Link, Links};
+
+/// Where a request stands, for whoever gives it up: on which link since when, if on any.
+pub(super) type Under = Option<(Arc<Link>, Time)>;
+
+/// The attempts of one request.
+pub(super) struct Attempts<'a> {
+    links: &'a Links,
+    under: &'a mut Under,
+    newer_than: u64,
+    logged_in_again: bool,
+}
+
+/// What is left to do after an attempt that failed.
+pub(super) enum After {
+    /// This is the answer.
+    Answer(Reply),
+    /// Nothing was carried out: try again.
+    Again,
+    /// It may have been carried out, or not; why that is not known.
+    Unsure(Arc<str>),
+}
+
+impl<'a> Attempts<'a> {
+    pub(super) fn new(links: &'a Links, under: &'a mut Under) -> Self {
+        Self { links, under, newer_than: 0, logged_in_again: false }
+    }
+
+    /// The link for the next attempt, see [`Links::get`].
+    pub(super) async fn link(&mut self) -> Result<Arc<Link>, Reply> {
+        *self.under = None;
+        let link = self.links.get(self.newer_than).await.map_err(Reply::Refused)?;
+        *self.under = Some((link.clone(), clock::now()));
+        self.newer_than = link.number;
+        Ok(link)
+    }
+
+    /// What an attempt on `link` ended with. A link that is no good is given up.
+    pub(super) fn after(&mut self, link: &Link, fault: Fault) -> After {
+        match fault {
+            Fault::Answer(reply) => After::Answer(reply),
+            Fault::Login(said) if self.logged_in_again || !self.links.has_login => {
+                After::Answer(Reply::Refused(Refusal::Unauthenticated { said }))
+            }
+            Fault::Login(said) => {
+                self.logged_in_again = true;
+                self.links.stale(link, &said);
+                After::Again
+            }
+            Fault::Outdated(said) => {
+                self.links.stale(link, &said);
+                After::Again
+            }
+            Fault::Lost(why) => {
+                self.links.lost(link, &why);
+                After::Unsure(why)
+            }
+        }
+    }
+}
