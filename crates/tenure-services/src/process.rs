@@ -51,7 +51,9 @@ impl Process {
         let (out, err) =
             open().map_err(|source| Error::File { path: log.to_path_buf(), source })?;
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(arguments);
+        // A shell has what it starts in the background ignore SIGINT, and that is inherited.
+        command.args(["--pdeathsig", "KILL", "--", "env", "--default-signal=INT,TERM"]);
+        command.arg(program).args(arguments);
         command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
         clean_environment(&mut command);
         let said = shown(&command);
