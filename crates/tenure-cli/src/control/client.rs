@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::ask::Runner;
 
-/// How long an answer may take beyond the grace that a CMD has to end.
+/// How long an answer may take: CMD has its grace to end, and others must know of it.
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
 
@@ -38,10 +38,18 @@ async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Resul
         stream.write_all(&line).await?;
         let mut answer = String::new();
         BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
+        if answer.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a word"));
+        }
         serde_json::from_str(&answer).map_err(io::Error::other)
     };
-    let answer = tokio::time::timeout(patience, exchange).await;
-    match answer.map_err(io::Error::from).and_then(|answer| answer).map_err(unreachable)? {
+    let Ok(answer) = tokio::time::timeout(patience, exchange).await else {
+        let what = format!("no answer at the control socket {} in {patience:?}", path.display());
+        let fix = "look at its log: what was asked for still goes on; CMD may need long to end, or \
+                   nobody confirms that it was given up";
+        return Err(Failure::new(Exit::Unreachable, what, fix));
+    };
+    match answer.map_err(unreachable)? {
         Answer::Done(value) => Ok(value),
         Answer::Refused { what, fix } => Err(Failure::new(Exit::Refused, what, fix)),
     }

@@ -9,6 +9,7 @@ use tenure_core::ElectionName;
 use tenure_core::etcd::{Checked, Config, ConfigError};
 
 use super::endpoints::Endpoint;
+use super::parse::ANOTHER;
 use super::{Layers, Ledger, Origin, table};
 use crate::failure::{Failure, quoted};
 
@@ -76,7 +77,11 @@ impl Store {
                  candidates",
                 quoted(election.as_str())
             );
-            let failure = Failure::usage(what, "leave out the slash at the end");
+            let fix = format!(
+                "give all its candidates, also those of other programs, a name without it: \
+                 {ANOTHER}"
+            );
+            let failure = Failure::usage(what, fix);
             return Err(layers.ledger.explain(failure, &["election"]));
         }
         let endpoints = layers.required(&table::ENDPOINTS)?;

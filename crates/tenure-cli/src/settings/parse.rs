@@ -82,7 +82,14 @@ pub fn drift(text: &str) -> Result<Drift, Refusal> {
 
 /// The name of an election.
 pub fn election(text: &str) -> Result<ElectionName, Refusal> {
-    ElectionName::new(text).map_err(|error| refused(&error, ElectionName::MAX_BYTES))
+    ElectionName::new(text).map_err(|error| {
+        let Refusal { what, fix, .. } = refused(&error, ElectionName::MAX_BYTES);
+        match error {
+            NameError::Empty { .. } => Refusal::new(what, fix),
+            // Programs of others may hold an election of that very name.
+            _ => Refusal::new(what, format!("{fix}, for all its candidates: {ANOTHER}")),
+        }
+    })
 }
 
 /// The name of a node or a candidate.
@@ -94,6 +101,9 @@ pub fn node(text: &str) -> Result<NodeName, Refusal> {
 pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {
     ClusterName::new(text).map_err(|error| refused(&error, ClusterName::MAX_BYTES))
 }
+
+/// Why a name is not mended for one candidate alone.
+pub const ANOTHER: &str = "another name is another election";
 
 /// What a candidate wants others to know of it.
 pub fn value(text: &str) -> Result<Value, Refusal> {

@@ -16,3 +16,4 @@ mod runs;
 #[path = "../errors/stage.rs"]
 mod stage;
 mod theirs;
+mod troubles;

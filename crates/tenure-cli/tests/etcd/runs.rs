@@ -195,32 +195,6 @@ fn work_ends_before_somebody_else_leads() {
     ours.line("campaigns for billing", 2);
 }
 
-#[test]
-fn endpoints_of_two_clusters_or_of_none_are_told() {
-    let (one, two) = std::thread::scope(|scope| {
-        let one = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
-        (Cluster::start(Version::Newest, 1).unwrap(), one.join().unwrap())
-    });
-    let both = format!("{},{}", one.endpoints()[0], two.endpoints()[0]);
-    let host = Host::of(&one);
-    let confused = host.run("confused", &["--endpoints", &both], WORK);
-    confused.line("all endpoints must be of one", 1);
-    assert_eq!(confused.ended(), Some(2));
-    // One that is there suffices, and the other is told of.
-    let some = format!("http://127.0.0.1:9,{}", one.endpoints()[0]);
-    let some = host.run("some", &["--endpoints", &some], WORK);
-    some.line("warning: http://127.0.0.1:9 cannot be reached", 1);
-    some.line("work", 1);
-    // None is there yet.
-    one.member(0).kill().unwrap();
-    let other = Host::of(&one);
-    let early = other.run("early", &[], WORK);
-    early.line("warning: no election can be held yet", 1);
-    drop(some);
-    one.member(0).restart().unwrap();
-    early.line("work", 1);
-}
-
 /// A restore with a new token: nobody can know whether it is the same etcd, so whoever runs ends.
 #[test]
 fn another_cluster_ends_who_waits_and_who_watches() {
@@ -241,6 +215,23 @@ fn another_cluster_ends_who_waits_and_who_watches() {
     let again = host.run("again", &[], WORK);
     leads(&host, "again");
     drop(again);
+}
+
+/// While etcd is silent a resignation may take as long as the lease: a signal does not wait for it.
+#[test]
+fn a_signal_does_not_wait_for_a_resignation() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster);
+    let ours = host.run("ours", &["--lease", "1h"], WORK);
+    ours.line("work", 1);
+    cluster.member(0).stop().unwrap();
+    let resign = host.start("resign", &["resign", "--election", "billing"]);
+    ours.line("CMD ended", 1);
+    ours.signal(Signal::TERM);
+    resign.line("error: it is ending", 1);
+    assert_eq!(resign.ended(), Some(6));
+    assert_eq!(ours.ended(), Some(143));
+    cluster.member(0).cont().unwrap();
 }
 
 #[test]

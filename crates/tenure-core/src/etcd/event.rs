@@ -194,7 +194,10 @@ impl fmt::Display for End {
                 "this process takes part in {other} or observes it, and of two names neither may \
                  begin with the other and a slash: they would see each other's keys"
             ),
-            Self::EndsInSlash => f.write_str("an election's name on etcd must not end in a slash"),
+            Self::EndsInSlash => f.write_str(
+                "an election's name on etcd must not end in a slash; without it it is another \
+                 election, so rename it for all its candidates",
+            ),
             Self::Full { elections } => {
                 write!(f, "this process takes part in {elections} elections, and that is the limit")
             }

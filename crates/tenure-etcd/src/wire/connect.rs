@@ -56,6 +56,14 @@ pub enum ConnectError {
         /// What happened.
         why: Arc<str>,
     },
+    /// A member is there, and says why it cannot be used at the moment.
+    #[error("{endpoint} cannot be used now: {said}")]
+    NotReady {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What etcd said.
+        said: Arc<str>,
+    },
     /// Somebody is there, and hangs up.
     #[error(
         "{endpoint} closed the connection as soon as it was made ({why}); it may {}",
@@ -142,6 +150,26 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
+    /// Whose error it is, unless it is about the options.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Self::NotReached { endpoint, .. }
+            | Self::NotReady { endpoint, .. }
+            | Self::Closed { endpoint, .. }
+            | Self::TimedOut { endpoint, .. }
+            | Self::SpeaksTls { endpoint }
+            | Self::SpeaksNoTls { endpoint }
+            | Self::Expired { endpoint, .. }
+            | Self::NoTrust { endpoint, .. }
+            | Self::NotTrusted { endpoint, .. }
+            | Self::Login { endpoint, .. }
+            | Self::Refused { endpoint, .. }
+            | Self::TooOld { endpoint, .. } => Some(endpoint),
+            Self::Options(_) => None,
+        }
+    }
+
     /// That another endpoint of its cluster would say the same.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self {
@@ -256,7 +284,10 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             ConnectError::Login { endpoint, said }
         }
         Fault::Answer(_) => ConnectError::Refused { endpoint, said: words(error) },
-        Fault::Outdated(why) => ConnectError::NotReached { endpoint, why },
+        Fault::Outdated(said) => ConnectError::NotReady { endpoint, said },
+        Fault::Lost(said) if said.contains("etcdserver: ") => {
+            ConnectError::NotReady { endpoint, said }
+        }
         Fault::Lost(why) => {
             // The library below tells these apart in words only.
             let is = |sign: &&str| why.to_lowercase().contains(*sign);

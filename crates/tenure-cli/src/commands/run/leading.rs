@@ -68,13 +68,11 @@ pub(super) async fn lead(
         Ok(command) => command,
         Err(SuperviseError::TooLate { .. }) => {
             runner.voice.ended("the lease was almost over before CMD was started");
-            leadership.resign().await;
-            return Ok(Ended::Lost);
+            let signal = resign(runner, &leadership).await;
+            return Ok(signal.map_or(Ended::Lost, Ended::Signal));
         }
-        Err(error) => {
-            leadership.resign().await;
-            return Err(not_started(&error));
-        }
+        // Dropping it resigns.
+        Err(error) => return Err(not_started(&error)),
     };
     runner.voice.started(command.pid());
     let (course, outcome) = watch(runner, &leadership, &mut command, until).await;
@@ -111,6 +109,7 @@ async fn watch(
     let mut probe: Pin<Box<dyn Future<Output = Result<(), TransferError>>>> =
         Box::pin(std::future::pending());
     let mut over = false;
+    let mut warned = false;
     loop {
         tokio::select! {
             biased;
@@ -143,6 +142,12 @@ async fn watch(
                     Ok(()) => drop(reply),
                     Err(error) => drop(reply.send(no_transfer(&error))),
                 }
+            }
+            // It ends the next campaign, and is known before that.
+            hopeless = &mut runner.hopeless, if !warned => {
+                warned = true;
+                failure::warn(&format!("the next campaign will fail: {}", hopeless.what));
+                runner.hopeless = Box::pin(std::future::ready(hopeless));
             }
             asked = runner.control.next() => {
                 let pid = command.pid();
@@ -189,44 +194,67 @@ fn on_request(
 
 /// CMD is gone: now the leadership may go.
 async fn finish(
-    runner: &Runner,
+    runner: &mut Runner,
     leadership: &Leadership<AtMostOne>,
     course: Course,
     outcome: Outcome,
 ) -> Result<Ended, Failure> {
-    let given_up = match course.stopping {
+    // Whoever was asked to end does not campaign again, whatever else ended the leadership. With
+    // a signal dropping it resigns; the participant waits for that as it closes. Whoever asked for
+    // something else is told that it is ending.
+    if let Some(signal) = course.signal {
+        return Ok(Ended::Signal(signal));
+    }
+    match course.stopping {
         Some(Stopping::Transfer(to, reply)) => {
-            let handed = leadership.transfer_to(to).await;
-            if handed.is_err() {
-                leadership.resign().await;
-            }
+            let handed = unless_asked_to_end(runner, leadership.transfer_to(to)).await;
             let answer = match handed {
-                Ok(()) => runner.voice.status(None),
-                Err(error) => no_transfer(&error),
+                Err(signal) => return Ok(Ended::Signal(signal)),
+                Ok(Ok(())) => runner.voice.status(None),
+                Ok(Err(error)) => {
+                    if let Some(signal) = resign(runner, leadership).await {
+                        return Ok(Ended::Signal(signal));
+                    }
+                    no_transfer(&error)
+                }
             };
             let _ = reply.send(answer);
-            Some(Ended::GivenUp)
+            return Ok(Ended::GivenUp);
         }
         Some(Stopping::Resign(reply)) => {
-            leadership.resign().await;
+            if let Some(signal) = resign(runner, leadership).await {
+                return Ok(Ended::Signal(signal));
+            }
             let _ = reply.send(runner.voice.status(None));
-            Some(Ended::GivenUp)
+            return Ok(Ended::GivenUp);
         }
-        Some(Stopping::Lost) => Some(Ended::Lost),
-        None => None,
-    };
-    // Whoever was asked to end does not campaign again, whatever else ended the leadership. With
-    // a signal alone dropping it resigns; the participant waits for that as it closes.
-    if let Some(ended) = course.signal.map(Ended::Signal).or(given_up) {
-        return Ok(ended);
+        Some(Stopping::Lost) => return Ok(Ended::Lost),
+        None => {}
     }
     match outcome.why {
         Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
-            leadership.resign().await;
             failure::warn(&format!("CMD was ended: {}", outcome.why));
-            Ok(Ended::Lost)
+            let signal = resign(runner, leadership).await;
+            Ok(signal.map_or(Ended::Lost, Ended::Signal))
         }
+    }
+}
+
+/// Gives it up and waits until others know, or for a signal: on an etcd that is silent that may
+/// take as long as the lease.
+async fn resign(runner: &mut Runner, leadership: &Leadership<AtMostOne>) -> Option<u8> {
+    unless_asked_to_end(runner, leadership.resign()).await.err()
+}
+
+async fn unless_asked_to_end<T>(
+    runner: &mut Runner,
+    done: impl Future<Output = T>,
+) -> Result<T, u8> {
+    tokio::select! {
+        biased;
+        done = done => Ok(done),
+        signal = runner.signals.next() => Err(signal),
     }
 }
 

@@ -44,15 +44,18 @@ impl Explain {
     pub(super) fn check(&self, error: &CheckError) -> (Failure, bool) {
         match error {
             CheckError::NoEndpoint { errors } => {
-                let lasts = errors.iter().find(|error| !may_pass(error));
-                let Some(error) = lasts.or(errors.first()) else {
+                let lasts = |error: &&ConnectError| !may_pass(error);
+                let Some(error) = errors.iter().find(lasts).or(errors.first()) else {
                     return (Failure::new(Exit::Bug, error.to_string(), "report it"), false);
                 };
+                // One that is only not there yet may do, but for a login it would say the same.
+                let hopeless = errors.iter().all(|error| !may_pass(error))
+                    || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
                 let (mut what, exit, fix, names) = self.of_connect(error);
                 if errors.len() > 1 {
                     what += &format!("; none of the {} endpoints can be used", errors.len());
                 }
-                (self.failure((what, exit, fix, names)), lasts.is_none())
+                (self.failure((what, exit, fix, names)), !hopeless)
             }
             CheckError::TwoClusters { .. } => {
                 let fix = "name the members of one cluster in --endpoints".to_owned();
@@ -114,9 +117,9 @@ impl Explain {
     fn of_connect(&self, error: &ConnectError) -> Found {
         let (what, fix) = halves(&error.to_string());
         match error {
-            ConnectError::NotReached { .. } | ConnectError::TimedOut { .. } => {
-                silent(error.to_string())
-            }
+            ConnectError::NotReached { .. }
+            | ConnectError::NotReady { .. }
+            | ConnectError::TimedOut { .. } => silent(error.to_string()),
             ConnectError::Closed { endpoint, .. } => {
                 let fix = match endpoint.is_secure() {
                     true => "give --cert and --key, or others, or write http:// in --endpoints",
@@ -210,6 +213,7 @@ fn may_pass(error: &ConnectError) -> bool {
     matches!(
         error,
         ConnectError::NotReached { .. }
+            | ConnectError::NotReady { .. }
             | ConnectError::TimedOut { .. }
             | ConnectError::Closed { .. }
     )

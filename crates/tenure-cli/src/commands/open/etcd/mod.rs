@@ -161,14 +161,39 @@ fn options(store: &Store) -> Result<Options, Failure> {
     Ok(options)
 }
 
+/// For how long nothing more is told of what cannot be mended: but for a leader, which goes on,
+/// it ends the process.
+const ENDING: Duration = Duration::from_secs(10);
+
 /// Tells what an operator should hear of.
 struct Watcher {
     purpose: Purpose,
     explain: Explain,
     lease: Duration,
     tell: watch::Sender<Troubles>,
-    /// What was told of last, by what it is about: each thing once until it changes.
-    told: BTreeMap<String, String>,
+    /// What was told of last: each thing once until it changes.
+    told: BTreeMap<About, String>,
+}
+
+/// What a warning is about.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Etcd,
+    Endpoint(String),
+    Alarms(String),
+    Version(String),
+    Lease,
+    Cluster,
+    Zombie,
+    /// What is refused, in words.
+    Doing(&'static str),
+}
+
+impl About {
+    /// Whether it is over when there is a lease to begin with: when it comes back it is new.
+    fn is_over_with_a_lease(&self) -> bool {
+        matches!(self, Self::Etcd | Self::Cluster | Self::Zombie | Self::Doing(_))
+    }
 }
 
 impl Watcher {
@@ -177,11 +202,15 @@ impl Watcher {
             Ok(report) => self.on_report(&report),
             Err(error) => {
                 let (failure, passes) = self.explain.check(&error);
-                if !passes {
-                    return self.give_up(failure);
+                if passes {
+                    let text = format!("no election can be held yet: {}", failure.what);
+                    self.warn(About::Etcd, &text);
+                    self.is_told(&error);
+                    self.tell.send_modify(|troubles| troubles.silent = Some(failure));
+                } else {
+                    self.give_up(failure);
+                    tokio::time::sleep(ENDING).await;
                 }
-                self.warn("etcd", &format!("no election can be held yet: {}", failure.what));
-                self.tell.send_modify(|troubles| troubles.silent = Some(failure));
             }
         }
         loop {
@@ -193,18 +222,28 @@ impl Watcher {
         }
     }
 
+    /// One of them was named, the others have the same to say or less.
+    fn is_told(&mut self, error: &CheckError) {
+        let CheckError::NoEndpoint { errors } = error else { return };
+        for error in errors {
+            if let Some(endpoint) = error.endpoint() {
+                self.told.insert(About::Endpoint(endpoint.to_string()), error.to_string());
+            }
+        }
+    }
+
     /// A candidate may need all endpoints one day.
     fn on_report(&mut self, report: &Report) {
         for (endpoint, found) in &report.endpoints {
             if let Err(error) = found {
-                self.warn(endpoint.as_str(), &error.to_string());
+                self.warn(About::Endpoint(endpoint.to_string()), &error.to_string());
             }
         }
         for (endpoint, status) in report.members() {
-            let about = format!("alarms of {endpoint}");
-            status.alarms.iter().for_each(|alarm| {
-                self.warn(&about, &format!("{endpoint} has a trouble: {alarm}"));
-            });
+            for alarm in &status.alarms {
+                let about = About::Alarms(endpoint.to_string());
+                self.warn(about, &format!("{endpoint} has a trouble: {alarm}"));
+            }
         }
         for (endpoint, status) in report.unfixed() {
             let (endpoint, version) = (endpoint.clone(), status.version);
@@ -217,33 +256,36 @@ impl Watcher {
         tracing::debug!("{text}");
         match notice {
             Notice::Connected { endpoint, .. } => {
-                self.told.remove(endpoint.as_str());
+                self.told.remove(&About::Endpoint(endpoint.to_string()));
                 self.tell.send_modify(|troubles| troubles.silent = None);
             }
             Notice::Disconnected { endpoint, .. } | Notice::Unreachable { endpoint, .. } => {
-                self.warn(endpoint.as_str(), &text);
+                self.warn(About::Endpoint(endpoint.to_string()), &text);
                 // What the check found says more.
                 self.tell.send_modify(|troubles| {
                     troubles.silent.get_or_insert_with(|| self.explain.silent(&text));
                 });
             }
-            Notice::Obstacle { doing, .. } => self.warn(doing, &text),
-            Notice::Opened { asked, granted, .. } if asked != granted => {
-                let text = format!(
-                    "etcd grants a lease of {granted} s at least, and {asked} s were asked for: \
-                     taking over after a crash takes {granted} s"
-                );
-                self.warn("lease", &text);
+            Notice::Obstacle { doing, .. } => self.warn(About::Doing(doing), &text),
+            Notice::Opened { asked, granted, .. } => {
+                self.told.retain(|about, _| !about.is_over_with_a_lease());
+                if asked != granted {
+                    let text = format!(
+                        "etcd grants a lease of {granted} s at least, and {asked} s were asked \
+                         for: taking over after a crash takes {granted} s"
+                    );
+                    self.warn(About::Lease, &text);
+                }
             }
             Notice::EarlyRevocation { endpoint, .. } => {
-                self.warn(&format!("version of {endpoint}"), &text);
+                self.warn(About::Version(endpoint.to_string()), &text);
             }
             // Whatever was held of the first one is over by now.
             Notice::OtherCluster { lasting } if *lasting >= self.lease => {
                 self.give_up(self.explain.other_cluster(*lasting));
             }
-            Notice::OtherCluster { .. } => self.warn("cluster", &text),
-            Notice::Zombie { .. } => self.warn("zombie", &text),
+            Notice::OtherCluster { .. } => self.warn(About::Cluster, &text),
+            Notice::Zombie { .. } => self.warn(About::Zombie, &text),
             _ => {}
         }
     }
@@ -253,8 +295,8 @@ impl Watcher {
     }
 
     /// Whoever only asks is told by the answer.
-    fn warn(&mut self, about: &str, text: &str) {
-        let before = self.told.insert(about.to_owned(), text.to_owned());
+    fn warn(&mut self, about: About, text: &str) {
+        let before = self.told.insert(about, text.to_owned());
         if self.purpose == Purpose::Campaign && before.is_none_or(|before| before != text) {
             failure::warn(text);
         }
