@@ -16,3 +16,5 @@ mod runs;
 #[path = "../errors/stage.rs"]
 mod stage;
 mod theirs;
+#[path = "../chaos/wait.rs"]
+mod wait;
