@@ -88,10 +88,11 @@ impl Other {
     fn line(&mut self) -> Option<String> {
         loop {
             match self.lines.recv_timeout(PATIENCE) {
-                Ok(line) => match line.split_once("> ") {
-                    Some((_, said)) => return Some(said.to_owned()),
-                    None => {}
-                },
+                Ok(line) => {
+                    if let Some((_, said)) = line.split_once("> ") {
+                        return Some(said.to_owned());
+                    }
+                }
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => panic!("nothing is said in {PATIENCE:?}"),
             }
