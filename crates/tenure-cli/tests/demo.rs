@@ -104,8 +104,8 @@ impl<P: Read + AsFd> Said<P> {
         }
     }
 
-    /// All that comes to the end.
-    fn to_end(mut self) -> String {
+    /// All that comes until the end.
+    fn all(mut self) -> String {
         while self.more() {}
         text(&self.rest).to_owned()
     }
@@ -118,7 +118,7 @@ fn send(child: &Child, signal: Signal) {
 /// Waits for the end, and returns what the demo said on standard error.
 fn ended(mut demo: Child, code: i32) -> String {
     let status = wait::ended("the demo ends", &mut demo);
-    let err = Said { pipe: demo.stderr.take().unwrap(), rest: Vec::new() }.to_end();
+    let err = Said { pipe: demo.stderr.take().unwrap(), rest: Vec::new() }.all();
     assert_eq!(status.code(), Some(code), "{err}");
     err
 }
