@@ -1,6 +1,10 @@
 //! `tenure run` that is asked to end while it gives its leadership up.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+#![allow(dead_code, reason = "uses its part of what `chaos` has")]
+
+#[path = "chaos/wait.rs"]
+mod wait;
 
 use std::fs::{self, File};
 use std::net::UdpSocket;
@@ -11,9 +15,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use tenure::clock;
 
-/// Generous: the machine may be busy.
-const PATIENCE: u32 = 1_500;
+/// How often another port is tried.
+const ATTEMPTS: u32 = 100;
 const POLL: Duration = Duration::from_millis(20);
 
 /// What the candidates run: it notes that it runs and that it was asked to end, and ends when it
@@ -35,7 +40,7 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         let mut stage = Self { directory, processes: Vec::new() };
         let state = stage.path("state");
-        for _ in 0..PATIENCE {
+        for _ in 0..ATTEMPTS {
             // The port may be taken by somebody before the node has it.
             let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
             let members = format!("cluster = \"t\"\nelection = \"e\"\nmembers = \"n={port}\"\n");
@@ -93,12 +98,7 @@ impl Stage {
         kill_process(Pid::from_child(child), Signal::TERM).unwrap();
         thread::sleep(POLL * 10);
         File::create(self.directory.path().join("go")).unwrap();
-        let mut status = None;
-        eventually("it ends when it is asked to", || {
-            status = child.try_wait().unwrap();
-            status.is_some()
-        });
-        status.unwrap()
+        wait::ended("it ends when it is asked to", child)
     }
 
     fn log(&self, name: &str) -> String {
@@ -122,26 +122,16 @@ impl Drop for Stage {
                 .into_iter()
                 .any(|line| line.windows(directory.len()).any(|part| part == directory))
         };
-        for _ in 0..PATIENCE {
-            if !runs() {
-                return;
-            }
+        let give_up = clock::now().after(wait::PATIENCE);
+        while runs() && clock::now() < give_up {
             thread::sleep(POLL);
         }
-        if !thread::panicking() {
-            panic!("a process was left behind");
-        }
+        assert!(thread::panicking() || !runs(), "a process was left behind");
     }
 }
 
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..PATIENCE {
-        if holds() {
-            return;
-        }
-        thread::sleep(POLL);
-    }
-    panic!("never: {what}");
+    wait::eventually(what, || holds().then_some(()));
 }
 
 #[test]
@@ -154,7 +144,8 @@ fn ends_when_asked_to_while_it_resigns() {
     let status = stage.end(ann);
     assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
     // Whoever had it resign is told so all the same.
-    assert_eq!(resign.wait().unwrap().code(), Some(0), "{}", stage.log("ann"));
+    let told = wait::ended("it is told", &mut resign);
+    assert_eq!(told.code(), Some(0), "{}", stage.log("ann"));
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
 }
 
@@ -177,7 +168,8 @@ fn ends_when_asked_to_while_it_hands_over() {
     });
     let status = stage.end(ann);
     assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
-    assert_eq!(transfer.unwrap().wait().unwrap().code(), Some(0), "{}", stage.log("ann"));
+    let told = wait::ended("it is told", &mut transfer.unwrap());
+    assert_eq!(told.code(), Some(0), "{}", stage.log("ann"));
     stage.has("ben.runs");
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
 }

@@ -1,6 +1,9 @@
 //! Ports nobody listens on.
 
+use std::iter;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Below the ports that Linux gives to outgoing connections (from 32768 on): one of those could
 /// take a member's port while that member is down for a moment.
@@ -9,18 +12,21 @@ const COUNT: u16 = 20_000;
 
 /// Some ports on loopback, all different, that nobody listens on at this moment. Somebody may
 /// in the next, so whoever uses them must be ready to ask again.
+///
+/// This process gives none of them a second time, before it has given all: another cluster could
+/// take a member's port while that member is down.
 pub(crate) fn free(count: usize) -> Vec<u16> {
-    let mut seed = [0; 2];
-    // Only to be elsewhere than others: without the system's numbers, everybody begins at 0.
-    let _ = getrandom::fill(&mut seed);
-    let start = u16::from_le_bytes(seed) % COUNT;
-    // Held until all are found, so that none is found twice.
-    let around = (0..COUNT).map(|step| FIRST + (start + step) % COUNT);
-    let listeners = around.filter_map(|port| {
-        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok().map(|listener| (port, listener))
+    static START: OnceLock<u16> = OnceLock::new();
+    static GIVEN: AtomicU16 = AtomicU16::new(0);
+    let start = START.get_or_init(|| {
+        let mut seed = [0; 2];
+        // Only to be elsewhere than others: without the system's numbers, everybody begins at 0.
+        let _ = getrandom::fill(&mut seed);
+        u16::from_le_bytes(seed) % COUNT
     });
-    let held: Vec<_> = listeners.take(count).collect();
-    held.into_iter().map(|(port, _)| port).collect()
+    let next = || FIRST + (start + GIVEN.fetch_add(1, Ordering::Relaxed) % COUNT) % COUNT;
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    iter::repeat_with(next).take(COUNT.into()).filter(is_free).take(count).collect()
 }
 
 #[cfg(test)]
@@ -37,5 +43,7 @@ mod tests {
         assert!(ports.len() == 8 && bound.len() >= 6, "{ports:?}, bound {bound:?}");
         assert!(ports.windows(2).all(|pair| pair[0] != pair[1]), "{ports:?}");
         assert!(ports.iter().all(|port| (FIRST..FIRST + COUNT).contains(port)), "{ports:?}");
+        let others = free(8);
+        assert!(others.iter().all(|port| !ports.contains(port)), "{ports:?} and {others:?}");
     }
 }

@@ -19,6 +19,9 @@ use crate::tool::shown;
 /// How often is looked whether a process has ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
+/// How long a process may take to stand still: one of its threads may wait for a slow disk.
+const STANDSTILL: Duration = Duration::from_secs(60);
+
 /// A running process. It is killed by its pid when this is dropped.
 ///
 /// It is killed too when our process ends in any other way: it was started by
@@ -124,13 +127,24 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// When it has ended already, or the system refuses.
+    /// When it has ended already, does not stand still within a minute, or the system refuses.
     pub fn stop(&self) -> Result<(), Error> {
+        let limit = since_boot() + STANDSTILL;
         self.signal(Signal::STOP)?;
-        let states = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let look = WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let states = look | WaitIdOptions::STOPPED | WaitIdOptions::EXITED;
         let Some(pid) = Pid::from_raw(self.pid.cast_signed()) else { return Ok(()) };
-        let seen = waitid(WaitId::Pid(pid), states);
-        seen.map(drop).map_err(|errno| self.failed("waiting for", errno.into()))
+        loop {
+            match waitid(WaitId::Pid(pid), states) {
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) if since_boot() < limit => thread::sleep(BETWEEN_LOOKS),
+                Ok(None) => {
+                    let late = io::Error::from(io::ErrorKind::TimedOut);
+                    return Err(self.failed("waiting for the standstill of", late));
+                }
+                Err(errno) => return Err(self.failed("waiting for", errno.into())),
+            }
+        }
     }
 
     /// SIGCONT.

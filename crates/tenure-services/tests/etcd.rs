@@ -10,7 +10,7 @@ use std::time::Duration;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tenure_services::Error;
 use tenure_services::etcd::{
-    ClientCertificate, Cluster, ClusterConfig, Host, Restore, Tls, Version, install,
+    ClientCertificate, Cluster, ClusterConfig, Host, Member, Restore, Tls, Version, install,
 };
 
 /// Nothing of a cluster is left: neither its folder nor its processes.
@@ -20,6 +20,17 @@ fn gone(folder: &Path, pids: &[u32]) -> bool {
         String::from_utf8_lossy(&command).contains(&*folder.to_string_lossy())
     };
     !folder.exists() && !pids.iter().any(running)
+}
+
+/// Looks again and again, for a minute at least, until there is something.
+fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..1_200 {
+        if let Some(found) = look() {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("not within a minute: {what}");
 }
 
 fn pids(cluster: &Cluster) -> Vec<u32> {
@@ -83,14 +94,15 @@ fn one_member_of_the_newest() {
 fn three_members(version: Version) {
     let cluster = Cluster::start(version, 3).unwrap();
     put_and_get(&cluster);
-    let leader = cluster.leader().unwrap().unwrap();
+    let leader = soon("etcd has a leader", || cluster.leader().unwrap());
     leader.stop().unwrap();
     let others: Vec<_> =
         cluster.members().filter(|member| member.endpoint() != leader.endpoint()).collect();
     for other in &others {
         other.wait_ready().unwrap();
     }
-    assert!(others.iter().any(|other| other.status().unwrap().leads()));
+    let leads = |other: &&Member<'_>| other.status().is_ok_and(|status| status.leads());
+    soon("one of the others leads", || others.iter().find(leads));
     let term = others[0].status().unwrap().term;
     leader.cont().unwrap();
     leader.wait_ready().unwrap();
@@ -159,14 +171,9 @@ fn etcdctl_beside_us_runs_until_dropped() {
         let cluster = Cluster::start(version, 1).unwrap();
         let log = cluster.folder().join("elect.log");
         let elect = cluster.etcdctl_beside(&["elect", "e", "v"], &log).unwrap();
-        let mut said = String::new();
-        for _ in 0..600 {
-            said = fs::read_to_string(&log).unwrap();
-            if said.ends_with("v\n") {
-                break;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
+        let said = soon("etcdctl leads", || {
+            Some(fs::read_to_string(&log).unwrap()).filter(|said| said.ends_with("v\n"))
+        });
         assert!(said.starts_with("e/") && said.ends_with("\nv\n"), "{version}: {said}");
         assert_eq!(elect.ended().unwrap(), None);
         drop(elect);

@@ -11,7 +11,9 @@ use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
@@ -52,10 +54,13 @@ fn grant(election: &str, number: u64) -> GrantRecord {
     }
 }
 
+/// Longer than a child takes for anything on a machine that is still of use.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A child that is killed and waited for, whatever happens.
 struct Other {
     child: Child,
-    lines: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Other {
@@ -68,7 +73,10 @@ impl Other {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (said, lines) = mpsc::sync_channel(1_000);
+        // Until the child ends, or is not listened to any more.
+        thread::spawn(move || out.lines().try_for_each(|line| said.send(line.unwrap())));
         Self { child, lines }
     }
 
@@ -79,12 +87,14 @@ impl Other {
     /// The next line the child meant for us; `None` when it has ended.
     fn line(&mut self) -> Option<String> {
         loop {
-            let mut line = String::new();
-            if self.lines.read_line(&mut line).unwrap() == 0 {
-                return None;
-            }
-            if let Some((_, said)) = line.trim_end().split_once("> ") {
-                return Some(said.to_owned());
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    if let Some((_, said)) = line.split_once("> ") {
+                        return Some(said.to_owned());
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("nothing is said in {PATIENCE:?}"),
             }
         }
     }
@@ -185,7 +195,7 @@ fn write_for_ever(path: &Path, first: u64) {
     let (mut state, recovered) = open(path, Opening::Existing).unwrap();
     state.write(&identity(&recovered)).unwrap();
     let flusher = state.flusher();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         for high in first.. {
             flusher.flush(&Record::Reserve { high: Fence::new(high) }).unwrap();
             println!("> reserved {high}");

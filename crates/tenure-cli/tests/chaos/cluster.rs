@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -18,7 +19,7 @@ use crate::journal::Journal;
 use crate::judge::{Judge, Leadership, Violation};
 use crate::marked::{MARK, Marked, is_stopped};
 use crate::network::Network;
-use crate::wait::{PATIENCE, eventually};
+use crate::wait::{PATIENCE, ended, eventually, output};
 use crate::worker::{self, Manner};
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
@@ -179,7 +180,7 @@ impl<N: Network> Cluster<N> {
 
     /// Waits until the process ends.
     pub(crate) fn ended(&mut self, host: Host) -> ExitStatus {
-        let status = eventually(&format!("{host} ends"), || self.process(host).try_wait().unwrap());
+        let status = ended(&format!("{host} ends"), self.process(host));
         self.processes.remove(&host);
         status
     }
@@ -196,7 +197,7 @@ impl<N: Network> Cluster<N> {
     pub(crate) fn status(&self, node: Host) -> serde_json::Value {
         let mut status = self.tenure(node, &["node", "status", "--json", "--name", node.name()]);
         status.args(["--cluster", CLUSTER, "--control"]).arg(self.control(node));
-        serde_json::from_slice(&status.output().unwrap().stdout).unwrap_or_default()
+        serde_json::from_slice(&output(&mut status).stdout).unwrap_or_default()
     }
 
     /// Waits until the node grants.
@@ -212,10 +213,10 @@ impl<N: Network> Cluster<N> {
         let control = self.control(runner);
         let mut command = self.tenure(runner, words);
         command.args(["--election", ELECTION, "--cluster", CLUSTER, "--control"]).arg(control);
+        let told = output(&mut command);
         let log = File::options().append(true).create(true).open(self.folder().join("tell.log"));
-        let log = log.unwrap();
-        command.stdout(log.try_clone().unwrap()).stderr(log);
-        command.status().unwrap().code()
+        log.unwrap().write_all(&[told.stdout, told.stderr].concat()).unwrap();
+        told.status.code()
     }
 
     /// Judges all that was written since the last time.
@@ -284,6 +285,11 @@ impl<N: Network> Cluster<N> {
 impl<N> Drop for Cluster<N> {
     fn drop(&mut self) {
         let Some(folder) = self.folder.take() else { return };
+        // First by their handles: in the middle of `execve` a process shows no environment, and
+        // so no mark.
+        for child in self.processes.values_mut() {
+            child.kill().ok();
+        }
         let give_up = clock::now().after(PATIENCE);
         loop {
             let alive = Marked::all(folder.path());

@@ -18,12 +18,13 @@ crate::tests!(a_flood_of_garbage_changes_nothing);
 const PACKETS: u32 = 100_000;
 /// So many at a time, so that the flood lasts for several leases.
 const PORTION: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(15);
 /// Where a datagram has the digest of its configuration.
 const DIGEST: std::ops::Range<usize> = 5..13;
 
+/// The leader must lead on, also when the machine stands still for some seconds.
 const TIMING: Timing = Timing {
-    lease: Duration::from_millis(2_000),
+    lease: Duration::from_millis(6_000),
     grace: Duration::from_millis(500),
     kill_margin: Duration::from_millis(250),
 };

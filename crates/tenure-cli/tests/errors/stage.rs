@@ -9,6 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -99,7 +100,7 @@ impl Stage {
                 symlink(target, self.path(path))?;
             }
             "busy" | "free" => {
-                let socket = UdpSocket::bind("127.0.0.1:0")?;
+                let socket = own_port()?;
                 let port = socket.local_addr()?.port().to_string();
                 self.texts.insert(format!("{{port:{rest}}}"), port);
                 if step.verb == "busy" {
@@ -240,6 +241,21 @@ impl Drop for Stage {
             let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
         }
     }
+}
+
+/// A port that is given to nobody else: the system gives none of these to whoever asks for any,
+/// and none is taken twice.
+fn own_port() -> Result<UdpSocket> {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    // Elsewhere than another process.
+    let start = std::process::id().wrapping_mul(101);
+    for _ in 0..20_000 {
+        let nth = start.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
+        if let Ok(socket) = UdpSocket::bind(("127.0.0.1", u16::try_from(12_000 + nth % 20_000)?)) {
+            return Ok(socket);
+        }
+    }
+    Err("no port is free".into())
 }
 
 /// `{repeat:x:3}` is `xxx`.

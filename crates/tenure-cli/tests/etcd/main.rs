@@ -17,3 +17,5 @@ mod runs;
 mod stage;
 mod theirs;
 mod troubles;
+#[path = "../chaos/wait.rs"]
+mod wait;

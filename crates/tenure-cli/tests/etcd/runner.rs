@@ -3,16 +3,13 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure_services::etcd::Cluster;
 
-/// Longer than anything takes on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-const GLANCE: Duration = Duration::from_millis(20);
+use crate::wait;
+pub(crate) use crate::wait::eventually as soon;
 
 /// A machine with a user whose processes take part in elections on one etcd.
 pub(crate) struct Host {
@@ -31,17 +28,6 @@ pub(crate) struct Answer {
 pub(crate) struct Running {
     child: Child,
     log: PathBuf,
-}
-
-/// Looks again and again until there is something.
-pub(crate) fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
-        if let Some(found) = look() {
-            return found;
-        }
-        sleep(GLANCE);
-    }
-    panic!("not within {PATIENCE:?}: {what}");
 }
 
 impl Host {
@@ -71,7 +57,7 @@ impl Host {
 
     /// Runs a command to its end.
     pub(crate) fn ask(&self, words: &[&str]) -> Answer {
-        let output = self.command(words).output().unwrap();
+        let output = wait::output(&mut self.command(words));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         Answer { code: output.status.code(), out, err }
@@ -113,7 +99,7 @@ impl Running {
 
     /// The exit code, once it has ended by itself.
     pub(crate) fn ended(mut self) -> Option<i32> {
-        soon("it has ended", || self.child.try_wait().unwrap()).code()
+        wait::ended("it has ended", &mut self.child).code()
     }
 }
 

@@ -15,6 +15,9 @@ pub(crate) const WORK: &str = r#"while :; do read -r now _ </proc/uptime
 read -r until <"$TENURE_UNTIL_FILE"
 echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
 
+/// A machine may stand still for a second just when this lease ends.
+const ROBUST: &[&str] = &["--lease", "6s", "--grace", "2s", "--kill-margin", "1s"];
+
 pub(crate) fn keys(cluster: &Cluster) -> String {
     cluster.etcdctl(&["get", "--prefix", "--keys-only", ""]).unwrap().trim().to_owned()
 }
@@ -51,7 +54,7 @@ fn in_line_with_etcdctl(version: Version) {
     let first = host.start("first", &["leader", "--election", "billing", "--wait", "1m"]);
     let observer = host.start("observer", &["observe", "--election", "billing", "--json"]);
     observer.line("vacant", 1);
-    let ours = host.run("ours", &["--lease", "3s"], WORK);
+    let ours = host.run("ours", &["--lease", "9s"], WORK);
     leads(&host, "ours");
     first.line("(ours)", 1);
     assert_eq!(first.ended(), Some(0));
@@ -74,7 +77,7 @@ fn in_line_with_etcdctl(version: Version) {
     // With the flags of the runner, as one has them at hand.
     let endpoints = cluster.endpoints().join(",");
     let words = ["resign", "--election", "billing", "--json"];
-    let resigned = host.ask(&[&words[..], &["--endpoints", &endpoints, "--lease", "3s"]].concat());
+    let resigned = host.ask(&[&words[..], &["--endpoints", &endpoints, "--lease", "9s"]].concat());
     assert_eq!(resigned.code, Some(0), "{}", resigned.err);
     leads(&host, "theirs");
     soon("etcdctl says so", || fs::read_to_string(&log).unwrap().contains("theirs").then_some(()));
@@ -139,7 +142,7 @@ fn an_end_is_told_by_the_exit_code() {
     assert_eq!(once.ended(), Some(0));
     no_key_left(&cluster);
 
-    let lost = host.run("lost", &["--once", "--lease", "2s", "--grace", "500ms"], WORK);
+    let lost = host.run("lost", &["--once", "--lease", "9s", "--grace", "500ms"], WORK);
     lost.line("work", 1);
     let key = keys(&cluster);
     cluster.etcdctl(&["del", &key]).unwrap();
@@ -154,7 +157,7 @@ fn an_end_is_told_by_the_exit_code() {
 fn work_ends_before_the_lease_when_etcd_stalls() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
-    let ours = host.run("ours", &["--lease", "3s"], &format!("trap '' TERM; {WORK}"));
+    let ours = host.run("ours", ROBUST, &format!("trap '' TERM; {WORK}"));
     ours.line("work", 20);
     cluster.member(0).stop().unwrap();
     ours.line("CMD ended", 1);
@@ -180,7 +183,7 @@ fn work_ends_before_the_lease_when_etcd_stalls() {
 fn work_ends_before_somebody_else_leads() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
-    let ours = host.run("ours", &["--lease", "3s"], &format!("trap '' TERM; {WORK}"));
+    let ours = host.run("ours", ROBUST, &format!("trap '' TERM; {WORK}"));
     let started = ours.line("CMD runs as process", 1);
     let cmd = started.rsplit(' ').next().unwrap().to_owned();
     let log = cluster.folder().join("etcdctl");

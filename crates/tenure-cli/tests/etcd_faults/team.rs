@@ -19,7 +19,7 @@ use crate::journal::Journal;
 use crate::judge::{Judge, Leadership};
 use crate::marked::{MARK, Marked, is_stopped};
 use crate::scenes::{ELECTION_OF_ETCD, TAKE_OVER};
-use crate::wait::{PATIENCE, eventually};
+use crate::wait::{PATIENCE, ended, eventually, output};
 use crate::worker::{self, Manner};
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
@@ -176,8 +176,7 @@ impl Team {
 
     /// Waits until it ends; its exit code.
     pub(crate) fn ended(&mut self, runner: Host) -> Option<i32> {
-        let what = format!("{runner} ends");
-        let status = eventually(&what, || self.process(runner).try_wait().unwrap());
+        let status = ended(&format!("{runner} ends"), self.process(runner));
         self.processes.remove(&runner);
         status.code()
     }
@@ -189,8 +188,8 @@ impl Team {
 
     /// Asks once who leads: the exit code, and what was printed.
     pub(crate) fn ask(&self) -> (Option<i32>, String) {
-        let output = self.tenure(OBSERVER, &["leader", "--json"]).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        let told = output(&mut self.tenure(OBSERVER, &["leader", "--json"]));
+        (told.status.code(), String::from_utf8_lossy(&told.stdout).into_owned())
     }
 
     /// What the observer has told so far.
@@ -313,7 +312,7 @@ impl Team {
     pub(crate) fn resign(&mut self, leader: &Leadership) {
         let runner = Self::runner_of(leader);
         let mut resign = self.tenure(runner, &["resign", "--control"]);
-        let told = resign.arg(self.control(runner)).output().unwrap();
+        let told = output(resign.arg(self.control(runner)));
         // A leadership may end by itself just then, on a machine that stands still.
         let lost = self.judged().fence() > leader.fence;
         assert!(told.status.success() || lost, "{}", String::from_utf8_lossy(&told.stderr));
@@ -350,7 +349,8 @@ impl Team {
             assert_eq!(self.ended(runner), Some(143), "128 + SIGTERM");
         }
         self.await_keys(0);
-        let none = || self.etcd.etcdctl(&["lease", "list"]).unwrap().contains("found 0 leases");
+        let leases = || self.etcd.etcdctl(&["lease", "list"]);
+        let none = || leases().is_ok_and(|leases| leases.contains("found 0 leases"));
         eventually("no lease is left", || none().then_some(()));
         eventually("the observer knows", || (self.observed().last()? == "vacant").then_some(()));
         let tallies = self.judged().tallies;
@@ -375,6 +375,11 @@ fn stop(pid: Pid) {
 impl Drop for Team {
     fn drop(&mut self) {
         let Some(folder) = self.folder.take() else { return };
+        // First by their handles: in the middle of `execve` a process shows no environment, and
+        // so no mark.
+        for child in self.processes.values_mut().chain(&mut self.observer) {
+            child.kill().ok();
+        }
         let give_up = clock::now().after(PATIENCE);
         loop {
             let alive = Marked::all(folder.path());

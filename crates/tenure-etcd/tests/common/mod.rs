@@ -11,15 +11,21 @@ use tenure_core::etcd::{
 };
 use tenure_etcd::wire::{News, Wire};
 use tenure_etcd::{CheckedOptions, Config, Node, Options};
+use tenure_services::Error;
 use tenure_services::etcd::Cluster;
 
 /// How long anything may take that should be done at once: the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// No test takes as long, on a machine that is still of use: whatever it waits for without a bound
+/// of its own never comes.
+const LIMIT: Duration = Duration::from_secs(600);
+
 /// Runs a test in a runtime like a driver's.
 pub(crate) fn run<F: Future>(test: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(test)
+    let over = runtime.block_on(async { tokio::time::timeout(LIMIT, test).await });
+    over.unwrap_or_else(|_| panic!("not over after {LIMIT:?}"))
 }
 
 pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
@@ -44,16 +50,21 @@ pub(crate) fn node(options: &CheckedOptions, seconds: u64) -> Node {
 
 /// The values of the keys that begin with `election` and a slash, the leader's first.
 pub(crate) fn stored(cluster: &Cluster, election: &str) -> Vec<String> {
-    let prefix = format!("{election}/");
-    let order = ["get", "--prefix", &prefix, "--print-value-only", "--sort-by=CREATE"];
-    let said = cluster.etcdctl(&order).unwrap();
-    said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    try_stored(cluster, election).unwrap()
 }
 
-/// Waits until these are: whoever makes a key or deletes it is not always waited for.
+fn try_stored(cluster: &Cluster, election: &str) -> Result<Vec<String>, Error> {
+    let prefix = format!("{election}/");
+    let order = ["get", "--prefix", &prefix, "--print-value-only", "--sort-by=CREATE"];
+    let said = cluster.etcdctl(&order)?;
+    Ok(said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// Waits until these are: whoever makes a key or deletes it is not always waited for. A question
+/// that a busy etcd does not answer in time is asked again.
 pub(crate) async fn until_stored(cluster: &Cluster, election: &str, expected: &[&str]) {
     soon(async {
-        while stored(cluster, election) != expected {
+        while !try_stored(cluster, election).is_ok_and(|stored| stored == expected) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     })
@@ -62,10 +73,14 @@ pub(crate) async fn until_stored(cluster: &Cluster, election: &str, expected: &[
 
 /// Waits until nothing is left. A node that closes gives up after a quarter of its lease.
 pub(crate) async fn until_empty(cluster: &Cluster) {
-    let left = || cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]).unwrap();
-    let leases = || cluster.etcdctl(&["lease", "list"]).unwrap();
+    let keys = || cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]);
+    let leases = || cluster.etcdctl(&["lease", "list"]);
+    let is_empty = || {
+        keys().is_ok_and(|keys| keys.is_empty())
+            && leases().is_ok_and(|leases| leases.contains("found 0 leases"))
+    };
     soon(async {
-        while !left().is_empty() || !leases().contains("found 0 leases") {
+        while !is_empty() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     })

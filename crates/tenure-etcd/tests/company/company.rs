@@ -21,18 +21,22 @@ const HAND_OVERS: usize = 50;
 const CONTENDERS: usize = 7;
 /// How long anything may take, the end of a dead candidate's lease included.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long all of it may take.
+const LIMIT: Duration = Duration::from_secs(1200);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// Holds the election on `version` to its end, and judges it.
 pub(crate) fn meet(version: Version, seed: u64) {
     let cluster = Cluster::start(version, 1).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    let course = async {
         let mut company = Company::open(&cluster, seed).await;
         company.hold().await;
         company.dissolve().await;
         company.close().await;
-    });
+    };
+    let over = runtime.block_on(async { tokio::time::timeout(LIMIT, course).await });
+    assert!(over.is_ok(), "not over after {LIMIT:?}");
 }
 
 struct Company<'a> {

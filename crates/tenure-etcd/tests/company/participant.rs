@@ -151,6 +151,8 @@ impl Participant {
         let mut second = lines.next();
         let until = match second.as_mut().and_then(Iterator::next) {
             Some("led") => instant(second?.next()?),
+            // Go's package may report a win with a key that is gone, and then that it is lost.
+            Some("lost") if self.kind == Kind::Go => return None,
             // It says when it noticed: it may have been over long before.
             Some("lost") => since,
             _ => self.told?,

@@ -22,6 +22,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often other ports are tried, when somebody was faster.
 const ATTEMPTS: u32 = 5;
 
+/// How long `etcdctl` tries.
+const COMMAND_TIMEOUT: &str = "--command-timeout=20s";
+
 /// What a member says when somebody was faster.
 const PORT_TAKEN: &str = "address already in use";
 
@@ -201,8 +204,12 @@ impl Cluster {
         endpoints: &str,
         arguments: &[&str],
     ) -> Result<String, Error> {
+        // Its own time-out of 5 s is soon over where the disk is slow, and it has none for some
+        // commands. The last one counts, if there are more.
+        let mut bounded = vec![COMMAND_TIMEOUT];
+        bounded.extend(arguments);
         let mut command = Command::new("env");
-        command.args(self.control_words(wrapper, endpoints, arguments));
+        command.args(self.control_words(wrapper, endpoints, &bounded));
         clean_environment(&mut command);
         let output = tool::run(&mut command)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -179,7 +179,8 @@ impl<'a> Member<'a> {
     ///
     /// When it does not answer.
     pub fn status(self) -> Result<Status, Error> {
-        let said = self.etcdctl(&["endpoint", "status", "--write-out=fields"])?;
+        let ask = ["--command-timeout=5s", "endpoint", "status", "--write-out=fields"];
+        let said = self.etcdctl(&ask)?;
         let field = |name: &str| {
             let line = said.lines().find_map(|line| line.strip_prefix(&format!("\"{name}\" :")));
             line.and_then(|value| value.trim().parse().ok())

@@ -153,10 +153,11 @@ fn sent(result: rustix::io::Result<()>) {
 fn children_of(pid: Pid) -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let list = match fs::read_to_string(task?.path().join("children")) {
+        let task = task?.path();
+        let list = match fs::read_to_string(task.join("children")) {
             Ok(list) => list,
             // A thread that ended meanwhile; its children are another thread's.
-            Err(_) if pid != getpid() => continue,
+            Err(_) if pid != getpid() || !task.exists() => continue,
             Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
             Err(error) => return Err(error),
         };
@@ -190,10 +191,23 @@ impl Stat {
 mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
-    use std::thread::sleep;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::{self, sleep};
     use std::time::Duration;
 
     use super::*;
+    use crate::clock;
+
+    /// Longer than anything here takes on a machine that is still of use.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+        let give_up = clock::now().after(PATIENCE);
+        while !holds() {
+            assert!(clock::now() < give_up, "in {PATIENCE:?} this did not come: {what}");
+            sleep(Duration::from_millis(1));
+        }
+    }
 
     #[test]
     fn a_name_cannot_forge_a_parent() {
@@ -227,22 +241,34 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_ends_during_the_look_is_no_error() {
+        let over = AtomicBool::new(false);
+        let looked = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    thread::spawn(|| ()).join().unwrap();
+                }
+            });
+            let looked = (0..5_000).try_for_each(|_| children(&|_| false).map(drop));
+            over.store(true, Ordering::Relaxed);
+            looked
+        });
+        looked.unwrap();
+    }
+
+    #[test]
     fn a_look_shows_grandchildren_and_reaping_hands_over_the_end() {
         let mut shell = Command::new("sh");
         let mut shell = shell.args(["-c", "cat; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
         let child = Pid::from_child(&shell);
         let spared = |pid| pid != child;
-        while Tree::look(&spared).unwrap().deeper.is_empty() {
-            sleep(Duration::from_millis(1));
-        }
+        eventually("a grandchild", || !Tree::look(&spared).unwrap().deeper.is_empty());
         let tree = Tree::look(&spared).unwrap();
         assert_eq!(tree.children, [child]);
         assert_eq!(tree.deeper.iter().map(|found| found.parent).collect::<Vec<_>>(), [child]);
         drop(shell.stdin.take());
         let mut seen = Vec::new();
-        while reap(&spared, &mut |pid, how| seen.push((pid, how))).unwrap() {
-            sleep(Duration::from_millis(1));
-        }
+        eventually("its end", || !reap(&spared, &mut |pid, how| seen.push((pid, how))).unwrap());
         assert_eq!(seen, [(child, Ended::Code(3))]);
         assert!(reap_one(child, &mut |_, _| {}), "it is no child any longer");
         assert!(shell.wait().is_err());

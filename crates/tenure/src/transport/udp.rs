@@ -123,14 +123,16 @@ mod tests {
     #[test]
     fn what_goes_out_wakes_nobody() {
         const SENT: u32 = 50;
+        const PATIENCE: Duration = Duration::from_secs(60);
         let any = "127.0.0.1:0".parse().unwrap();
         let mut udp = Udp::loopback(any).unwrap();
         let (address, other) = (udp.local_address(), UdpSocket::bind(any).unwrap());
+        other.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut sender = Udp { socket: udp.socket.try_clone().unwrap(), watched: None, address };
         let woken = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&woken);
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
+            .enable_all()
             .on_thread_unpark(move || {
                 count.fetch_add(1, Ordering::Relaxed);
             })
@@ -139,7 +141,9 @@ mod tests {
         let node = thread::spawn(move || {
             let mut buffer = [0; 8];
             let receive = poll_fn(|context| udp.poll_receive(context, &mut buffer));
-            let (length, from) = runtime.block_on(receive).unwrap();
+            let received =
+                runtime.block_on(async { tokio::time::timeout(PATIENCE, receive).await });
+            let (length, from) = received.expect("a datagram").unwrap();
             (buffer[..length].to_vec(), from)
         });
         for _ in 0..SENT {

@@ -32,7 +32,7 @@ async fn a_campaign_is_won_and_the_fence_grows_with_each_leadership() {
             assert!(edicts.admit(&edict).is_err(), "an old edict is refused");
         }
         soon(leadership.settled()).await.unwrap();
-        leadership.resign().await;
+        soon(leadership.resign()).await;
         assert!(!leadership.is_current());
         assert!(orders.create().is_err());
         assert_eq!(leadership.loss(), Some(Loss::Resigned));
@@ -50,11 +50,11 @@ async fn a_leader_stays_and_one_who_waits_takes_over() {
     tokio::select! {
         _ = &mut waiting => panic!("two leaders"),
         loss = first.lost() => panic!("lost: {loss}"),
-        () = tokio::time::sleep(config.lease * 3) => {}
+        () = tokio::time::sleep(config.lease * 3 / 2) => {}
     }
-    assert!(first.is_current(), "renewed for three leases");
+    assert!(first.is_current(), "renewed for more than a lease");
     let fence = first.fence();
-    first.resign().await;
+    soon(first.resign()).await;
     let second = soon(waiting).await.unwrap().unwrap();
     assert!(second.fence() > fence);
     assert!(second.is_current() && !first.is_current());
@@ -158,13 +158,19 @@ async fn observers_tell_who_leads_when_nobody_does_and_when_nobody_knows() {
         }
         other => panic!("{other:?}"),
     }
-    leadership.resign().await;
+    soon(leadership.resign()).await;
     assert_eq!(next_known(&mut observer).await, Some(View::Vacant));
     for node in &nodes {
-        node.close().await;
+        soon(node.close()).await;
     }
-    let unknown = soon(observer.next()).await;
-    assert!(matches!(unknown, Some(Change::View(View::Unknown { .. }))), "{unknown:?}");
+    // It may have heard once more of what it knew.
+    loop {
+        match soon(observer.next()).await {
+            Some(Change::View(View::Unknown { .. })) => break,
+            Some(Change::View(View::Vacant) | Change::Reset) => {}
+            other => panic!("{other:?}"),
+        }
+    }
     let asked = election.leader(Duration::from_millis(300)).await;
     assert!(matches!(asked, View::Unknown { .. }));
 }
@@ -181,11 +187,11 @@ async fn a_slow_observer_hears_that_it_missed_something() {
     for node in &nodes[..2] {
         let leadership = soon(node.election("x").unwrap().campaign("")).await.unwrap();
         while !matches!(soon(quick.next()).await, Some(Change::View(View::Leader(_)))) {}
-        leadership.resign().await;
+        soon(leadership.resign()).await;
         while soon(quick.next()).await != Some(Change::View(View::Vacant)) {}
     }
     assert_eq!(soon(observer.next()).await, Some(Change::Reset));
-    assert_eq!(soon(observer.next()).await, Some(Change::View(View::Vacant)));
+    assert_eq!(next_known(&mut observer).await, Some(View::Vacant));
 }
 
 #[tokio::test]
@@ -195,7 +201,7 @@ async fn a_verified_leader_keeps_its_promise() {
     let election = nodes[0].election("x").unwrap();
     let leadership = soon(election.campaign("")).await.unwrap();
     soon(leadership.settled()).await.unwrap();
-    let (asker, patience) = (candidate(&config, "asker"), Duration::from_secs(5));
+    let (asker, patience) = (candidate(&config, "asker"), Duration::from_secs(20));
     let ask = |leader| asker.verify(election.name(), leader, patience);
     let verified = soon(ask(nodes[0].address())).await.unwrap();
     assert!(verified.holds());
@@ -220,7 +226,7 @@ async fn a_verified_leader_keeps_its_promise() {
 async fn finding_a_leader_forwards_or_leads() {
     let config = config();
     let nodes = grantors(&config);
-    let patience = Duration::from_secs(10);
+    let patience = Duration::from_secs(20);
     let election = "x".parse().unwrap();
     let Ok(Found::Elected(leadership)) = soon(nodes[0].find(&election, "me", patience)).await
     else {
@@ -255,7 +261,7 @@ async fn work_ends_before_the_lease_does() {
         std::future::pending::<()>().await;
     }));
     for node in nodes.drain(1..) {
-        node.close().await;
+        soon(node.close()).await;
     }
     let outcome = soon(&mut running).await.unwrap();
     assert_eq!(outcome, Err(Loss::Expired));
@@ -280,7 +286,7 @@ async fn a_closed_node_leads_nothing() {
     let one = candidate(&config, "one");
     let election = one.election("x").unwrap();
     let leadership = soon(election.campaign("")).await.unwrap();
-    one.close().await;
+    soon(one.close()).await;
     assert!(!leadership.is_current());
     assert!(leadership.loss().is_some());
     assert!(matches!(soon(election.campaign("")).await, Err(CampaignError::Closed)));

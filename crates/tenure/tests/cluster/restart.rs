@@ -19,13 +19,13 @@ async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
     let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     soon(leadership.settled()).await.unwrap();
     for name in ["a", "b", "c"] {
-        nodes.remove(0).close().await;
+        soon(nodes.remove(0).close()).await;
         nodes.push(soon(restarted(&start, name)).await);
     }
-    tokio::time::sleep(config.lease * 2).await;
+    tokio::time::sleep(config.lease * 3 / 2).await;
     assert!(leadership.is_current(), "a rolling restart cost the leadership");
     let fence = leadership.fence();
-    leadership.resign().await;
+    soon(leadership.resign()).await;
     let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     assert!(next.fence() > fence);
 }
@@ -80,8 +80,8 @@ async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
     let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     soon(leadership.settled()).await.unwrap();
     let edicts = leader.edicts(&leadership).unwrap();
-    a.close().await;
-    b.close().await;
+    soon(a.close()).await;
+    soon(b.close()).await;
     soon(leadership.expiring()).await;
     assert_eq!(soon(leadership.lost()).await, Loss::Expired);
     assert!(!leadership.is_current());

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tenure::clock;
 
 use crate::actor::WITHHELD;
-use crate::scene::{Lease, SECOND, Scene, millis};
+use crate::scene::{Lease, SECOND, Scene};
 
 crate::tests!(
     its_own_code_passes_through,
@@ -48,12 +48,12 @@ fn a_stop_is_a_sigterm_first() {
 }
 
 fn a_stop_kills_after_the_grace() {
-    let lease = Lease { grace: SECOND, kill_margin: millis(500), ..Lease::long() };
+    let lease = Lease { grace: 3 * SECOND, ..Lease::long() };
     let mut scene = Scene::worker(&lease, "stubborn", &["stubborn/session"]);
     let asked = clock::now();
     scene.say("stop");
     scene.expect_outcome("137 signal 9, it was stopped");
-    assert!(scene.last_stamp() >= asked.after(millis(900)), "it had most of its grace");
+    assert!(scene.last_stamp() >= asked.after(lease.grace / 2), "it had most of its grace");
 }
 
 fn a_sigterm_to_the_guard_is_a_stop() {
@@ -81,12 +81,12 @@ fn what_it_leaves_behind_is_ended_too() {
 }
 
 fn what_it_leaves_behind_has_the_grace_to_end() {
-    let lease = Lease { grace: SECOND, kill_margin: millis(500), ..Lease::long() };
+    let lease = Lease { grace: 3 * SECOND, ..Lease::long() };
     let mut scene = Scene::worker(&lease, "polite", &["stubborn/daemon"]);
     let ended = clock::now();
     scene.signal(scene.command, Signal::TERM);
     scene.expect_outcome("7 exit code 7, it ended by itself");
-    assert!(scene.last_stamp() >= ended.after(millis(900)), "it had most of its grace");
+    assert!(scene.last_stamp() >= ended.after(lease.grace / 2), "it had most of its grace");
 }
 
 fn it_is_told_what_it_leads() {
@@ -98,8 +98,7 @@ fn it_is_told_what_it_leads() {
     });
     scene.expect_started();
     let later = scene.until.after(SECOND);
-    scene.say(&format!("extend {}", later.as_nanos()));
-    assert_eq!(scene.hear(), "ok");
+    scene.extend(later);
     let current = format!("{}\n", later.as_nanos());
     let file = scene.path("until");
     scene.eventually("the file is current", || {
@@ -107,6 +106,7 @@ fn it_is_told_what_it_leads() {
     });
     scene.marked().stdin.take().unwrap().write_all(b"go on\n").unwrap();
     scene.expect_outcome("0 exit code 0, it ended by itself");
+    assert_eq!(scene.exit_code(), Some(0));
     let mut said = String::new();
     scene.marked().stdout.take().unwrap().read_to_string(&mut said).unwrap();
     let lines: Vec<&str> = said.lines().collect();
@@ -149,6 +149,7 @@ fn it_has_the_standard_streams_and_nothing_else() {
     stdin.write_all(b"through standard input\n").unwrap();
     drop(stdin);
     scene.expect_outcome("0 exit code 0, it ended by itself");
+    assert_eq!(scene.exit_code(), Some(0));
     let (mut out, mut err) = (String::new(), String::new());
     scene.marked().stdout.take().unwrap().read_to_string(&mut out).unwrap();
     scene.marked().stderr.take().unwrap().read_to_string(&mut err).unwrap();
@@ -183,6 +184,7 @@ fn its_arguments_arrive_byte_for_byte() {
     });
     scene.expect_started();
     scene.expect_outcome("0 exit code 0, it ended by itself");
+    assert_eq!(scene.exit_code(), Some(0));
     let mut said = Vec::new();
     scene.marked().stdout.take().unwrap().read_to_end(&mut said).unwrap();
     let expected = [&b"name|"[..], odd.as_encoded_bytes(), b"||--|"].concat();

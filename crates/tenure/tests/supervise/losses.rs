@@ -7,7 +7,7 @@ use std::thread::sleep;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tenure::clock;
 
-use crate::deadline::{EVERYWHERE, expect_end_in_time};
+use crate::deadline::{EVERYWHERE, expect_end_in_time, expect_silence_in_time};
 use crate::scene::{Lease, SECOND, Scene, millis};
 
 crate::tests!(
@@ -26,33 +26,33 @@ crate::tests!(
 
 fn a_stopped_supervisor_does_not_save_it() {
     let lease = Lease::short();
-    let mut scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    let mut scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     scene.freeze(scene.supervisor());
     scene.expect_gone_but(&[scene.supervisor(), scene.guard]);
     assert!(clock::now() < scene.until, "gone before the end of the lease");
-    expect_end_in_time(&scene, &lease, scene.until);
+    expect_end_in_time(&scene, &lease);
     scene.signal(scene.supervisor(), Signal::CONT);
     scene.expect_outcome("137 signal 9, the lease came to its end");
 }
 
 fn a_killed_supervisor_does_not_save_it() {
-    let lease = Lease { grace: millis(2400), ..Lease::short() };
-    let scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    let lease = Lease { grace: millis(8900), ..Lease::short() };
+    let scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     scene.signal(scene.supervisor(), Signal::KILL);
     scene.expect_gone_but(&[]);
     assert!(clock::now() < scene.until, "gone before the end of the lease");
-    assert!(scene.last_stamp() < scene.until.before(lease.kill_margin));
+    expect_silence_in_time(&scene, &lease);
 }
 
 fn a_killed_supervisor_is_a_stop() {
-    let lease = Lease { grace: SECOND, kill_margin: millis(500), ..Lease::long() };
+    let lease = Lease { grace: 3 * SECOND, ..Lease::long() };
     let scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
     let killed = clock::now();
     scene.signal(scene.supervisor(), Signal::KILL);
     scene.expect_gone_but(&[]);
     let stamps = scene.stamps();
     assert_eq!(stamps.iter().filter(|stamp| stamp.what == 'T').count(), 1 + EVERYWHERE.len());
-    assert!(scene.last_stamp() >= killed.after(millis(900)), "they had most of their grace");
+    assert!(scene.last_stamp() >= killed.after(lease.grace / 2), "they had most of their grace");
 }
 
 fn a_killed_supervisor_leaves_a_polite_command_its_grace() {
@@ -95,8 +95,9 @@ fn a_killed_guard_takes_its_child_with_it_at_once() {
 
 fn a_stopped_guard_is_done_without() {
     let lease = Lease::short();
-    let mut scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
+    let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
     scene.freeze(scene.guard);
+    scene.shorten(&lease);
     scene.expect_outcome("137 signal 9, its guard was lost");
     assert!(clock::now() < scene.until, "gone before the end of the lease");
 }
@@ -104,9 +105,10 @@ fn a_stopped_guard_is_done_without() {
 /// Not even a supervisor is there to help.
 fn a_guard_that_was_stopped_catches_up_at_once() {
     let lease = Lease::short();
-    let mut scene = Scene::worker(&lease, "stubborn", EVERYWHERE);
-    scene.freeze(scene.supervisor());
+    let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
     scene.freeze(scene.guard);
+    scene.shorten(&lease);
+    scene.freeze(scene.supervisor());
     while clock::now() < scene.until.before(lease.kill_margin / 2) {
         sleep(millis(10));
     }

@@ -1,5 +1,6 @@
 //! A supervisor in a folder of its own, and eyes on all processes that come from it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -41,9 +42,15 @@ impl Lease {
         Self { length: 600 * SECOND, grace: 300 * SECOND, kill_margin: SECOND, fence: 42 }
     }
 
-    /// One that ends soon: SIGTERM after 1 s, SIGKILL after 1.5 s, the end after 2.5 s.
+    /// One that ends soon: SIGTERM after 1 s, SIGKILL after 2 s, the end after 9 s. So much is
+    /// between the last two that a machine may stand still for some seconds.
     pub(crate) fn short() -> Self {
-        Self { length: millis(2500), grace: millis(1500), kill_margin: SECOND, fence: 42 }
+        Self { length: 9 * SECOND, grace: 8 * SECOND, kill_margin: 7 * SECOND, fence: 42 }
+    }
+
+    /// The same, but it does not end during the test, unless it is shortened.
+    pub(crate) fn unending(&self) -> Self {
+        Self { length: Self::long().length, ..*self }
     }
 }
 
@@ -59,7 +66,7 @@ pub(crate) struct Scene {
     folder: TempDir,
     marked: Option<Child>,
     control: Option<BufReader<UnixStream>>,
-    /// The end of the lease as it was at the start.
+    /// The end of the lease as it was at the start, or when it was shortened.
     pub(crate) until: Time,
     /// The command's first process and the guard, from when they are started.
     pub(crate) command: i32,
@@ -107,7 +114,9 @@ impl Scene {
         actor.stdin(Stdio::null());
         adjust(&mut actor);
         self.spawn(&mut actor);
-        let (control, _) = listener.accept().unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (control, _) = self.eventually("the supervisor connects", || listener.accept().ok());
+        control.set_nonblocking(false).unwrap();
         control.set_read_timeout(Some(PATIENCE)).unwrap();
         self.control = Some(BufReader::new(control));
     }
@@ -130,6 +139,33 @@ impl Scene {
         scene.expect_started();
         scene.expect_alive(1 + children.len());
         scene
+    }
+
+    /// Starts a supervisor for a worker whose lease ends soon: but not before all of it works,
+    /// however long that takes.
+    pub(crate) fn ending(lease: &Lease, manner: &str, children: &[&str]) -> Self {
+        let mut scene = Self::worker(&lease.unending(), manner, children);
+        scene.shorten(lease);
+        scene
+    }
+
+    /// Starts a supervisor for a shell script whose lease ends soon after it was started.
+    pub(crate) fn ending_shell(lease: &Lease, script: &str) -> Self {
+        let mut scene = Self::shell(&lease.unending(), script);
+        scene.shorten(lease);
+        scene
+    }
+
+    /// From now on the lease is as long as `lease`.
+    pub(crate) fn shorten(&mut self, lease: &Lease) {
+        self.until = clock::now().after(lease.length);
+        self.extend(self.until);
+    }
+
+    /// Has the supervisor hand a new end of the lease on.
+    pub(crate) fn extend(&mut self, until: Time) {
+        self.say(&format!("extend {}", until.as_nanos()));
+        assert_eq!(self.hear(), "ok");
     }
 
     /// The command line of a worker that writes to the folder of its scene.
@@ -235,6 +271,17 @@ impl Scene {
         self.stamps().iter().map(|stamp| stamp.at).max().expect("a worker has worked")
     }
 
+    /// For how long a worker that works all the time was not seen to work, at most.
+    pub(crate) fn lateness(&self) -> Duration {
+        let (mut before, mut worst) = (BTreeMap::new(), Duration::ZERO);
+        for Stamp { pid, at, .. } in self.stamps() {
+            if let Some(before) = before.insert(pid, at) {
+                worst = worst.max(at.since(before));
+            }
+        }
+        worst
+    }
+
     /// All living processes that come from this scene, however they got away.
     pub(crate) fn alive(&self) -> Vec<i32> {
         let mark = format!("{MARK}={}", self.folder.path().display());
@@ -268,17 +315,17 @@ impl Drop for Scene {
             marked.kill().ok();
             marked.wait().ok();
         }
-        // Only processes with this scene's mark on them, and all of them.
+        // Only processes with this scene's mark on them, and all of them, those too that were in
+        // the middle of `execve` at one look.
         let give_up = clock::now().after(PATIENCE);
-        loop {
+        let mut nobody = 0;
+        while nobody < 3 && clock::now() < give_up {
             let alive = self.alive();
-            if alive.is_empty() || clock::now() > give_up {
-                break;
-            }
+            nobody = if alive.is_empty() { nobody + 1 } else { 0 };
             for pid in alive {
                 kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).ok();
             }
-            sleep(millis(1));
+            sleep(millis(2));
         }
     }
 }

@@ -61,12 +61,12 @@ fn a_script_whose_interpreter_is_no_program() {
 
 fn a_lease_too_short_to_start_under() {
     let lease = Lease { length: SECOND, ..Lease::short() };
-    expect_error(&lease, &["true".into()], 1, "of the lease left and a grace of 1.5s, SIGTERM");
+    expect_error(&lease, &["true".into()], 1, "of the lease left and a grace of 8s, SIGTERM");
 }
 
 fn a_grace_below_the_kill_margin() {
     let lease = Lease { grace: millis(999), ..Lease::short() };
-    let message = "the grace of 999ms is shorter than the kill margin of 1s";
+    let message = "the grace of 999ms is shorter than the kill margin of 7s";
     expect_error(&lease, &["true".into()], 1, message);
 }
 

@@ -56,9 +56,11 @@ impl Below {
 fn children() -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for task in fs::read_dir("/proc/self/task")? {
-        let list = match fs::read_to_string(task?.path().join("children")) {
+        let task = task?.path();
+        let list = match fs::read_to_string(task.join("children")) {
             Ok(list) => list,
             // A thread that ended meanwhile. Only the first one starts processes.
+            Err(_) if !task.exists() => continue,
             Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
             Err(error) => return Err(error),
         };

@@ -18,7 +18,7 @@ use crate::failure::{Failure, clipped};
 /// Who ended without our doing is started again after this.
 const RESTART: Duration = Duration::from_secs(1);
 /// How long everybody may take to end when asked, beyond a candidate's grace; and when killed.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
 /// What a process of the cast is there for.

@@ -102,11 +102,12 @@ impl Place {
         let span = humantime::format_duration;
         format!(
             "election = \"{ELECTION}\"\ncluster = \"{}\"\nmembers = \"{}\"\nlease = \"{}\"\n\
-             grace = \"{}\"\n",
+             grace = \"{}\"\nkill-margin = \"{}\"\n",
             self.config.cluster,
             members.join(","),
             span(settings.lease),
             span(settings.grace),
+            span(self.config.kill_margin),
         )
     }
 }
@@ -123,6 +124,8 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     }
     let mut config = Config::new(cluster, members).with_lease(settings.lease);
     config.grace = settings.grace;
+    // A machine may stand still for so long just when a lease ends.
+    config.kill_margin = settings.grace / 2;
     config.check().map_err(|error| bug(error.to_string()))
 }
 
