@@ -85,7 +85,8 @@
 //!
 //! 1. After each departure look again; look again every max(TTL, 10 s) all the same.
 //! 2. (E1) A win is confirmed in one linearizable transaction that reads: the own key is there and
-//!    is the first, and nobody is before it, while `now < E`.
+//!    is the first, and nobody is before it, while `now < E`. Who lacks only a proven E looks again
+//!    as soon as there is one.
 //! 3. (E2) `E = s + ⌊TTL·(1 − ρ)/(1 + ρ)⌋`, `s` the send of that keep-alive. No TTL in the answer:
 //!    the lease is gone. Nothing revives a lease after E.
 //! 4. (E3) A keep-alive's answer is no proof. It counts when a transaction that began after it

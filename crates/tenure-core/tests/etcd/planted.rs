@@ -13,6 +13,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::ConfirmOwnKey, campaign::a_win_without_the_own_key_is_none),
     (Rule::ConfirmInOne, campaign::the_own_key_and_the_queue_are_looked_at_together),
     (Rule::WinByName, campaign::of_two_keys_with_one_create_revision_one_leads),
+    (Rule::ProofWakes, campaign::who_lacks_only_the_proof_leads_with_it),
     (Rule::MissedAsked, troubles::a_leader_whose_watch_broke_looks_at_its_key),
     (Rule::MissingTtlIsEnd, session::a_lost_lease_is_revoked_after_its_claims_are_lowered),
     (Rule::NoRevival, session::what_comes_after_the_end_revives_nothing),

@@ -18,6 +18,7 @@ const LEADER: &str = "Every election has a leader in the end";
 const VALUES: &str = "A leader's value is what it said last";
 const WAKES: &str = "One departure wakes at most one other";
 const OLDER: &str = "No claim stands on a store that went back";
+const SOON: &str = "Whoever is first leads soon in calm worlds";
 const STABLE: &str = "No lease is lost in calm worlds";
 
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
@@ -28,6 +29,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::WinByName => &[WIN, ONE_LEADER],
         Rule::ConfirmOwnKey | Rule::ConfirmInOne => &[WIN, LEASE, ONE_LEADER],
         Rule::ConfirmReads => &[SOUND],
+        Rule::ProofWakes => &[SOON, LEADER],
         Rule::MissedAsked => &[LEASE],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],

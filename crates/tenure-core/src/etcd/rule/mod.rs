@@ -27,6 +27,8 @@ rules! {
     WinByName: "rulings 2 and 10 (E1, E9)",
     /// The confirmation reads something: without an operation it is not linearizable.
     ConfirmReads: "ruling 2 (E1)",
+    /// Whoever is first and lacks only a proven E looks again as soon as there is one.
+    ProofWakes: "ruling 2 (E1)",
     /// A leader whose watch has ended asks what it did not tell, before it watches again.
     MissedAsked: "ruling 2 (E1)",
     /// E counts from the send of the keep-alive, not from its answer.

@@ -10,6 +10,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::ConfirmOwnKey,
     Rule::ConfirmInOne,
     Rule::WinByName,
+    Rule::ProofWakes,
     Rule::MissedAsked,
     Rule::MissingTtlIsEnd,
     Rule::NoRevival,

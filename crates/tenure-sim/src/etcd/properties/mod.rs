@@ -23,6 +23,7 @@ mod sound_requests;
 mod stability;
 mod values_are_what_was_said;
 mod what_is_released_is_gone;
+mod who_is_first_leads;
 mod wins_are_confirmed;
 
 use super::app::App;
@@ -148,6 +149,7 @@ properties! {
     observers_see_what_is::ObserversSeeWhatIs,
     values_are_what_was_said::ValuesAreWhatWasSaid,
     stability::Stability,
+    who_is_first_leads::WhoIsFirstLeads,
     eventual_leader::EventualLeader,
     few_keep_alives::FewKeepAlives,
     deadlines_pass::DeadlinesPass,
