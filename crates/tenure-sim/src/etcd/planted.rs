@@ -12,6 +12,7 @@ const FENCES: &str = "Fences strictly grow and are unique";
 const APART: &str = "A lost election leaves the others alone";
 const SOUND: &str = "No request is unsound";
 const RELEASED: &str = "What is released is gone";
+const IDLE: &str = "Whoever is idle has left no lease";
 const LEFT: &str = "Nothing is left behind";
 const OBSERVERS: &str = "Observers see what is";
 const LEADER: &str = "Every election has a leader in the end";
@@ -39,6 +40,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::RenewedEarly => &[STABLE],
         Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
         Rule::LoweredFirst => &[KEY],
+        Rule::RevokeAfterGrant => &[IDLE, LEFT],
         Rule::LateGrantLeft => &[KEY, LEASE],
         Rule::LateValueMended => &[VALUES],
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],

@@ -62,6 +62,9 @@ rules! {
     LeasePositive: "ruling 6 (E5)",
     /// A lease that a repeated grant finds is used only while it cannot have ended.
     JoinInTime: "rulings 4 and 6 (E3, E5)",
+    /// A lease is revoked once its grant is answered, or overdue: before that there may be nothing
+    /// to revoke yet.
+    RevokeAfterGrant: "ruling 6 (E5)",
     /// A grant that is answered after its lease was given up opens nothing.
     LateGrantLeft: "ruling 6 (E5)",
     /// What is refused for want of room may have been carried out.

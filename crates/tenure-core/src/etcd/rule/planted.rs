@@ -23,6 +23,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::LoweredFirst,
     Rule::LeasePositive,
     Rule::JoinInTime,
+    Rule::RevokeAfterGrant,
     Rule::LateGrantLeft,
     Rule::NoSpaceUnsure,
     Rule::AdoptOwn,

@@ -109,11 +109,20 @@ pub(super) struct Found {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Retired {
     lease: LeaseId,
+    /// Its grant, as long as that is not answered: what is revoked before may be granted after.
+    grant: Option<CallId>,
     call: Option<CallId>,
     again: Time,
     /// etcd has ended it by itself by then.
     until: Time,
     failures: u32,
+}
+
+impl Retired {
+    /// Whether no call about it is under way.
+    const fn is_resting(&self) -> bool {
+        self.grant.is_none() && self.call.is_none()
+    }
 }
 
 /// What a session needs of its surroundings.
@@ -239,7 +248,8 @@ impl Session {
     }
 
     /// Nobody needs the lease any more, or it is over: [`Session::work`] will revoke it, so that
-    /// its keys go, once all that stood on it is lowered.
+    /// its keys go, once all that stood on it is lowered. If it was asked for and that is not
+    /// answered yet, its revocation waits for the answer, or it may come first and find nothing.
     pub(super) fn retire(&mut self, around: &mut Around<'_>) -> Option<LeaseId> {
         let (lease, ttl) = match &self.phase {
             Phase::Idle => return None,
@@ -248,20 +258,22 @@ impl Session {
             }
             Phase::Open(lease) => (lease.id, lease.ttl),
         };
-        if let Some(call) = self.call().filter(|_| ruling(Rule::LateGrantLeft)) {
+        let is_grant = matches!(self.phase, Phase::Granting { .. });
+        let waits = is_grant && ruling(Rule::RevokeAfterGrant);
+        let (grant, other) = if waits { (self.call(), None) } else { (None, self.call()) };
+        if let Some(call) = other {
             around.calls.forget(call);
         }
         self.phase = Phase::Idle;
         self.failures = 0;
         if self.retired.len() >= RETIRED_MAX {
             // etcd ends it by itself.
-            if let Some(call) = self.retired.remove(0).call {
-                around.calls.forget(call);
-            }
+            let Retired { grant, call, .. } = self.retired.remove(0);
+            grant.into_iter().chain(call).for_each(|call| around.calls.forget(call));
         }
         let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
         let again = around.now;
-        self.retired.push(Retired { lease, call: None, again, until, failures: 0 });
+        self.retired.push(Retired { lease, grant, call: None, again, until, failures: 0 });
         Some(lease)
     }
 
@@ -295,7 +307,7 @@ impl Session {
             }
             Phase::Open(_) => self.end(),
         };
-        let retired = self.retired.iter().filter(|old| old.call.is_none()).map(|old| old.again);
+        let retired = self.retired.iter().filter(|old| old.is_resting()).map(|old| old.again);
         own.into_iter().chain(retired).min()
     }
 
@@ -320,9 +332,9 @@ impl Session {
             },
             Phase::Idle | Phase::Granting { .. } | Phase::Joining { .. } => {}
         }
-        self.retired.retain(|old| now < old.until || old.call.is_some());
+        self.retired.retain(|old| now < old.until || !old.is_resting());
         for old in &mut self.retired {
-            if old.call.is_none() && old.again <= now {
+            if old.is_resting() && old.again <= now {
                 old.call = Some(around.ask(within, Op::Revoke { lease: old.lease }));
             }
         }
@@ -338,13 +350,11 @@ impl Session {
             self.on_revoked(nth, reply, around);
             return News::Nothing;
         }
+        if let Some(nth) = self.retired.iter().position(|old| old.grant == Some(call)) {
+            return self.on_late_grant(nth, &reply, around);
+        }
         if self.call() != Some(call) {
-            return match (reply, self.retired.last()) {
-                (Reply::Granted { ttl }, Some(old)) if !ruling(Rule::LateGrantLeft) => {
-                    self.open(old.lease, around.now, ttl, around)
-                }
-                _ => News::Nothing,
-            };
+            return News::Nothing;
         }
         match &mut self.phase {
             Phase::Granting { call: Some((_, sent)), .. } => {
@@ -452,6 +462,22 @@ impl Session {
     fn pause(&mut self, around: &Around<'_>) -> Time {
         self.failures = self.failures.saturating_add(1);
         around.now.after(around.pause(self.failures, BACKOFF, "lease"))
+    }
+
+    /// What has become of the grant of a lease that was given up meanwhile.
+    fn on_late_grant(&mut self, nth: usize, reply: &Reply, around: &mut Around<'_>) -> News {
+        let old = &mut self.retired[nth];
+        (old.grant, old.again) = (None, around.now);
+        let lease = old.lease;
+        match *reply {
+            Reply::Granted { ttl } if !ruling(Rule::LateGrantLeft) => {
+                self.open(lease, around.now, ttl, around)
+            }
+            _ => {
+                self.work(around);
+                News::Nothing
+            }
+        }
     }
 
     fn on_revoked(&mut self, nth: usize, reply: Reply, around: &mut Around<'_>) {

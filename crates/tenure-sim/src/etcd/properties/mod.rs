@@ -24,6 +24,7 @@ mod stability;
 mod values_are_what_was_said;
 mod what_is_released_is_gone;
 mod who_is_first_leads;
+mod who_is_idle_left_no_lease;
 mod wins_are_confirmed;
 
 use super::app::App;
@@ -145,6 +146,7 @@ properties! {
     sound_requests::SoundRequests,
     one_wake_up::OneWakeUp,
     what_is_released_is_gone::WhatIsReleasedIsGone,
+    who_is_idle_left_no_lease::WhoIsIdleLeftNoLease,
     nothing_left_behind::NothingLeftBehind,
     observers_see_what_is::ObserversSeeWhatIs,
     values_are_what_was_said::ValuesAreWhatWasSaid,
