@@ -94,8 +94,8 @@
 //! 5. (E4) Resigning deletes by revision, and is repeated until the lease would have ended. A
 //!    create of unknown outcome may be carried out after that; its key is watched and swept.
 //! 6. (E5) The lease's id is drawn by us, positive, so that a grant can be repeated. A lease that
-//!    is given up before its grant is answered is revoked after that. A key that a create finds is
-//!    adopted only if this campaign made it.
+//!    is given up before its grant is answered is revoked after that, unless it was not granted. A
+//!    key that a create finds is adopted only if this campaign made it.
 //! 7. (E6) A linearizable answer below the highest revision known when it was asked ends all
 //!    leaderships. Watches are no proof that nothing happened: timers look as well.
 //! 8. (E7) The fence holds an epoch that operators raise after a restore; another cluster's

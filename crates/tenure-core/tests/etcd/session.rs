@@ -1,6 +1,6 @@
 //! The lease: when it counts, and when it is over.
 
-use tenure_core::etcd::{Command, Reply};
+use tenure_core::etcd::{Command, Refusal, Reply};
 
 use crate::stage::*;
 
@@ -240,6 +240,44 @@ pub(crate) fn a_revocation_does_not_overtake_its_grant() {
     s.pass(within - ms(100));
     s.answer("revoke", Reply::LeaseGone);
     assert!(s.core.is_idle(), "{:#?}", s.requests());
+}
+
+/// What was certainly not granted is not revoked: where nothing can be reached, or nothing is
+/// allowed, a process ends at once. A grant before it of which nothing is known leaves a doubt.
+#[cfg_attr(not(tenure_planted), test)]
+fn what_was_not_granted_is_not_revoked() {
+    let not_sent = || {
+        let said = "no endpoint was found".into();
+        Reply::Refused(Refusal::Other { said })
+    };
+    let full = || {
+        let said = "etcdserver: mvcc: database space exceeded".into();
+        Reply::Refused(Refusal::NoSpace { said })
+    };
+    for (doubt, answer, revoked) in [
+        (false, not_sent(), false),
+        (false, Reply::LeaseExists, false),
+        (false, full(), true),
+        (true, not_sent(), true),
+        (true, Reply::LeaseExists, true),
+    ] {
+        let mut s = Stage::new();
+        s.campaign("db");
+        if doubt {
+            s.lose("grant");
+            s.pass(ms(100));
+        }
+        s.command("db", Command::Resign);
+        s.answer("grant", answer.clone());
+        assert_eq!(s.asks("revoke"), revoked, "doubt {doubt}, {answer}: {:#?}", s.requests());
+        assert_eq!(s.core.is_idle(), !revoked, "doubt {doubt}, {answer}");
+    }
+    // The same between two attempts.
+    let mut s = Stage::new();
+    s.campaign("db");
+    s.answer("grant", not_sent());
+    s.command("db", Command::Resign);
+    assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
 }
 
 /// A grant may be answered long after its lease was given up, before its revocation or after that:

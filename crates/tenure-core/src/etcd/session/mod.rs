@@ -111,6 +111,8 @@ struct Retired {
     lease: LeaseId,
     /// Its grant, as long as that is not answered: what is revoked before may be granted after.
     grant: Option<CallId>,
+    /// Whether it may exist, whatever the answer to that is.
+    made: bool,
     call: Option<CallId>,
     again: Time,
     /// etcd has ended it by itself by then.
@@ -250,31 +252,40 @@ impl Session {
     /// Nobody needs the lease any more, or it is over: [`Session::work`] will revoke it, so that
     /// its keys go, once all that stood on it is lowered. If it was asked for and that is not
     /// answered yet, its revocation waits for the answer, or it may come first and find nothing.
+    /// What was certainly not granted is not revoked.
     pub(super) fn retire(&mut self, around: &mut Around<'_>) -> Option<LeaseId> {
-        let (lease, ttl) = match &self.phase {
+        let asked = around.config.ttl();
+        let (lease, ttl, grant, made) = match &self.phase {
             Phase::Idle => return None,
-            Phase::Granting { lease, .. } | Phase::Joining { lease, .. } => {
-                (*lease, around.config.ttl())
+            Phase::Granting { lease, call, first, .. } => {
+                let waits = ruling(Rule::RevokeAfterGrant);
+                let grant = call.map(|(call, _)| call).filter(|_| waits);
+                (*lease, asked, grant, first.is_some() || !waits)
             }
-            Phase::Open(lease) => (lease.id, lease.ttl),
+            Phase::Joining { lease, .. } => (*lease, asked, None, true),
+            Phase::Open(lease) => (lease.id, lease.ttl, None, true),
         };
-        let is_grant = matches!(self.phase, Phase::Granting { .. });
-        let waits = is_grant && ruling(Rule::RevokeAfterGrant);
-        let (grant, other) = if waits { (self.call(), None) } else { (None, self.call()) };
-        if let Some(call) = other {
+        if let Some(call) = self.call().filter(|_| grant.is_none()) {
             around.calls.forget(call);
         }
         self.phase = Phase::Idle;
         self.failures = 0;
+        if made || grant.is_some() {
+            let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
+            let again = around.now;
+            let old = Retired { lease, grant, made, call: None, again, until, failures: 0 };
+            self.remember(old, around);
+        }
+        Some(lease)
+    }
+
+    fn remember(&mut self, old: Retired, around: &mut Around<'_>) {
         if self.retired.len() >= RETIRED_MAX {
             // etcd ends it by itself.
             let Retired { grant, call, .. } = self.retired.remove(0);
             grant.into_iter().chain(call).for_each(|call| around.calls.forget(call));
         }
-        let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
-        let again = around.now;
-        self.retired.push(Retired { lease, grant, call: None, again, until, failures: 0 });
-        Some(lease)
+        self.retired.push(old);
     }
 
     fn call(&self) -> Option<CallId> {
@@ -398,10 +409,7 @@ impl Session {
             }
             (Reply::Refused(refusal), _) => {
                 let again = self.pause(around);
-                // That there is no room may be said after it was granted.
-                let full =
-                    matches!(refusal, Refusal::NoSpace { .. }) && ruling(Rule::NoSpaceUnsure);
-                let first = first.or(full.then_some(sent));
+                let first = first.or((!is_certain(&refusal)).then_some(sent));
                 self.phase = Phase::Granting { lease, call: None, again, first };
                 return around.refused(doing, refusal);
             }
@@ -468,16 +476,21 @@ impl Session {
     fn on_late_grant(&mut self, nth: usize, reply: &Reply, around: &mut Around<'_>) -> News {
         let old = &mut self.retired[nth];
         (old.grant, old.again) = (None, around.now);
-        let lease = old.lease;
-        match *reply {
+        let (lease, made) = (old.lease, old.made);
+        match reply {
             Reply::Granted { ttl } if !ruling(Rule::LateGrantLeft) => {
-                self.open(lease, around.now, ttl, around)
+                return self.open(lease, around.now, *ttl, around);
             }
-            _ => {
-                self.work(around);
-                News::Nothing
+            Reply::Refused(refusal) if !made && is_certain(refusal) => {
+                self.retired.remove(nth);
             }
+            // Somebody else's.
+            Reply::LeaseExists if !made => {
+                self.retired.remove(nth);
+            }
+            _ => self.work(around),
         }
+        News::Nothing
     }
 
     fn on_revoked(&mut self, nth: usize, reply: Reply, around: &mut Around<'_>) {
@@ -497,6 +510,12 @@ impl Session {
         old.failures = old.failures.saturating_add(1);
         old.again = around.now.after(around.pause(old.failures, BACKOFF, "revoke"));
     }
+}
+
+/// Whether a grant that is refused like this was certainly not carried out: that there is no room
+/// may be said after it was.
+fn is_certain(refusal: &Refusal) -> bool {
+    !matches!(refusal, Refusal::NoSpace { .. }) || !ruling(Rule::NoSpaceUnsure)
 }
 
 /// When a lease of `ttl` seconds is renewed.

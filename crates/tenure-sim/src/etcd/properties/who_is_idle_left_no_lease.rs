@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
-use tenure_core::etcd::{CallId, LeaseId, Op, Reply};
+use tenure_core::etcd::{CallId, LeaseId, Op, Refusal, Reply};
 
 use super::{Court, Fact, Plan, Property};
 use crate::etcd::store::note::Note;
 
-/// A process that has nothing left to do may end: no lease that it was told is gone is there, or
-/// comes yet, unless nobody could know what became of its grant.
+/// A process that has nothing left to do may end: no lease that it was told is gone, or was not
+/// granted, is there, or comes yet, unless nobody could know what became of a grant.
 #[derive(Debug)]
 pub(super) struct WhoIsIdleLeftNoLease {
     nodes: Vec<Leases>,
@@ -21,17 +21,22 @@ struct Leases {
     /// Those that may be granted late: nobody waits for the answer any more.
     doubtful: BTreeSet<LeaseId>,
     revoking: BTreeMap<CallId, LeaseId>,
-    /// Those that it was told are gone.
+    /// Those that it was told are gone, or were not granted.
     gone: BTreeSet<LeaseId>,
     idle: bool,
 }
 
 impl Leases {
     fn heard(&mut self, call: CallId, reply: &Reply) {
-        if let Some((lease, _)) = self.asked.remove(&call)
-            && matches!(reply, Reply::Unknown { .. })
-        {
-            self.doubtful.insert(lease);
+        if let Some((lease, _)) = self.asked.remove(&call) {
+            match reply {
+                Reply::Unknown { .. } => self.doubtful.insert(lease),
+                // That there is no room may be said after it was granted.
+                Reply::Refused(refusal) if !matches!(refusal, Refusal::NoSpace { .. }) => {
+                    self.gone.insert(lease)
+                }
+                _ => false,
+            };
         }
         if let Some(lease) = self.revoking.remove(&call)
             && matches!(reply, Reply::Revoked | Reply::LeaseGone)
@@ -74,6 +79,7 @@ impl Property for WhoIsIdleLeftNoLease {
                     Op::Grant { lease, .. } => {
                         let due = decided.after(request.within);
                         this.asked.insert(request.call, (lease, due));
+                        this.gone.remove(&lease);
                     }
                     Op::Revoke { lease } => {
                         this.revoking.insert(request.call, lease);
@@ -108,7 +114,7 @@ impl Property for WhoIsIdleLeftNoLease {
             return Ok(());
         };
         Err(format!(
-            "{} has nothing left to do and was told that its lease {lease} is gone, which is there",
+            "{} has nothing left to do and was told that there is no lease {lease}, which there is",
             court.name(node)
         ))
     }
