@@ -76,7 +76,7 @@
 //! | [`Txn`](Op::Txn) look | if the key is ours: who is first, who is just before | the same |
 //! | [`Txn`](Op::Txn) leave | if the key is ours: delete, else read it | the same |
 //! | [`Watch`](Op::Watch) | the one before; a leader's own key; an observed election | until it is open |
-//! | [`Revoke`](Op::Revoke) | the lease is not needed or over | twice the TTL, all tries |
+//! | [`Revoke`](Op::Revoke) | lease not needed or over, its grant answered | 2 · TTL, all tries |
 //!
 //! What has no answer in time has an unknown outcome: it is repeated in a way that is right either
 //! way. Pauses after failures double from 50 ms to 2 s, half of each by chance.
@@ -85,15 +85,17 @@
 //!
 //! 1. After each departure look again; look again every max(TTL, 10 s) all the same.
 //! 2. (E1) A win is confirmed in one linearizable transaction that reads: the own key is there and
-//!    is the first, and nobody is before it, while `now < E`.
+//!    is the first, and nobody is before it, while `now < E`. Who lacks only a proven E looks again
+//!    as soon as there is one.
 //! 3. (E2) `E = s + ⌊TTL·(1 − ρ)/(1 + ρ)⌋`, `s` the send of that keep-alive. No TTL in the answer:
 //!    the lease is gone. Nothing revives a lease after E.
 //! 4. (E3) A keep-alive's answer is no proof. It counts when a transaction that began after it
 //!    finds an own key as it should be, in the same term of Raft.
 //! 5. (E4) Resigning deletes by revision, and is repeated until the lease would have ended. A
 //!    create of unknown outcome may be carried out after that; its key is watched and swept.
-//! 6. (E5) The lease's id is drawn by us, positive, so that a grant can be repeated. A key that a
-//!    create finds is adopted only if this campaign made it.
+//! 6. (E5) The lease's id is drawn by us, positive, so that a grant can be repeated. A lease that
+//!    is given up before its grant is answered is revoked after that, unless it was not granted. A
+//!    key that a create finds is adopted only if this campaign made it.
 //! 7. (E6) A linearizable answer below the highest revision known when it was asked ends all
 //!    leaderships. Watches are no proof that nothing happened: timers look as well.
 //! 8. (E7) The fence holds an epoch that operators raise after a restore; another cluster's

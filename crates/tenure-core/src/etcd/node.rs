@@ -272,11 +272,15 @@ impl Etcd {
             }
         }
         let now = self.now;
+        let is_first_proof = self.session.until(now).is_none();
         let (session, mut around) = self.around(out);
         if session.confirmed(!right.is_empty(), &mut around)
             && let Some(until) = self.session.until(now)
         {
             self.candidates.values().for_each(|candidate| candidate.renew(until, out));
+            if is_first_proof {
+                self.each_candidate(out, Candidate::on_proven);
+            }
         }
         for Found { election, kv, .. } in right {
             if let Some(kv) = kv {

@@ -1,5 +1,7 @@
 //! Candidates: keys, queues, wins.
 
+use std::time::Duration;
+
 use tenure_core::etcd::{
     Act, Change, Command, Config, KeyValue, LeaseId, Op, Pick, Read, Refusal, Reply,
 };
@@ -160,6 +162,39 @@ pub(crate) fn a_win_without_the_own_key_is_none() {
     let later = s.other("db", 12);
     s.answer("if create(db/", so(vec![Some(later), None]));
     assert!(!s.leads("db"));
+}
+
+/// Ruling 2 (E1): a lease that was handed in is proven after the keys on it are made. Whoever is
+/// first by then leads with the proof, and not an hour later; also if it was not its key that was
+/// read. Who waits behind another is left alone.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_lacks_only_the_proof_leads_with_it() {
+    let ttl = 86_400;
+    let lease = Duration::from_secs(ttl.into());
+    let mut s = Stage::with(Config { lease, ..config() }, Some(LeaseId(0x42)));
+    for election in ["a", "b", "c"] {
+        s.campaign(election);
+    }
+    s.answer("keep", Reply::Alive { ttl: Some(ttl) });
+    s.pass(ms(1));
+    let a = s.write("if create(a/");
+    s.answer("keep", Reply::Alive { ttl: Some(ttl) });
+    let (b, c) = (s.write("if create(b/"), s.write("if create(c/"));
+    let (own_a, own_b) = (s.own("a", a), s.own("b", b));
+    let before = s.other("c", c - 1);
+    s.answer("if create(a/", so(vec![Some(own_a.clone()), None]));
+    s.answer("if create(b/", so(vec![Some(own_b.clone()), None]));
+    s.answer("if create(c/", so(vec![Some(before.clone()), Some(before)]));
+    s.pass(ms(1_000));
+    assert!(!s.leads("a") && !s.asks("if create("), "nothing is proven: {:#?}", s.requests());
+
+    assert_eq!(s.asked("read ").op.to_string(), "read a/42");
+    s.answer("read a/", so(vec![Some(own_a.clone())]));
+    assert!(!s.leads("a") && !s.leads("b"), "only a look tells that the key is there still");
+    s.answer("if create(a/", so(vec![Some(own_a), None]));
+    s.answer("if create(b/", so(vec![Some(own_b), None]));
+    assert!(s.leads("a") && s.leads("b"), "{:#?}", s.told());
+    assert!(!s.leads("c") && !s.asks("if create(c/"), "{:#?}", s.requests());
 }
 
 /// Ruling 2 (E1): the key was there when it was looked for, and nobody was before it when that was

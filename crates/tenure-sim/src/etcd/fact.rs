@@ -115,6 +115,8 @@ pub enum Fact<'a> {
         request: &'a Request,
         /// What its clock shows.
         local: Time,
+        /// What its clock showed when that was decided.
+        decided: Time,
     },
     /// An answer arrives.
     Heard {

@@ -12,12 +12,14 @@ const FENCES: &str = "Fences strictly grow and are unique";
 const APART: &str = "A lost election leaves the others alone";
 const SOUND: &str = "No request is unsound";
 const RELEASED: &str = "What is released is gone";
+const IDLE: &str = "Whoever is idle has left no lease";
 const LEFT: &str = "Nothing is left behind";
 const OBSERVERS: &str = "Observers see what is";
 const LEADER: &str = "Every election has a leader in the end";
 const VALUES: &str = "A leader's value is what it said last";
 const WAKES: &str = "One departure wakes at most one other";
 const OLDER: &str = "No claim stands on a store that went back";
+const SOON: &str = "Whoever is first leads soon in calm worlds";
 const STABLE: &str = "No lease is lost in calm worlds";
 
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
@@ -28,6 +30,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::LookAfterDeparture | Rule::WinConfirmed | Rule::WinByName => &[WIN, ONE_LEADER],
         Rule::ConfirmOwnKey | Rule::ConfirmInOne => &[WIN, LEASE, ONE_LEADER],
         Rule::ConfirmReads => &[SOUND],
+        Rule::ProofWakes => &[SOON, LEADER],
         Rule::MissedAsked => &[LEASE],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],
@@ -37,6 +40,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::RenewedEarly => &[STABLE],
         Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
         Rule::LoweredFirst => &[KEY],
+        Rule::RevokeAfterGrant => &[IDLE, LEFT],
         Rule::LateGrantLeft => &[KEY, LEASE],
         Rule::LateValueMended => &[VALUES],
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],

@@ -212,8 +212,8 @@ impl Town {
         request: &Request,
     ) -> Result<(), Box<Violation>> {
         self.counts.requests += 1;
-        let local = scene.local();
-        self.tell(scene, Fact::Sent { node, life, request, local })
+        let (local, decided) = (scene.local(), scene.clock.shows(self.handled[node]));
+        self.tell(scene, Fact::Sent { node, life, request, local, decided })
     }
 
     fn event(

@@ -161,11 +161,10 @@ impl Candidate {
 
     /// The key is made.
     fn queue(&mut self, revision: Revision, shared: &mut Shared<'_>) {
+        self.phase = Phase::Queued { revision, first: false };
         if shared.config.fence(revision).is_none() {
-            self.phase = Phase::Queued { revision };
             return self.leave(End::RevisionTooHigh { revision }, shared);
         }
-        self.phase = Phase::Queued { revision };
         if !ruling(Rule::WinConfirmed) {
             // As if nobody else could have been there.
             let header = Header { cluster: 0, member: 0, revision, term: 0 };
@@ -211,6 +210,11 @@ impl Candidate {
             self.unwatch(shared);
             self.watch(before.key, header.revision + 1, shared);
         }
+        self.look_later(shared);
+    }
+
+    /// Ruling 1: whoever waits looks again, whatever it is told.
+    fn look_later(&mut self, shared: &Shared<'_>) {
         if ruling(Rule::LookAgain) {
             let least = shared.length().max(LOOK_AGAIN);
             let jitter = self.draw(least / 8, "look", shared);
@@ -225,8 +229,8 @@ impl Candidate {
         let Some(until) = shared.session.until(shared.now) else {
             // The lease exists, but since when is not known: that comes first.
             shared.session.hurry(shared.now);
-            self.again = Some(shared.now.after(shared.length() / 24));
-            return;
+            self.phase = Phase::Queued { revision, first: true };
+            return self.look_later(shared);
         };
         self.unwatch(shared);
         let key = self.key(shared);
@@ -237,6 +241,14 @@ impl Candidate {
         shared.out.push(Effect::Claim { election, until, fence: Some(fence) });
         self.tell(Event::Elected { fence, key }, shared.out);
         self.work(shared);
+    }
+
+    /// There is an E, which there was not when whoever is first looked.
+    pub(in crate::etcd) fn on_proven(&mut self, shared: &mut Shared<'_>) {
+        let lacked_it = matches!(self.phase, Phase::Queued { first: true, .. });
+        if lacked_it && self.call.is_none() && ruling(Rule::ProofWakes) {
+            self.look(shared);
+        }
     }
 
     fn on_watched(&mut self, reply: Reply, shared: &mut Shared<'_>) {

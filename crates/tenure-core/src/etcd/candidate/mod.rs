@@ -65,6 +65,8 @@ enum Phase {
     /// It has a key, and waits until it is the first.
     Queued {
         revision: Revision,
+        /// Nobody was before it when it looked last: it lacks only a proven E.
+        first: bool,
     },
     Leading {
         revision: Revision,
@@ -173,7 +175,7 @@ impl Candidate {
     /// The create revision of its key, while it counts on having one.
     pub(super) const fn revision(&self) -> Option<Revision> {
         match self.phase {
-            Phase::Queued { revision } | Phase::Leading { revision, .. } => Some(revision),
+            Phase::Queued { revision, .. } | Phase::Leading { revision, .. } => Some(revision),
             _ => None,
         }
     }
@@ -376,10 +378,10 @@ impl Candidate {
         let (doing, txn) = match self.phase {
             Phase::Creating { .. } => (Doing::Create, only(0, put())),
             Phase::Clearing { revision } => (Doing::Clear, only(revision, delete())),
-            Phase::Queued { revision } if !ruling(Rule::ConfirmInOne) => {
+            Phase::Queued { revision, .. } if !ruling(Rule::ConfirmInOne) => {
                 (Doing::Check, only(revision, read()))
             }
-            Phase::Queued { revision } => (Doing::Look, self.first(revision, shared)),
+            Phase::Queued { revision, .. } => (Doing::Look, self.first(revision, shared)),
             Phase::Leading { revision, .. } if self.stale_value => {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, put()))

@@ -27,6 +27,8 @@ rules! {
     WinByName: "rulings 2 and 10 (E1, E9)",
     /// The confirmation reads something: without an operation it is not linearizable.
     ConfirmReads: "ruling 2 (E1)",
+    /// Whoever is first and lacks only a proven E looks again as soon as there is one.
+    ProofWakes: "ruling 2 (E1)",
     /// A leader whose watch has ended asks what it did not tell, before it watches again.
     MissedAsked: "ruling 2 (E1)",
     /// E counts from the send of the keep-alive, not from its answer.
@@ -60,6 +62,9 @@ rules! {
     LeasePositive: "ruling 6 (E5)",
     /// A lease that a repeated grant finds is used only while it cannot have ended.
     JoinInTime: "rulings 4 and 6 (E3, E5)",
+    /// A lease is revoked once its grant is answered, or overdue: before that there may be nothing
+    /// to revoke yet.
+    RevokeAfterGrant: "ruling 6 (E5)",
     /// A grant that is answered after its lease was given up opens nothing.
     LateGrantLeft: "ruling 6 (E5)",
     /// What is refused for want of room may have been carried out.

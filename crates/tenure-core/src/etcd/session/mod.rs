@@ -109,11 +109,22 @@ pub(super) struct Found {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Retired {
     lease: LeaseId,
+    /// Its grant, as long as that is not answered: what is revoked before may be granted after.
+    grant: Option<CallId>,
+    /// Whether it may exist, whatever the answer to that is.
+    made: bool,
     call: Option<CallId>,
     again: Time,
     /// etcd has ended it by itself by then.
     until: Time,
     failures: u32,
+}
+
+impl Retired {
+    /// Whether no call about it is under way.
+    const fn is_resting(&self) -> bool {
+        self.grant.is_none() && self.call.is_none()
+    }
 }
 
 /// What a session needs of its surroundings.
@@ -239,30 +250,42 @@ impl Session {
     }
 
     /// Nobody needs the lease any more, or it is over: [`Session::work`] will revoke it, so that
-    /// its keys go, once all that stood on it is lowered.
+    /// its keys go, once all that stood on it is lowered. If it was asked for and that is not
+    /// answered yet, its revocation waits for the answer, or it may come first and find nothing.
+    /// What was certainly not granted is not revoked.
     pub(super) fn retire(&mut self, around: &mut Around<'_>) -> Option<LeaseId> {
-        let (lease, ttl) = match &self.phase {
+        let asked = around.config.ttl();
+        let (lease, ttl, grant, made) = match &self.phase {
             Phase::Idle => return None,
-            Phase::Granting { lease, .. } | Phase::Joining { lease, .. } => {
-                (*lease, around.config.ttl())
+            Phase::Granting { lease, call, first, .. } => {
+                let waits = ruling(Rule::RevokeAfterGrant);
+                let grant = call.map(|(call, _)| call).filter(|_| waits);
+                (*lease, asked, grant, first.is_some() || !waits)
             }
-            Phase::Open(lease) => (lease.id, lease.ttl),
+            Phase::Joining { lease, .. } => (*lease, asked, None, true),
+            Phase::Open(lease) => (lease.id, lease.ttl, None, true),
         };
-        if let Some(call) = self.call().filter(|_| ruling(Rule::LateGrantLeft)) {
+        if let Some(call) = self.call().filter(|_| grant.is_none()) {
             around.calls.forget(call);
         }
         self.phase = Phase::Idle;
         self.failures = 0;
+        if made || grant.is_some() {
+            let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
+            let again = around.now;
+            let old = Retired { lease, grant, made, call: None, again, until, failures: 0 };
+            self.remember(old, around);
+        }
+        Some(lease)
+    }
+
+    fn remember(&mut self, old: Retired, around: &mut Around<'_>) {
         if self.retired.len() >= RETIRED_MAX {
             // etcd ends it by itself.
-            if let Some(call) = self.retired.remove(0).call {
-                around.calls.forget(call);
-            }
+            let Retired { grant, call, .. } = self.retired.remove(0);
+            grant.into_iter().chain(call).for_each(|call| around.calls.forget(call));
         }
-        let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
-        let again = around.now;
-        self.retired.push(Retired { lease, call: None, again, until, failures: 0 });
-        Some(lease)
+        self.retired.push(old);
     }
 
     fn call(&self) -> Option<CallId> {
@@ -295,7 +318,7 @@ impl Session {
             }
             Phase::Open(_) => self.end(),
         };
-        let retired = self.retired.iter().filter(|old| old.call.is_none()).map(|old| old.again);
+        let retired = self.retired.iter().filter(|old| old.is_resting()).map(|old| old.again);
         own.into_iter().chain(retired).min()
     }
 
@@ -320,9 +343,9 @@ impl Session {
             },
             Phase::Idle | Phase::Granting { .. } | Phase::Joining { .. } => {}
         }
-        self.retired.retain(|old| now < old.until || old.call.is_some());
+        self.retired.retain(|old| now < old.until || !old.is_resting());
         for old in &mut self.retired {
-            if old.call.is_none() && old.again <= now {
+            if old.is_resting() && old.again <= now {
                 old.call = Some(around.ask(within, Op::Revoke { lease: old.lease }));
             }
         }
@@ -338,13 +361,11 @@ impl Session {
             self.on_revoked(nth, reply, around);
             return News::Nothing;
         }
+        if let Some(nth) = self.retired.iter().position(|old| old.grant == Some(call)) {
+            return self.on_late_grant(nth, &reply, around);
+        }
         if self.call() != Some(call) {
-            return match (reply, self.retired.last()) {
-                (Reply::Granted { ttl }, Some(old)) if !ruling(Rule::LateGrantLeft) => {
-                    self.open(old.lease, around.now, ttl, around)
-                }
-                _ => News::Nothing,
-            };
+            return News::Nothing;
         }
         match &mut self.phase {
             Phase::Granting { call: Some((_, sent)), .. } => {
@@ -388,10 +409,7 @@ impl Session {
             }
             (Reply::Refused(refusal), _) => {
                 let again = self.pause(around);
-                // That there is no room may be said after it was granted.
-                let full =
-                    matches!(refusal, Refusal::NoSpace { .. }) && ruling(Rule::NoSpaceUnsure);
-                let first = first.or(full.then_some(sent));
+                let first = first.or((!is_certain(&refusal)).then_some(sent));
                 self.phase = Phase::Granting { lease, call: None, again, first };
                 return around.refused(doing, refusal);
             }
@@ -454,6 +472,27 @@ impl Session {
         around.now.after(around.pause(self.failures, BACKOFF, "lease"))
     }
 
+    /// What has become of the grant of a lease that was given up meanwhile.
+    fn on_late_grant(&mut self, nth: usize, reply: &Reply, around: &mut Around<'_>) -> News {
+        let old = &mut self.retired[nth];
+        (old.grant, old.again) = (None, around.now);
+        let (lease, made) = (old.lease, old.made);
+        match reply {
+            Reply::Granted { ttl } if !ruling(Rule::LateGrantLeft) => {
+                return self.open(lease, around.now, *ttl, around);
+            }
+            Reply::Refused(refusal) if !made && is_certain(refusal) => {
+                self.retired.remove(nth);
+            }
+            // Somebody else's.
+            Reply::LeaseExists if !made => {
+                self.retired.remove(nth);
+            }
+            _ => self.work(around),
+        }
+        News::Nothing
+    }
+
     fn on_revoked(&mut self, nth: usize, reply: Reply, around: &mut Around<'_>) {
         match reply {
             Reply::Revoked | Reply::LeaseGone => {
@@ -471,6 +510,12 @@ impl Session {
         old.failures = old.failures.saturating_add(1);
         old.again = around.now.after(around.pause(old.failures, BACKOFF, "revoke"));
     }
+}
+
+/// Whether a grant that is refused like this was certainly not carried out: that there is no room
+/// may be said after it was.
+fn is_certain(refusal: &Refusal) -> bool {
+    !matches!(refusal, Refusal::NoSpace { .. }) || !ruling(Rule::NoSpaceUnsure)
 }
 
 /// When a lease of `ttl` seconds is renewed.

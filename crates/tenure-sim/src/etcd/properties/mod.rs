@@ -23,6 +23,8 @@ mod sound_requests;
 mod stability;
 mod values_are_what_was_said;
 mod what_is_released_is_gone;
+mod who_is_first_leads;
+mod who_is_idle_left_no_lease;
 mod wins_are_confirmed;
 
 use super::app::App;
@@ -144,10 +146,12 @@ properties! {
     sound_requests::SoundRequests,
     one_wake_up::OneWakeUp,
     what_is_released_is_gone::WhatIsReleasedIsGone,
+    who_is_idle_left_no_lease::WhoIsIdleLeftNoLease,
     nothing_left_behind::NothingLeftBehind,
     observers_see_what_is::ObserversSeeWhatIs,
     values_are_what_was_said::ValuesAreWhatWasSaid,
     stability::Stability,
+    who_is_first_leads::WhoIsFirstLeads,
     eventual_leader::EventualLeader,
     few_keep_alives::FewKeepAlives,
     deadlines_pass::DeadlinesPass,

@@ -1,0 +1,121 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure_core::Time;
+use tenure_core::etcd::{CallId, LeaseId, Op, Refusal, Reply};
+
+use super::{Court, Fact, Plan, Property};
+use crate::etcd::store::note::Note;
+
+/// A process that has nothing left to do may end: no lease that it was told is gone, or was not
+/// granted, is there, or comes yet, unless nobody could know what became of a grant.
+#[derive(Debug)]
+pub(super) struct WhoIsIdleLeftNoLease {
+    nodes: Vec<Leases>,
+}
+
+/// What one life knows of its leases.
+#[derive(Clone, Debug, Default)]
+struct Leases {
+    /// The grants that it waits for, and until when on its clock.
+    asked: BTreeMap<CallId, (LeaseId, Time)>,
+    /// Those that may be granted late: nobody waits for the answer any more.
+    doubtful: BTreeSet<LeaseId>,
+    revoking: BTreeMap<CallId, LeaseId>,
+    /// Those that it was told are gone, or were not granted.
+    gone: BTreeSet<LeaseId>,
+    idle: bool,
+}
+
+impl Leases {
+    fn heard(&mut self, call: CallId, reply: &Reply) {
+        if let Some((lease, _)) = self.asked.remove(&call) {
+            match reply {
+                Reply::Unknown { .. } => self.doubtful.insert(lease),
+                // That there is no room may be said after it was granted.
+                Reply::Refused(refusal) if !matches!(refusal, Refusal::NoSpace { .. }) => {
+                    self.gone.insert(lease)
+                }
+                _ => false,
+            };
+        }
+        if let Some(lease) = self.revoking.remove(&call)
+            && matches!(reply, Reply::Revoked | Reply::LeaseGone)
+        {
+            self.gone.insert(lease);
+        }
+    }
+
+    /// A grant that is not answered in time may be carried out later.
+    fn wait_no_longer(&mut self, now: Time) {
+        for (_, (lease, _)) in self.asked.extract_if(.., |_, (_, due)| *due <= now) {
+            self.doubtful.insert(lease);
+        }
+    }
+
+    /// Whether this lease should not be there.
+    fn is_left(&self, lease: LeaseId) -> bool {
+        self.idle && self.gone.contains(&lease) && !self.doubtful.contains(&lease)
+    }
+}
+
+impl Property for WhoIsIdleLeftNoLease {
+    const NAME: &'static str = "Whoever is idle has left no lease";
+    const SOURCE: &'static str = "ruling 6 (E5)";
+
+    fn new(plan: &Plan) -> Self {
+        Self { nodes: vec![Leases::default(); plan.nodes.len()] }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        let left = match fact {
+            Fact::Crashed { node } => {
+                self.nodes[*node] = Leases::default();
+                None
+            }
+            Fact::Sent { node, request, decided, .. } => {
+                let this = &mut self.nodes[*node];
+                match request.op {
+                    Op::Grant { lease, .. } => {
+                        let due = decided.after(request.within);
+                        this.asked.insert(request.call, (lease, due));
+                        this.gone.remove(&lease);
+                    }
+                    Op::Revoke { lease } => {
+                        this.revoking.insert(request.call, lease);
+                    }
+                    Op::KeepAlive { .. } | Op::Txn(_) | Op::Watch { .. } | Op::Unwatch { .. } => {}
+                }
+                None
+            }
+            Fact::Heard { node, answer } => {
+                self.nodes[*node].heard(answer.call, &answer.reply);
+                None
+            }
+            Fact::Handled { node, core, timer } => {
+                let this = &mut self.nodes[*node];
+                if let Some(now) = *timer {
+                    this.wait_no_longer(now);
+                }
+                this.idle = core.is_idle();
+                let there =
+                    this.gone.iter().copied().find(|lease| {
+                        this.is_left(*lease) && court.ledger.leases.contains_key(lease)
+                    });
+                there.map(|lease| (*node, lease))
+            }
+            Fact::Stored(Note::Lease { lease, .. }) => {
+                let node = self.nodes.iter().position(|leases| leases.is_left(*lease));
+                node.map(|node| (node, *lease))
+            }
+            _ => None,
+        };
+        let Some((node, lease)) = left.filter(|_| court.ledger.restored.is_none()) else {
+            return Ok(());
+        };
+        Err(format!(
+            "{} has nothing left to do and was told that there is no lease {lease}, which there is",
+            court.name(node)
+        ))
+    }
+}
