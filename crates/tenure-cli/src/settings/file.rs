@@ -60,7 +60,9 @@ impl SettingsFile {
             let span = error.span().unwrap_or_default();
             let lines: Vec<_> = error.message().lines().map(str::trim).collect();
             let mut what = format!("the settings file is not TOML: {}", lines.join(", "));
-            if let Some(found) = text.get(span.clone()).filter(|found| !found.is_empty()) {
+            // An endpoint without its quotes may have a password before its `@`.
+            let showable = |found: &&str| !found.is_empty() && !found.contains('@');
+            if let Some(found) = text.get(span.clone()).filter(showable) {
                 what += &format!("; found {}", quoted(found));
             }
             Failure::usage(what, "correct it there").origin(place.position(span))
