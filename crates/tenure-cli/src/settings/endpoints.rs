@@ -31,7 +31,11 @@ pub fn endpoints(text: &str) -> Result<Vec<Endpoint>, Refusal> {
         return Err(Refusal::of_secret(what, FORM));
     }
     let mut list: Vec<Endpoint> = Vec::new();
+    let are_several = text.contains(',');
     for one in text.split(',') {
+        if one.trim().is_empty() && are_several {
+            return Err(Refusal::new("an endpoint is empty", "leave it out, and its comma"));
+        }
         let endpoint = endpoint(one.trim())?;
         if list.contains(&endpoint) {
             let what = format!("{} is in it twice", endpoint.url);
