@@ -1,5 +1,6 @@
 //! What people read when the command cannot do what it was asked.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{IsTerminal, Write, stderr};
 
@@ -107,6 +108,13 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
+/// `text` as one word of a command that people paste into a shell: in quotes if it needs them.
+#[must_use]
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    // What is refused has a zero byte, which no command can have.
+    shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +137,23 @@ mod tests {
         assert_eq!(failure.to_string(), "error: a\\nb\norigin: file \\u{1b}[31m\nfix: c\\rd");
         assert_eq!(quoted("a\nb\u{1b}[31m"), r#""a\nb\u{1b}[31m""#);
         assert_eq!(quoted(&"é".repeat(100)), format!("\"{}\"… (200 bytes)", "é".repeat(72)));
+    }
+
+    #[test]
+    fn a_word_is_quoted_for_the_shell_where_it_must_be() {
+        for (text, word) in [
+            ("shop/billing/", "shop/billing/"),
+            ("we irdno/", "'we irdno/'"),
+            ("o'clock/", "\"o'clock/\""),
+            ("$(id)/", "'$(id)/'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(text), word);
+            let read = std::process::Command::new("sh")
+                .args(["-c", &format!("printf %s {word}")])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(read.stdout).unwrap(), text);
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// The URL of one member for its clients: `http://10.0.0.7:2379`, or `https://` for TLS. Scheme
-/// and port are not guessed.
+/// and port are not guessed, and a user has no place in it: that is
+/// [`Options::credentials`](crate::Options::credentials).
 ///
 /// ```
 /// use tenure_etcd::Endpoint;
@@ -57,7 +58,11 @@ impl FromStr for Endpoint {
     type Err = EndpointError;
 
     fn from_str(given: &str) -> Result<Self, EndpointError> {
-        let shown = || given.chars().take(256).flat_map(char::escape_default).collect::<String>();
+        // Before anything that repeats the text.
+        if let Some((_, rest)) = given.rsplit_once('@') {
+            return Err(EndpointError::Credentials { rest: shown(rest) });
+        }
+        let shown = || shown(given);
         let Some((scheme, rest)) = given.split_once("://") else {
             return Err(EndpointError::NoScheme { given: shown() });
         };
@@ -78,6 +83,11 @@ impl FromStr for Endpoint {
     }
 }
 
+/// On one line of bounded length.
+fn shown(text: &str) -> String {
+    text.chars().take(256).flat_map(char::escape_default).collect()
+}
+
 /// A name, an IPv4 address, or an IPv6 address in brackets.
 fn is_host(host: &str) -> bool {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
@@ -90,9 +100,19 @@ fn is_host(host: &str) -> bool {
     }
 }
 
-/// Why something is not an [`Endpoint`].
+/// Why something is not an [`Endpoint`]. What stands before an `@` may be a password, and is in
+/// none of these.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EndpointError {
+    /// A user, and a password perhaps, stand before the host.
+    #[error(
+        "endpoint \"…@{rest}\" holds a user or a password, which is not shown: leave out all up to \
+         the @, and give them as Credentials in the Options"
+    )]
+    Credentials {
+        /// What was given, without all up to the last `@`.
+        rest: String,
+    },
     /// It could be meant with or without TLS.
     #[error(
         "endpoint \"{given}\" has no scheme: write http://{given}, or https:// if the server has \
@@ -141,7 +161,6 @@ mod tests {
             "unix:///run/etcd.sock",
             "http://127.0.0.1",
             "http://:2379",
-            "http://user:secret@host:2379",
             "http://host:0",
             "http://host:99999",
             "http://host:2379/v3",
@@ -163,7 +182,6 @@ mod tests {
                 "endpoint \"unix:///run/etcd.sock\": its scheme must be http or https".to_owned(),
                 format!("endpoint \"http://127.0.0.1\" {form}"),
                 format!("endpoint \"http://:2379\" {form}"),
-                format!("endpoint \"http://user:secret@host:2379\" {form}"),
                 format!("endpoint \"http://host:0\" {form}"),
                 format!("endpoint \"http://host:99999\" {form}"),
                 format!("endpoint \"http://host:2379/v3\" {form}"),
@@ -174,5 +192,28 @@ mod tests {
                     .to_owned(),
             ]
         );
+    }
+
+    #[test]
+    fn a_password_is_not_repeated() {
+        for given in [
+            "http://ann:secret@host:2379",
+            "https://ann:p@secret@host:2379",
+            "etcd://ann:secret@host:2379",
+            "ann:secret@host:2379",
+            "secret@://host:2379@host:2379",
+            "http://ann:sec/secret\n@host:2379",
+        ] {
+            let error = given.parse::<Endpoint>().unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "endpoint \"…@host:2379\" holds a user or a password, which is not shown: leave \
+                 out all up to the @, and give them as Credentials in the Options",
+                "{given}"
+            );
+            assert_eq!(format!("{error:?}"), r#"Credentials { rest: "host:2379" }"#);
+        }
+        let no_host = "http://ann:secret@".parse::<Endpoint>().unwrap_err();
+        assert_eq!(no_host, EndpointError::Credentials { rest: String::new() });
     }
 }

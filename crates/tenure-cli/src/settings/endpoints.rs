@@ -4,6 +4,10 @@ use std::net::Ipv6Addr;
 
 use super::Refusal;
 
+/// How one is written.
+const FORM: &str =
+    "write http://HOST:PORT, or https:// where etcd speaks TLS, such as http://127.0.0.1:2379";
+
 /// The port that etcd listens on for clients unless it is told otherwise.
 const PORT: u16 = 2379;
 
@@ -21,8 +25,17 @@ pub struct Endpoint {
 /// written. What it takes for plain text, an address without a scheme, is refused: whether a
 /// password goes over the network in the clear is not left to guessing.
 pub fn endpoints(text: &str) -> Result<Vec<Endpoint>, Refusal> {
+    // Before anything else is refused: the text would be repeated, with the password in it.
+    if text.contains('@') {
+        let what = "an endpoint holds no user and no password; --user is for that";
+        return Err(Refusal::of_secret(what, FORM));
+    }
     let mut list: Vec<Endpoint> = Vec::new();
+    let are_several = text.contains(',');
     for one in text.split(',') {
+        if one.trim().is_empty() && are_several {
+            return Err(Refusal::new("an endpoint is empty", "leave it out, and its comma"));
+        }
         let endpoint = endpoint(one.trim())?;
         if list.contains(&endpoint) {
             let what = format!("{} is in it twice", endpoint.url);
@@ -44,9 +57,7 @@ pub fn shown(list: &[Endpoint]) -> String {
 }
 
 fn endpoint(text: &str) -> Result<Endpoint, Refusal> {
-    let fix = "write http://HOST:PORT, or https:// where etcd speaks TLS, such as \
-               http://127.0.0.1:2379";
-    let refuse = |what: String| Err(Refusal::new(what, fix));
+    let refuse = |what: String| Err(Refusal::new(what, FORM));
     if text.is_empty() {
         return refuse("an endpoint is empty".into());
     }
@@ -59,10 +70,6 @@ fn endpoint(text: &str) -> Result<Endpoint, Refusal> {
         "unix" | "unixs" => return refuse("Unix sockets of etcd are not supported".into()),
         _ => return refuse(format!("the scheme {scheme:?} is not one that etcd speaks")),
     };
-    if rest.contains('@') {
-        let what = "an endpoint holds no user and no password; --user is for that";
-        return Err(Refusal::of_secret(what, fix));
-    }
     let authority = rest.strip_suffix('/').unwrap_or(rest);
     if let Some(more) = authority.find(['/', '?', '#']) {
         return refuse(format!("{:?} does not belong to an endpoint", &authority[more..]));
@@ -158,6 +165,24 @@ mod tests {
             ("http://a,https://b", "some begin with http:// and some with https://"),
         ] {
             assert_eq!(endpoints(text).unwrap_err().what, what, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_repeated_whatever_else_is_wrong() {
+        for text in [
+            "http://root:secret@a",
+            "root:secret@a:2379",
+            "etcd://root:secret@a",
+            "unix://root:secret@a",
+            "root:secret@http://a",
+            "http://root:sec,ret@a",
+            "a,http://root:secret@b",
+            ",http://root:secret@b",
+        ] {
+            let refusal = endpoints(text).unwrap_err();
+            assert!(refusal.hides_text, "{text}");
+            assert!(!format!("{refusal:?}").contains("sec"), "{refusal:?}");
         }
     }
 

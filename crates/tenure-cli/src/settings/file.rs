@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{Origin, Reach, Shape, Spec, etcd, parse, table};
 use crate::failure::{Failure, quoted};
@@ -60,7 +60,9 @@ impl SettingsFile {
             let span = error.span().unwrap_or_default();
             let lines: Vec<_> = error.message().lines().map(str::trim).collect();
             let mut what = format!("the settings file is not TOML: {}", lines.join(", "));
-            if let Some(found) = text.get(span.clone()).filter(|found| !found.is_empty()) {
+            // An endpoint without its quotes may have a password before its `@`.
+            let showable = |found: &&str| !found.is_empty() && !found.contains('@');
+            if let Some(found) = text.get(span.clone()).filter(showable) {
                 what += &format!("; found {}", quoted(found));
             }
             Failure::usage(what, "correct it there").origin(place.position(span))
@@ -138,9 +140,10 @@ impl Place<'_> {
     /// The text of a value of the type that `spec` may have.
     fn text_of(&self, spec: &Spec, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
         match (spec.shape, value.get_ref()) {
-            (Shape::Text | Shape::Number | Shape::Members, DeValue::String(text)) => {
+            (Shape::Text | Shape::List | Shape::Number | Shape::Members, DeValue::String(text)) => {
                 Ok(text.to_string())
             }
+            (Shape::List, DeValue::Array(items)) => self.list(spec, items),
             // As it is written: through a binary fraction, 0.001 would not be 0.001.
             (Shape::Number, DeValue::Integer(_) | DeValue::Float(_)) => {
                 Ok(self.text.get(value.span()).unwrap_or_default().to_owned())
@@ -150,6 +153,7 @@ impl Place<'_> {
             (shape, other) => {
                 let wanted = match shape {
                     Shape::Text => format!("a string: {} = \"…\"", spec.name),
+                    Shape::List => format!("an array of strings: {} = [\"…\"]", spec.name),
                     Shape::Number => format!("a number: {} = …", spec.name),
                     Shape::Switch => format!("true or false: {} = true", spec.name),
                     Shape::Members => {
@@ -165,6 +169,20 @@ impl Place<'_> {
                     .origin(self.origin(spec.name, value.span())))
             }
         }
+    }
+
+    /// An array as the list that the flag takes.
+    fn list(&self, spec: &Spec, items: &DeArray<'_>) -> Result<String, Failure> {
+        let mut list = Vec::new();
+        for item in items {
+            let Some(text) = item.get_ref().as_str() else {
+                let what = format!("{} holds {}, not a string", spec.name, kind(item.get_ref()));
+                return Err(Failure::usage(what, "put it in quotes")
+                    .origin(self.origin(spec.name, item.span())));
+            };
+            list.push(text);
+        }
+        Ok(list.join(","))
     }
 
     /// `[members]` as the list that the flag takes, in the order of the file.
@@ -239,6 +257,19 @@ mod tests {
         let (members, _) = file.value(&table::MEMBERS.spec).unwrap();
         assert_eq!(members, "b=127.0.0.1:2,a=127.0.0.1:1");
         assert!(file.value(&table::GRACE.spec).is_none());
+    }
+
+    #[test]
+    fn a_list_is_an_array_or_a_string() {
+        let all = "http://a:1,http://b:2";
+        for written in ["\"http://a:1,http://b:2\"", "[\"http://a:1\", \"http://b:2\",\n]"] {
+            let file = of(&format!("endpoints = {written}\n")).unwrap();
+            let (text, origin) = file.value(&table::ENDPOINTS.spec).unwrap();
+            assert_eq!(text, all);
+            assert_eq!(origin.to_string(), "file t.toml:1:13, key endpoints");
+        }
+        let failure = of("lease = [\"5s\"]\n").unwrap_err();
+        assert_eq!(failure.fix, "write a string: lease = \"…\"");
     }
 
     /// Keys, values and brackets in any order.

@@ -64,6 +64,8 @@ pub struct Spec {
 pub enum Shape {
     /// A string.
     Text,
+    /// A string with commas, or an array of strings.
+    List,
     /// A number, or a string that holds one.
     Number,
     /// `true` or `false`.

@@ -123,7 +123,7 @@ settings! {
         "The longest lease a node gives, and how long one that lost its memory waits. Never \
          lower it";
 
-    ENDPOINTS: Vec<Endpoint> = "endpoints" "LIST" Text, Everywhere, Nothing, ETCD,
+    ENDPOINTS: Vec<Endpoint> = "endpoints" "LIST" List, Everywhere, Nothing, ETCD,
         endpoints::endpoints, urls,
         "The members of etcd, http:// or https://, with port 2379 unless another is given: \
          http://10.0.0.1:2379,http://10.0.0.2:2379";

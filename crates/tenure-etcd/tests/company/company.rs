@@ -1,6 +1,6 @@
 //! The course of one election: who comes, who goes, and when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use etcd_client::Client;
@@ -17,6 +17,8 @@ use crate::verdict;
 const ELECTION: &str = "company";
 /// How often it does.
 const HAND_OVERS: usize = 50;
+/// How often somebody in the middle of the queue quits at least: once in so many reigns.
+const REIGNS_FOR_A_QUITTER: usize = 10;
 /// How many contend at once.
 const CONTENDERS: usize = 7;
 /// How long anything may take, the end of a dead candidate's lease included.
@@ -48,7 +50,9 @@ struct Company<'a> {
     departed: Vec<Participant>,
     /// The values of those who led and were known to, in their order.
     reigns: Vec<String>,
-    /// How many quit while they waited.
+    /// The kinds of those.
+    led: BTreeSet<Kind>,
+    /// How many were told to quit while others waited before and behind them.
     quitters: usize,
 }
 
@@ -63,6 +67,7 @@ impl<'a> Company<'a> {
             contenders: Vec::new(),
             departed: Vec::new(),
             reigns: Vec::new(),
+            led: BTreeSet::new(),
             quitters: 0,
         }
     }
@@ -74,6 +79,9 @@ impl<'a> Company<'a> {
                 self.join();
             }
             let leader = self.settled().await;
+            if self.quitters < self.reigns.len() / REIGNS_FOR_A_QUITTER {
+                self.one_quits().await;
+            }
             self.some_depart(leader);
         }
     }
@@ -98,13 +106,14 @@ impl<'a> Company<'a> {
         let fences = observers.fences();
         observers.close().await;
         verdict::on_history(&history.all(), &departed);
+        verdict::on_variety(&history.all(), &history.leaders(), &departed);
         verdict::on_leaders(&history.leaders(), &departed);
         verdict::on_observers(&history.leaders(), &told, &fences);
         verdict::on_what_is_left(cluster, ELECTION, &history.all(), &departed).await;
         let mut kinds = BTreeMap::<_, usize>::new();
         departed.iter().for_each(|one| *kinds.entry((one.kind, one.fate)).or_default() += 1);
         println!(
-            "{}: {} hand-overs; {quitters} of {} quit while they waited; {kinds:?}",
+            "{}: {} hand-overs; {quitters} of {} told to quit in the middle; {kinds:?}",
             cluster.version(),
             reigns.len() - 1,
             departed.len(),
@@ -137,14 +146,51 @@ impl<'a> Company<'a> {
         let leader = found.unwrap();
         if self.reigns.last() != Some(&leader.value) {
             self.reigns.push(leader.value.clone());
+            let its = |one: &&Participant| one.value == leader.value;
+            self.led.insert(self.contenders.iter().find(its).unwrap().kind);
         }
         leader
+    }
+
+    /// One in the middle, by itself: once all are in the queue, and until its key is gone.
+    async fn one_quits(&mut self) {
+        self.wait("everybody is in the queue", |company| {
+            let queue = company.queue();
+            company.contenders.iter().all(|one| queue.contains(&one.value))
+        })
+        .await;
+        let queue = self.queue();
+        // Not etcdctl, which may not know of its key yet.
+        let may = |one: &Participant| {
+            one.is_ready() && self.may_quit(one) && is_in_the_middle(&queue, &one.value)
+        };
+        let those: Vec<_> =
+            (0..self.contenders.len()).filter(|nth| may(&self.contenders[*nth])).collect();
+        if those.is_empty() {
+            return;
+        }
+        let mut one = self.contenders.remove(those[self.dice.below(those.len())]);
+        one.depart();
+        self.quitters += 1;
+        let value = one.value.clone();
+        self.departed.push(one);
+        self.wait("who quit is gone", |company| !company.queue().contains(&value)).await;
+    }
+
+    /// Nobody quits before one of its kind has led: each kind does, whatever the dice say.
+    fn may_quit(&self, one: &Participant) -> bool {
+        self.led.contains(&one.kind)
+    }
+
+    /// The values of those who are in the queue, the leader's first.
+    fn queue(&self) -> Vec<String> {
+        self.history.queue().into_iter().map(|key| key.value).collect()
     }
 
     /// The leader more often than not, and sometimes some of those who wait, in any order.
     fn some_depart(&mut self, leader: Key) {
         let goes = !self.dice.one_in(4);
-        let waiting: Vec<_> = self.history.queue().into_iter().map(|key| key.value).collect();
+        let waiting = self.queue();
         let (mut departing, mut staying) = (Vec::new(), Vec::new());
         for one in std::mem::take(&mut self.contenders) {
             let departs = if one.value == leader.value {
@@ -156,8 +202,8 @@ impl<'a> Company<'a> {
                     Kind::Ours | Kind::Go => one.is_ready(),
                     Kind::Etcdctl => !goes && waiting.contains(&one.value),
                 };
-                let quits = may && self.dice.one_in(8);
-                self.quitters += usize::from(quits);
+                let quits = may && self.may_quit(&one) && self.dice.one_in(8);
+                self.quitters += usize::from(quits && is_in_the_middle(&waiting, &one.value));
                 quits
             };
             if departs { departing.push(one) } else { staying.push(one) }
@@ -188,6 +234,11 @@ impl<'a> Company<'a> {
         let gone: String = self.departed.iter().rev().take(CONTENDERS).map(said).collect();
         format!("queue: {queue:#?}\ntold: {told:#?}\nhere:\n{here}departed last:\n{gone}")
     }
+}
+
+/// Whether somebody is before it in the queue, and somebody behind.
+fn is_in_the_middle(queue: &[String], value: &str) -> bool {
+    queue.iter().position(|one| one == value).is_some_and(|nth| 0 < nth && nth + 1 < queue.len())
 }
 
 /// A client for what is looked at directly.

@@ -23,6 +23,22 @@ pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
     assert!(values.is_subset(&known), "strangers: {:?}", values.difference(&known));
 }
 
+/// Each kind led, and somebody went who never did, from between others who waited.
+pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]) {
+    let led: BTreeSet<_> =
+        departed.iter().filter(|one| one.claim().is_some()).map(|one| one.kind).collect();
+    assert_eq!(led, BTreeSet::from(Kind::ALL), "kinds that led");
+    let is_there_at = |revision: u64, key: &Key| {
+        key.created < revision && key.gone.is_none_or(|(gone, _)| gone > revision)
+    };
+    let quit_in_the_middle = |key: &Key| {
+        let (gone, _) = key.gone.unwrap();
+        let is_behind = |other: &Key| other.created > key.created && is_there_at(gone, other);
+        !leaders.contains(key) && keys.iter().any(is_behind)
+    };
+    assert!(keys.iter().any(quit_in_the_middle), "nobody quit in the middle");
+}
+
 /// Never two leaders: whoever took itself for the leader was the first in etcd; nobody did so
 /// before another had ceased to, on the one clock of the machine, nor after its key was known
 /// to be gone; and fences grew with time.

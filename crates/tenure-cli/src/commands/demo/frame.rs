@@ -7,7 +7,7 @@ use super::place::CANDIDATES;
 use super::script::Fault;
 use super::tally::Failover;
 use super::words::seconds;
-use crate::failure::one_line;
+use crate::failure::{one_line, shell_word};
 
 /// What a picture shows.
 pub(super) struct Picture<'a> {
@@ -176,7 +176,8 @@ impl Picture<'_> {
     }
 
     fn tail(&self, columns: usize) -> Vec<Row> {
-        let command = format!("tenure observe --config {}", self.settings.display());
+        let settings = self.settings.display().to_string();
+        let command = format!("tenure observe --config {}", shell_word(&settings));
         let mut rows = vec![Row::new()];
         rows.extend(wrapped("join in", &one_line(&command), columns));
         rows.iter_mut().flatten().for_each(|(style, _)| *style = Style::Dim);
@@ -387,5 +388,12 @@ join in     tenure observe --config /tmp/d/tenure.toml";
         assert_eq!(bars(3), ("█".repeat(8), String::new()));
         assert_eq!(thousands(1_234_567), "1 234 567");
         assert_eq!((thousands(0), thousands(123)), ("0".into(), "123".into()));
+    }
+
+    #[test]
+    fn the_command_of_a_strange_place_can_be_pasted() {
+        let rows = picture(&[], Path::new("/tmp/a b/tenure.toml")).rows(80, 24, false);
+        let expected = "join in     tenure observe --config '/tmp/a b/tenure.toml'";
+        assert!(rows.iter().any(|row| row.trim_end() == expected), "{rows:#?}");
     }
 }
