@@ -63,7 +63,8 @@ struct Chosen<P: ValueEnum + Send + Sync + 'static> {
     only: Vec<P>,
 }
 
-/// Prints measurements and whether targets are met. Succeeds whatever they are: machines differ.
+/// Prints measurements and whether targets are met. One that is not is an error, after everything
+/// was measured.
 pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
     let commands = match &selection.elsewhere {
         None => nerio(&selection.here),
@@ -73,7 +74,13 @@ pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<(), Er
             vec![on_etcd(chosen)]
         }
     };
-    commands.iter().try_for_each(|command| command.run(workspace))
+    all(workspace, &commands)
+}
+
+/// Runs all of them, whatever becomes of those before; the first error.
+fn all(workspace: &Workspace, commands: &[Cmd]) -> Result<(), Error> {
+    let done: Vec<_> = commands.iter().map(|command| command.run(workspace)).collect();
+    done.into_iter().collect()
 }
 
 /// One program for memory, because counting it slows down the rest, and one for the rest.
@@ -130,6 +137,17 @@ mod tests {
         assert_eq!(said(false, &[]), [costs, memory.clone()]);
         assert_eq!(said(true, &[Part::Loss]), [format!("{bench} costs -- loss --quick")]);
         assert_eq!(said(true, &[Part::Memory]), [memory]);
+    }
+
+    #[test]
+    fn a_target_that_is_not_met_is_told_after_all_was_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let measured = folder.path().join("measured");
+        let [missed, next] = [Cmd::new("false", ""), Cmd::new("touch", "")];
+        let commands = [missed, next.arg(measured.to_str().unwrap())];
+        let error = all(&Workspace::find(), &commands).unwrap_err();
+        assert!(matches!(error, Error::Failed { command, .. } if command == "false"));
+        assert!(measured.exists());
     }
 
     #[test]

@@ -6,15 +6,16 @@ use etcd_client::{Client, LeaderKey, ResignOptions, WatchStream};
 use tenure::{AtMostOne, Election, Leadership, clock};
 use tenure_services::etcd::Cluster;
 
-use crate::sample::{Samples, judge};
+use crate::sample::Samples;
 use crate::stage::{self, LONG, Party};
+use crate::target::Targets;
 use crate::{Result, bare};
 
 /// How long the key of the one who waits has been there, when the leader resigns.
 const JUST: [Duration; 2] = [Duration::ZERO, Duration::from_millis(10)];
 
 /// In turn: the bare requests, ours, etcd's own. All leases are there before and after.
-pub(crate) async fn measure(quick: bool) -> Result<()> {
+pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 50 } else { 200 };
     let cluster = stage::start()?;
     let mut bare = Bare::new(&cluster).await?;
@@ -41,7 +42,7 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
         all.iter().zip(names).for_each(|(samples, name)| samples.print(name));
         let [bare, ours, theirs] = all.map(|samples| samples.median());
         println!("  v3election to the bare requests: {:.1}", theirs / bare);
-        judge("ratio of medians", ours / bare, 1.3, "");
+        targets.at_most(&format!("ratio of medians after {just:?}"), ours / bare, 1.3, "");
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use tenure_services::etcd::Cluster;
 use tokio::task::JoinSet;
 
 use crate::Result;
-use crate::sample::judge;
 use crate::stage;
+use crate::target::Targets;
 
 const ELECTIONS: usize = 10_000;
 /// Campaigns under way at once.
@@ -23,7 +23,7 @@ const LEASE: Duration = Duration::from_secs(10);
 /// matter when a renewal falls.
 const THIRDS: [f64; 2] = [3.5, 9.5];
 
-pub(crate) async fn measure(quick: bool) -> Result<()> {
+pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let span = (LEASE / 3).mul_f64(THIRDS[usize::from(!quick)]);
     let cluster = stage::start()?;
     let node = stage::node(&cluster, LEASE)?;
@@ -41,12 +41,12 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
     let renewals = self::renewals(&node).await? - renewals;
     let kept_alive = self::kept_alive(&cluster)? - kept_alive;
     let current = held.iter().filter(|leadership| leadership.is_current()).count();
-    println!("  {current} of them are held in the end");
+    targets.all("elections held in the end", current, ELECTIONS);
     println!("  {renewals} keep-alives sent; {kept_alive} came to etcd");
     // A window holds at most one more than it has whole thirds.
     let most = (span.as_secs_f64() / (LEASE / 3).as_secs_f64()).ceil();
-    judge("keep-alives", kept_alive, most, "");
-    judge("processor time of this process", percent, 1.0, " % of a core");
+    targets.at_most("keep-alives", kept_alive, most, "");
+    targets.at_most("processor time of this process", percent, 1.0, " % of a core");
     drop(held);
     Ok(())
 }

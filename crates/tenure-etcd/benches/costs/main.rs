@@ -9,22 +9,26 @@ mod load;
 #[path = "../../../tenure/benches/costs/sample.rs"]
 mod sample;
 mod stage;
+#[path = "../../../tenure/benches/costs/target.rs"]
+mod target;
 mod waiters;
 
 use std::process::ExitCode;
+
+use target::Targets;
 
 /// Whatever goes wrong ends the run: nothing is measured then.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Measures something and prints it; fewer rounds when it is told to be quick.
-type Part = fn(bool) -> Result<()>;
+type Part = fn(bool, &mut Targets) -> Result<()>;
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part); 4] = [
-    ("campaign", |quick| stage::block_on(campaign::measure(quick))),
-    ("handover", |quick| stage::block_on(handover::measure(quick))),
-    ("waiters", |quick| stage::block_on(waiters::measure(quick))),
-    ("load", |quick| stage::block_on(load::measure(quick))),
+    ("campaign", |quick, _| stage::block_on(campaign::measure(quick))),
+    ("handover", |quick, targets| stage::block_on(handover::measure(quick, targets))),
+    ("waiters", |quick, targets| stage::block_on(waiters::measure(quick, targets))),
+    ("load", |quick, targets| stage::block_on(load::measure(quick, targets))),
 ];
 
 fn main() -> ExitCode {
@@ -42,7 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// All parts, or those that are named; fewer rounds with `--quick`.
+/// All parts, or those that are named; fewer rounds with `--quick`. A target that is not met is an
+/// error in the end.
 fn measure(arguments: &[String]) -> Result<()> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let named: Vec<_> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
@@ -56,14 +61,17 @@ fn measure(arguments: &[String]) -> Result<()> {
         busy()?,
         stage::VERSION,
     );
+    let mut judged = Vec::new();
     for (name, part) in PARTS {
         if named.is_empty() || named.iter().any(|word| *word == name) {
-            part(quick)?;
+            let mut targets = Targets::of(name);
+            part(quick, &mut targets)?;
+            judged.push(targets);
             println!();
         }
     }
     println!("After it {} did.", busy()?);
-    Ok(())
+    Ok(target::conclude(judged)?)
 }
 
 fn busy() -> Result<String> {

@@ -7,8 +7,9 @@ use tenure::{AtMostOne, Leadership, clock};
 use tenure_etcd::Node;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::sample::{Samples, judge};
+use crate::sample::Samples;
 use crate::stage::{self, LONG, Party};
+use crate::target::Targets;
 use crate::{Result, bare};
 
 /// How long those who are woken up get to show it.
@@ -16,7 +17,7 @@ const STIR: Duration = Duration::from_millis(100);
 
 type Campaign = JoinHandle<std::result::Result<Leadership<AtMostOne>, tenure::CampaignError>>;
 
-pub(crate) async fn measure(quick: bool) -> Result<()> {
+pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let (count, departures) = if quick { (200, 20) } else { (1_000, 100) };
     let cluster = stage::start()?;
     let mut client = Party::start(&cluster).await?.client;
@@ -64,7 +65,7 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
         woken.len()
     );
     let most = woken.iter().max().copied().unwrap_or_default();
-    judge("most woken up by one departure", most as f64, 1.0, "");
+    targets.at_most("most woken up by one departure", most as f64, 1.0, "");
     drop((leadership, campaigns));
     let mut closing = JoinSet::new();
     for node in nodes.into_values().chain(gone) {

@@ -10,7 +10,8 @@ use crate::common::Result;
 use crate::common::cluster::{Cluster, Settings};
 use crate::floor::Floor;
 use crate::node;
-use crate::sample::{Samples, judge};
+use crate::sample::Samples;
+use crate::target::Targets;
 
 /// How long the application has been idle before a campaign, and before its floor.
 const IDLE: Duration = Duration::from_millis(2);
@@ -33,7 +34,7 @@ fn floor_round(runtime: &Runtime, floor: &Floor) -> Result<Duration> {
 }
 
 /// By a candidate that has heard the election's fence, to the moment it has its own.
-pub(crate) fn campaign(quick: bool) -> Result<()> {
+pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 300 } else { 2_000 };
     let (runtime, floor) = (runtime()?, Floor::start()?);
     let cluster = Cluster::start(Settings::new()?)?;
@@ -66,12 +67,12 @@ pub(crate) fn campaign(quick: bool) -> Result<()> {
     );
     bare.print("floor: bare exchange with 2 of 3 over UDP");
     campaigns.print("campaign().await");
-    judge("ratio of medians", campaigns.median() / bare.median(), 2.0, "");
+    targets.at_most("ratio of medians", campaigns.median() / bare.median(), 2.0, "");
     Ok(())
 }
 
 /// From the call of `resign` to the moment when the campaign of one who waits resolves.
-pub(crate) fn handover(quick: bool) -> Result<()> {
+pub(crate) fn handover(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 50 } else { 200 };
     let (runtime, floor) = (runtime()?, Floor::start()?);
     let cluster = Cluster::start(Settings { refresh: REFRESH, ..Settings::new()? })?;
@@ -113,6 +114,6 @@ pub(crate) fn handover(quick: bool) -> Result<()> {
     );
     bare.print("floor: bare exchange with 2 of 3 over UDP");
     handovers.print("resign() to the end of campaign().await");
-    judge("ratio of medians", handovers.median() / bare.median(), 2.5, "");
+    targets.at_most("ratio of medians", handovers.median() / bare.median(), 2.5, "");
     Ok(())
 }

@@ -10,13 +10,14 @@ use crate::common::Result;
 use crate::common::cluster::{Cluster, Settings};
 use crate::common::process::Process;
 use crate::node;
-use crate::sample::{Nanos, Samples, judge};
+use crate::sample::{Nanos, Samples};
+use crate::target::Targets;
 
 const LEASE: Duration = Duration::from_secs(2);
 /// What a take-over may take beyond the lease: the grantors hold it longer, by the drift.
 const BEYOND: f64 = 1.02;
 
-pub(crate) fn measure(quick: bool) -> Result<()> {
+pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 3 } else { 10 };
     let runtime = Builder::new_current_thread().enable_time().build()?;
     let mut cluster = Cluster::start(Settings { lease: LEASE, ..Settings::new()? })?;
@@ -56,8 +57,8 @@ pub(crate) fn measure(quick: bool) -> Result<()> {
         let again = cluster.grantor("a", "existing")?;
         cluster.grantors.insert(0, again);
     }
-    judge("median of (take-over − round trip) / remaining", ratios.median(), BEYOND, "");
-    judge("the slowest of them", worst, BEYOND, "");
+    targets.at_most("median of (take-over − round trip) / remaining", ratios.median(), BEYOND, "");
+    targets.at_most("the slowest of them", worst, BEYOND, "");
     Ok(())
 }
 

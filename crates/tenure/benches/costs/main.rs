@@ -10,15 +10,17 @@ mod load;
 mod loss;
 mod question;
 mod sample;
+mod target;
 
 use std::process::ExitCode;
 
 use common::cluster::Cluster;
 use common::{CHILD, Result, is_asked_to_measure, role};
+use target::Targets;
 use tenure::nerio::Node;
 
 /// Measures something and prints it; fewer rounds when it is told to be quick.
-type Part = fn(bool) -> Result<()>;
+type Part = fn(bool, &mut Targets) -> Result<()>;
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part); 5] = [
@@ -48,7 +50,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// All parts, or those that are named; fewer rounds with `--quick`.
+/// All parts, or those that are named; fewer rounds with `--quick`. A target that is not met is an
+/// error in the end.
 fn measure(arguments: &[String]) -> Result<()> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let named: Vec<_> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
@@ -59,13 +62,16 @@ fn measure(arguments: &[String]) -> Result<()> {
     let busy = std::fs::read_to_string("/proc/loadavg")?;
     let busy = busy.split_whitespace().next().unwrap_or_default();
     println!("Before this run {busy} threads wanted a processor (load average of a minute).\n");
+    let mut judged = Vec::new();
     for (name, part) in PARTS {
         if named.is_empty() || named.iter().any(|word| *word == name) {
-            part(quick)?;
+            let mut targets = Targets::of(name);
+            part(quick, &mut targets)?;
+            judged.push(targets);
             println!();
         }
     }
-    Ok(())
+    Ok(target::conclude(judged)?)
 }
 
 /// A node of this process, which only campaigns.

@@ -50,9 +50,3 @@ impl fmt::Display for Nanos {
         f.pad(&text)
     }
 }
-
-/// Says whether `found` is at most `target`, both told as `what` in `unit`.
-pub(crate) fn judge(what: &str, found: f64, target: f64, unit: &str) {
-    let met = if found <= target { "met" } else { "NOT MET" };
-    println!("  {what}: {found:.3}{unit}, target ≤ {target}{unit}: target {met}");
-}
