@@ -9,7 +9,7 @@ use tenure_core::etcd::Refusal;
 use tenure_etcd::{CheckError, ConnectError, OptionsError, StartError};
 
 use crate::exit::Exit;
-use crate::failure::{Failure, clipped};
+use crate::failure::{Failure, clipped, shell_word};
 use crate::settings::Ledger;
 use crate::settings::etcd::{PASSWORD_ENTRY, Store};
 
@@ -96,7 +96,8 @@ impl Explain {
         }
         let fix = format!(
             "grant a role of this user the keys: etcdctl role grant-permission ROLE --prefix=true \
-             {access} {prefix}"
+             {access} {}",
+            shell_word(prefix)
         );
         self.failure((what, Exit::Refused, fix, &["user", "election", "namespace"]))
     }
