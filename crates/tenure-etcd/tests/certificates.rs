@@ -13,7 +13,7 @@ use rcgen::{
 use tenure_etcd::{CheckedOptions, Config, Identity, Options, Pem, Tls, check};
 use tenure_services::etcd::{ClientCertificate, Cluster, ClusterConfig, Tls as ServerTls, Version};
 
-use common::{all, node, options, run, soon};
+use common::{PATIENCE, all, node, options, run, soon};
 
 /// An authority, and a folder for what it signs.
 struct Authority {
@@ -68,6 +68,8 @@ fn believing(
     shown: Option<(PathBuf, PathBuf)>,
 ) -> CheckedOptions {
     let mut options = Options::clone(&options(endpoints));
+    // What is told must not be that the machine stood still.
+    options.connect_within = PATIENCE;
     let identity = shown.map(|(certificate, key)| Identity {
         certificate: Pem::File(certificate),
         key: Pem::File(key),

@@ -30,6 +30,8 @@ const TIMING: Timing = Timing {
     grace: Duration::from_millis(3_000),
     kill_margin: Duration::from_millis(2_000),
 };
+/// A guard has more to do than to wake up.
+const SLACK: Duration = Duration::from_millis(500);
 const X: Host = Host::runner(0);
 const Y: Host = Host::runner(1);
 
@@ -71,7 +73,7 @@ impl Scene {
         assert_eq!(ended.until, self.leader.until, "the lease was not renewed any more");
         let margin = ended.until.before(TIMING.kill_margin);
         let lateness = self.witness.worst();
-        let (last, bound) = (ended.last, margin.after(lateness * 2));
+        let (last, bound) = (ended.last, margin.after(lateness * 2 + SLACK));
         assert!(last < bound, "at work at {last}, the margin began at {margin}, {lateness:?} late");
         assert!(last < ended.until);
         assert_eq!(next.id, Y.name());

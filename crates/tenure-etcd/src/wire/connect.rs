@@ -208,11 +208,14 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
 }
 
 /// Why a server that speaks TLS hangs up. It tells in an alert, which is lost when we are about
-/// to write and find the connection closed: so it is asked until an alert is in time.
+/// to write and find the connection closed: so it is asked until an alert is in time. Where one
+/// side stands still for a moment, it is asked once more.
 pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
+    let mut late = 0;
     for _ in 0..ALERTS {
         match connect(options, endpoint).await {
             Err(ConnectError::Closed { .. }) => tokio::time::sleep(ALERT_PAUSE).await,
+            Err(ConnectError::TimedOut { .. }) if late < LATE => late += 1,
             Err(
                 error @ (ConnectError::NotTrusted { .. }
                 | ConnectError::NoTrust { .. }
@@ -311,6 +314,8 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
 /// How often an alert is asked for, and the pause in between.
 const ALERTS: u32 = 40;
 const ALERT_PAUSE: Duration = Duration::from_millis(10);
+/// How many of these may take longer than an attempt to connect may.
+const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.
 const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
