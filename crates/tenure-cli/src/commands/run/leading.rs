@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tenure::{AtMostOne, Leadership, NodeName, TransferError};
@@ -68,8 +69,9 @@ pub(super) async fn lead(
         Ok(command) => command,
         Err(SuperviseError::TooLate { .. }) => {
             runner.voice.ended("the lease was almost over before CMD was started");
-            let signal = resign(runner, &leadership).await;
-            return Ok(signal.map_or(Ended::Lost, Ended::Signal));
+            let mut end = End { signal: None };
+            end.within(runner, leadership.resign()).await;
+            return Ok(end.signal.map_or(Ended::Lost, Ended::Signal));
         }
         // Dropping it resigns.
         Err(error) => return Err(not_started(&error)),
@@ -199,62 +201,71 @@ async fn finish(
     course: Course,
     outcome: Outcome,
 ) -> Result<Ended, Failure> {
-    // Whoever was asked to end does not campaign again, whatever else ended the leadership. With
-    // a signal dropping it resigns; the participant waits for that as it closes. Whoever asked for
-    // something else is told that it is ending.
-    if let Some(signal) = course.signal {
-        return Ok(Ended::Signal(signal));
-    }
-    match course.stopping {
+    let mut end = End { signal: course.signal };
+    let given_up = match course.stopping {
         Some(Stopping::Transfer(to, reply)) => {
-            let handed = unless_asked_to_end(runner, leadership.transfer_to(to)).await;
-            let answer = match handed {
-                Err(signal) => return Ok(Ended::Signal(signal)),
-                Ok(Ok(())) => runner.voice.status(None),
-                Ok(Err(error)) => {
-                    if let Some(signal) = resign(runner, leadership).await {
-                        return Ok(Ended::Signal(signal));
-                    }
-                    no_transfer(&error)
+            let answer = match end.within(runner, leadership.transfer_to(to)).await {
+                Some(Ok(())) => Some(runner.voice.status(None)),
+                Some(Err(error)) => {
+                    let resigned = end.within(runner, leadership.resign()).await;
+                    resigned.map(|()| no_transfer(&error))
                 }
+                None => None,
             };
-            let _ = reply.send(answer);
-            return Ok(Ended::GivenUp);
+            tell(reply, answer);
+            Some(Ended::GivenUp)
         }
         Some(Stopping::Resign(reply)) => {
-            if let Some(signal) = resign(runner, leadership).await {
-                return Ok(Ended::Signal(signal));
-            }
-            let _ = reply.send(runner.voice.status(None));
-            return Ok(Ended::GivenUp);
+            let resigned = end.within(runner, leadership.resign()).await;
+            tell(reply, resigned.map(|()| runner.voice.status(None)));
+            Some(Ended::GivenUp)
         }
-        Some(Stopping::Lost) => return Ok(Ended::Lost),
-        None => {}
+        Some(Stopping::Lost) => Some(Ended::Lost),
+        None => None,
+    };
+    // Whoever was asked to end does not campaign again, whatever else ended the leadership. With
+    // a signal alone dropping it resigns; the participant waits for that as it closes.
+    if let Some(ended) = end.signal.map(Ended::Signal).or(given_up) {
+        return Ok(ended);
     }
     match outcome.why {
         Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
             failure::warn(&format!("CMD was ended: {}", outcome.why));
-            let signal = resign(runner, leadership).await;
-            Ok(signal.map_or(Ended::Lost, Ended::Signal))
+            end.within(runner, leadership.resign()).await;
+            Ok(end.signal.map_or(Ended::Lost, Ended::Signal))
         }
     }
 }
 
-/// Gives it up and waits until others know, or for a signal: on an etcd that is silent that may
-/// take as long as the lease.
-async fn resign(runner: &mut Runner, leadership: &Leadership<AtMostOne>) -> Option<u8> {
-    unless_asked_to_end(runner, leadership.resign()).await.err()
+/// Whoever asked may have left. Without an answer it hears that this is ending.
+fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
+    if let Some(answer) = answer {
+        let _ = reply.send(answer);
+    }
 }
 
-async fn unless_asked_to_end<T>(
-    runner: &mut Runner,
-    done: impl Future<Output = T>,
-) -> Result<T, u8> {
-    tokio::select! {
-        biased;
-        done = done => Ok(done),
-        signal = runner.signals.next() => Err(signal),
+/// How long others may still take to know that it was given up when the runner is to end. On an
+/// etcd that is silent they take as long as the lease.
+const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
+
+/// Whether the runner is to end.
+struct End {
+    signal: Option<u8>,
+}
+
+impl End {
+    /// Waits until it is done, but not for long when the runner is to end.
+    async fn within<T>(&mut self, runner: &mut Runner, done: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(done);
+        if self.signal.is_none() {
+            tokio::select! {
+                biased;
+                done = &mut done => return Some(done),
+                signal = runner.signals.next() => self.signal = Some(signal),
+            }
+        }
+        tokio::time::timeout(AFTER_A_SIGNAL, done).await.ok()
     }
 }
 
