@@ -33,7 +33,11 @@ fn names_and_namespaces() {
             "this process takes part in e or observes it, and of two names neither may begin with \
              the other and a slash: they would see each other's keys"
         );
-        assert_eq!(refused("f/", "").await, "an election's name on etcd must not end in a slash");
+        assert_eq!(
+            refused("f/", "").await,
+            "an election's name on etcd must not end in a slash; without it it is another \
+             election, so rename it for all its candidates"
+        );
         let long = shop.election("long").unwrap().campaign(&"x".repeat(500)).await;
         assert!(matches!(long, Err(CampaignError::Value(_))), "{long:?}");
         assert_eq!(shop.election("").unwrap_err().to_string(), "an election's name is empty");
