@@ -225,11 +225,11 @@ impl Connector {
                 self.waiters.came.notified().await;
             }
             let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
-            let pause = match connect(&self.options, &endpoint).await {
+            let mut pause = None;
+            match connect(&self.options, &endpoint).await {
                 Ok(connection) => {
                     self.round = Round::default();
                     self.use_until_sick(endpoint, connection).await;
-                    self.pause()
                 }
                 Err(error) => {
                     self.failures = self.failures.saturating_add(1);
@@ -240,13 +240,11 @@ impl Connector {
                     {
                         // Told to all who ask until the next attempt.
                         self.state.send_replace(State::Refused(refusal));
-                        Some(BACKOFF.longest)
-                    } else {
-                        self.pause()
+                        pause = Some(BACKOFF.longest);
                     }
                 }
-            };
-            if let Some(pause) = pause {
+            }
+            if let Some(pause) = pause.or_else(|| self.pause()) {
                 tokio::time::sleep(pause).await;
             }
             self.state.send_replace(State::Away);
