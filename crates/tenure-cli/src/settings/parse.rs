@@ -83,12 +83,12 @@ pub fn drift(text: &str) -> Result<Drift, Refusal> {
 /// The name of an election.
 pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     ElectionName::new(text).map_err(|error| {
-        let Refusal { what, fix, .. } = refused(&error, ElectionName::MAX_BYTES);
-        match error {
-            NameError::Empty { .. } => Refusal::new(what, fix),
-            // Programs of others may hold an election of that very name.
-            _ => Refusal::new(what, format!("{fix}, for all its candidates: {ANOTHER}")),
+        let mut refusal = refused(&error, ElectionName::MAX_BYTES);
+        // Programs of others may hold an election of that very name.
+        if !matches!(error, NameError::Empty { .. }) {
+            refusal.fix += &format!(", for all its candidates: {ANOTHER}");
         }
+        refusal
     })
 }
 
