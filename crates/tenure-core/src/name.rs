@@ -194,8 +194,8 @@ text! {
 text! {
     /// The name of a participant, unique in its cluster.
     ///
-    /// 1 to 32 bytes: letters, digits and `. _ -`.
-    NodeName, "a node's name", 1..=32, is_label, "letters, digits and . _ -"
+    /// 1 to 64 bytes: letters, digits and `. _ -`.
+    NodeName, "a node's name", 1..=64, is_label, "letters, digits and . _ -"
 }
 
 text! {

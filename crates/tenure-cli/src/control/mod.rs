@@ -20,6 +20,10 @@ pub use server::{Asked, Server};
 
 use serde::{Deserialize, Serialize};
 
+/// How many bytes of a socket's path, which has 107, are left for a name: `/run/user/4294967295`
+/// and `/tenure/` take 28, `node-`, a hash, `-` and `.sock` 27.
+const NAME_MAX: usize = 52;
+
 /// What a runner or a node can be told: one line of JSON.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
@@ -72,7 +76,7 @@ pub enum Realm {
 /// The socket's file name of the candidate `id`.
 #[must_use]
 pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName) -> String {
-    format!("{}{id}.sock", runners(realm, election))
+    format!("{}{}.sock", runners(realm, election), label(id))
 }
 
 /// What the file names of all runners of an election begin with: several may run on one
@@ -90,7 +94,16 @@ pub fn runners(realm: &Realm, election: &ElectionName) -> String {
 /// The socket's file name of a node.
 #[must_use]
 pub fn node(cluster: &ClusterName, name: &NodeName) -> String {
-    format!("node-{:016x}-{name}.sock", hash(&[cluster.as_str()]))
+    format!("node-{:016x}-{}.sock", hash(&[cluster.as_str()]), label(name))
+}
+
+/// As much of a name as a socket's path has room for. A longer one ends in a hash of the whole.
+fn label(name: &NodeName) -> String {
+    let name = name.as_str();
+    match name.get(..NAME_MAX - 17) {
+        Some(begin) if name.len() > NAME_MAX => format!("{begin}-{:016x}", hash(&[name])),
+        _ => name.to_owned(),
+    }
 }
 
 fn hash(parts: &[&str]) -> u64 {
@@ -111,10 +124,16 @@ mod tests {
     fn every_runner_has_a_file_of_its_own_that_fits() {
         let cluster = Realm::Cluster(ClusterName::new(&"c".repeat(32)).unwrap());
         let election = ElectionName::new(&"e".repeat(64)).unwrap();
-        let file = runner(&cluster, &election, &NodeName::new(&"i".repeat(32)).unwrap());
-        assert!(file.starts_with(&runners(&cluster, &election)));
-        // A socket's path holds 107 bytes; /run/user/4294967295/tenure/ takes 29.
-        assert!(file.len() + 29 <= 107, "{file}");
+        for length in 1..=NodeName::MAX_BYTES {
+            let name = |end: char| format!("{}{end}", "i".repeat(length - 1)).parse().unwrap();
+            let [a, b] = ['a', 'b'].map(|end| runner(&cluster, &election, &name(end)));
+            assert!(a.starts_with(&runners(&cluster, &election)));
+            assert_ne!(a, b, "names that differ where they are cut");
+            let node = node(&ClusterName::new("c").unwrap(), &name('a'));
+            // A socket's path holds 107 bytes.
+            let directory = "/run/user/4294967295/tenure/".len();
+            assert!(directory + a.len().max(node.len()) <= 107, "{a} {node}");
+        }
         assert_ne!(hash(&["a", "bc"]), hash(&["ab", "c"]));
         let on_etcd = |namespace: &str| runners(&Realm::Namespace(namespace.into()), &election);
         assert_ne!(on_etcd(""), on_etcd("app/"));

@@ -12,6 +12,7 @@ pub mod demo;
 pub mod endpoints;
 pub mod etcd;
 pub mod file;
+mod id;
 pub mod layers;
 pub mod ledger;
 pub mod node;

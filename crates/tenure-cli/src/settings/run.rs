@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tenure::supervise::SuperviseError;
 use tenure_core::{ElectionName, NodeName, Value};
 
-use super::{Layers, Ledger, Protocol, With, table};
+use super::{Layers, Ledger, Protocol, With, id, table};
 use crate::args;
 use crate::control;
 use crate::exit::Exit;
@@ -110,40 +110,9 @@ fn value(protocol: Protocol, id: &NodeName) -> Result<Value, Failure> {
     })
 }
 
-/// `web-1-4711` on the host `web-1.example.org`: people find the process by it.
 fn id_of_this_process() -> Result<NodeName, Failure> {
-    let host = rustix::system::uname();
-    let host = host.nodename().to_string_lossy();
-    let id = id_from(&host, std::process::id());
-    NodeName::new(&id).map_err(|error| {
+    id::of_this_process().map_err(|error| {
         Failure::usage(format!("no id can be made of the host name: {error}"), "give --id NAME")
             .origin("host name")
     })
-}
-
-fn id_from(host: &str, process: u32) -> String {
-    let process = process.to_string();
-    let short = host.split('.').next().unwrap_or_default();
-    let host: String = short
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
-        .take(NodeName::MAX_BYTES - 1 - process.len())
-        .collect();
-    format!("{host}-{process}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_host_name_makes_an_id() {
-        assert_eq!(id_from("web-1.example.org", 4711), "web-1-4711");
-        assert_eq!(id_from("größe", 1), "gr--e-1");
-        for host in ["", &"x".repeat(64), "(none)"] {
-            let id = id_from(host, u32::MAX);
-            assert!(NodeName::new(&id).is_ok(), "{id}");
-            assert!(id.ends_with("-4294967295"));
-        }
-    }
 }

@@ -72,7 +72,7 @@ settings! {
         "How the leader is found";
     ID: NodeName = "id" "NAME" Text, Everywhere, Follows("host name and process id"), WHAT,
         parse::node, plain,
-        "The name of this candidate, unique in the cluster: 1 to 32 bytes of letters, digits \
+        "The name of this candidate, unique in the cluster: 1 to 64 bytes of letters, digits \
          and . _ -";
     VALUE: Value = "value" "TEXT" Text, Everywhere, Follows("empty; with etcd the id"), WHAT,
         parse::value, plain,

@@ -1,7 +1,7 @@
 //! Datagrams: an envelope that says whether to read on, and messages that stand alone.
 //!
 //! ```text
-//! magic "TNRE" | version 2 | digest u64 LE | epoch, inc, name (postcard) | message*
+//! magic "TNRE" | version 3 | digest u64 LE | epoch, inc, name (postcard) | message*
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
@@ -20,9 +20,11 @@ use super::message::Message;
 use crate::name::NodeName;
 
 const MAGIC: [u8; 4] = *b"TNRE";
-const VERSION: u8 = 2;
 const FIXED: usize = MAGIC.len() + 1 + 8;
 const FRAME: usize = 3;
+
+/// The version of datagrams. Those of another one are dropped; the byte behind the magic.
+pub const VERSION: u8 = 3;
 
 /// The most bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
@@ -242,4 +244,118 @@ kinds! {
     10 => Listed,
     11 => FenceRead,
     12 => FenceSeen,
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use core::net::SocketAddr;
+    use core::time::Duration;
+
+    use super::super::grantor::PAGE_BYTES;
+    use super::super::identity::{Boot, Instance, Stamp};
+    use super::super::message::{
+        Granted, Holder, Listed, Refusal, Refused, Release, Request, Service, State,
+    };
+    use super::*;
+    use crate::fence::Fence;
+    use crate::name::{ElectionName, Value};
+    use crate::time::Time;
+
+    fn full(byte: &str, length: usize) -> String {
+        byte.repeat(length)
+    }
+
+    fn who() -> Who {
+        let name = NodeName::new(&full("n", NodeName::MAX_BYTES)).unwrap();
+        Who { name, inc: Inc(u128::MAX) }
+    }
+
+    fn holder() -> Holder {
+        Holder {
+            who: who(),
+            address: SocketAddr::new([u16::MAX; 8].into(), u16::MAX),
+            value: Value::new(&full("v", Value::MAX_BYTES)).unwrap(),
+            remaining: Duration::MAX,
+            start: Time::MAX,
+            priority: u8::MAX,
+            leading: true,
+            next: true,
+            fence: Some(Fence::new(u64::MAX)),
+        }
+    }
+
+    /// Each kind whose size depends on names, with the longest ones.
+    fn largest() -> Vec<Message> {
+        let election = ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap();
+        let (start, asker, seen) = (Time::MAX, Inc(u128::MAX), Fence::new(u64::MAX));
+        let value = Value::new(&full("v", Value::MAX_BYTES)).unwrap();
+        let service = Service::Quarantine { remaining: Duration::MAX };
+        // As many as a grantor puts into a page, and one more.
+        let names = alloc::vec![election.clone(); PAGE_BYTES / (ElectionName::MAX_BYTES + 2) + 1];
+        alloc::vec![
+            Message::Request(Request {
+                election: election.clone(),
+                start,
+                delta: Duration::MAX,
+                first: start,
+                fence: seen,
+                priority: u8::MAX,
+                leading: true,
+                next: Some(who().name),
+                value,
+            }),
+            Message::Granted(Granted {
+                election: election.clone(),
+                asker,
+                start,
+                instance: Instance(u128::MAX),
+                stamp: Stamp { boot: Boot(u64::MAX), clock: start, counter: u32::MAX },
+                accepted: true,
+                seen,
+                waited: true,
+                next_waits: true,
+                waiting: Some(who().name),
+            }),
+            Message::Refused(Refused {
+                election: election.clone(),
+                asker,
+                start,
+                refusal: Refusal::Held { holder: holder(), parked: true },
+                seen,
+                name_shared: true,
+            }),
+            Message::Release(Release { election: election.clone(), start, next: Some(who().name) }),
+            Message::State(State {
+                election,
+                asker,
+                start,
+                service,
+                holder: Some(holder()),
+                free_for: Duration::MAX,
+                waiting: u16::MAX,
+                seen,
+            }),
+            Message::Listed(Listed { start, service, names, more: true }),
+        ]
+    }
+
+    #[test]
+    fn one_message_with_the_longest_names_always_fits() {
+        let packer = Packer::new(u64::MAX, &Envelope { epoch: u64::MAX, who: who() });
+        for message in largest() {
+            let mut datagram = packer.start();
+            assert!(packer.push(&mut datagram, &message), "{message}");
+            let (_, mut messages) = open(u64::MAX, u64::MAX, &datagram).unwrap();
+            assert_eq!(messages.next(), Some(Ok(message)));
+        }
+    }
+
+    #[test]
+    fn a_datagram_of_another_version_is_dropped_and_says_which() {
+        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let mut datagram = packer.start();
+        datagram[MAGIC.len()] = VERSION - 1;
+        assert_eq!(open(7, 0, &datagram).unwrap_err(), Dropped::Version(VERSION - 1));
+    }
 }

@@ -122,7 +122,7 @@ pub(crate) fn corpus<S: Packets>() {
     for path in &paths {
         let text = fs::read_to_string(path).unwrap();
         let mut packet = from_hex(&text).unwrap_or_else(|| panic!("{} is not hex", path.display()));
-        S::adopt(&mut packet);
+        assert!(S::adopt(&mut packet), "{} is dropped at the door", path.display());
         for node in 0..S::NODES {
             for now in [Time::ZERO, cluster.times[node], Time::MAX] {
                 receive::<S>(&mut cluster.cores[node].clone(), now, &packet);

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{Envelope, Packer, open};
+use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, Checked, Command, Config, FenceRead, FenceSeen, Granted, Holder, Inc, Instance, Kept,
     Limits, List, Listed, Member, Memory, Message, Nerio, Query, Refusal, Refused, Release,
@@ -104,10 +104,12 @@ impl Packets for NerioSubject {
         packet
     }
 
-    fn adopt(packet: &mut [u8]) {
-        if let Some(digest) = packet.get_mut(5..13) {
+    fn adopt(packet: &mut [u8]) -> bool {
+        if let Some([version, digest @ ..]) = packet.get_mut(4..13) {
+            *version = VERSION;
             digest.copy_from_slice(&config().digest().to_le_bytes());
         }
+        open(config().digest(), 0, packet).is_ok()
     }
 
     fn open(packet: &[u8]) -> Vec<Received<Self>> {

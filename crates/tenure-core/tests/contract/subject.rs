@@ -67,8 +67,9 @@ pub(crate) trait Packets: Subject {
         message: &<Self::Core as Protocol>::Message,
     ) -> Vec<u8>;
 
-    /// Makes a packet that was kept under other settings one of these.
-    fn adopt(packet: &mut [u8]);
+    /// Makes a packet that was kept under other settings, or by another version, one of these.
+    /// Says whether it is read as far as its messages now.
+    fn adopt(packet: &mut [u8]) -> bool;
 
     /// Everything of a packet that decodes.
     fn open(packet: &[u8]) -> Vec<Received<Self>>;

@@ -140,7 +140,10 @@ pub(super) mod tests {
     }
 
     fn largest() -> GrantRecord {
-        let who = Who { name: NodeName::new(&"n".repeat(32)).unwrap(), inc: Inc(u128::MAX) };
+        let who = Who {
+            name: NodeName::new(&"n".repeat(NodeName::MAX_BYTES)).unwrap(),
+            inc: Inc(u128::MAX),
+        };
         let address = SocketAddr::new([0xffff; 8].into(), u16::MAX);
         GrantRecord {
             election: ElectionName::new(&"e".repeat(ElectionName::MAX_BYTES)).unwrap(),
@@ -172,7 +175,6 @@ pub(super) mod tests {
 
     #[test]
     fn the_largest_grant_fits() {
-        assert_eq!(NodeName::MAX_BYTES, 32);
         let bytes = encode(&mut [0; SLOT], u64::MAX, Some(&largest())).unwrap().len();
         assert!(bytes <= SLOT, "{bytes}");
         let read = read(&pair(&[(1, Some(largest()))])).unwrap();

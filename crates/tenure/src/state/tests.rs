@@ -1,5 +1,7 @@
 //! Starts and restarts, in made-up boots of the machine.
 
+mod before;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

@@ -33,7 +33,7 @@ use crate::time::{Deadline, Time};
 /// How long nothing is granted after the state directory could not be written.
 const DISK_RETRY: core::time::Duration = core::time::Duration::from_secs(1);
 /// How many bytes of names a page of [`Listed`] holds.
-const PAGE_BYTES: usize = 900;
+pub(super) const PAGE_BYTES: usize = 900;
 
 /// The grantor of a node, for all elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

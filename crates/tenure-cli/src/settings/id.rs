@@ -1,0 +1,112 @@
+//! The default `--id`: a name by which people find the process, and that no other process has.
+
+use std::fs;
+use std::hash::Hasher;
+use std::path::Path;
+
+use siphasher::sip::SipHasher13;
+use tenure_core::{NameError, NodeName};
+
+/// Where the numbers of processes are the machine's own: the first PID namespace there is
+/// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).
+const MACHINE: &str = "pid:[4026531836]";
+/// Of letters that nobody takes for another, 32 of them: five bits each.
+const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+/// Thirty bits: of 100 containers two are alike once in 200,000 starts, and that is noticed.
+const TAG_LETTERS: u32 = 6;
+
+/// `web-1-4711` for the process 4711 of the host `web-1`. In a PID namespace of its own, where
+/// every container's first process has the same number, a random part follows:
+/// `billing-7d9f-1-k3f9qa`.
+pub(super) fn of_this_process() -> Result<NodeName, NameError> {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    let process = std::process::id();
+    let numbers = fs::read_link("/proc/self/ns/pid").ok();
+    let tag = (!is_told_by_number(process, numbers.as_deref())).then(|| tag(random()));
+    NodeName::new(&id(&host, process, tag.as_deref()))
+}
+
+/// Whether no other process of this host has this number now, as far as can be told.
+fn is_told_by_number(process: u32, numbers: Option<&Path>) -> bool {
+    process != 1 && numbers.is_some_and(|numbers| numbers.as_os_str() == MACHINE)
+}
+
+/// From the keys of the standard library's maps, which the system draws for each process.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().build_hasher().finish()
+}
+
+fn tag(number: u64) -> String {
+    let letter = |nth| char::from(LETTERS[(number >> (5 * nth)) as usize % LETTERS.len()]);
+    (0..TAG_LETTERS).map(letter).collect()
+}
+
+/// The host's name as far as there is room and its characters are allowed. Where it is not
+/// whole, a hash of all of it stands for what is missing.
+fn id(host: &str, process: u32, tag: Option<&str>) -> String {
+    let behind = match tag {
+        Some(tag) => format!("-{process}-{tag}"),
+        None => format!("-{process}"),
+    };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let room = NodeName::MAX_BYTES - behind.len();
+    if host.len() <= room && host.chars().all(allowed) {
+        return format!("{host}{behind}");
+    }
+    let mut hasher = SipHasher13::new();
+    hasher.write(host.as_bytes());
+    let hash = format!("-{:08x}", hasher.finish() & 0xffff_ffff);
+    let host: String =
+        host.chars().map(|c| if allowed(c) { c } else { '-' }).take(room - hash.len()).collect();
+    format!("{host}{hash}{behind}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_of_a_machine_is_its_host_and_its_number() {
+        assert!(is_told_by_number(4711, Some(Path::new(MACHINE))));
+        assert_eq!(id("web-1", 4711, None), "web-1-4711");
+        assert_eq!(id("web-1.example.org", 4711, None), "web-1.example.org-4711");
+    }
+
+    #[test]
+    fn containers_with_one_host_name_and_one_number_are_told_apart() {
+        let theirs = Some(Path::new("pid:[4026532241]"));
+        for (process, numbers) in
+            [(1, Some(Path::new(MACHINE))), (1, theirs), (7, theirs), (7, None)]
+        {
+            assert!(!is_told_by_number(process, numbers), "{process} {numbers:?}");
+        }
+        let ids: Vec<_> = (0..2).map(|_| id("pod", 1, Some(&tag(random())))).collect();
+        assert_ne!(ids[0], ids[1]);
+        assert_eq!(id("pod", 1, Some(&tag(0x0123_4567))), "pod-1-hmtgua");
+        assert_eq!(tag(u64::MAX), "999999");
+    }
+
+    #[test]
+    fn long_names_that_differ_where_they_are_cut_stay_different() {
+        let pod = |end: char| format!("{}{end}", "settlement-and-reconciliation-".repeat(3));
+        let [a, b] = ['a', 'b'].map(|end| id(&pod(end), 1, Some("k3f9qa")));
+        assert_ne!(a, b);
+        assert!(a.starts_with("settlement-and-reconciliation-"), "{a}");
+        assert!(a.ends_with("-1-k3f9qa"), "{a}");
+        assert_eq!(a.len(), NodeName::MAX_BYTES);
+    }
+
+    #[test]
+    fn any_host_name_makes_an_id() {
+        assert_ne!(id("größe", 1, None), id("grüße", 1, None));
+        for host in ["", "größe", &"x".repeat(64), &"ü".repeat(64), "(none)"] {
+            for tag in [None, Some("zzzzzz")] {
+                let id = id(host, u32::MAX, tag);
+                assert!(NodeName::new(&id).is_ok(), "{id}");
+                assert!(id.contains("-4294967295"), "{id}");
+            }
+        }
+    }
+}
