@@ -13,7 +13,8 @@ use super::driver::DriverRule;
 pub struct Disk {
     /// The node that it was made for.
     pub owner: usize,
-    instance: Instance,
+    /// Which memory it is.
+    pub instance: Instance,
     /// The last boot that is durable.
     pub boot: Boot,
     delta_max: Duration,

@@ -1,6 +1,7 @@
 //! Nerio in a made-up world: its disks, its applications, its judges.
 
 mod app;
+pub mod bent;
 pub mod disk;
 pub mod driver;
 pub mod fact;

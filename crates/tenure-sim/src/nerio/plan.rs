@@ -7,6 +7,7 @@ use std::time::Duration;
 use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums};
 use tenure_core::{Drift, ElectionName, NodeName};
 
+use super::bent::Bent;
 use super::driver::DriverRule;
 use crate::rng::Rng;
 use crate::world::clock::{Clock, TRUE_RATE};
@@ -21,7 +22,7 @@ const MS: u64 = 1_000_000;
 const DRIFTS: [u32; 8] =
     [100_000_000, 100_000_000, 100_000_000, 250_000_000, 20_000_000, 1_000_000, 1_000, 0];
 /// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
-const LEFTOVER: u64 = 3;
+pub(super) const LEFTOVER: u64 = 3;
 
 /// A world that is about to begin.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct Plan {
     pub reluctance: u64,
     /// Whether every message is packed into a datagram and read again.
     pub wire: bool,
+    /// What it concentrates on.
+    pub bent: Bent,
     /// Whether everything but the clocks behaves.
     pub calm: bool,
     /// Whether clocks keep to ρ. Where they do not, leaders may overlap, and only fences hold.
@@ -83,9 +86,12 @@ impl Plan {
     pub fn draw(seed: u64, climate: Climate) -> Self {
         let mut rng = Rng::new(seed, 0);
         let calm = climate == Climate::Any && rng.once_in(10);
+        let bent = if calm { Bent::Broad } else { Bent::draw(seed) };
         let members = rng.choose(&[3, 3, 3, 3, 3, 1, 2, 4, 5, 5, 6, 7]);
         let candidates = rng.within(0..4) as usize;
-        let settings = Settings::draw(&mut rng, members);
+        let (members, candidates) = bent.people(&mut rng, members, candidates);
+        let mut settings = Settings::draw(&mut rng, members);
+        bent.settings(&mut rng, &mut settings.config);
         let config = &settings.config;
         let unit = nanos(config.lease);
         let storm_ends = unit * rng.within(8..36);
@@ -103,7 +109,8 @@ impl Plan {
             true => Vec::new(),
             false => incidents(&mut rng, nodes.len(), unit, storm_ends),
         };
-        if !calm && rng.once_in(3) {
+        bent.incidents(&mut rng, &nodes, (unit, storm_ends), &mut incidents);
+        if !calm && bent.may_lose_nodes() && rng.once_in(3) {
             some_never_return(&mut rng, &mut nodes, &mut incidents, storm_ends);
         }
         let conditions = Conditions {
@@ -126,8 +133,9 @@ impl Plan {
             nodes,
             settled,
             retired,
-            reluctance: rng.choose(&[1, 1, 1, 1, 6, 40]),
+            reluctance: bent.reluctance(&mut rng),
             wire: rng.once_in(32),
+            bent,
             calm,
             bounded,
             broken: None,

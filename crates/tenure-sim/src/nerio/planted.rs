@@ -8,6 +8,7 @@ const VALIDITY: &str = "Edict Validity";
 const EDICTS: &str = "Edict Ordering";
 const TIMESTAMPS: &str = "Quorum timestamps order leaderships";
 const FENCES: &str = "Fences strictly grow and are unique";
+const READS: &str = "A fence read is answered with all that was seen";
 const LAPSE: &str = "A fence ends with the lapse of its leadership";
 const VERIFICATION: &str = "Verification never over-reports";
 const PROMISES: &str = "A release comes after the claim and after every promise";
@@ -127,6 +128,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         ],
     ),
     (&[LAPSE, ELECTION], &[Rule::FenceEndsAtLapse]),
+    (&[READS, FENCES], &[Rule::AnswerHasFloor, Rule::RecoveringSilent]),
     (
         &[FENCES, EDICTS],
         &[
@@ -139,10 +141,10 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::FenceRead,
             Rule::ReadOthers,
             Rule::ReadMaximum,
+            Rule::ReadRaisesAll,
             Rule::ReadAfterQuarantine,
             Rule::ReadBeforeGrant,
             Rule::ReserveAfterRead,
-            Rule::RecoveringSilent,
             Rule::FloorRises,
         ],
     ),

@@ -117,6 +117,15 @@ pub enum Incident {
         /// When it is over.
         until: u64,
     },
+    /// A node and some others (a bit each) do not reach each other until then.
+    Apart {
+        /// The node.
+        node: usize,
+        /// The others.
+        from: u64,
+        /// When it is over.
+        until: u64,
+    },
     /// The nodes of one side (a bit each) and the rest do not reach each other until then.
     Split {
         /// One side.

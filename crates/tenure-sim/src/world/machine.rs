@@ -92,6 +92,14 @@ impl<G: Guest> World<G> {
                 self.cut(from, to, until);
                 Ok(())
             }
+            Incident::Apart { node, from, until } => {
+                self.note(node, || format!("does not reach {from:b}"));
+                for other in (0..self.nodes.len()).filter(|other| from >> other & 1 == 1) {
+                    self.cut(node, other, until);
+                    self.cut(other, node, until);
+                }
+                Ok(())
+            }
             Incident::Split { side, until } => {
                 self.note(0, || format!("the network splits: {side:b}"));
                 let sides = |node: usize| side >> node & 1;

@@ -163,6 +163,13 @@ impl Office {
         self.grant.as_ref().filter(|grant| grant.is_live(at))
     }
 
+    /// Others have seen fences up to `seen`, and one of them may be of this election.
+    pub(super) fn raise_fence(&mut self, seen: Fence) {
+        if self.fence_seen < seen {
+            (self.fence_seen, self.fence_owner) = (seen, None);
+        }
+    }
+
     pub(super) fn waiting(&self) -> usize {
         self.parked.len()
     }

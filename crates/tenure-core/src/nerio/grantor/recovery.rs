@@ -164,8 +164,10 @@ impl Grantor {
             | Life::Storing { .. } => !ruling(Rule::RecoveringSilent),
         };
         if whole {
-            let offices = self.offices.values().map(|office| office.fence_seen);
-            let seen = offices.max().map_or(self.fences.floor(), |f| f.max(self.fences.floor()));
+            let floor = self.fences.floor();
+            let floor = if ruling(Rule::AnswerHasFloor) { floor } else { Fence::NONE };
+            let seen =
+                self.offices.values().map(|office| office.fence_seen).fold(floor, Fence::max);
             send(
                 out,
                 from.address,
@@ -195,6 +197,10 @@ impl Grantor {
         let highest = if ruling(Rule::ReadMaximum) { read.max() } else { read.min() };
         let highest = highest.unwrap_or(Fence::NONE);
         self.fences.raise_floor(highest);
+        // A release may have opened offices since the start, at the floor of that moment.
+        for office in self.offices.values_mut().filter(|_| ruling(Rule::ReadRaisesAll)) {
+            office.raise_fence(self.fences.floor());
+        }
         // The first reserve says that the read is done: until it is durable, every start reads
         // again.
         let ticket = self.reserve(self.fences.floor(), out);

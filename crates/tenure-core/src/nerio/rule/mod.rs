@@ -177,6 +177,8 @@ rules! {
     ReadOthers: "scalar fence 4",
     /// It goes by the highest of what it read.
     ReadMaximum: "scalar fence 4",
+    /// What it read counts for elections, too, that a release opened while it waited.
+    ReadRaisesAll: "scalar fence 4",
     /// The read begins after the quarantine has ended.
     ReadAfterQuarantine: "scalar fence 4",
     /// It grants nothing before the read is done.
@@ -185,6 +187,8 @@ rules! {
     ReserveAfterRead: "scalar fence 4",
     /// Recovering members do not answer reads.
     RecoveringSilent: "scalar fence 4",
+    /// The answer covers elections that were forgotten, and the reserve of a restart.
+    AnswerHasFloor: "scalar fence 4, 6",
     /// The floor rises to the fence of an election that is forgotten.
     FloorRises: "scalar fence 6",
     /// A proposal too far above what was seen is refused.

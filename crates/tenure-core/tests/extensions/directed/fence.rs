@@ -53,6 +53,46 @@ pub(crate) fn a_grantor_without_memory_reads_the_fences_of_a_quorum() {
     assert!(granted(&s.ask("r", "a", request(at(32)))).is_some());
 }
 
+/// Rule 4: the release of the old leader opens its election while the grantor waits, before the
+/// others were read; whoever comes next gets a higher fence all the same.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_was_read_counts_for_elections_that_a_release_opened() {
+    let mut s = Story::new();
+    for grantor in ["a", "b"] {
+        s.ask("p", grantor, proposal(at(10), 7));
+    }
+    s.lose_disk("a");
+    s.pass(ms(100));
+    s.tell("p", "a", release(at(10)));
+    s.drop_all();
+    s.pass(ms(2_100));
+    s.deliver_all();
+    assert_eq!(s.state("a").seen, Fence::new(7), "c has seen none");
+    s.campaign("q");
+    for _ in 0..4 {
+        s.slip(ms(1));
+        s.take("q", "b");
+        for (from, to) in [("q", "a"), ("q", "c"), ("a", "q"), ("c", "q")] {
+            s.deliver(from, to);
+        }
+    }
+    assert_eq!(s.fence("q"), 8);
+}
+
+/// Rules 4 and 6: what a grantor that lost its directory is told covers elections that nobody
+/// remembers one by one.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_answer_covers_elections_that_were_forgotten() {
+    let mut s = Story::new();
+    for grantor in ["b", "c"] {
+        s.ask("p", grantor, proposal(at(10), 7));
+    }
+    s.pass(ms(3_300));
+    s.lose_disk("a");
+    s.run(ms(2_200));
+    assert_eq!(s.state("a").seen, Fence::new(7));
+}
+
 /// Rule 4: recovering members do not answer reads, so with three grantors two such restarts at
 /// once stop the election.
 #[cfg_attr(not(tenure_planted), test)]

@@ -11,6 +11,7 @@ mod edict_ordering;
 mod edict_validity;
 mod eventual_election;
 mod fence_ends_at_a_lapse;
+mod fence_reads_tell_all;
 mod fences_grow;
 mod grantors_serve;
 mod grants_to_the_dead;
@@ -146,6 +147,7 @@ properties! {
     edict_ordering::EdictOrdering,
     quorum_timestamps_order::QuorumTimestampsOrder,
     fences_grow::FencesGrow,
+    fence_reads_tell_all::FenceReadsTellAll,
     fence_ends_at_a_lapse::FenceEndsAtALapse,
     verification_never_overstates::VerificationNeverOverstates,
     verification_is_answered::VerificationIsAnswered,

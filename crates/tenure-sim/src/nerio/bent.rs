@@ -1,0 +1,114 @@
+//! What a world concentrates on. Drawn evenly, everything happens in every world and little of it
+//! together: what takes four unlikely things in a row is seen only where those four are likely.
+
+use tenure_core::nerio::{Config, MemberSet};
+
+use super::plan::{Inhabitant, LEFTOVER};
+use crate::rng::Rng;
+use crate::world::conditions::{DiskFate, Incident};
+
+/// What a world concentrates on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bent {
+    /// Nothing: a little of everything.
+    Broad,
+    /// What grantors remember, and learn from each other: every candidate reaches a quorum of its
+    /// own for a long time, applications come and go, and directories are lost.
+    Memory,
+}
+
+impl Bent {
+    /// That of a seed.
+    pub(super) fn draw(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 1);
+        rng.choose(&[Self::Broad, Self::Memory])
+    }
+
+    /// How many members and other candidates there are.
+    pub(super) fn people(self, rng: &mut Rng, members: usize, others: usize) -> (usize, usize) {
+        match self {
+            Self::Broad => (members, others),
+            Self::Memory => (rng.choose(&[3, 3, 3, 4, 5]), rng.choose(&[2, 2, 3])),
+        }
+    }
+
+    /// Bends the settings.
+    pub(super) fn settings(self, rng: &mut Rng, config: &mut Config) {
+        if self == Self::Memory {
+            config.delta_max = config.lease * rng.choose(&[1, 1, 2]);
+        }
+    }
+
+    /// An application that leads or contends for nothing campaigns at one wish in so many.
+    pub(super) fn reluctance(self, rng: &mut Rng) -> u64 {
+        match self {
+            Self::Broad => rng.choose(&[1, 1, 1, 1, 6, 40]),
+            Self::Memory => rng.choose(&[1, 6, 6, 20]),
+        }
+    }
+
+    /// Whether nodes may be gone for good: not where directories must be found again.
+    pub(super) fn may_lose_nodes(self) -> bool {
+        self == Self::Broad
+    }
+
+    /// What goes wrong by plan, beside what goes wrong in all worlds.
+    pub(super) fn incidents(
+        self,
+        rng: &mut Rng,
+        nodes: &[Inhabitant],
+        (unit, storm_ends): (u64, u64),
+        incidents: &mut Vec<(u64, Incident)>,
+    ) {
+        if self != Self::Memory {
+            return;
+        }
+        incidents.clear();
+        for (node, this) in nodes.iter().enumerate() {
+            if !this.member {
+                partial_reach(rng, nodes, node, (unit, storm_ends), incidents);
+            }
+        }
+        let reboots = rng.choose(&[0, 2, 4]);
+        let mut at = unit;
+        while at < storm_ends {
+            let node = rng.below(nodes.len());
+            let disk = match rng.within(0..4) {
+                0 => DiskFate::Kept,
+                1 => DiskFate::Torn,
+                _ => DiskFate::Lost,
+            };
+            let longest = unit / rng.choose(&[1, 8, 64]);
+            let down = rng.within(1..longest);
+            let reboot = rng.once_in(reboots).then(|| rng.within(0..1 << 40));
+            incidents.push((at, Incident::Crash { node, down, reboot, disk }));
+            at += rng.within(unit / 8..unit * LEFTOVER);
+        }
+    }
+}
+
+/// A candidate reaches a quorum of the members and nobody else, now this one and then another.
+fn partial_reach(
+    rng: &mut Rng,
+    nodes: &[Inhabitant],
+    node: usize,
+    (unit, storm_ends): (u64, u64),
+    incidents: &mut Vec<(u64, Incident)>,
+) {
+    let quorums = &nodes[0].config.quorums;
+    let mut at = 0;
+    while at < storm_ends {
+        let until = at + rng.within(unit..unit * 16);
+        let mut reached: MemberSet = (0..nodes.len()).filter(|n| nodes[*n].member).collect();
+        for _ in 0..2 * nodes.len() {
+            let without = reached.minus(std::iter::once(rng.below(nodes.len())).collect());
+            if quorums.is_quorum(without) {
+                reached = without;
+            }
+        }
+        let others = (0..nodes.len()).filter(|n| nodes[*n].member && !reached.contains(*n));
+        let from = others.fold(0, |set, other| set | 1 << other);
+        incidents.push((at, Incident::Apart { node, from, until }));
+        at = until;
+    }
+}

@@ -1,0 +1,63 @@
+use std::collections::BTreeMap;
+
+use tenure_core::Fence;
+use tenure_core::nerio::{Instance, Message};
+
+use super::{Court, Fact, Plan, Property};
+
+/// The scalar fence, rules 4 and 6: whoever is asked for its fences answers with at least every
+/// one that it ever said to have accepted, in whatever election, and only while it knows them.
+#[derive(Debug)]
+pub(super) struct FenceReadsTellAll {
+    /// The fence of the last grant, by grantor and election.
+    granted: BTreeMap<(usize, usize), Fence>,
+    /// The highest that each grantor said to have accepted, and with which memory.
+    accepted: BTreeMap<usize, (Instance, Fence)>,
+}
+
+impl Property for FenceReadsTellAll {
+    const NAME: &'static str = "A fence read is answered with all that was seen";
+    const SOURCE: &'static str = "the scalar fence 4 and 6";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(_: &Plan) -> Self {
+        Self { granted: BTreeMap::new(), accepted: BTreeMap::new() }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Granted { grantor, election, record, .. } => {
+                self.granted.insert((*grantor, *election), record.fence_seen);
+                Ok(())
+            }
+            Fact::Sent { node, message: Message::Granted(ok), .. } if ok.accepted => {
+                let mut elections = court.plan.elections.iter();
+                let Some(election) = elections.position(|name| *name == ok.election) else {
+                    return Ok(());
+                };
+                let fence = self.granted.get(&(*node, election)).copied();
+                let last = self.accepted.entry(*node).or_insert((ok.instance, Fence::NONE));
+                if last.0 != ok.instance {
+                    *last = (ok.instance, Fence::NONE);
+                }
+                last.1 = last.1.max(fence.unwrap_or(Fence::NONE));
+                Ok(())
+            }
+            Fact::Sent { node, message: Message::FenceSeen(answer), disk, .. } => {
+                let name = &court.plan.nodes[*node].name;
+                if !disk.is_whole() {
+                    return Err(format!("{name} tells its fences, and has not read its own yet"));
+                }
+                match self.accepted.get(node) {
+                    Some((memory, fence)) if *memory == disk.instance && *fence > answer.seen => {
+                        let seen = answer.seen;
+                        Err(format!("{name} says to have seen {seen}, and has accepted {fence}"))
+                    }
+                    Some(_) | None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
