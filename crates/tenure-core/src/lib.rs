@@ -24,6 +24,7 @@ pub mod nerio;
 mod rule;
 mod standing;
 mod time;
+mod waiting;
 
 pub use backoff::Backoff;
 pub use contract::{Effect, Effects, Input, Protocol, Ticket};
@@ -33,3 +34,4 @@ pub use fence::Fence;
 pub use name::{ClusterName, ElectionName, NameError, NodeName, Value};
 pub use standing::Standing;
 pub use time::{Deadline, Time};
+pub use waiting::{Obstacle, Waiting};

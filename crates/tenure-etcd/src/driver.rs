@@ -9,14 +9,15 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tenure::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer};
-use tenure::{AtMostOne, CampaignError, TransferError, clock};
+use tenure::{AtMostOne, CampaignError, Obstacle, TransferError, Waiting, clock};
 use tenure_core::etcd::{
-    Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Start, Store, View,
+    Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Refusal, Start, Store, View,
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Standing, Time, Value};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::counters::Counters;
+use crate::endpoint::Endpoint;
 use crate::node::Mark;
 use crate::notice::Notice;
 use crate::seen;
@@ -68,6 +69,8 @@ pub(crate) struct Driver {
     owed: Vec<(ElectionName, Command)>,
     /// Since when only another cluster answers, and no endpoint fails to.
     other_since: Option<Time>,
+    /// What became of each endpoint, as long as none is in use; bounded by their number.
+    connecting: Option<Vec<Obstacle>>,
     closing: Option<Closing>,
 }
 
@@ -104,6 +107,7 @@ impl Driver {
             gaps: BTreeSet::new(),
             owed: Vec::new(),
             other_since: None,
+            connecting: Some(Vec::new()),
             closing: None,
         };
         driver.input(clock::now(), Input::Start(start));
@@ -164,6 +168,7 @@ impl Driver {
             News::Connected { endpoint, status } => {
                 let Status { cluster, member, version, .. } = status;
                 self.counters.connections += 1;
+                self.connecting = None;
                 self.hear_of(cluster);
                 let unfixed = !version.has_stalled_leader_fix();
                 self.notice(Notice::Connected { endpoint: endpoint.clone(), member, version });
@@ -172,14 +177,29 @@ impl Driver {
                 }
             }
             News::Disconnected { endpoint, why } => {
+                self.is_without(&endpoint, &why);
                 self.notice(Notice::Disconnected { endpoint, why });
             }
             News::Unreachable { endpoint, why } => {
                 self.counters.unreachable += 1;
+                self.is_without(&endpoint, &why);
                 // It may be of the right cluster.
                 self.other_since = None;
                 self.notice(Notice::Unreachable { endpoint, why });
             }
+        }
+    }
+
+    /// This endpoint is of no use: whatever campaigns waits for another.
+    fn is_without(&mut self, endpoint: &Endpoint, why: &Arc<str>) {
+        let by: Arc<str> = endpoint.to_string().into();
+        let obstacles = self.connecting.get_or_insert_default();
+        obstacles.retain(|obstacle| obstacle.by != by);
+        obstacles.push(Obstacle { by, label: "unreachable", why: why.clone() });
+        obstacles.sort_by(|a, b| a.by.cmp(&b.by));
+        let waiting = Waiting::Connecting { obstacles: obstacles.clone() };
+        for election in self.seats.campaigns() {
+            self.seats.waits(&election, waiting.clone());
         }
     }
 
@@ -224,6 +244,9 @@ impl Driver {
                     }
                 };
                 let opened = self.seats.open(&election, seat, reply);
+                if let Some(obstacles) = self.connecting.clone().filter(|_| opened) {
+                    self.seats.waits(&election, Waiting::Connecting { obstacles });
+                }
                 opened.then_some((election, Command::Campaign { value }))
             }
             Asked::Resign { election, seat } => {
@@ -337,10 +360,25 @@ impl Driver {
                 self.notice(Notice::NotObserved { election, why });
             }
             Event::Reset => drop(self.gaps.insert(election)),
-            Event::Waiting { behind } => self.notice(Notice::Waiting { election, behind }),
+            Event::Waiting { behind } => {
+                let who = seen::id(&self.config.namespace, &election, &behind);
+                self.seats.waits(&election, Waiting::Behind { who, leading: false });
+                self.notice(Notice::Waiting { election, behind });
+            }
             Event::Again(lost) => self.notice(Notice::Again { election, lost }),
             Event::Zombie { key } => self.notice(Notice::Zombie { election, key }),
             event => self.on_node_event(Some(election), event),
+        }
+    }
+
+    /// etcd refuses something that has to be done: for one election, or for all.
+    fn is_refused(&self, election: Option<&ElectionName>, doing: &str, refusal: &Refusal) {
+        let why = format!("{doing}: {refusal}").into();
+        let obstacles = vec![Obstacle { by: "etcd".into(), label: refusal.label(), why }];
+        let all = || self.seats.campaigns();
+        for election in election.map_or_else(all, |election| vec![election.clone()]) {
+            let (obstacles, missing) = (obstacles.clone(), Vec::new());
+            self.seats.waits(&election, Waiting::Refused { obstacles, missing });
         }
     }
 
@@ -375,6 +413,7 @@ impl Driver {
             }
             Event::Closed { lease, lost } => self.notice(Notice::Closed { lease, lost }),
             Event::Obstacle { doing, refusal } => {
+                self.is_refused(election.as_ref(), doing, &refusal);
                 self.notice(Notice::Obstacle { election, doing, refusal });
             }
             Event::Unsure { doing, why } => self.notice(Notice::Unsure { election, doing, why }),

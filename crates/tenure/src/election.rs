@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use tenure_core::ElectionName;
 
+use crate::campaign::Campaign;
 use crate::clock;
-use crate::driver::{CampaignReply, ObserveReply, Office, Order, SeatId};
-use crate::error::CampaignError;
+use crate::driver::{ObserveReply, Office, Order};
 use crate::kind::Kind;
-use crate::leadership::{Leadership, Resignation};
 use crate::observe::Observer;
 use crate::view::View;
 
@@ -54,26 +53,18 @@ impl<K: Kind> Election<K> {
     /// Campaigns until this participant leads. `value` is what others are told of the leader,
     /// such as its address; with Nerio at most 128 bytes without control characters.
     ///
-    /// Waits as long as it takes; an error means that it can never win. Dropping the future
-    /// withdraws the candidacy, and gives the leadership up if it was won in that moment.
-    pub async fn campaign(&self, value: &str) -> Result<Leadership<K>, CampaignError> {
-        self.campaign_with(value, PRIORITY).await
+    /// Waits as long as it takes, and [`Campaign::waiting`] says for what; an error means that it
+    /// can never win. Dropping the future withdraws the candidacy, and gives the leadership up if
+    /// it was won in that moment.
+    pub fn campaign(&self, value: &str) -> Campaign<K> {
+        self.campaign_with(value, PRIORITY)
     }
 
     /// Campaigns with a priority: among those who wait the highest goes first, where the protocol
     /// can do so (Nerio; etcd's candidates go in the order in which they came); nobody who leads
     /// is ever put out of office by it. Dropping the future withdraws the candidacy.
-    pub async fn campaign_with(
-        &self,
-        value: &str,
-        priority: u8,
-    ) -> Result<Leadership<K>, CampaignError> {
-        let (reply, answer) = CampaignReply::new();
-        let (election, seat, value) = (self.name.clone(), SeatId::next(), value.to_owned());
-        let resignation = Resignation::new(self.office.clone(), election.clone(), seat);
-        self.office.order(Order::Campaign { election, seat, value, priority, reply });
-        let won = answer.await.unwrap_or(Err(CampaignError::Closed))?;
-        Ok(Leadership::new(won, resignation))
+    pub fn campaign_with(&self, value: &str, priority: u8) -> Campaign<K> {
+        Campaign::new(self.office.clone(), self.name.clone(), value.to_owned(), priority)
     }
 
     /// Follows who leads. Costs the election nothing: those who know are asked. A store is asked

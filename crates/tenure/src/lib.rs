@@ -100,6 +100,7 @@ compile_error!(
 );
 
 mod alarm;
+mod campaign;
 mod cell;
 mod claim;
 pub mod clock;
@@ -119,6 +120,7 @@ mod value;
 mod view;
 mod watched;
 
+pub use campaign::{Campaign, Waits};
 pub use election::Election;
 pub use error::{CampaignError, Loss, StartError, TransferError};
 pub use gate::{EdictGate, EdictRefused, FenceGate, Overtaken};
@@ -126,7 +128,8 @@ pub use kind::{AtMostOne, Kind, MayOverlap};
 pub use leadership::Leadership;
 pub use observe::{Change, Observer};
 pub use tenure_core::{
-    ClusterName, Drift, DriftError, ElectionName, Fence, NameError, NodeName, Time, Value,
+    ClusterName, Drift, DriftError, ElectionName, Fence, NameError, NodeName, Obstacle, Time,
+    Value, Waiting,
 };
 pub use value::LeaderValue;
 pub use view::{LeaderView, View};

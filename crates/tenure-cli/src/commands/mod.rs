@@ -65,7 +65,10 @@ fn log(level: LevelFilter) {
         LevelFilter::TRACE => LevelFilter::DEBUG,
         level => level.min(LevelFilter::WARN),
     };
+    // The commands say this themselves.
+    let events = if level < LevelFilter::DEBUG { LevelFilter::OFF } else { level };
     let targets = Targets::new().with_default(others).with_target("tenure", level);
+    let targets = targets.with_target(tenure::driver::LOG, events);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();

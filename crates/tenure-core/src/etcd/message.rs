@@ -220,6 +220,19 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// What kind it is, for programs: one word of lower case and hyphens.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Denied { .. } => "denied",
+            Self::Unauthenticated { .. } => "unauthenticated",
+            Self::NoSpace { .. } => "no-space",
+            Self::Other { .. } => "refused",
+        }
+    }
+}
+
 /// A key as it is stored.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct KeyValue {

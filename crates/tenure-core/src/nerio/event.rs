@@ -9,6 +9,7 @@ use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::{NodeName, Value};
 use crate::time::Time;
+use crate::waiting::Waiting;
 
 /// Something that happened.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,6 +23,8 @@ pub enum Event {
     },
     /// The leadership holds a lease of full length: long work may begin.
     Settled,
+    /// What the campaign waits for has changed.
+    Waiting(Waiting),
     /// The leadership or the campaign is over.
     Ended(End),
     /// The release of the last leadership has reached a quorum of grantors.
@@ -249,6 +252,7 @@ impl fmt::Display for Event {
         match self {
             Self::Elected { fence, timestamp } => write!(f, "elected fence {fence} {timestamp}"),
             Self::Settled => f.write_str("settled"),
+            Self::Waiting(waiting) => write!(f, "waiting: {waiting}"),
             Self::Ended(end) => write!(f, "ended: {end}"),
             Self::Released => f.write_str("released"),
             Self::SuccessorWaits { to } => write!(f, "{to} waits"),

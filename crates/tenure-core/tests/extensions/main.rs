@@ -24,3 +24,5 @@ mod sample;
 mod story;
 #[cfg(not(tenure_planted))]
 mod verification;
+#[cfg(not(tenure_planted))]
+mod waiting;

@@ -22,6 +22,7 @@
 //!    ```
 //!
 //!    [`lower`](Seats::lower) is carried out before anything is sent that tells others.
+//!    While it is open, [`waits`](Seats::waits) says what it waits for, each time that changes.
 //! 4. When the last `Office` is gone nobody holds a handle: the loop gives everything up, waits a
 //!    while until [`Seats::is_quiet`], and ends. Whatever it drops then is told as closed, so it
 //!    may just drop its queue and its seats.
@@ -32,6 +33,7 @@ mod boards;
 mod order;
 mod seats;
 mod timer;
+mod told;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -40,13 +42,18 @@ use std::time::Duration;
 use tenure_core::ElectionName;
 
 pub use self::boards::Boards;
+pub(crate) use self::order::{CampaignAnswer, Progress, Sight, Won};
 pub use self::order::{CampaignReply, Elected, ObserveReply, Order, SeatId, TransferReply};
-pub(crate) use self::order::{Progress, Sight, Won};
 pub use self::seats::{Resign, Seats};
 pub use self::timer::Timer;
+pub use self::told::Told;
 use crate::election::Election;
 use crate::kind::Kind;
 use crate::leadership::Leadership;
+
+/// The target of what drivers log: who leads, why not, what is waited for, and what an operator
+/// should hear of. Each change once, never a line for each message.
+pub const LOG: &str = "tenure::events";
 
 /// The side of a driver that handles hold on to.
 pub trait Office<K: Kind>: Send + Sync + 'static {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tenure_core::{ElectionName, NodeName, Time};
+use tenure_core::{ElectionName, NodeName, Time, Waiting};
 use tokio::sync::{oneshot, watch};
 
 use crate::cell::ClaimCell;
@@ -83,23 +83,42 @@ pub enum Order<K: Kind> {
 }
 
 /// Whoever waits for a campaign to be won. Dropped, it says that the driver has ended.
-pub struct CampaignReply<K: Kind>(oneshot::Sender<Result<Won<K>, CampaignError>>);
+pub struct CampaignReply<K: Kind> {
+    won: oneshot::Sender<Result<Won<K>, CampaignError>>,
+    waits: watch::Sender<Option<Waiting>>,
+}
+
+/// The side of [`CampaignReply`] that waits.
+pub(crate) struct CampaignAnswer<K: Kind> {
+    pub(crate) won: oneshot::Receiver<Result<Won<K>, CampaignError>>,
+    pub(crate) waits: watch::Receiver<Option<Waiting>>,
+}
 
 impl<K: Kind> CampaignReply<K> {
-    pub(crate) fn new() -> (Self, oneshot::Receiver<Result<Won<K>, CampaignError>>) {
-        let (reply, answer) = oneshot::channel();
-        (Self(reply), answer)
+    pub(crate) fn new() -> (Self, CampaignAnswer<K>) {
+        let (won, taken) = oneshot::channel();
+        let (waits, seen) = watch::channel(None);
+        (Self { won, waits }, CampaignAnswer { won: taken, waits: seen })
     }
 
     /// The campaign will never be won.
     pub fn refuse(self, why: CampaignError) {
         // Nobody waits any more: nothing to tell.
-        let _ = self.0.send(Err(why));
+        let _ = self.won.send(Err(why));
     }
 
     /// Whether somebody took it.
     pub(super) fn won(self, won: Won<K>) -> bool {
-        self.0.send(Ok(won)).is_ok()
+        self.won.send(Ok(won)).is_ok()
+    }
+
+    /// Says whether it is news.
+    pub(super) fn waits(&self, waiting: Waiting) -> bool {
+        self.waits.send_if_modified(|known| {
+            let news = known.as_ref() != Some(&waiting);
+            *known = Some(waiting);
+            news
+        })
     }
 }
 

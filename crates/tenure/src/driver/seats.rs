@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::{ElectionName, Time};
+use tenure_core::{ElectionName, Time, Waiting};
 use tokio::sync::watch;
 
+use super::LOG;
 use super::order::{CampaignReply, Elected, Progress, SeatId, TransferReply, Won};
 use crate::cell::ClaimCell;
 use crate::clock;
@@ -48,6 +49,23 @@ impl<K: Kind> Seats<K> {
         true
     }
 
+    /// What the campaign waits for, if it has not been won. Logged when it has changed.
+    pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
+        let reply = self.seats.get(election).and_then(|seat| seat.reply.as_ref());
+        let Some(reply) = reply else { return };
+        let text = waiting.told(clock::now()).to_string();
+        if reply.waits(waiting) {
+            tracing::info!(target: LOG, %election, "waiting: {text}");
+        }
+    }
+
+    /// Every election with a campaign that has not been won.
+    #[must_use]
+    pub fn campaigns(&self) -> Vec<ElectionName> {
+        let open = self.seats.iter().filter(|(_, seat)| seat.reply.is_some());
+        open.map(|(election, _)| election.clone()).collect()
+    }
+
     /// A handle gives this campaign or leadership up. Nothing to do if it is over already.
     #[must_use]
     pub fn resign(&self, election: &ElectionName, id: SeatId) -> Option<Resign> {
@@ -87,6 +105,7 @@ impl<K: Kind> Seats<K> {
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<K>) -> Option<Resign> {
         let seat = self.seats.get_mut(election)?;
         let (reply, cell) = (seat.reply.take()?, seat.cell.clone()?);
+        tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
         let won = Won { elected, cell, progress: seat.progress.subscribe() };
         (!reply.won(won)).then_some(Resign)
     }
@@ -124,6 +143,15 @@ impl<K: Kind> Seats<K> {
 
     fn end(&mut self, election: &ElectionName, loss: Loss, why: CampaignError) {
         let Some(mut seat) = self.seats.remove(election) else { return };
+        match (&seat.reply, loss) {
+            (Some(_), _) => tracing::info!(target: LOG, %election, "campaign over: {why}"),
+            (None, Loss::Resigned | Loss::Transferred | Loss::Closed) => {
+                tracing::info!(target: LOG, %election, "not leading any more: {loss}");
+            }
+            (None, Loss::Expired | Loss::Revoked | Loss::Reset) => {
+                tracing::warn!(target: LOG, %election, "not leading any more: {loss}");
+            }
+        }
         seat.end(loss, why);
         self.leaving.entry(election.clone()).or_default().push(seat);
     }

@@ -14,6 +14,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::counters::Counters;
 use super::edicts::Source;
+use super::log;
 use super::notice::Notice;
 use super::order::Order;
 use super::outbox::Outbox;
@@ -21,7 +22,7 @@ use super::proofs::Proofs;
 use super::seen;
 use super::storage::{Flushed, Records, answer};
 use crate::clock;
-use crate::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer};
+use crate::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer, Told};
 use crate::error::CampaignError;
 use crate::kind::AtMostOne;
 use crate::transport::Transport;
@@ -52,6 +53,7 @@ pub(super) struct Driver<T> {
     flushed: Flushed,
     orders: mpsc::UnboundedReceiver<Order>,
     notices: broadcast::Sender<Notice>,
+    told: Told,
     timer: Timer,
     outbox: Outbox,
     seats: Seats<AtMostOne>,
@@ -98,6 +100,7 @@ impl<T: Transport> Driver<T> {
             flushed,
             orders,
             notices,
+            told: Told::default(),
             timer: Timer::new()?,
             outbox: Outbox::new(packer),
             seats: Seats::default(),
@@ -331,6 +334,7 @@ impl<T: Transport> Driver<T> {
                 self.counters.expired += u64::from(end == End::Expired);
                 self.seats.ended(&election, seen::loss(end));
             }
+            Event::Waiting(waiting) => self.seats.waits(&election, waiting),
             Event::Released => self.seats.released(&election),
             Event::SuccessorWaits { .. } => self.seats.successor_waits(&election),
             Event::TransferFailed { to, why } => {
@@ -372,9 +376,12 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    fn notice(&self, notice: Notice) {
-        // Nobody listening is fine.
-        let _ = self.notices.send(notice);
+    /// Says it, unless that was said already.
+    fn notice(&mut self, notice: Notice) {
+        if log::notice(&mut self.told, clock::now(), &notice) {
+            // Nobody listening is fine.
+            let _ = self.notices.send(notice);
+        }
     }
 
     /// Sets the alarm to the core's deadline, if that has moved.

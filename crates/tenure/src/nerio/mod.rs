@@ -9,6 +9,7 @@ mod counters;
 mod driver;
 mod edicts;
 mod error;
+mod log;
 mod notice;
 mod order;
 mod outbox;
@@ -18,7 +19,7 @@ mod storage;
 pub mod survey;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -212,8 +213,8 @@ impl Builder {
     }
 
     /// Receives on `address` instead of its own one in the members list (a grantor), or instead
-    /// of any loopback port (a candidate). Others must still reach a grantor at its address in
-    /// the list.
+    /// of a port of the system's choice from which all members can be reached (a candidate).
+    /// Others must still reach a grantor at its address in the list.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
@@ -292,12 +293,19 @@ impl Builder {
         }
     }
 
-    /// A port of the system's choice, in the address family of the members.
+    /// A port of the system's choice, in the address family of the members, and on loopback only
+    /// if they are all there: nothing reaches another host from there, and the candidate would
+    /// wait for ever.
     fn any_port(&self) -> SocketAddr {
-        match self.config.members.first().map(|member| member.address) {
-            Some(SocketAddr::V6(_)) => SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 0)),
-            Some(SocketAddr::V4(_)) | None => SocketAddr::from(([127, 0, 0, 1], 0)),
-        }
+        let members = &self.config.members;
+        let near = members.iter().all(|member| member.address.ip().to_canonical().is_loopback());
+        let ip: IpAddr = match (members.iter().all(|member| member.address.is_ipv4()), near) {
+            (true, true) => Ipv4Addr::LOCALHOST.into(),
+            (true, false) => Ipv4Addr::UNSPECIFIED.into(),
+            (false, true) => Ipv6Addr::LOCALHOST.into(),
+            (false, false) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        SocketAddr::new(ip, 0)
     }
 }
 

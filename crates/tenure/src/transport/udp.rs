@@ -30,7 +30,8 @@ pub enum UdpError {
     /// leaderships.
     #[error(
         "{address} is not a loopback address, and datagrams are not authenticated: whoever can \
-         send to it could end leaderships and win elections"
+         send to it could end leaderships and win elections; allow it with insecure_any_address \
+         where nobody else can"
     )]
     NotLoopback {
         /// The address asked for.

@@ -5,3 +5,4 @@
 mod handles;
 mod restart;
 mod setup;
+mod waiting;

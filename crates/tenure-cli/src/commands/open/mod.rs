@@ -10,7 +10,7 @@ pub(super) mod nerio;
 use std::pin::Pin;
 use std::time::Duration;
 
-use tenure::{AtMostOne, Election, ElectionName, NodeName};
+use tenure::{AtMostOne, Election, ElectionName, NodeName, Waiting};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,6 +28,11 @@ pub(super) trait Participant {
     /// Why nobody answers at the moment, if that is known.
     fn silent(&self) -> Option<Failure> {
         None
+    }
+
+    /// Whether its own warnings say this already.
+    fn warns_of(&self, _: &Waiting) -> bool {
+        false
     }
 
     /// What to do about a campaign that was refused for this reason.

@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 
 use super::{Later, Participant};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::settings::{Cluster, Ledger};
 
 /// A participant that is no grantor, for commands that only ask.
@@ -115,6 +115,12 @@ pub(in crate::commands) async fn mismatch(
                 let names = ["cluster", "members", "quorums", "drift", "lease-max"];
                 return ledger.explain(Failure::usage(what, fix), &names);
             }
+            // What a leader should know, too.
+            Ok(
+                notice @ (Notice::Obstacle { .. }
+                | Notice::NameShared { .. }
+                | Notice::AddressContested { .. }),
+            ) => failure::warn(&notice.to_string()),
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }

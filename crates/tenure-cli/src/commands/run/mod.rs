@@ -2,6 +2,7 @@
 
 mod leading;
 mod tell;
+mod waiting;
 
 use std::time::Duration;
 
@@ -73,13 +74,11 @@ impl Runner {
         self.voice.campaigning();
         let election = self.participant.election(&self.settings.election);
         let value = self.settings.value.clone();
-        let campaign = async {
-            match self.settings.priority {
-                Some(priority) => election.campaign_with(value.as_str(), priority).await,
-                None => election.campaign(value.as_str()).await,
-            }
+        let mut campaign = match self.settings.priority {
+            Some(priority) => election.campaign_with(value.as_str(), priority),
+            None => election.campaign(value.as_str()),
         };
-        tokio::pin!(campaign);
+        let mut waits = campaign.waiting();
         loop {
             tokio::select! {
                 biased;
@@ -92,9 +91,14 @@ impl Runner {
                     }
                     Err(error) => Err(hopeless(&error)),
                 },
+                Some(waiting) = waits.next() => {
+                    if !self.participant.warns_of(&waiting) {
+                        self.voice.waits(&waiting);
+                    }
+                }
                 asked = self.control.next() => {
                     let answer = match asked.request {
-                        Request::Status => self.voice.status(None),
+                        Request::Status => self.voice.waiting(waits.latest().as_ref()),
                         Request::Resign | Request::Transfer { .. } => self.voice.not_leading(),
                     };
                     // Whoever asked may have left.

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use std::io::Write;
 
-use tenure::{AtMostOne, Leadership};
+use tenure::{AtMostOne, Leadership, Waiting};
 
+use super::waiting;
 use crate::control::Answer;
 use crate::failure::one_line;
 use crate::settings::run::RunSettings;
@@ -25,6 +26,12 @@ impl Voice {
     pub(super) fn campaigning(&self) {
         let (id, election) = (&self.id, &self.election);
         self.say("campaigning", &format!("{id} campaigns for {election}"), json!({}));
+    }
+
+    pub(super) fn waits(&self, waiting: &Waiting) {
+        let now = tenure::clock::now();
+        let text = format!("{} waits: {}", self.id, waiting.told(now));
+        self.say("waiting", &text, waiting::object(waiting, now));
     }
 
     pub(super) fn elected(&self, leadership: &Leadership<AtMostOne>) {
@@ -66,6 +73,17 @@ impl Voice {
         };
         // Nobody is left to tell when standard error is closed.
         let _ = writeln!(std::io::stderr(), "{line}");
+    }
+
+    /// The status of one that campaigns.
+    pub(super) fn waiting(&self, waiting: Option<&Waiting>) -> Answer {
+        let now = tenure::clock::now();
+        Answer::Done(json!({
+            "id": self.id,
+            "election": self.election,
+            "leading": false,
+            "waiting": waiting.map(|waiting| waiting::object(waiting, now)),
+        }))
     }
 
     pub(super) fn status(&self, leading: Option<Value>) -> Answer {

@@ -22,6 +22,7 @@ impl Candidate {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
         campaign.reach.answered(member, granted.start, true);
+        campaign.hindrances.granted(member);
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
@@ -92,6 +93,7 @@ impl Candidate {
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.reach.answered(member, refused.start, able);
+            campaign.hindrances.refused(now, member, &refused, shared.config);
         }
         let grantor = shared.config.members[member].name.clone();
         match refused.refusal {

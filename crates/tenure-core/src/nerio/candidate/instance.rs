@@ -43,6 +43,10 @@ impl Candidate {
         let promised = self.giving.as_ref().is_some_and(|giving| now < giving.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();
+        if !leading {
+            self.say_what_it_waits_for(now, shared, out);
+        }
+        let Some(campaign) = &mut self.campaign else { return };
         let full = leading || !ruling(Rule::ShortFirstLease);
         let delta = if full { shared.config.lease } else { shared.config.lease_first() };
         campaign.first.get_or_insert(now);
@@ -87,6 +91,18 @@ impl Candidate {
         };
         if leading && unanswered && !ruling(Rule::KeepWhileInUse) {
             self.release_to(MemberSet::first(shared.config.members.len()), failed, shared, out);
+        }
+    }
+
+    /// Says what the campaign waits for, if that has changed: when it asks again, so that those who
+    /// answer at once have answered.
+    fn say_what_it_waits_for(&mut self, now: Time, shared: &Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let config = shared.config;
+        let silent = campaign.reach.silent(now, config.parked_for());
+        let limits = (config.refresh, config);
+        if let Some(waiting) = campaign.hindrances.news(now, silent, limits) {
+            self.emit(Event::Waiting(waiting), out);
         }
     }
 

@@ -4,6 +4,7 @@
 //! up; the grantors decide.
 
 mod answers;
+mod hindrance;
 mod instance;
 mod reach;
 mod release;
@@ -12,6 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use self::hindrance::Hindrances;
 use self::instance::{Answer, Sent};
 use self::reach::Reach;
 use self::release::Giving;
@@ -87,6 +89,8 @@ struct Campaign {
     held_off: BTreeMap<usize, (Who, Time)>,
     /// Who answers, as long as it does not lead.
     reach: Reach,
+    /// What it waits for, as long as it does not lead.
+    hindrances: Hindrances,
     lease: Option<Lease>,
     transfer: Option<Transfer>,
     /// The first of those who wait, and when a grantor last named it.
@@ -193,6 +197,7 @@ impl Candidate {
             refusals: BTreeMap::new(),
             held_off: BTreeMap::new(),
             reach: Reach::default(),
+            hindrances: Hindrances::default(),
             lease: None,
             transfer: None,
             waiting: None,

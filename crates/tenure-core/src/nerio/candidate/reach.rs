@@ -31,9 +31,14 @@ impl Reach {
         self.unable = if able { self.unable.minus(this) } else { self.unable.or(this) };
     }
 
+    /// The members that have not answered for `patience`.
+    pub(super) fn silent(&self, now: Time, patience: Duration) -> MemberSet {
+        let silent = self.unanswered.iter().filter(|(_, since)| now.since(**since) >= patience);
+        silent.map(|(member, _)| *member).collect()
+    }
+
     /// The members that nobody should wait for: silent for `patience`, or unable.
     pub(super) fn lost(&self, now: Time, patience: Duration) -> MemberSet {
-        let silent = self.unanswered.iter().filter(|(_, since)| now.since(**since) >= patience);
-        silent.map(|(member, _)| *member).fold(self.unable, MemberSet::with)
+        self.silent(now, patience).or(self.unable)
     }
 }

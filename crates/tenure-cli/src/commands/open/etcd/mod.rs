@@ -5,7 +5,7 @@ mod explain;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure::{AtMostOne, Election, ElectionName};
+use tenure::{AtMostOne, Election, ElectionName, Waiting};
 use tenure_core::etcd::Checked;
 use tenure_etcd::{
     CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice, Options, Pem,
@@ -94,6 +94,11 @@ impl Participant for Client {
                 None => std::future::pending().await,
             }
         })
+    }
+
+    /// Each endpoint that fails and each thing that is refused has a warning.
+    fn warns_of(&self, waiting: &Waiting) -> bool {
+        matches!(waiting, Waiting::Connecting { .. } | Waiting::Refused { .. })
     }
 
     fn silent(&self) -> Option<Failure> {

@@ -1,0 +1,79 @@
+//! What a campaign waits for, for programs.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tenure::{Obstacle, Time, Waiting};
+
+/// One object: `waiting` says what kind it is, `text` all of it, and the rest what each kind has.
+pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
+    let mut object = json!({
+        "waiting": waiting.label(),
+        "text": waiting.told(now).to_string(),
+    });
+    match waiting {
+        Waiting::Connecting { obstacles } => object["obstacles"] = places(obstacles),
+        Waiting::NoQuorum { missing } => object["missing"] = names(missing),
+        Waiting::OldLeases { at, until, missing } => {
+            object["at"] = names(at);
+            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+            object["missing"] = names(missing);
+        }
+        Waiting::Fences { at, missing } => {
+            object["at"] = names(at);
+            object["missing"] = names(missing);
+        }
+        Waiting::Behind { who, leading } => {
+            object["behind"] = who.as_ref().into();
+            object["leading"] = (*leading).into();
+        }
+        Waiting::Refused { obstacles, missing } => {
+            object["obstacles"] = places(obstacles);
+            object["missing"] = names(missing);
+        }
+        Waiting::NameInUse { by } => object["by"] = names(by),
+        // What a later version of the library tells: its text says it.
+        _ => {}
+    }
+    object
+}
+
+fn names(names: &[Arc<str>]) -> Value {
+    names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().into()
+}
+
+fn places(obstacles: &[Obstacle]) -> Value {
+    let place = |place: &Obstacle| {
+        let (by, why) = (place.by.as_ref(), place.why.as_ref());
+        json!({"by": by, "label": place.label, "why": why})
+    };
+    obstacles.iter().map(place).collect::<Vec<_>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_to_people_is_told_to_programs() {
+        let now = Time::from_nanos(1_000_000_000);
+        let until = Time::from_nanos(3_400_000_000);
+        let waiting = Waiting::OldLeases { at: vec!["b".into()], until, missing: vec!["c".into()] };
+        assert_eq!(
+            object(&waiting, now),
+            json!({
+                "waiting": "old-leases",
+                "text": "old leases may last: b grants nothing for 2.4s more; nothing heard of c",
+                "at": ["b"],
+                "remaining_ms": 2400,
+                "missing": ["c"],
+            })
+        );
+        let disk = Obstacle { by: "a".into(), label: "disk", why: "full".into() };
+        let waiting = Waiting::Refused { obstacles: vec![disk], missing: Vec::new() };
+        assert_eq!(
+            object(&waiting, now)["obstacles"],
+            json!([{"by": "a", "label": "disk", "why": "full"}])
+        );
+    }
+}

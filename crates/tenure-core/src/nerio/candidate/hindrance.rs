@@ -1,0 +1,189 @@
+//! What a campaign waits for, as far as the answers of the grantors tell, and when to say so.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+use core::time::Duration;
+
+use super::super::config::Checked;
+use super::super::message::{Refusal, Refused};
+use super::super::quorum::MemberSet;
+use crate::name::NodeName;
+use crate::time::Time;
+use crate::waiting::{Obstacle, Waiting};
+
+/// The last word of a grantor that did not grant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Word {
+    /// Somebody else holds the grant.
+    Held { who: NodeName, leading: bool },
+    /// It waits until all leases have ended.
+    Quarantine { until: Time },
+    /// It reads the fences of the others.
+    Recovering,
+    /// It refuses for another reason.
+    Objection { label: &'static str, why: Arc<str> },
+}
+
+/// The last words of all grantors, and what was said of them. One word for each member.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Hindrances {
+    words: BTreeMap<usize, Word>,
+    /// Who says that another life uses this candidate's name.
+    shared: MemberSet,
+    /// What was said last, and when.
+    told: Option<(Waiting, Time)>,
+}
+
+/// Nothing else is decided by it: a search through all states, which tells them apart by their
+/// hash, need not tell these apart.
+impl Hash for Hindrances {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Hindrances {
+    /// `member` granted.
+    pub(super) fn granted(&mut self, member: usize) {
+        self.words.remove(&member);
+        self.shared = self.shared.minus(MemberSet::EMPTY.with(member));
+    }
+
+    /// `member` refused, and said so at `now`.
+    pub(super) fn refused(
+        &mut self,
+        now: Time,
+        member: usize,
+        refused: &Refused,
+        config: &Checked,
+    ) {
+        let this = MemberSet::EMPTY.with(member);
+        let shares = refused.name_shared;
+        self.shared = if shares { self.shared.or(this) } else { self.shared.minus(this) };
+        let word = match &refused.refusal {
+            Refusal::Held { holder, .. } => {
+                Word::Held { who: holder.who.name.clone(), leading: holder.leading }
+            }
+            Refusal::Quarantine { remaining } => {
+                Word::Quarantine { until: now.after(config.drift.stretch(*remaining)) }
+            }
+            Refusal::Recovering => Word::Recovering,
+            objection => {
+                let (label, why) = told(objection);
+                Word::Objection { label, why }
+            }
+        };
+        self.words.insert(member, word);
+    }
+
+    /// What the campaign waits for, if that has changed. At most once in `pause`, so that what
+    /// changes to and fro is no storm.
+    pub(super) fn news(
+        &mut self,
+        now: Time,
+        silent: MemberSet,
+        (pause, config): (Duration, &Checked),
+    ) -> Option<Waiting> {
+        let waiting = self.waiting(silent, config)?;
+        if let Some((told, at)) = &self.told {
+            let same = waiting.is_as(told, pause);
+            if same || now.since(*at) < pause {
+                return None;
+            }
+        }
+        self.told = Some((waiting.clone(), now));
+        Some(waiting)
+    }
+
+    /// The first reason without which a quorum could be won, in this order: what nobody can
+    /// answer to, what time mends, what an operator must mend, who is before it.
+    fn waiting(&self, silent: MemberSet, config: &Checked) -> Option<Waiting> {
+        let names = |set: MemberSet| -> Vec<Arc<str>> {
+            set.iter().map(|member| config.members[member].name.clone().into()).collect()
+        };
+        let possible = |excluded| config.quorums.is_possible(excluded);
+        let missing = names(silent);
+        if !self.shared.is_empty() {
+            return Some(Waiting::NameInUse { by: names(self.shared) });
+        }
+        if !possible(silent) {
+            return Some(Waiting::NoQuorum { missing });
+        }
+        let heard = self.words.iter().filter(|(member, _)| !silent.contains(**member));
+        let with = |is_it: fn(&Word) -> bool| -> MemberSet {
+            heard.clone().filter(|(_, word)| is_it(word)).map(|(member, _)| *member).collect()
+        };
+        let quarantined = with(|word| matches!(word, Word::Quarantine { .. }));
+        let recovering = with(|word| matches!(word, Word::Recovering));
+        let unable = silent.or(quarantined).or(recovering);
+        if !possible(unable) {
+            return Some(match self.enough_again(unable, quarantined, config) {
+                Some(until) => Waiting::OldLeases { at: names(quarantined), until, missing },
+                None => Waiting::Fences { at: names(recovering), missing },
+            });
+        }
+        let objecting = with(|word| matches!(word, Word::Objection { .. }));
+        if !possible(unable.or(objecting)) {
+            let obstacles = heard.filter_map(|(member, word)| match word {
+                Word::Objection { label, why } => {
+                    let by = config.members[*member].name.clone().into();
+                    Some(Obstacle { by, label, why: why.clone() })
+                }
+                _ => None,
+            });
+            return Some(Waiting::Refused { obstacles: obstacles.collect(), missing });
+        }
+        self.before()
+    }
+
+    /// When so many of `quarantined` grant again that a quorum is possible, although the others of
+    /// `unable` do not.
+    fn enough_again(
+        &self,
+        mut unable: MemberSet,
+        quarantined: MemberSet,
+        config: &Checked,
+    ) -> Option<Time> {
+        let ends = quarantined.iter().filter_map(|member| match self.words.get(&member) {
+            Some(Word::Quarantine { until }) => Some((*until, member)),
+            _ => None,
+        });
+        let mut ends: Vec<_> = ends.collect();
+        ends.sort_unstable();
+        ends.into_iter().find_map(|(until, member)| {
+            unable = unable.minus(MemberSet::EMPTY.with(member));
+            config.quorums.is_possible(unable).then_some(until)
+        })
+    }
+
+    /// Who holds grants: the one that leads, else the one that holds most.
+    fn before(&self) -> Option<Waiting> {
+        let mut held: BTreeMap<&NodeName, (bool, usize)> = BTreeMap::new();
+        for word in self.words.values() {
+            if let Word::Held { who, leading } = word {
+                let (leads, count) = held.entry(who).or_default();
+                *leads |= leading;
+                *count += 1;
+            }
+        }
+        let (who, (leading, _)) = held.into_iter().max_by_key(|(_, held)| *held)?;
+        Some(Waiting::Behind { who: who.clone().into(), leading })
+    }
+}
+
+/// A refusal that time alone does not mend, for programs and for people.
+fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
+    match refusal {
+        Refusal::TooLong { .. } => ("too-long", alloc::format!("{refusal}").into()),
+        Refusal::FenceTooFar => ("fence-too-far", "the fence proposed is far above its own".into()),
+        Refusal::OtherAddress { holder } => (
+            "other-address",
+            alloc::format!("this candidate holds its grant from {holder} already").into(),
+        ),
+        Refusal::Full => ("full", "it keeps as many elections as it may".into()),
+        Refusal::Disk => ("disk", "it cannot write its state directory".into()),
+        Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering => {
+            ("not-now", alloc::format!("{refusal}").into())
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What a campaign waits for: the same words for every protocol.
+//!
+//! A core says what it knows from the answers it gets, as an event and only when it changes. A
+//! driver adds what only it knows, such as an endpoint that cannot be reached. Both say it in the
+//! names that operators know: of grantors, candidates and endpoints.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::time::Time;
+
+/// Why a campaign has not been won yet.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Waiting {
+    /// Nobody who could answer has been reached.
+    Connecting {
+        /// Those that were tried, and what happened.
+        obstacles: Vec<Obstacle>,
+    },
+    /// Those who answer are no quorum.
+    NoQuorum {
+        /// Nothing is heard of these.
+        missing: Vec<Arc<str>>,
+    },
+    /// Grantors that lost their memory grant nothing until every lease that they may have given has
+    /// ended.
+    OldLeases {
+        /// Those grantors.
+        at: Vec<Arc<str>>,
+        /// Then enough of them grant again, on this node's clock.
+        until: Time,
+        /// Nothing is heard of these.
+        missing: Vec<Arc<str>>,
+    },
+    /// Grantors that lost their memory read the fences of the others.
+    Fences {
+        /// Those grantors.
+        at: Vec<Arc<str>>,
+        /// Nothing is heard of these.
+        missing: Vec<Arc<str>>,
+    },
+    /// Another candidate leads, or is before this one.
+    Behind {
+        /// How others are told of it: its name, or with a store what names its key.
+        who: Arc<str>,
+        /// Whether it is known to lead.
+        leading: bool,
+    },
+    /// Too many refuse, for reasons that time alone does not mend.
+    Refused {
+        /// Who, and why.
+        obstacles: Vec<Obstacle>,
+        /// Nothing is heard of these.
+        missing: Vec<Arc<str>>,
+    },
+    /// Another process uses this candidate's name.
+    NameInUse {
+        /// Who says so.
+        by: Vec<Arc<str>>,
+    },
+}
+
+/// What stands in the way at one place.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Obstacle {
+    /// Where: a grantor, an endpoint, or a store.
+    pub by: Arc<str>,
+    /// What kind it is, for programs: one word of lower case and hyphens.
+    pub label: &'static str,
+    /// What it is, for people.
+    pub why: Arc<str>,
+}
+
+impl Waiting {
+    /// What kind it is, for programs: one word of lower case and hyphens.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Connecting { .. } => "connecting",
+            Self::NoQuorum { .. } => "no-quorum",
+            Self::OldLeases { .. } => "old-leases",
+            Self::Fences { .. } => "fences",
+            Self::Behind { .. } => "behind",
+            Self::Refused { .. } => "refused",
+            Self::NameInUse { .. } => "name-in-use",
+        }
+    }
+
+    /// Whether it says the same as `other`. An end that is computed anew from each answer, and
+    /// moves by less than `slack`, is the same.
+    #[must_use]
+    pub fn is_as(&self, other: &Self, slack: Duration) -> bool {
+        match (self, other) {
+            (
+                Self::OldLeases { at, until, missing },
+                Self::OldLeases { at: others, until: before, missing: absent },
+            ) => {
+                let moved = until.since(*before).max(before.since(*until));
+                at == others && missing == absent && moved < slack
+            }
+            _ => self == other,
+        }
+    }
+
+    /// The same for people, with the time that is left at `now`: one line without an end.
+    #[must_use]
+    pub fn told(&self, now: Time) -> impl fmt::Display {
+        Told { waiting: self, now: Some(now) }
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Told { waiting: self, now: None }.fmt(f)
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.by, self.why)
+    }
+}
+
+struct Told<'a> {
+    waiting: &'a Waiting,
+    /// Without it an end is an instant.
+    now: Option<Time>,
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.waiting {
+            Waiting::Connecting { obstacles } if obstacles.is_empty() => f.write_str("connecting"),
+            Waiting::Connecting { obstacles } => {
+                write!(f, "connecting: {}", List(obstacles, "; "))
+            }
+            Waiting::NoQuorum { missing } => {
+                write!(f, "no quorum: nothing heard of {}", List(missing, ", "))
+            }
+            Waiting::OldLeases { at, until, missing } => {
+                let verb = if at.len() == 1 { "grants" } else { "grant" };
+                write!(f, "old leases may last: {} {verb} nothing ", List(at, ", "))?;
+                match self.now {
+                    Some(now) => {
+                        let left = until.since(now);
+                        let tenths = left.as_millis().div_ceil(100);
+                        write!(f, "for {}.{}s more", tenths / 10, tenths % 10)?;
+                    }
+                    None => write!(f, "until {until}")?,
+                }
+                also(missing, f)
+            }
+            Waiting::Fences { at, missing } => {
+                let (verb, its) = if at.len() == 1 { ("reads", "its") } else { ("read", "their") };
+                write!(
+                    f,
+                    "{} lost {its} directory and {verb} the fences of the others",
+                    List(at, ", ")
+                )?;
+                also(missing, f)
+            }
+            Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
+            Waiting::Behind { who, leading: false } => write!(f, "behind {who}"),
+            Waiting::Refused { obstacles, missing } => {
+                write!(f, "refused by {}", List(obstacles, "; "))?;
+                also(missing, f)
+            }
+            Waiting::NameInUse { by } => {
+                let verb = if by.len() == 1 { "says" } else { "say" };
+                write!(f, "another process uses this name, {verb} {}", List(by, ", "))
+            }
+        }
+    }
+}
+
+fn also(missing: &[Arc<str>], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match missing {
+        [] => Ok(()),
+        missing => write!(f, "; nothing heard of {}", List(missing, ", ")),
+    }
+}
+
+struct List<'a, T>(&'a [T], &'static str);
+
+impl<T: fmt::Display> fmt::Display for List<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, item) in self.0.iter().enumerate() {
+            if nth > 0 {
+                f.write_str(self.1)?;
+            }
+            item.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<Arc<str>> {
+        list.iter().map(|name| (*name).into()).collect()
+    }
+
+    fn leases(until: u64) -> Waiting {
+        let until = Time::from_nanos(until * 1_000_000);
+        Waiting::OldLeases { at: names(&["b"]), until, missing: names(&["a"]) }
+    }
+
+    #[test]
+    fn each_is_one_line_for_people() {
+        let told = |waiting: &Waiting| waiting.told(Time::from_nanos(2_000_000_000)).to_string();
+        let obstacle = Obstacle { by: "c".into(), label: "disk", why: "cannot write".into() };
+        for (waiting, text) in [
+            (Waiting::Connecting { obstacles: Vec::new() }, "connecting"),
+            (
+                Waiting::Connecting { obstacles: [obstacle.clone()].into() },
+                "connecting: c: cannot write",
+            ),
+            (Waiting::NoQuorum { missing: names(&["a", "c"]) }, "no quorum: nothing heard of a, c"),
+            (
+                leases(5_210),
+                "old leases may last: b grants nothing for 3.3s more; nothing heard of a",
+            ),
+            (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
+            (
+                Waiting::Fences { at: names(&["a", "b"]), missing: Vec::new() },
+                "a, b lost their directory and read the fences of the others",
+            ),
+            (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
+            (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),
+            (
+                Waiting::Refused { obstacles: [obstacle].into(), missing: names(&["a"]) },
+                "refused by c: cannot write; nothing heard of a",
+            ),
+            (Waiting::NameInUse { by: names(&["a"]) }, "another process uses this name, says a"),
+        ] {
+            assert_eq!(told(&waiting), text, "{}", waiting.label());
+        }
+    }
+
+    #[test]
+    fn an_end_that_moves_a_little_is_the_same() {
+        let slack = Duration::from_millis(250);
+        assert!(leases(5_000).is_as(&leases(5_249), slack));
+        assert!(leases(5_249).is_as(&leases(5_000), slack));
+        assert!(!leases(5_000).is_as(&leases(5_250), slack));
+        assert!(!leases(5_000).is_as(&Waiting::NoQuorum { missing: names(&["a"]) }, slack));
+    }
+}

@@ -1,0 +1,160 @@
+//! What a campaign waits for: said when it changes, and not before those who are asked had time to
+//! answer.
+
+use tenure_core::nerio::{Event, Message, Refusal, Refused};
+use tenure_core::{Fence, Waiting};
+
+use crate::story::*;
+
+/// What `who` has said that it waits for, as lines.
+fn told(s: &Story, who: &str) -> Vec<String> {
+    let told = s.events(who).iter().filter_map(|event| match event {
+        Event::Waiting(waiting) => Some(waiting.to_string()),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// A quorum that is missing is said once, however long it lasts.
+#[test]
+fn what_has_not_changed_is_not_said_again() {
+    let mut s = Story::new();
+    s.actors.remove("b");
+    s.actors.remove("c");
+    s.campaign("p");
+    s.run(ms(5_000));
+    assert_eq!(told(&s, "p"), ["no quorum: nothing heard of b, c"]);
+}
+
+#[test]
+fn a_candidate_that_wins_at_once_says_nothing() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.run(ms(5_000));
+    assert!(told(&s, "p").is_empty(), "{:?}", told(&s, "p"));
+}
+
+#[test]
+fn one_that_answers_again_is_missing_no_more() {
+    let mut s = Story::new();
+    let (b, c) = (s.actors.remove("b").unwrap(), s.actors.remove("c"));
+    s.campaign("p");
+    s.run(ms(1_000));
+    let now = s.now("p");
+    s.actors.insert("b", b);
+    s.actor("b").clock = now;
+    s.run(ms(1_000));
+    assert!(s.leads("p"), "{:?}", s.events("p"));
+    assert!(c.is_some());
+    assert_eq!(told(&s, "p"), ["no quorum: nothing heard of b, c"]);
+}
+
+#[test]
+fn a_waiting_candidate_says_whom_it_is_behind() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.campaign("q");
+    s.run(ms(5_000));
+    assert_eq!(told(&s, "q"), ["behind p, which leads"], "renewals change nothing");
+    s.resign("p");
+    s.run(ms(100));
+    assert!(s.leads("q"));
+    s.campaign("p");
+    s.run(ms(2_000));
+    assert_eq!(told(&s, "p"), ["behind q, which leads"]);
+}
+
+/// With one silent and one in quarantine nobody is elected until that one grants again.
+#[test]
+fn a_quarantine_says_until_when() {
+    let mut s = Story::new();
+    s.actors.remove("c");
+    s.reboot("b");
+    let ends = s.now("p").after(s.config.quarantine());
+    s.campaign("p");
+    s.run(ms(500));
+    let Some(Event::Waiting(Waiting::OldLeases { at, until, missing })) =
+        s.events("p").iter().rfind(|event| matches!(event, Event::Waiting(_)))
+    else {
+        panic!("{:?}", told(&s, "p"))
+    };
+    assert_eq!((at.as_slice(), missing.as_slice()), (&["b".into()][..], &["c".into()][..]));
+    // The grantor's clock may run slow by the drift, so it may last longer here.
+    assert!(*until >= ends, "{until} {ends}");
+    assert!(*until <= ends.after(s.config.quarantine() / 4), "{until} {ends}");
+    s.run(ms(2_000));
+    assert!(told(&s, "p").len() <= 2, "{:?}", told(&s, "p"));
+}
+
+#[test]
+fn refusals_that_time_does_not_mend_are_named() {
+    let mut s = Story::new();
+    s.campaign("p");
+    for _ in 0..8 {
+        refuse(&mut s, &["b", "c"], &Refusal::Disk);
+        s.pass(s.config.refresh);
+    }
+    assert_eq!(
+        told(&s, "p"),
+        [
+            "refused by b: it cannot write its state directory; c: it cannot write its state \
+             directory",
+            "refused by b: it cannot write its state directory; c: it cannot write its state \
+             directory; nothing heard of a",
+        ]
+    );
+}
+
+/// The grantors of `by` refuse the last request of p.
+fn refuse(s: &mut Story, by: &[&'static str], refusal: &Refusal) {
+    let start = s.letters.iter().rev().find_map(|letter| match &letter.message {
+        Message::Request(request) => Some(request.start),
+        _ => None,
+    });
+    let start = start.unwrap();
+    for grantor in by {
+        let (election, asker, seen) = (x(), s.who("p").inc, Fence::NONE);
+        let (refusal, name_shared) = (refusal.clone(), false);
+        let refused = Refused { election, asker, start, refusal, seen, name_shared };
+        s.tell(grantor, "p", Message::Refused(refused));
+    }
+}
+
+/// What changes to and fro with each answer is said no more often than the candidate asks.
+#[test]
+fn what_changes_to_and_fro_is_no_storm() {
+    let mut s = Story::new();
+    s.campaign("p");
+    for round in 0..75 {
+        for turn in 0..11 {
+            let refusal = [Refusal::Disk, Refusal::Full][(round + turn) % 2].clone();
+            refuse(&mut s, &["a", "b", "c"], &refusal);
+        }
+        s.pass(s.config.refresh / 3);
+    }
+    let told = told(&s, "p").len();
+    assert!((2..=26).contains(&told), "{told} times in 25 rounds of requests");
+}
+
+#[test]
+fn a_name_in_use_is_said_by_those_who_see_it() {
+    let mut s = Story::new();
+    s.elect("q");
+    s.campaign("p");
+    s.run(ms(300));
+    // Another process of that name asks in turn with it.
+    let mut other = s.sender("p");
+    other.who.inc.0 += 1;
+    for round in 0..10 {
+        for grantor in GRANTORS {
+            let start = at(20_000 + 10 * round);
+            s.tell_as(&other, grantor, Message::Request(request(start)));
+        }
+        s.letters.retain(|letter| letter.from != other);
+        s.run(s.config.refresh);
+    }
+    let told = told(&s, "p");
+    assert_eq!(told.first().map(String::as_str), Some("behind q, which leads"));
+    let last = told.last().unwrap();
+    assert!(last.starts_with("another process uses this name, say"), "{told:?}");
+}

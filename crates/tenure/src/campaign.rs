@@ -1,0 +1,108 @@
+//! A campaign: a future that is a leadership once it is won, and what it waits for until then.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tenure_core::{ElectionName, Waiting};
+use tokio::sync::watch;
+
+use crate::driver::{CampaignAnswer, CampaignReply, Office, Order, SeatId};
+use crate::error::CampaignError;
+use crate::kind::Kind;
+use crate::leadership::{Leadership, Resignation};
+
+type Won<K> = Pin<Box<dyn Future<Output = Result<Leadership<K>, CampaignError>> + Send>>;
+
+/// A campaign in an election, which begins when it is first polled. A future: it resolves when
+/// the campaign is won, or when it can never be won. Dropping it withdraws the candidacy.
+///
+/// ```no_run
+/// # use tenure::{AtMostOne, CampaignError, Election};
+/// # async fn example(election: Election<AtMostOne>) -> Result<(), CampaignError> {
+/// let mut campaign = election.campaign("10.0.0.7:8080");
+/// let mut waits = campaign.waiting();
+/// let leadership = loop {
+///     tokio::select! {
+///         won = &mut campaign => break won?,
+///         Some(waiting) = waits.next() => {
+///             eprintln!("waiting: {}", waiting.told(tenure::clock::now()));
+///         }
+///     }
+/// };
+/// # drop(leadership);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a campaign begins when it is polled"]
+pub struct Campaign<K: Kind> {
+    won: Won<K>,
+    waits: watch::Receiver<Option<Waiting>>,
+}
+
+impl<K: Kind> Campaign<K> {
+    pub(crate) fn new(
+        office: Arc<dyn Office<K>>,
+        election: ElectionName,
+        value: String,
+        priority: u8,
+    ) -> Self {
+        let (reply, CampaignAnswer { won, waits }) = CampaignReply::new();
+        let won = Box::pin(async move {
+            let seat = SeatId::next();
+            let resignation = Resignation::new(office.clone(), election.clone(), seat);
+            office.order(Order::Campaign { election, seat, value, priority, reply });
+            drop(office);
+            let won = won.await.unwrap_or(Err(CampaignError::Closed))?;
+            Ok(Leadership::new(won, resignation))
+        });
+        Self { won, waits }
+    }
+
+    /// What it waits for, from now on: each time that this changes. Nothing is told of a campaign
+    /// that is won before it is known.
+    pub fn waiting(&self) -> Waits {
+        Waits(self.waits.clone())
+    }
+}
+
+impl<K: Kind> Future for Campaign<K> {
+    type Output = Result<Leadership<K>, CampaignError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.won.as_mut().poll(context)
+    }
+}
+
+impl<K: Kind> fmt::Debug for Campaign<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Campaign").field("waits", &*self.waits.borrow()).finish_non_exhaustive()
+    }
+}
+
+/// What a campaign waits for.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Waits(watch::Receiver<Option<Waiting>>);
+
+impl Waits {
+    /// What it waits for, once that is known, and then each time it changes; `None` once the
+    /// campaign is won or over. Whoever is slow gets the latest only. Cancel safe.
+    pub async fn next(&mut self) -> Option<Waiting> {
+        loop {
+            self.0.changed().await.ok()?;
+            let waiting = self.0.borrow_and_update().clone();
+            if waiting.is_some() {
+                return waiting;
+            }
+        }
+    }
+
+    /// What it waited for when that was last heard of. It may be known before it is news to
+    /// [`next`](Self::next), and is kept when the campaign is over.
+    #[must_use]
+    pub fn latest(&self) -> Option<Waiting> {
+        self.0.borrow().clone()
+    }
+}

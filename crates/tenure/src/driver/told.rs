@@ -1,0 +1,80 @@
+//! What was said already, so that a log has a line for each change and not for each datagram.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::Time;
+
+/// As many things are told apart; what is beyond them is not said until older ones are forgotten.
+const KNOWN_MAX: usize = 128;
+/// What lasts is said again after this.
+const AGAIN: Duration = Duration::from_secs(600);
+
+/// Remembers what was said of what. However much comes in, at most 128 lines are said in ten
+/// minutes, but for those that take the place of another text about the same thing.
+#[derive(Debug, Default)]
+pub struct Told {
+    known: BTreeMap<(&'static str, String), (String, Time)>,
+}
+
+impl Told {
+    /// Whether `text` about `about`, a thing of this `kind`, is to be said at `now`: it differs
+    /// from what was said last, or that is ten minutes ago.
+    #[must_use]
+    pub fn is_news(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
+        let key = (kind, about.to_owned());
+        if let Some((said, at)) = self.known.get(&key)
+            && said == text
+            && now.since(*at) < AGAIN
+        {
+            return false;
+        }
+        if self.known.len() >= KNOWN_MAX && !self.known.contains_key(&key) {
+            self.known.retain(|_, (_, at)| now.since(*at) < AGAIN);
+            if self.known.len() >= KNOWN_MAX {
+                return false;
+            }
+        }
+        self.known.insert(key, (text.to_owned(), now));
+        true
+    }
+
+    /// It is over: when it comes back it is news.
+    pub fn forget(&mut self, kind: &'static str, about: &str) {
+        self.known.remove(&(kind, about.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn what_does_not_change_is_said_once_and_after_ten_minutes_again() {
+        let mut told = Told::default();
+        assert!(told.is_news(at(0), "disk", "", "full"));
+        assert!((1..600).all(|second| !told.is_news(at(second), "disk", "", "full")));
+        assert!(told.is_news(at(600), "disk", "", "full"));
+        assert!(told.is_news(at(601), "disk", "", "broken"));
+        told.forget("disk", "");
+        assert!(told.is_news(at(602), "disk", "", "broken"));
+    }
+
+    /// Names and addresses in datagrams can be anything.
+    #[test]
+    fn a_flood_of_names_is_bounded() {
+        let mut told = Told::default();
+        let flood = |told: &mut Told, from: u64, now| {
+            let news = |number: &u64| told.is_news(now, "name", &number.to_string(), "twice");
+            (from..from + 10_000).filter(news).count()
+        };
+        assert_eq!(flood(&mut told, 0, at(0)), KNOWN_MAX);
+        assert_eq!(flood(&mut told, 10_000, at(599)), 0);
+        assert_eq!(flood(&mut told, 20_000, at(600)), KNOWN_MAX);
+        assert_eq!(told.known.len(), KNOWN_MAX);
+    }
+}
