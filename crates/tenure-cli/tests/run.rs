@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 #![allow(dead_code, reason = "uses its part of what `chaos` has")]
 
+#[path = "../../tenure/tests/supervise/hanging.rs"]
+mod hanging;
 #[path = "chaos/wait.rs"]
 mod wait;
 
@@ -13,6 +15,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use hanging::Hanging;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure::clock;
@@ -81,6 +84,20 @@ impl Stage {
     fn start(&mut self, name: &str, args: &[&str], more: &[&str]) -> usize {
         self.processes.push(self.tenure(name, args, more).spawn().unwrap());
         self.processes.len() - 1
+    }
+
+    /// What a command prints that is given a control socket.
+    fn told(&self, name: &str, args: &[&str]) -> String {
+        let output = wait::output(&mut self.tenure(name, args, &[]));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// One that leads, and whose CMD does not come to run.
+    fn hanging(&mut self, name: &str, hanging: &Hanging) -> usize {
+        let command = hanging.command().into_string().unwrap();
+        let nth = self.start(name, &["run", "--id", name], &["--", &command]);
+        eventually("it leads", || self.log(name).contains(&format!("{name} leads e")));
+        nth
     }
 
     fn candidate(&mut self, name: &str) -> usize {
@@ -172,4 +189,42 @@ fn ends_when_asked_to_while_it_hands_over() {
     assert_eq!(told.code(), Some(0), "{}", stage.log("ann"));
     stage.has("ben.runs");
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
+}
+
+/// The lease has 60 s.
+#[test]
+fn a_command_whose_execve_hangs_makes_nobody_deaf() {
+    let hanging = Hanging::new();
+    let mut stage = Stage::new();
+    let ann = stage.hanging("ann", &hanging);
+    assert_eq!(stage.told("ann", &["resign"]), "ann resigned (e)\n");
+    // It campaigns again, wins, and starts CMD once more.
+    eventually("it leads again", || stage.log("ann").matches("ann leads e").count() == 2);
+    kill_process(Pid::from_child(&stage.processes[ann]), Signal::TERM).unwrap();
+    let status = wait::ended("it ends when it is asked to", &mut stage.processes[ann]);
+    let log = stage.log("ann");
+    assert_eq!(status.code(), Some(128 + 15), "{log}");
+    assert_eq!(log.matches("tenure: CMD ended before it ran: ").count(), 2, "{log}");
+    assert_eq!(log.matches("execve has not returned").count(), 2, "{log}");
+    assert!(!log.contains("CMD runs"), "{log}");
+}
+
+/// Others lead instead.
+#[test]
+fn a_command_whose_execve_hangs_ends_with_the_lease() {
+    let hanging = Hanging::new();
+    let mut stage = Stage::new();
+    let more = "lease = \"3s\"\ngrace = \"1s\"\n";
+    let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
+    let settings =
+        settings.split("lease").next().unwrap().to_owned() + more + "lease-max = \"120s\"\n";
+    fs::write(stage.path("tenure.toml"), settings).unwrap();
+    let ann = stage.hanging("ann", &hanging);
+    let status = wait::ended("it ends with the lease", &mut stage.processes[ann]);
+    let log = stage.log("ann");
+    assert_eq!(status.code(), Some(126), "{log}");
+    assert!(log.contains("and then the lease came to its end"), "{log}");
+    assert!(log.contains("fix: look at the file system that it is on"), "{log}");
+    stage.candidate("ben");
+    stage.has("ben.runs");
 }

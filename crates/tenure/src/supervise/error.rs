@@ -5,6 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::frame::Why;
+
 /// Why a command was not started, or an order to its guard not carried out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +69,33 @@ pub enum SuperviseError {
         /// What the system said.
         source: io::Error,
     },
+    /// `execve` had not returned when the command was to end: when it was stopped, or when the
+    /// lease under which its start began came to its end. The command's own code has not run.
+    #[error(
+        "{}: execve has not returned in {waited:.1?}, and then {why}; does the file system that \
+         it is on still answer?", .path.display()
+    )]
+    Hung {
+        /// The file.
+        path: PathBuf,
+        /// Since the start began.
+        waited: Duration,
+        /// Why it was not waited for any longer.
+        why: Why,
+    },
+    /// A process of a command that never ran has not ended by the end of the lease, though it was
+    /// killed: it is in uninterruptible sleep, and ends as soon as that ends. It will not run the
+    /// command.
+    #[error(
+        "{}: not started in {waited:.1?}, and its process cannot be killed yet; does the file \
+         system that it is on still answer?", .path.display()
+    )]
+    Stuck {
+        /// The file.
+        path: PathBuf,
+        /// Since the start began.
+        waited: Duration,
+    },
     /// The system refused something that supervising needs. Nothing is left running.
     #[error("the command was not started, {doing} failed: {source}")]
     Setup {
@@ -79,10 +108,10 @@ pub enum SuperviseError {
     /// Nothing is left running.
     #[error("the guard process was lost before it started the command")]
     GuardLost,
-    /// The guard has not read what was sent to it for a long time; it is stopped or starved. It
-    /// keeps the deadline it has, so the command ends early rather than late.
-    #[error("the guard process is not reading: it keeps the deadline it has")]
-    GuardBehind,
+    /// The deadline cannot be written for the guard to read. It keeps the one it has, so the
+    /// command ends early rather than late.
+    #[error("the guard process keeps the deadline it has: a new one cannot be written: {0}")]
+    Deadline(io::Error),
     /// The guard has ended; [`Supervised::wait`](super::Supervised::wait) tells what became of
     /// the command.
     #[error("the guard process has ended")]
@@ -98,6 +127,7 @@ impl SuperviseError {
             Self::NotFound { .. } => 127,
             Self::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Self::Exec { .. } | Self::NotExecutable { .. } => 126,
+            Self::Hung { .. } | Self::Stuck { .. } => 126,
             _ => 1,
         }
     }

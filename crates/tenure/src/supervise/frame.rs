@@ -4,13 +4,13 @@ use std::fmt;
 
 use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize};
-use tenure_core::Time;
 
 /// From the supervisor to its guard.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// The lease ends at this instant. The first one comes with the command's standard input.
-    Deadline(Time),
+    /// The deadline has changed: read it. The first one comes with the command's standard input
+    /// and with the deadline.
+    Look,
     /// End the command now, gracefully.
     Stop,
 }
@@ -35,6 +35,8 @@ pub(super) enum Failure {
     TooLate,
     /// `execve` failed with this error number.
     Exec(i32),
+    /// `execve` had not returned when the command was to end.
+    Hung,
     /// A step before that failed.
     Setup {
         /// What was being done.

@@ -1,6 +1,7 @@
 //! The guard: the process that ends the command in time.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -16,6 +17,7 @@ use rustix::process::{
 };
 use tenure_core::Time;
 
+use super::deadline::Deadline;
 use super::descend;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::launcher::{self, Launch};
@@ -29,7 +31,8 @@ use crate::clock;
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// Orders read before the clock is looked at again.
+/// Orders read before the deadline and the clock are looked at again. None of those left holds a
+/// deadline.
 const ORDERS_AT_ONCE: usize = 64;
 
 /// The command line of a guard.
@@ -55,10 +58,12 @@ pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         return refuse(super::GUARD);
     };
     // Without a first order there is nobody to tell and nothing to guard.
-    let Ok((Order::Deadline(until), stdin)) = link.receive_with() else {
+    let Ok((Order::Look, [stdin, deadline])) = link.receive_with() else {
         return refuse(super::GUARD);
     };
-    match Guard::launch(task, &link, until, &stdin) {
+    let deadline = Deadline::from(deadline);
+    let Some(until) = deadline.newest() else { return refuse(super::GUARD) };
+    match Guard::launch(task, &link, deadline, until, &stdin) {
         Ok(guard) => {
             // The command has its own; whoever writes to it must see when that is closed.
             drop(stdin);
@@ -81,7 +86,9 @@ pub(super) fn refuse(role: &str) -> ExitCode {
 
 struct Guard<'a> {
     link: &'a Link,
+    deadline: Deadline,
     listening: bool,
+    /// Until it is known whether the command runs.
     launch: Option<Link>,
     signals: Signals,
     alarm: Alarm,
@@ -93,7 +100,13 @@ struct Guard<'a> {
 
 impl<'a> Guard<'a> {
     /// Starts the launcher. After an error nothing is left running.
-    fn launch(task: Task, link: &'a Link, until: Time, stdin: &OwnedFd) -> Result<Self, Failure> {
+    fn launch(
+        task: Task,
+        link: &'a Link,
+        deadline: Deadline,
+        until: Time,
+        stdin: &OwnedFd,
+    ) -> Result<Self, Failure> {
         let step = |doing: &'static str| move |error: io::Error| Failure::setup(doing, &error);
         rustix::thread::set_name(c"tenure-guard").ok();
         setsid().map_err(io::Error::from).map_err(step("beginning a session"))?;
@@ -116,6 +129,7 @@ impl<'a> Guard<'a> {
         let child = launch.command(theirs).spawn().map_err(step("starting the launcher"))?;
         Ok(Self {
             link,
+            deadline,
             listening: true,
             launch: Some(ours),
             signals,
@@ -127,11 +141,13 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// Everything that came is taken in before the clock is read, and what is due by then is
-    /// done: so a guard that was stopped catches up at once.
+    /// The clock is read first and the deadline after it: so a guard that is stopped anywhere
+    /// never judges an old deadline by a later clock, which would kill a healthy command. What
+    /// became due meanwhile is seen in the next turn, which begins at once.
     fn watch(mut self) -> ExitCode {
         loop {
             self.sleep();
+            let now = clock::now();
             self.take_orders();
             // Reaping comes before hearing: a launcher speaks before it ends.
             let left = self.reap();
@@ -142,7 +158,7 @@ impl<'a> Guard<'a> {
             if !left {
                 break;
             }
-            match self.timeline.due(clock::now()) {
+            match self.timeline.due(now) {
                 Due::Nothing => {}
                 Due::Terminate => self.terminate(),
                 Due::Kill => self.kill(),
@@ -186,6 +202,9 @@ impl<'a> Guard<'a> {
     }
 
     fn take_orders(&mut self) {
+        if let Some(until) = self.deadline.newest() {
+            self.timeline.set_until(until);
+        }
         if self.signals.stop.load(Ordering::Relaxed) {
             self.timeline.end(Why::Stopped);
         }
@@ -194,7 +213,7 @@ impl<'a> Guard<'a> {
                 return;
             }
             match self.link.receive() {
-                Ok(Heard::Frame(Order::Deadline(until))) => self.timeline.set_until(until),
+                Ok(Heard::Frame(Order::Look)) => {}
                 Ok(Heard::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -226,10 +245,21 @@ impl<'a> Guard<'a> {
             Ok(Heard::Frame(report @ Report::Failed(_))) => report,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
+            // Closed by the end of a launcher that is being ended, not by `execve`.
+            Ok(_) | Err(_) if self.timeline.why().is_some() && self.is_ending() => {
+                Report::Failed(Failure::Hung)
+            }
             Ok(_) | Err(_) => Report::Started(self.main.as_raw_pid()),
         };
         self.launch = None;
         self.report(&report);
+    }
+
+    /// Whether the first process has ended, or has begun to: it closes its files then, but only
+    /// after it has given up its memory, and with it its command line.
+    fn is_ending(&self) -> bool {
+        let line = fs::read(format!("/proc/{}/cmdline", self.main));
+        self.ended.is_some() || line.is_ok_and(|line| line.is_empty())
     }
 
     fn terminate(&self) {

@@ -3,16 +3,19 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::descend;
 use super::frame::Ended;
 
-/// Held while a guard is being spawned and while strays are being killed: a guard that is not
-/// entered yet would be taken for a stray.
+/// Those that were spawned and not reaped.
 static GUARDS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Held while a guard is being spawned and while strays are being killed: a guard that is not
+/// entered yet would be taken for a stray. Spawning may hang, as any `execve`.
+static SPAWNING: Mutex<()> = Mutex::new(());
 
 fn guards() -> MutexGuard<'static, BTreeSet<i32>> {
     GUARDS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -20,13 +23,13 @@ fn guards() -> MutexGuard<'static, BTreeSet<i32>> {
 
 /// Spawns `command` as a guard. Guards that nobody waited for are reaped on this occasion.
 pub(super) fn spawn(command: &mut Command) -> io::Result<Pid> {
-    let mut guards = guards();
-    guards.retain(|pid| {
+    let _spawning = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
+    guards().retain(|pid| {
         Pid::from_raw(*pid).is_some_and(|pid| !descend::reap_one(pid, &mut |_, _| {}))
     });
     let child = command.spawn()?;
     let guard = Pid::from_child(&child);
-    guards.insert(guard.as_raw_pid());
+    guards().insert(guard.as_raw_pid());
     Ok(guard)
 }
 
@@ -49,9 +52,22 @@ pub(super) fn end(guard: Pid) -> bool {
 /// Kills once everything below this process that is not another guard's: `guard` itself, and
 /// its descendants, who became children of this process. Returns whether anything is left, with
 /// the certainty of [`descend::reap`].
-pub(super) fn sweep(guard: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> io::Result<bool> {
+///
+/// While a guard is being spawned nothing is done, as if something were left; `now` takes what is
+/// being spawned for a stray instead. That guard then starts nothing, which is safe.
+pub(super) fn sweep(
+    guard: Option<Pid>,
+    now: bool,
+    ended: &mut dyn FnMut(Pid, Ended),
+) -> io::Result<bool> {
+    let _spawning = match SPAWNING.try_lock() {
+        Err(TryLockError::WouldBlock) if !now => return Ok(true),
+        other => other.ok(),
+    };
     let mut guards = guards();
-    guards.remove(&guard.as_raw_pid());
+    if let Some(guard) = guard {
+        guards.remove(&guard.as_raw_pid());
+    }
     let others = |pid: Pid| guards.contains(&pid.as_raw_pid());
     descend::kill(&others)?;
     descend::reap(&others, ended)

@@ -46,7 +46,7 @@ impl Launch {
 /// Gives the launcher its word to go: the command's standard input.
 pub(super) fn go(link: &Link, stdin: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
     let go: Go = ();
-    link.send_with(&go, stdin)
+    link.send_with(&go, &[stdin])
 }
 
 pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -68,7 +68,7 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     if getppid() != Some(launch.guard) {
         return Err(Failure::Setup { doing: "looking for the guard".to_owned(), errno: 0 });
     }
-    let (_, stdin): (Go, _) = link
+    let (_, [stdin]): (Go, _) = link
         .receive_with()
         .map_err(|error| Failure::setup("taking over standard input", &error))?;
     let mut command = Command::new(&launch.program);

@@ -19,6 +19,9 @@ use serde::de::DeserializeOwned;
 /// More than any frame has.
 const FRAME_MAX: usize = 512;
 
+/// As many descriptors as one frame may have.
+const ATTACHED_MAX: usize = 2;
+
 /// One end of the socket. Dropping it ends the link.
 pub(super) struct Link(OwnedFd);
 
@@ -51,14 +54,17 @@ impl Link {
         Ok(())
     }
 
-    /// Sends `frame` with a descriptor attached.
-    pub(super) fn send_with<T: Serialize>(&self, frame: &T, fd: BorrowedFd<'_>) -> io::Result<()> {
+    /// Sends `frame` with descriptors attached.
+    pub(super) fn send_with<T: Serialize>(
+        &self,
+        frame: &T,
+        fds: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         let bytes = encode(frame)?;
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(ATTACHED_MAX))];
         let mut attached = SendAncillaryBuffer::new(&mut space);
-        let fds = [fd];
-        if !attached.push(SendAncillaryMessage::ScmRights(&fds)) {
-            return Err(io::Error::other("no room for a descriptor"));
+        if !attached.push(SendAncillaryMessage::ScmRights(fds)) {
+            return Err(io::Error::other("no room for descriptors"));
         }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         sendmsg(&self.0, &[IoSlice::new(&bytes)], &mut attached, flags)?;
@@ -73,21 +79,25 @@ impl Link {
         Ok(bytes.get(..length).map_or(Heard::End, decode))
     }
 
-    /// Waits for the first frame and its descriptor.
-    pub(super) fn receive_with<T: DeserializeOwned>(&self) -> io::Result<(T, OwnedFd)> {
+    /// Waits for the first frame and its descriptors.
+    pub(super) fn receive_with<T: DeserializeOwned, const N: usize>(
+        &self,
+    ) -> io::Result<(T, [OwnedFd; N])> {
         let mut bytes = [0; FRAME_MAX];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(ATTACHED_MAX))];
         let mut attached = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::TRUNC;
         let received = rustix::io::retry_on_intr(|| {
             recvmsg(&self.0, &mut [IoSliceMut::new(&mut bytes)], &mut attached, flags)
         })?;
-        let fd = attached.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-            _ => None,
-        });
-        match (bytes.get(..received.bytes).map_or(Heard::End, decode), fd) {
-            (Heard::Frame(frame), Some(fd)) => Ok((frame, fd)),
+        let mut fds = Vec::new();
+        for message in attached.drain() {
+            if let RecvAncillaryMessage::ScmRights(came) = message {
+                fds.extend(came);
+            }
+        }
+        match (bytes.get(..received.bytes).map_or(Heard::End, decode), fds.try_into()) {
+            (Heard::Frame(frame), Ok(fds)) => Ok((frame, fds)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidData, "no first frame came")),
         }
     }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! supervisor   the application, `tenure run`; campaigns, renews, hands each deadline on
-//!    │  socket: deadlines, stop ↓  what became of the command ↑
+//!    │  memory: the deadline ↓  socket: look, stop ↓  what became of the command ↑
 //!  guard       the same binary again, in its own session; sleeps on the deadline
 //!    │  socket: only why the command could not be executed ↑
 //! launcher     the same binary again, in its own process group; becomes the command by exec
@@ -31,7 +31,11 @@
 //!    `until` then lengthens the time to SIGKILL up to `grace`, an earlier one shortens it.
 //! 4. "All gone" is reported only when no process of the command is left.
 //! 5. A guard that was itself stopped or suspended acts on everything overdue when it
-//!    continues, after it has read what was sent to it meanwhile.
+//!    continues, by the newest deadline: deadlines replace one another, they do not queue.
+//! 6. A command that does not come to run, because `execve` does not return (a dead network
+//!    mount), is ended like any other, and at the latest with the lease under which its start
+//!    began. A later `until` counts only once it runs.
+//! 7. Nothing waits longer than that: not a start, and not a stop for a guard that does not act.
 //!
 //! # What is not covered
 //!
@@ -65,6 +69,8 @@
 //!
 //! and [`Supervised::start`] does the rest.
 
+mod begin;
+mod deadline;
 mod descend;
 mod error;
 mod frame;

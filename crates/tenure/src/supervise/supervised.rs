@@ -3,12 +3,14 @@
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
-use std::path;
+use std::path::{self, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, getpid, set_child_subreaper};
 use tenure_core::Time;
 
+use super::begin::{Beginning, Begun, begin};
+use super::deadline::Deadline;
 use super::error::SuperviseError;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::guards;
@@ -51,112 +53,141 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// How long at least what never ran is being killed before it is called stuck.
+const STUCK_MIN: Duration = Duration::from_secs(1);
+
+/// How long another guard may take to be spawned while what one left behind is being killed.
+const SPAWNING_MAX: Duration = Duration::from_millis(100);
+
+/// How much longer than its grace and its kill margin a stopped command may take, before its guard
+/// is taken for lost.
+const STOP_SLACK: Duration = Duration::from_secs(5);
+
 /// A command that runs under a guard, until [`wait`](Self::wait) says that it is all gone.
 ///
 /// Makes this process a child subreaper. Apart from guards the process should have no
 /// children: when a guard is lost, all others are taken for what it left behind, and killed.
 ///
 /// Dropping it stops the command as [`stop`](Self::stop) does, without waiting for the end, and
-/// may wait for a write of the until file in progress.
+/// waits up to a second for the until file to be removed.
 pub struct Supervised {
     link: Watched<Link>,
     alarm: Watched<Alarm>,
-    until_file: UntilFile,
-    guard: Pid,
+    deadline: Deadline,
+    program: PathBuf,
+    grace: Duration,
     kill_margin: Duration,
+    since: Time,
+    /// The deadline that the guard has.
     until: Time,
+    /// A later one, for when the command runs.
+    later: Option<Time>,
+    stopped: Option<Time>,
+    beginning: Option<Beginning>,
+    until_file: Option<UntilFile>,
+    guard: Option<Pid>,
     /// Whether the guard is still to be listened to.
     listening: bool,
     pid: Option<Pid>,
     ended: Option<Ended>,
     all_gone: Option<Why>,
+    failure: Option<SuperviseError>,
     outcome: Option<Outcome>,
 }
 
 enum Event {
+    Begun(Result<Begun, SuperviseError>),
     Report(Report),
     GuardGone,
     Overdue,
 }
 
 impl Supervised {
-    /// Starts the command of `plan` under a guard that ends it before `until`, and waits until
-    /// it runs.
+    /// Begins to start the command of `plan` under a guard that ends it before `until`, and does
+    /// not wait for that: [`started`](Self::started) tells when it runs.
     ///
-    /// Must be called in a tokio runtime with I/O and time. Blocks for as long as spawning a
-    /// process and writing a small file take. When it returns an error nothing is left
-    /// running. Dropping the future stops whatever was started.
-    pub async fn start(plan: &Plan, until: Time) -> Result<Self, SuperviseError> {
+    /// Must be called in a tokio runtime with I/O and time. Blocks for nothing. After an error
+    /// nothing is left running. Dropping the handle stops whatever was started.
+    pub fn start(plan: &Plan, until: Time) -> Result<Self, SuperviseError> {
         plan.check()?;
-        let remaining = until.since(clock::now());
+        let since = clock::now();
+        let remaining = until.since(since);
         if remaining <= plan.grace {
             return Err(SuperviseError::TooLate { remaining, grace: plan.grace });
         }
-        let mut started = Self::spawn(plan, until)?;
-        match started.started(plan).await {
-            Ok(()) => Ok(started),
-            Err(error) => {
-                started.wait().await;
-                Err(error)
-            }
-        }
-    }
-
-    fn spawn(plan: &Plan, until: Time) -> Result<Self, SuperviseError> {
         let step =
             |doing: &'static str| move |error: io::Error| SuperviseError::setup(doing, error);
         set_child_subreaper(Some(getpid()))
             .map_err(|error| SuperviseError::setup("becoming a subreaper", error))?;
         let path =
             path::absolute(&plan.until_file).map_err(step("finding out the current folder"))?;
-        let until_file = UntilFile::create(&path, until)
-            .map_err(|source| SuperviseError::UntilFile { path: path.clone(), source })?;
+        let deadline = Deadline::create(until).map_err(step("sharing the deadline"))?;
         let alarm = Alarm::new().and_then(Watched::new).map_err(step("creating a timer"))?;
         let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
-        ours.send_with(&Order::Deadline(until), io::stdin().as_fd())
+        ours.send_with(&Order::Look, &[io::stdin().as_fd(), deadline.as_fd()])
             .map_err(step("handing on standard input"))?;
         let link = Watched::new(ours).map_err(step("watching a socket"))?;
-        let guard = guards::spawn(&mut plan.guard(theirs, &path))
-            .map_err(step("starting the guard process"))?;
+        let guard = plan.guard(theirs, &path);
+        let beginning = begin(guard, path, until).map_err(step("starting a thread"))?;
         let supervised = Self {
             link,
             alarm,
-            until_file,
-            guard,
+            deadline,
+            program: plan.program.clone(),
+            grace: plan.grace,
             kill_margin: plan.kill_margin,
+            since,
             until,
+            later: None,
+            stopped: None,
+            beginning: Some(beginning),
+            until_file: None,
+            guard: None,
             listening: true,
             pid: None,
             ended: None,
             all_gone: None,
+            failure: None,
             outcome: None,
         };
         supervised.set_alarm();
         Ok(supervised)
     }
 
-    async fn started(&mut self, plan: &Plan) -> Result<(), SuperviseError> {
-        match self.next().await {
-            Event::Report(Report::Started(pid)) => {
-                self.pid = Pid::from_raw(pid.max(0));
-                Ok(())
-            }
-            Event::Report(Report::Failed(failure)) => Err(self.error(failure, plan)),
-            Event::Report(_) | Event::GuardGone | Event::Overdue => {
-                self.listening = false;
-                Err(SuperviseError::GuardLost)
-            }
+    /// Waits until the command runs. Fails when it will not: then nothing is left running, but for
+    /// what [`SuperviseError::Stuck`] says. Takes as long as `execve` takes, but not longer than
+    /// the lease under which the start began, and ends soon after [`stop`](Self::stop).
+    ///
+    /// Cancel safe. After an error it is over: [`wait`](Self::wait) answers at once.
+    pub async fn started(&mut self) -> Result<(), SuperviseError> {
+        while self.pid.is_none() && self.listening {
+            self.hear().await;
         }
+        if self.pid.is_some() {
+            return Ok(());
+        }
+        let Outcome { why, .. } = self.wait().await;
+        Err(self.failure.take().unwrap_or_else(|| match why {
+            Why::GuardLost => SuperviseError::GuardLost,
+            why => self.hung(why),
+        }))
     }
 
-    fn error(&self, failure: Failure, plan: &Plan) -> SuperviseError {
-        match failure {
+    fn hung(&self, why: Why) -> SuperviseError {
+        let waited = clock::now().since(self.since);
+        SuperviseError::Hung { path: self.program.clone(), waited, why }
+    }
+
+    /// What a failure is in words; `None` when the reason is still to come.
+    fn error(&self, failure: Failure) -> Option<SuperviseError> {
+        Some(match failure {
+            Failure::Hung => return None,
             Failure::TooLate => SuperviseError::TooLate {
                 remaining: self.until.since(clock::now()),
-                grace: plan.grace,
+                grace: self.grace,
             },
             Failure::Exec(errno) => SuperviseError::Exec {
-                path: plan.program.clone(),
+                path: self.program.clone(),
                 source: io::Error::from_raw_os_error(errno),
             },
             Failure::Setup { doing, errno: 0 } => {
@@ -165,7 +196,7 @@ impl Supervised {
             Failure::Setup { doing, errno } => {
                 SuperviseError::setup(&doing, io::Error::from_raw_os_error(errno))
             }
-        }
+        })
     }
 
     /// The process number of the command's first process.
@@ -174,21 +205,31 @@ impl Supervised {
         self.pid.and_then(|pid| u32::try_from(pid.as_raw_pid()).ok())
     }
 
-    /// The process number of the guard.
+    /// The process number of the guard, once it is known.
     #[must_use]
-    pub fn guard(&self) -> u32 {
-        self.guard.as_raw_pid().unsigned_abs()
+    pub fn guard(&self) -> Option<u32> {
+        self.guard.map(|guard| guard.as_raw_pid().unsigned_abs())
     }
 
-    /// Hands a new end of the lease on, later or earlier than the one before. Never blocks.
+    /// Hands a new end of the lease on, later or earlier than the one before. Never blocks, and
+    /// never fails because the guard does not act: it finds the newest when it does. Before the
+    /// command runs a later end is kept back, since a start has no longer than its lease.
     ///
     /// After an error the guard keeps the deadline it has; the next call brings the newest.
     pub fn extend(&mut self, until: Time) -> Result<(), SuperviseError> {
+        if self.pid.is_none() && until > self.until {
+            self.later = Some(until);
+            return Ok(());
+        }
         self.until = until;
+        self.later = None;
         self.set_alarm();
-        self.send(&Order::Deadline(until))?;
+        self.deadline.set(until).map_err(SuperviseError::Deadline)?;
+        self.send(&Order::Look)?;
         // After the guard: what the command reads is never later than what ends it.
-        self.until_file.set(until);
+        if let Some(file) = &self.until_file {
+            file.set(until);
+        }
         Ok(())
     }
 
@@ -196,7 +237,10 @@ impl Supervised {
     /// sooner, before the lease ends. Never blocks; [`wait`](Self::wait) tells when it is done.
     /// Keep extending the lease meanwhile, if it is to have all of the grace.
     pub fn stop(&mut self) {
-        if let Err(SuperviseError::GuardBehind) = self.send(&Order::Stop) {
+        self.stopped.get_or_insert(clock::now());
+        self.set_alarm();
+        let sent = self.link.inner().send(&Order::Stop);
+        if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             // No room for an order, but the end of the link is heard without any.
             self.link.inner().finish().ok();
         }
@@ -210,24 +254,22 @@ impl Supervised {
         if let Some(outcome) = self.outcome {
             return outcome;
         }
-        while self.listening {
-            match self.next().await {
-                Event::Report(Report::Ended(ended)) => self.ended = Some(ended),
-                Event::Report(Report::AllGone(why)) => self.all_gone = Some(why),
-                Event::Report(Report::Started(_) | Report::Failed(_)) => {}
-                Event::GuardGone | Event::Overdue => self.listening = false,
-            }
+        // A guard that has spoken was spawned.
+        while self.listening || (self.all_gone.is_some() && self.beginning.is_some()) {
+            self.hear().await;
         }
-        let why = match self.all_gone {
-            Some(why) => {
+        let why = match (self.all_gone, self.guard) {
+            // Nothing was started.
+            (None, None) if self.failure.is_some() => Why::Itself,
+            (Some(why), Some(guard)) => {
                 let mut pause = PAUSE_MIN;
-                while !guards::end(self.guard) {
+                while !guards::end(guard) {
                     rest(&mut pause).await;
                 }
                 why
             }
-            None => {
-                tracing::warn!(guard = %self.guard, "guard lost, killing what is left");
+            _ => {
+                tracing::warn!(guard = ?self.guard(), "guard lost, killing what is left");
                 self.sweep().await;
                 Why::GuardLost
             }
@@ -237,18 +279,70 @@ impl Supervised {
         outcome
     }
 
-    /// Kills the guard and all it left behind, until two looks in a row find nothing.
+    /// Takes in what comes next.
+    async fn hear(&mut self) {
+        match self.next().await {
+            Event::Begun(begun) => self.begun(begun),
+            Event::Report(Report::Started(pid)) => {
+                self.pid = Pid::from_raw(pid.max(0));
+                if let Some(later) = self.later.take()
+                    && let Err(error) = self.extend(later)
+                {
+                    tracing::warn!(%error, "the command has the lease it was started under");
+                }
+            }
+            Event::Report(Report::Failed(failure)) => self.failure = self.error(failure),
+            Event::Report(Report::Ended(ended)) => self.ended = Some(ended),
+            Event::Report(Report::AllGone(why)) => self.all_gone = Some(why),
+            Event::GuardGone => match &mut self.beginning {
+                // What came of it was said before the link was closed.
+                Some(beginning) => {
+                    let begun = beginning.await;
+                    self.begun(begun.unwrap_or(Err(SuperviseError::GuardLost)));
+                }
+                None => self.listening = false,
+            },
+            Event::Overdue => self.listening = false,
+        }
+    }
+
+    fn begun(&mut self, begun: Result<Begun, SuperviseError>) {
+        self.beginning = None;
+        match begun {
+            Ok(Begun { guard, until_file }) => {
+                self.guard = Some(guard);
+                until_file.set(self.until);
+                self.until_file = Some(until_file);
+            }
+            Err(error) => {
+                self.failure = Some(error);
+                self.listening = false;
+            }
+        }
+    }
+
+    /// Kills the guard and all it left behind, until two looks in a row find nothing. A command
+    /// that never ran is not waited for beyond its lease: killed, it never will run.
     async fn sweep(&mut self) {
+        let begun = clock::now();
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
         while empty < 2 {
+            let now = clock::now();
+            if self.pid.is_none() && now >= self.until.max(begun.after(STUCK_MIN)) {
+                let (path, waited) = (self.program.clone(), now.since(self.since));
+                self.failure = Some(SuperviseError::Stuck { path, waited });
+                return;
+            }
+            // Our own guard may be what hangs; another one is waited for a little.
+            let at_once = self.beginning.is_some() || now >= begun.after(SPAWNING_MAX);
             let (first, ended) = (self.pid, &mut self.ended);
             let mut note = |pid, how| {
                 if Some(pid) == first {
                     ended.get_or_insert(how);
                 }
             };
-            match guards::sweep(self.guard, &mut note) {
+            match guards::sweep(self.guard, at_once, &mut note) {
                 Ok(false) => empty += 1,
                 Ok(true) => empty = 0,
                 Err(error) => {
@@ -262,24 +356,41 @@ impl Supervised {
 
     /// Cancel safe. What the guard said counts before the clock: a supervisor that was itself
     /// stopped finds both.
-    async fn next(&self) -> Event {
-        let overdue = |_: &Alarm| match clock::now() >= self.overdue_at() {
+    async fn next(&mut self) -> Event {
+        let overdue_at = self.overdue_at();
+        let overdue = |_: &Alarm| match clock::now() >= overdue_at {
             true => Ok(()),
             false => Err(io::Error::from(io::ErrorKind::WouldBlock)),
         };
+        // The thread cannot end without a word, unless it panics: then its end of the link is
+        // closed as well.
+        let begun = async {
+            match &mut self.beginning {
+                Some(beginning) => match beginning.await {
+                    Ok(begun) => begun,
+                    Err(_) => Err(SuperviseError::GuardLost),
+                },
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
-            heard = self.link.read(Link::receive) => match heard {
+            begun = begun => Event::Begun(begun),
+            heard = self.link.read(Link::receive), if self.listening => match heard {
                 Ok(Heard::Frame(report)) => Event::Report(report),
                 Ok(Heard::End) | Err(_) => Event::GuardGone,
             },
-            _ = self.alarm.read(overdue) => Event::Overdue,
+            _ = self.alarm.read(overdue), if self.listening => Event::Overdue,
         }
     }
 
     /// When the guard should long have done its work.
     fn overdue_at(&self) -> Time {
-        self.until.before(self.kill_margin / 2)
+        let lease = self.until.before(self.kill_margin / 2);
+        match self.stopped {
+            Some(at) => lease.min(at.after(self.grace + self.kill_margin + STOP_SLACK)),
+            None => lease,
+        }
     }
 
     fn set_alarm(&self) {
@@ -288,11 +399,14 @@ impl Supervised {
         }
     }
 
+    /// An order that finds no room behind many others is not needed: the guard looks all the same.
     fn send(&self, order: &Order) -> Result<(), SuperviseError> {
-        self.link.inner().send(order).map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => SuperviseError::GuardBehind,
-            _ => SuperviseError::GuardGone,
-        })
+        match self.link.inner().send(order) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                Err(SuperviseError::GuardGone)
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 }
 

@@ -3,19 +3,22 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
+use std::time::Duration;
 
 use tenure_core::Time;
 
 /// Keeps a file current without ever making its caller wait for the disk: a thread writes the
-/// newest instant, and skips those that were overtaken. Dropping it removes the file.
+/// newest instant, and skips those that were overtaken. Dropping it removes the file, and waits
+/// for that as long as disks usually take.
 pub(super) struct UntilFile {
-    path: PathBuf,
     shared: Arc<Shared>,
-    writer: Option<JoinHandle<()>>,
 }
+
+/// How long the end of the writer is waited for. It may be stuck, and then the file is left behind.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Shared {
@@ -27,17 +30,24 @@ struct Shared {
 struct Next {
     until: Option<Time>,
     closed: bool,
+    /// The file is removed.
+    over: bool,
 }
 
 impl UntilFile {
     /// Writes the file and starts the thread.
     pub(super) fn create(path: &Path, until: Time) -> io::Result<Self> {
         write(path, until)?;
-        let mut file = Self { path: path.to_owned(), shared: Arc::default(), writer: None };
-        let (path, shared) = (path.to_owned(), Arc::clone(&file.shared));
+        let shared = Arc::<Shared>::default();
+        let (own, for_writer) = (path.to_owned(), Arc::clone(&shared));
         let writer = thread::Builder::new().name("tenure-until".to_owned());
-        file.writer = Some(writer.spawn(move || shared.run(&path))?);
-        Ok(file)
+        match writer.spawn(move || for_writer.run(&own)) {
+            Ok(_) => Ok(Self { shared }),
+            Err(error) => {
+                fs::remove_file(path).ok();
+                Err(error)
+            }
+        }
     }
 
     pub(super) fn set(&self, until: Time) {
@@ -63,6 +73,9 @@ impl Shared {
             }
             failing = written.is_err();
         }
+        fs::remove_file(path).ok();
+        self.lock().over = true;
+        self.changed.notify_one();
     }
 
     /// Waits for an instant to write; `None` when the file is no longer wanted.
@@ -82,12 +95,11 @@ impl Shared {
 
 impl Drop for UntilFile {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        let mut next = self.shared.lock();
+        next.closed = true;
         self.shared.changed.notify_one();
-        if let Some(writer) = self.writer.take() {
-            writer.join().ok();
-        }
-        fs::remove_file(&self.path).ok();
+        let over = self.shared.changed.wait_timeout_while(next, PATIENCE, |next| !next.over);
+        drop(over);
     }
 }
 
@@ -106,8 +118,6 @@ fn write(path: &Path, until: Time) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::clock;
 
@@ -126,7 +136,10 @@ mod tests {
             thread::sleep(Duration::from_millis(1));
         }
         drop(file);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        while fs::read_dir(folder.path()).unwrap().count() > 0 {
+            assert!(clock::now() < give_up, "the file was never removed");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     #[test]

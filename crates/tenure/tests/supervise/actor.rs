@@ -61,28 +61,42 @@ async fn play(
     mut control: &UnixStream,
     mut heard: mpsc::UnboundedReceiver<String>,
 ) -> Result<String, SuperviseError> {
-    let mut supervised = Supervised::start(plan, until).await?;
-    writeln!(control, "started {} {}", supervised.pid().unwrap(), supervised.guard()).unwrap();
+    let mut supervised = Supervised::start(plan, until)?;
+    loop {
+        tokio::select! {
+            started = supervised.started() => break started?,
+            Some(order) = heard.recv() => obey(&order, &mut supervised, control),
+        }
+    }
+    let (pid, guard) = (supervised.pid().unwrap(), supervised.guard().unwrap());
+    writeln!(control, "started {pid} {guard}").unwrap();
     let outcome = loop {
         tokio::select! {
             outcome = supervised.wait() => break outcome,
-            Some(order) = heard.recv() => match order.split_once(' ') {
-                Some(("extend", until)) => {
-                    let until = Time::from_nanos(until.parse().unwrap());
-                    match supervised.extend(until) {
-                        Ok(()) => writeln!(control, "ok").unwrap(),
-                        Err(error) => writeln!(control, "{error}").unwrap(),
-                    }
-                }
-                Some(("flood", until)) => {
-                    let until = Time::from_nanos(until.parse().unwrap());
-                    let said = (0..100_000).find_map(|_| supervised.extend(until).err());
-                    writeln!(control, "{}", said.unwrap()).unwrap();
-                }
-                _ => supervised.stop(),
-            },
+            Some(order) = heard.recv() => obey(&order, &mut supervised, control),
         }
     };
     assert_eq!(supervised.wait().await, outcome, "the answer stays");
     Ok(format!("outcome {} {outcome}", outcome.exit_code()))
+}
+
+/// `extend UNTIL`, `flood TIMES BEFORE UNTIL`, which extends to `BEFORE` but for the last time,
+/// and `stop`, which has no answer.
+fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {
+    let words: Vec<&str> = order.split(' ').collect();
+    let time = |word: &str| Time::from_nanos(word.parse().unwrap());
+    let done = match words[..] {
+        ["extend", until] => supervised.extend(time(until)),
+        ["flood", times, before, until] => {
+            let times: u32 = times.parse().unwrap();
+            (1..times)
+                .try_for_each(|_| supervised.extend(time(before)))
+                .and_then(|()| supervised.extend(time(until)))
+        }
+        _ => return supervised.stop(),
+    };
+    match done {
+        Ok(()) => writeln!(control, "ok").unwrap(),
+        Err(error) => writeln!(control, "{error}").unwrap(),
+    }
 }

@@ -20,8 +20,10 @@ crate::tests!(
     a_killed_guard_takes_its_child_with_it_at_once,
     a_stopped_guard_is_done_without,
     a_guard_that_was_stopped_catches_up_at_once,
+    the_newest_deadline_counts_however_many_came,
     a_guard_that_does_not_read_blocks_nobody,
     a_stop_reaches_a_guard_that_did_not_read,
+    a_stop_does_not_wait_for_a_stopped_guard,
 );
 
 fn a_stopped_supervisor_does_not_save_it() {
@@ -119,21 +121,44 @@ fn a_guard_that_was_stopped_catches_up_at_once() {
     scene.expect_outcome("137 signal 9, the lease came to its end");
 }
 
+/// More than the guard reads at once, and more than its socket holds: it stood still while the
+/// lease was renewed again and again. Only the last renewal lets the command live.
+fn the_newest_deadline_counts_however_many_came() {
+    for times in [100, 10_000] {
+        // SIGKILL 1 s after it was shortened, and 19 s until the guard is done without.
+        let lease = Lease {
+            length: 40 * SECOND,
+            grace: millis(39_500),
+            kill_margin: 39 * SECOND,
+            ..Lease::short()
+        };
+        let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
+        scene.freeze(scene.guard);
+        scene.shorten(&lease);
+        let (before, last) = (scene.until.as_nanos(), clock::now().after(600 * SECOND).as_nanos());
+        scene.say(&format!("flood {times} {before} {last}"));
+        assert_eq!(scene.hear(), "ok");
+        while clock::now() < scene.until.before(lease.kill_margin - SECOND) {
+            sleep(millis(10));
+        }
+        scene.signal(scene.guard, Signal::CONT);
+        let continued = clock::now();
+        scene.eventually("it works on", || {
+            (scene.last_stamp() > continued.after(millis(300))).then_some(())
+        });
+        assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "{times} orders");
+        scene.shorten(&lease);
+        scene.expect_outcome("137 signal 9, the lease came to its end");
+    }
+}
+
 fn a_guard_that_does_not_read_blocks_nobody() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
     scene.freeze(scene.guard);
-    scene.say(&format!("flood {}", scene.until.as_nanos()));
-    assert_eq!(scene.hear(), "the guard process is not reading: it keeps the deadline it has");
+    let (until, later) = (scene.until.as_nanos(), scene.until.after(SECOND).as_nanos());
+    scene.say(&format!("flood 100000 {until} {later}"));
+    assert_eq!(scene.hear(), "ok");
     scene.signal(scene.guard, Signal::CONT);
-    let later = scene.until.after(SECOND).as_nanos();
-    let give_up = clock::now().after(60 * SECOND);
-    loop {
-        scene.say(&format!("extend {later}"));
-        if scene.hear() == "ok" {
-            break;
-        }
-        assert!(clock::now() < give_up, "the guard never read again");
-    }
     let file = fs::read_to_string(scene.path("until")).unwrap();
     assert!(file.ends_with('\n'));
     scene.say("stop");
@@ -143,11 +168,21 @@ fn a_guard_that_does_not_read_blocks_nobody() {
 fn a_stop_reaches_a_guard_that_did_not_read() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
     scene.freeze(scene.guard);
-    scene.say(&format!("flood {}", scene.until.as_nanos()));
-    assert!(scene.hear().starts_with("the guard process is not reading"));
+    let until = scene.until.as_nanos();
+    scene.say(&format!("flood 100000 {until} {until}"));
+    assert_eq!(scene.hear(), "ok");
     scene.say("stop");
     scene.say(&format!("extend {}", scene.until.as_nanos()));
     assert_eq!(scene.hear(), "the guard process has ended");
     scene.signal(scene.guard, Signal::CONT);
     scene.expect_outcome("7 exit code 7, it was stopped");
+}
+
+/// Though the lease is renewed all the time, so that its end never comes.
+fn a_stop_does_not_wait_for_a_stopped_guard() {
+    let lease = Lease { grace: 2 * SECOND, ..Lease::long() };
+    let mut scene = Scene::worker(&lease, "polite", &["stubborn/daemon"]);
+    scene.freeze(scene.guard);
+    scene.say("stop");
+    scene.expect_outcome("137 signal 9, its guard was lost");
 }

@@ -7,6 +7,7 @@
 
 mod actor;
 mod deadline;
+mod hanging;
 mod life;
 mod losses;
 mod scene;

@@ -4,7 +4,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
+use tenure::clock;
+
+use crate::hanging::Hanging;
 use crate::scene::{Lease, SECOND, Scene, millis};
 
 crate::tests!(
@@ -15,6 +19,9 @@ crate::tests!(
     a_lease_too_short_to_start_under,
     a_grace_below_the_kill_margin,
     an_until_file_that_cannot_be_written,
+    a_command_whose_execve_hangs_ends_with_its_lease,
+    a_command_whose_execve_hangs_can_be_stopped,
+    a_guard_that_stops_while_execve_hangs,
     hidden_subcommands_by_hand,
 );
 
@@ -81,13 +88,68 @@ fn an_until_file_that_cannot_be_written() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
+fn plays(pid: i32, role: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(role))
+}
+
+/// Waits until a launcher of this scene is at `execve`: it has taken over standard input.
+fn launching(scene: &Scene) {
+    scene.eventually("a launcher opens the command", || {
+        scene.alive().into_iter().find(|pid| {
+            let stdin = fs::read_link(format!("/proc/{pid}/fd/0"));
+            plays(*pid, "__launch") && stdin.is_ok_and(|stdin| stdin == Path::new("/dev/null"))
+        })
+    });
+}
+
+/// That the supervisor says so, and that nothing is left running.
+fn expect_hung(scene: &mut Scene, why: &str) {
+    let said = scene.hear();
+    let (before, after) = said.split_once(" in ").expect(&said);
+    assert!(before.starts_with("error 126 ") && before.ends_with("execve has not returned"));
+    assert!(after.contains(why), "{said}");
+    assert_eq!(scene.exit_code(), Some(0));
+    assert_eq!(scene.alive(), [] as [i32; 0]);
+}
+
+fn a_command_whose_execve_hangs_ends_with_its_lease() {
+    let hanging = Hanging::new();
+    let lease = Lease::short();
+    let mut scene = Scene::begin(&lease, &[hanging.command()], |_| {});
+    // Renewals go on; they are for a command that runs.
+    scene.extend(clock::now().after(600 * SECOND));
+    expect_hung(&mut scene, "and then the lease came to its end");
+}
+
+fn a_command_whose_execve_hangs_can_be_stopped() {
+    let hanging = Hanging::new();
+    let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
+    launching(&scene);
+    scene.say("stop");
+    expect_hung(&mut scene, "and then it was stopped");
+}
+
+/// Nobody but the supervisor is left to act.
+fn a_guard_that_stops_while_execve_hangs() {
+    let hanging = Hanging::new();
+    let mut scene = Scene::begin(&Lease::short(), &[hanging.command()], |_| {});
+    launching(&scene);
+    let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard"));
+    scene.freeze(guard.unwrap());
+    scene.extend(clock::now().after(600 * SECOND));
+    let said = scene.hear();
+    assert_eq!(said, "error 1 the guard process was lost before it started the command");
+    assert_eq!(scene.exit_code(), Some(0));
+    assert_eq!(scene.alive(), [] as [i32; 0]);
+}
+
 fn hidden_subcommands_by_hand() {
     for role in ["__guard", "__launch"] {
         for args in [&[][..], &["1", "2", "true", "true"]] {
             let mut scene = Scene::empty();
-            let mut command = std::process::Command::new("/proc/self/exe");
-            command.arg(role).args(args).stdin(std::process::Stdio::null());
-            command.stderr(std::process::Stdio::piped());
+            let mut command = Command::new("/proc/self/exe");
+            command.arg(role).args(args).stdin(Stdio::null());
+            command.stderr(Stdio::piped());
             scene.spawn(&mut command);
             let code = scene.exit_code();
             assert!(matches!(code, Some(1 | 2)), "{role} {args:?}: {code:?}");

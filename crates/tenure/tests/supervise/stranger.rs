@@ -1,6 +1,6 @@
 //! A guard that is spoken to by somebody else than its supervisor.
 
-use std::io::{IoSlice, Read};
+use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
@@ -22,7 +22,7 @@ crate::tests!(
 );
 
 /// The tags of orders and reports, as they are on the wire.
-const DEADLINE: u8 = 0;
+const LOOK: u8 = 0;
 const STARTED: u8 = 0;
 const FAILED: u8 = 1;
 const ENDED: u8 = 2;
@@ -53,8 +53,8 @@ impl Stranger {
         Self { scene, link: Some(link) }
     }
 
-    fn send(&self, bytes: &[u8], attached: Option<&OwnedFd>) {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    fn send(&self, bytes: &[u8], attached: &[OwnedFd]) {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         let fds: Vec<_> = attached.iter().map(|fd| fd.as_fd()).collect();
         if !fds.is_empty() {
@@ -80,10 +80,16 @@ impl Stranger {
     }
 }
 
-/// The first order, for a lease that ends `length` from now.
-fn order(length: Duration) -> Vec<u8> {
-    let until = clock::now().after(length);
-    [&[DEADLINE][..], &postcard::to_allocvec(&until).unwrap()].concat()
+/// What comes with the first order, for a lease that ends `length` from now.
+fn lease(length: Duration) -> [OwnedFd; 2] {
+    let nanos = clock::now().after(length).as_nanos();
+    [null(), file(&[nanos.to_le_bytes(), (!nanos).to_le_bytes()].concat())]
+}
+
+fn file(content: &[u8]) -> OwnedFd {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(content).unwrap();
+    file.into()
 }
 
 fn null() -> OwnedFd {
@@ -91,16 +97,15 @@ fn null() -> OwnedFd {
 }
 
 fn garbage_is_the_end_of_the_link() {
-    let order = order(600 * SECOND);
-    let trailing = [&order[..], b"\0"].concat();
-    let long = [&order[..], &[0; 4000]].concat();
-    let garbage: [&[u8]; 6] = [b"", b"\xff\xff\xff\xff", &order[..3], &trailing, &long, b"\x02"];
+    let order = [LOOK];
+    let long = [LOOK; 4000];
+    let garbage: [&[u8]; 5] = [b"", b"\xff\xff\xff\xff", &[LOOK, LOOK], &long, b"\x02"];
     for bytes in garbage {
         let mut stranger = Stranger::new();
-        stranger.send(&order, Some(&null()));
+        stranger.send(&order, &lease(600 * SECOND));
         assert_eq!(stranger.report(), Some(STARTED));
         stranger.scene.expect_alive(2);
-        stranger.send(bytes, None);
+        stranger.send(bytes, &[]);
         assert_eq!(stranger.report(), Some(ENDED), "{bytes:?}");
         assert_eq!(stranger.report(), Some(ALL_GONE));
         assert_eq!(stranger.report(), None);
@@ -123,19 +128,22 @@ fn a_guard_without_a_first_order_starts_nothing() {
     let bad: [&[u8]; 4] = [b"", b"garbage", &[1], &[9; 4000]];
     for bytes in bad {
         let stranger = Stranger::new();
-        stranger.send(bytes, Some(&null()));
+        stranger.send(bytes, &lease(600 * SECOND));
         stranger.expect_nothing_started(2);
     }
-    // A lease, but no standard input.
-    let stranger = Stranger::new();
-    stranger.send(&order(600 * SECOND), None);
-    stranger.expect_nothing_started(2);
+    // Without standard input, without a deadline, with one that makes no sense.
+    let nonsense = [null(), file(&[0; 16])];
+    for attached in [&[][..], &[null()], &nonsense, &[null(), null()]] {
+        let stranger = Stranger::new();
+        stranger.send(&[LOOK], attached);
+        stranger.expect_nothing_started(2);
+    }
 }
 
 fn a_guard_whose_first_order_is_late_starts_nothing() {
     for length in [millis(0), millis(5), 10 * SECOND, 20 * SECOND] {
         let stranger = Stranger::new();
-        stranger.send(&order(length), Some(&null()));
+        stranger.send(&[LOOK], &lease(length));
         assert_eq!(stranger.report(), Some(FAILED));
         stranger.expect_nothing_started(1);
     }

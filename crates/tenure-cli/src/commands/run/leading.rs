@@ -9,7 +9,7 @@ use tenure::{AtMostOne, Leadership, NodeName, TransferError};
 use tokio::sync::oneshot;
 
 use super::Runner;
-use crate::control::{Answer, Asked, Request};
+use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::etcd::PASSWORD;
@@ -65,21 +65,44 @@ pub(super) async fn lead(
         return Ok(Ended::Lost);
     }
     let until = leadership.until();
-    let mut command = match Supervised::start(&plan(runner, &leadership), until).await {
-        Ok(command) => command,
+    let (course, outcome) = match Supervised::start(&plan(runner, &leadership), until) {
+        Ok(mut command) => watch(runner, &leadership, &mut command, until).await,
+        Err(error) => (Course::default(), Err(error)),
+    };
+    let outcome = match outcome {
+        Ok(outcome) => {
+            runner.voice.ended(&format!("CMD ended: {outcome}"));
+            outcome
+        }
         Err(SuperviseError::TooLate { .. }) => {
             runner.voice.ended("the lease was almost over before CMD was started");
-            let mut end = End { signal: None };
-            end.within(runner, leadership.resign()).await;
-            return Ok(end.signal.map_or(Ended::Lost, Ended::Signal));
+            Outcome { ended: None, why: Why::Deadline }
+        }
+        // It was to end, so that it did not run is no failure.
+        Err(error) if course.ends() => {
+            runner.voice.ended(&format!("CMD ended before it ran: {error}"));
+            Outcome { ended: None, why: Why::Stopped }
         }
         // Dropping it resigns.
         Err(error) => return Err(not_started(&error)),
     };
-    runner.voice.started(command.pid());
-    let (course, outcome) = watch(runner, &leadership, &mut command, until).await;
-    runner.voice.ended(&format!("CMD ended: {outcome}"));
     finish(runner, &leadership, course, outcome).await
+}
+
+/// What came of CMD.
+enum News {
+    Started,
+    Ended(Result<Outcome, SuperviseError>),
+}
+
+async fn news(command: &mut Supervised) -> News {
+    if command.pid().is_some() {
+        return News::Ended(Ok(command.wait().await));
+    }
+    match command.started().await {
+        Ok(()) => News::Started,
+        Err(error) => News::Ended(Err(error)),
+    }
 }
 
 fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
@@ -92,36 +115,37 @@ fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
         id: settings.id.clone(),
         fence: Some(leadership.fence()),
         withheld: vec![PASSWORD.into()],
-        until_file: settings.control.with_extension("until"),
+        until_file: control::until_file(&settings.control),
         grace: settings.with.grace(),
         kill_margin: settings.with.kill_margin(),
     }
 }
 
-/// Keeps the guard's deadline current until no process of CMD is left.
+/// Keeps the guard's deadline current until no process of CMD is left. CMD may take long to come
+/// to run, so everything else is looked after from the beginning.
 async fn watch(
     runner: &mut Runner,
     leadership: &Leadership<AtMostOne>,
     command: &mut Supervised,
     mut until: tenure::Time,
-) -> (Course, Outcome) {
+) -> (Course, Result<Outcome, SuperviseError>) {
     let mut course = Course::default();
     let mut probing: Option<(NodeName, oneshot::Sender<Answer>)> = None;
     // Kept over the turns of the loop: asking again and again would never be answered.
     let mut probe: Pin<Box<dyn Future<Output = Result<(), TransferError>>>> =
         Box::pin(std::future::pending());
-    let mut over = false;
-    let mut warned = false;
+    let (mut over, mut warned) = (false, false);
     loop {
         tokio::select! {
             biased;
-            outcome = command.wait() => return (course, outcome),
+            news = news(command) => match news {
+                News::Started => runner.voice.started(command.pid()),
+                News::Ended(outcome) => return (course, outcome),
+            },
             renewed = leadership.renewed(until), if !over => match renewed {
                 Ok(later) => {
                     until = later;
-                    if let Err(error) = command.extend(until) {
-                        tracing::warn!(%error, "the guard keeps the deadline it has");
-                    }
+                    hand_on(command, until);
                 }
                 Err(_) => {
                     over = true;
@@ -167,6 +191,12 @@ async fn watch(
                 }
             }
         }
+    }
+}
+
+fn hand_on(command: &mut Supervised, until: tenure::Time) {
+    if let Err(error) = command.extend(until) {
+        tracing::warn!(%error, "the guard keeps the deadline it has");
     }
 }
 
@@ -279,10 +309,19 @@ fn no_transfer(error: &TransferError) -> Answer {
     Answer::Refused { what: error.to_string(), fix: fix.to_owned() }
 }
 
+fn not_executable(error: &SuperviseError) -> &'static str {
+    match error {
+        SuperviseError::Hung { .. } | SuperviseError::Stuck { .. } => {
+            "look at the file system that it is on, or put CMD on one of this machine"
+        }
+        _ => "make it executable, or give another CMD",
+    }
+}
+
 fn not_started(error: &SuperviseError) -> Failure {
     let (exit, fix) = match error.exit_code() {
         127 => (Exit::NotFound, "correct its name, or give the path of an executable file"),
-        126 => (Exit::NotExecutable, "make it executable, or give another CMD"),
+        126 => (Exit::NotExecutable, not_executable(error)),
         _ => (Exit::System, "look at the limits of this process and at /proc"),
     };
     Failure::new(exit, format!("CMD could not be started: {error}"), fix)

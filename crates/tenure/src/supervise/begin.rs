@@ -1,0 +1,46 @@
+//! What a start does that may take long, on a thread of its own.
+//!
+//! Executing this binary and writing the until file wait for file systems, and a file system may
+//! not answer for hours. Whoever supervises has signals, control and a lease to look after.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+
+use rustix::process::Pid;
+use tenure_core::Time;
+use tokio::sync::oneshot;
+
+use super::error::SuperviseError;
+use super::guards;
+use super::until_file::UntilFile;
+
+/// A guard process, and the file that its command reads.
+pub(super) struct Begun {
+    pub(super) guard: Pid,
+    pub(super) until_file: UntilFile,
+}
+
+/// Brings what [`begin`] came to.
+pub(super) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
+
+/// Writes the until file at `path` and spawns `guard`. If nobody waits for that any more the file
+/// is removed; the guard hears the end of its link.
+pub(super) fn begin(mut guard: Command, path: PathBuf, until: Time) -> io::Result<Beginning> {
+    let (done, beginning) = oneshot::channel();
+    let work = move || {
+        let begun = UntilFile::create(&path, until)
+            .map_err(|source| SuperviseError::UntilFile { path, source })
+            .and_then(|until_file| match guards::spawn(&mut guard) {
+                Ok(guard) => Ok(Begun { guard, until_file }),
+                Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
+            });
+        done.send(begun).ok();
+        // With it goes our copy of the guard's end of the link: whoever hears the end of that finds
+        // out why.
+        drop(guard);
+    };
+    thread::Builder::new().name("tenure-begin".to_owned()).spawn(work)?;
+    Ok(beginning)
+}

@@ -1,0 +1,126 @@
+//! The end of the lease as both supervisor and guard see it: one place, not a queue.
+//!
+//! A guard that was stopped for a while must act on the newest deadline when it continues, and not
+//! on the oldest of those that were sent meanwhile, however many there were. So a deadline is
+//! written over the one before it, in a file that exists in memory only, and what goes over the
+//! link says no more than that there is something to read.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
+use tenure_core::Time;
+
+/// The instant in nanoseconds, and all its bits inverted: the kernel does not promise that a read
+/// beside a write sees all of it or nothing.
+const BYTES: usize = 16;
+
+/// How often a read that saw half a write is repeated. A write takes nanoseconds.
+const ATTEMPTS: u32 = 1_000;
+
+/// One side's handle to the deadline.
+pub(super) struct Deadline(OwnedFd);
+
+impl Deadline {
+    /// A new one, which nobody but the holders of its descriptor can reach.
+    pub(super) fn create(until: Time) -> io::Result<Self> {
+        let deadline = Self(memfd()?);
+        deadline.set(until)?;
+        Ok(deadline)
+    }
+
+    /// Puts `until` in the place of the one before. Does not block: the room for it is there.
+    pub(super) fn set(&self, until: Time) -> io::Result<()> {
+        let nanos = until.as_nanos();
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&nanos.to_le_bytes());
+        bytes[8..].copy_from_slice(&(!nanos).to_le_bytes());
+        match rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.0, &bytes, 0))? {
+            BYTES => Ok(()),
+            _ => Err(io::Error::from(io::ErrorKind::WriteZero)),
+        }
+    }
+
+    /// The newest one; `None` when there is none that makes sense.
+    pub(super) fn newest(&self) -> Option<Time> {
+        (0..ATTEMPTS).find_map(|_| self.read())
+    }
+
+    fn read(&self) -> Option<Time> {
+        let mut bytes = [0; BYTES];
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.0, &mut bytes, 0)).ok()?;
+        let (nanos, inverted) = bytes.split_at(8);
+        let [nanos, inverted] =
+            [nanos, inverted].map(|half| half.first_chunk().map(|half| u64::from_le_bytes(*half)));
+        let nanos = nanos.filter(|nanos| read == BYTES && inverted == Some(!nanos))?;
+        Some(Time::from_nanos(nanos))
+    }
+}
+
+/// Where programs in memory may not be executed, a file has to say that it never will be; kernels
+/// before 6.3 do not know how to say it.
+fn memfd() -> rustix::io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC;
+    match rustix::fs::memfd_create(c"tenure-deadline", flags | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => rustix::fs::memfd_create(c"tenure-deadline", flags),
+        other => other,
+    }
+}
+
+impl From<OwnedFd> for Deadline {
+    fn from(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+}
+
+impl AsFd for Deadline {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_one_is_read_and_never_half_of_it() {
+        let first = Time::from_nanos(0x1111_1111_1111_1111);
+        let second = Time::from_nanos(0x2222_2222_2222_2222);
+        let writer = Deadline::create(first).unwrap();
+        let reader = Deadline::from(writer.as_fd().try_clone_to_owned().unwrap());
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    writer.set(second).unwrap();
+                    writer.set(first).unwrap();
+                }
+            });
+            for _ in 0..100_000 {
+                let read = reader.newest();
+                assert!(read == Some(first) || read == Some(second), "{read:?}");
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        for nanos in [0, 7, u64::MAX] {
+            writer.set(Time::from_nanos(nanos)).unwrap();
+            assert_eq!(reader.newest(), Some(Time::from_nanos(nanos)));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_deadline() {
+        let other = memfd().unwrap();
+        for bytes in [&b""[..], &[0; 8], &[0; 16], &[0x55; 16]] {
+            rustix::io::pwrite(&other, bytes, 0).unwrap();
+            let deadline = Deadline::from(other.try_clone().unwrap());
+            assert_eq!(deadline.newest(), None, "{bytes:?}");
+        }
+        assert_eq!(Deadline::from(OwnedFd::from(io::pipe().unwrap().0)).newest(), None);
+    }
+}
