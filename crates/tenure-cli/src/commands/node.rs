@@ -16,7 +16,8 @@ use crate::settings::node::{NodeSettings, Storage};
 /// Grants leases until it is told to end.
 pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let mut control = Server::bind(&settings.control).await?;
+    let control = Server::bind(&settings.control).await;
+    let mut control = control.map_err(|failure| settings.ledger.explain(failure, &["control"]))?;
     let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
     let storage = match &settings.storage {
         Storage::Directory { path, new } => {

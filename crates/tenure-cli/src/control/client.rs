@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
-use super::{Answer, Request};
+use super::{Answer, Request, SOCKET, place};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::ask::Runner;
@@ -23,6 +23,7 @@ const STATUS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Sends one request to the socket at `path`.
 pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
+    place::check_length(path)?;
     ask_within(path, request, PATIENCE).await
 }
 
@@ -63,7 +64,11 @@ pub async fn find_leader(runner: &Runner, election: &str) -> Result<PathBuf, Fai
         return Ok(path.clone());
     };
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let sockets = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    let sockets = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with(prefix) && name.ends_with(SOCKET)
+    });
     let (mut asked, mut leading) = (0, Vec::new());
     for socket in sockets {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;

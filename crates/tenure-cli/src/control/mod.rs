@@ -5,10 +5,11 @@
 //! appear as a hash; whoever answers says which election it is.
 
 mod client;
+mod place;
 mod server;
 
 use std::hash::Hasher;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use siphasher::sip::SipHasher13;
 use tenure_core::{ClusterName, ElectionName, NodeName};
@@ -64,6 +65,18 @@ pub fn directory(environment: &Environment) -> PathBuf {
     }
 }
 
+/// The file with the deadline of the runner whose control socket is at `control`. All of the
+/// socket's name is in it: two runners have one directory, and names that differ anywhere.
+#[must_use]
+pub fn until_file(control: &Path) -> PathBuf {
+    let mut name = control.as_os_str().to_owned();
+    name.push(".until");
+    name.into()
+}
+
+/// How the names of all sockets end. Other files of theirs are beside them.
+const SOCKET: &str = ".sock";
+
 /// What keeps elections of one name on one machine apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Realm {
@@ -76,7 +89,7 @@ pub enum Realm {
 /// The socket's file name of the candidate `id`.
 #[must_use]
 pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName) -> String {
-    format!("{}{}.sock", runners(realm, election), label(id))
+    format!("{}{}{SOCKET}", runners(realm, election), label(id))
 }
 
 /// What the file names of all runners of an election begin with: several may run on one
@@ -94,7 +107,7 @@ pub fn runners(realm: &Realm, election: &ElectionName) -> String {
 /// The socket's file name of a node.
 #[must_use]
 pub fn node(cluster: &ClusterName, name: &NodeName) -> String {
-    format!("node-{:016x}-{}.sock", hash(&[cluster.as_str()]), label(name))
+    format!("node-{:016x}-{}{SOCKET}", hash(&[cluster.as_str()]), label(name))
 }
 
 /// As much of a name as a socket's path has room for. A longer one ends in a hash of the whole.
@@ -138,6 +151,16 @@ mod tests {
         let on_etcd = |namespace: &str| runners(&Realm::Namespace(namespace.into()), &election);
         assert_ne!(on_etcd(""), on_etcd("app/"));
         assert_ne!(on_etcd(""), runners(&Realm::Cluster("etcd".parse().unwrap()), &election));
+    }
+
+    #[test]
+    fn runners_that_differ_behind_a_dot_have_files_of_their_own() {
+        let files = ["web.1", "web.2", "web", ".web", "web."].map(|name| {
+            let file = until_file(&Path::new("/run/tenure").join(name));
+            assert_eq!(file, Path::new("/run/tenure").join(format!("{name}.until")));
+            file
+        });
+        assert_eq!(files.iter().collect::<std::collections::BTreeSet<_>>().len(), files.len());
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! The side of the runner or node.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +10,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 
+use super::place::Place;
 use super::{Answer, Request};
-use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The longest line that is read.
@@ -37,37 +35,21 @@ pub struct Asked {
 /// A control socket, mode 0600. Removed when dropped.
 #[derive(Debug)]
 pub struct Server {
-    path: PathBuf,
+    _place: Place,
     requests: mpsc::Receiver<Asked>,
     accepting: AbortHandle,
     slots: Arc<Semaphore>,
 }
 
 impl Server {
-    /// Listens at `path`. Its directory is created if it is missing, and must be this user's
-    /// own; a socket at which nobody answers any more is replaced.
+    /// Listens at `path`. Its directory is created if it is missing, and must be one that nobody
+    /// else can change; a socket at which nobody answers any more is replaced.
     pub async fn bind(path: &Path) -> Result<Self, Failure> {
-        let refused = |error: io::Error| {
-            let what = format!("the control socket {} cannot be made: {error}", path.display());
-            Failure::new(Exit::System, what, "give --control PATH where this user may write")
-        };
-        if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            own_directory(directory)?;
-        }
-        if path.symlink_metadata().is_ok_and(|about| about.file_type().is_socket()) {
-            if UnixStream::connect(path).await.is_ok() {
-                let what = format!("somebody answers at the control socket {}", path.display());
-                let fix = "end the other one, or give this one another --id or --control";
-                return Err(Failure::new(Exit::System, what, fix));
-            }
-            fs::remove_file(path).map_err(refused)?;
-        }
-        let listener = UnixListener::bind(path).map_err(refused)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(refused)?;
+        let (place, listener) = Place::take(path).await?;
         let (sender, requests) = mpsc::channel(AT_ONCE as usize);
         let slots = Arc::new(Semaphore::new(AT_ONCE as usize));
         let accepting = tokio::spawn(serve(listener, sender, Arc::clone(&slots))).abort_handle();
-        Ok(Self { path: path.to_owned(), requests, accepting, slots })
+        Ok(Self { _place: place, requests, accepting, slots })
     }
 
     /// The next request. Cancel safe.
@@ -87,36 +69,6 @@ impl Server {
         // Whoever does not read its answer has only itself to blame.
         let _ = tokio::time::timeout(FAREWELL, self.slots.acquire_many(AT_ONCE)).await;
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It is replaced by the next one all the same.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// Whoever can write into the directory could put its own socket there.
-fn own_directory(directory: &Path) -> Result<(), Failure> {
-    let missing = !directory.exists();
-    if missing {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
-            let what = format!("{} cannot be made: {error}", directory.display());
-            Failure::new(Exit::System, what, "give --control PATH, or set XDG_RUNTIME_DIR")
-        })?;
-    }
-    let user = rustix::process::geteuid().as_raw();
-    let default =
-        directory.to_string_lossy().starts_with("/tmp/tenure-") || directory.ends_with("tenure");
-    let foreign = directory.metadata().is_ok_and(|about| {
-        about.uid() != user || (default && about.permissions().mode() & 0o022 != 0)
-    });
-    if foreign && default {
-        let what = format!("{} belongs to somebody else, or others may write", directory.display());
-        let fix = "remove it, give --control PATH, or set XDG_RUNTIME_DIR";
-        return Err(Failure::new(Exit::System, what, fix));
-    }
-    Ok(())
 }
 
 async fn serve(listener: UnixListener, requests: mpsc::Sender<Asked>, slots: Arc<Semaphore>) {

@@ -31,7 +31,8 @@ struct Runner {
 /// Campaigns again and again, and runs CMD whenever that is won.
 pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
     let signals = Signals::new()?;
-    let control = Server::bind(&settings.control).await?;
+    let control = Server::bind(&settings.control).await;
+    let control = control.map_err(|failure| settings.ledger.explain(failure, &["control"]))?;
     let participant =
         open::candidate(&settings.with, &settings.id, &settings.election, &settings.ledger)?;
     let hopeless = participant.hopeless(&settings.ledger);

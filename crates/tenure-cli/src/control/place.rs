@@ -1,0 +1,258 @@
+//! A control socket's place in the file system: in a directory that nobody else can change, never
+//! open to others, and of one process at a time.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The longest path of a socket: `sockaddr_un` has 108 bytes, the last of which is zero.
+pub(super) const PATH_MAX: usize = 107;
+
+/// How often another one may take the lock's file away while it is opened.
+const ATTEMPTS: u32 = 100;
+
+/// The place of a socket that this process has. Dropping it gives it up.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    socket: Identity,
+    /// Beside the socket, locked for as long as the process has the place.
+    lock: File,
+}
+
+/// Which file it is, whatever its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn at(path: &Path) -> Option<Self> {
+        path.symlink_metadata().ok().map(|about| Self::of(&about))
+    }
+
+    fn of(about: &fs::Metadata) -> Self {
+        Self { device: about.dev(), inode: about.ino() }
+    }
+}
+
+impl Place {
+    /// Takes the place at `path`, and listens there with mode 0600. Its directory is created if it
+    /// is missing, and must be safe from others; a socket at which nobody answers is replaced.
+    pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
+        check_length(path)?;
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        safe_directory(directory)?;
+        let lock = hold(path)?;
+        let cannot = |error: io::Error| refused(path, &error.to_string());
+        if let Ok(about) = path.symlink_metadata() {
+            if !about.file_type().is_socket() {
+                return Err(refused(path, "there is something else of that name"));
+            }
+            if UnixStream::connect(path).await.is_ok() {
+                return Err(taken(path));
+            }
+        }
+        let (listener, socket) = bind(directory, path).map_err(cannot)?;
+        Ok((Self { path: path.to_owned(), socket, lock }, listener))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What is left behind is replaced by the next one. Another one's socket stays: it can be
+        // there if the lock's file was taken away.
+        if Identity::at(&self.path) == Some(self.socket) {
+            let _ = fs::remove_file(&self.path);
+        }
+        let lock = lock_file(&self.path);
+        if self.lock.metadata().is_ok_and(|about| Identity::at(&lock) == Some(Identity::of(&about)))
+        {
+            let _ = fs::remove_file(lock);
+        }
+        // A child between fork and exec has the same lock: closing alone would leave it held.
+        let _ = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
+    }
+}
+
+/// Whether a socket can have this path at all.
+pub(super) fn check_length(path: &Path) -> Result<(), Failure> {
+    let bytes = path.as_os_str().as_bytes().len();
+    if bytes <= PATH_MAX {
+        return Ok(());
+    }
+    let what = format!(
+        "the path of the control socket has {bytes} bytes, and the system allows {PATH_MAX}"
+    );
+    let fix = "give --control PATH with a shorter one, or a shorter --id or XDG_RUNTIME_DIR";
+    Err(Failure::new(Exit::System, what, fix))
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    let what = format!("the control socket {} cannot be made: {why}", path.display());
+    Failure::new(Exit::System, what, "give --control PATH where this user may write")
+}
+
+fn taken(path: &Path) -> Failure {
+    let what = format!("another process has the control socket {}", path.display());
+    let fix = "end the other one, or give this one another --id or --control";
+    Failure::new(Exit::System, what, fix)
+}
+
+fn lock_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+/// Whoever can write into the directory could put its own socket there.
+fn safe_directory(directory: &Path) -> Result<(), Failure> {
+    let cannot = |error: io::Error| {
+        let what = format!("{} cannot be made: {error}", directory.display());
+        Failure::new(Exit::System, what, "give --control PATH, or set XDG_RUNTIME_DIR")
+    };
+    if !directory.exists() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(cannot)?;
+    }
+    let about = directory.metadata().map_err(cannot)?;
+    let user = rustix::process::geteuid().as_raw();
+    match unsafe_because(about.uid(), about.mode(), user) {
+        None => Ok(()),
+        Some(why) => {
+            let what =
+                format!("{}, the directory of the control socket, {why}", directory.display());
+            let fix = "give --control PATH in a directory to which only this user can write, or \
+                       change the owner or mode of this one";
+            Err(Failure::new(Exit::System, what, fix))
+        }
+    }
+}
+
+/// Why sockets of `user` are not safe in a directory of `owner` with this `mode`. Root can do
+/// anything anyway. Where names are sticky, as in `/tmp`, only their owners can take them away.
+fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<String> {
+    if owner != user && owner != 0 {
+        return Some(format!("belongs to user {owner}, and this process runs as user {user}"));
+    }
+    let sticky = mode & 0o1000 != 0;
+    (mode & 0o022 != 0 && !sticky)
+        .then(|| format!("has the mode {:03o}: others can write to it", mode & 0o7777))
+}
+
+/// Locks the file beside the socket, which exists for this. The lock ends with the process.
+fn hold(path: &Path) -> Result<File, Failure> {
+    let lock = lock_file(path);
+    let cannot = |error: Errno| refused(path, &format!("{}: {error}", lock.display()));
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    for _ in 0..ATTEMPTS {
+        // Nobody else may open it, and so nobody else can hold the lock.
+        let fd = rustix::fs::open(&lock, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o600));
+        let file = File::from(fd.map_err(cannot)?);
+        match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(taken(path)),
+            Err(error) => return Err(cannot(error)),
+        }
+        // The one before may have taken it away meanwhile, and a third one made another.
+        let held = file.metadata().ok().map(|about| Identity::of(&about));
+        if held.is_some() && Identity::at(&lock) == held {
+            return Ok(file);
+        }
+    }
+    Err(taken(path))
+}
+
+/// Binds in a directory that nobody else can enter, and gives the socket its name when its mode is
+/// right. The way through `/proc` keeps that directory's name out of the socket's path.
+fn bind(directory: &Path, path: &Path) -> io::Result<(UnixListener, Identity)> {
+    let private = tempfile::Builder::new()
+        .prefix(".tenure-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(directory)?;
+    let inside = private.path().join("socket");
+    let opened = File::open(private.path())?;
+    let listener = UnixListener::bind(format!("/proc/self/fd/{}/socket", opened.as_raw_fd()))?;
+    fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
+    let socket = Identity::of(&inside.symlink_metadata()?);
+    fs::rename(&inside, path)?;
+    Ok((listener, socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_directories_that_others_cannot_change_are_safe() {
+        for (owner, mode) in [(7, 0o700), (7, 0o755), (0, 0o755), (0, 0o1777), (7, 0o1777)] {
+            assert_eq!(unsafe_because(owner, mode, 7), None, "{owner} {mode:o}");
+        }
+        for (owner, mode) in [(7, 0o777), (7, 0o720), (0, 0o757)] {
+            let why = format!("has the mode {mode:o}: others can write to it");
+            assert_eq!(unsafe_because(owner, mode, 7), Some(why));
+        }
+        for mode in [0o700, 0o1777] {
+            let why = "belongs to user 8, and this process runs as user 7".to_owned();
+            assert_eq!(unsafe_because(8, mode, 7), Some(why));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_place_has_one_owner_and_a_stale_socket_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let (first, listener) = Place::take(&path).await.unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+        assert_eq!(lock_file(&path).metadata().unwrap().mode() & 0o777, 0o600);
+        // Also while it does not answer.
+        let refusal = Place::take(&path).await.unwrap_err().what;
+        assert_eq!(refusal, format!("another process has the control socket {}", path.display()));
+        drop(listener);
+        assert_eq!(Place::take(&path).await.unwrap_err().what, refusal);
+        // Killed, it would leave its files behind.
+        let stale = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(stale, 2, "the socket and its lock");
+        drop(std::mem::replace(&mut { first }.lock, File::open("/dev/null").unwrap()));
+        let (_second, _listener) = Place::take(&path).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_successors_socket_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let (first, listener) = Place::take(&path).await.unwrap();
+        // Somebody cleans up; the second one does not see the first.
+        fs::remove_file(&path).unwrap();
+        fs::remove_file(lock_file(&path)).unwrap();
+        let (second, _listener) = Place::take(&path).await.unwrap();
+        drop((first, listener));
+        assert!(UnixStream::connect(&path).await.is_ok(), "the second one's socket is gone");
+        assert!(Place::take(&path).await.is_err(), "the second one's lock is gone");
+        drop(second);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_a_socket_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        fs::write(&path, "precious").unwrap();
+        let what = Place::take(&path).await.unwrap_err().what;
+        assert!(what.ends_with("cannot be made: there is something else of that name"), "{what}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+}
