@@ -2,34 +2,48 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::disk::{Disk, Linux};
 use super::error::{Found, StateError};
 
 /// Holds the pid of the process that has the directory, for people and error messages.
 pub(super) const LOCK: &str = "lock";
 
+/// Is locked by the process that has the directory. Its name is none that people take for left
+/// over, and is not removed by `rm *`.
+pub(super) const HELD: &str = ".held";
+
+const HELD_TEXT: &[u8] =
+    b"The process that uses this directory holds a lock on this file: leave it\n";
+
 /// An open directory that no other [`Directory`] has, in this or another process.
 ///
-/// The lock is the kernel's, on the directory itself: it ends with the process, however that
-/// ends, and removing a file does not break it. All files are reached through the open
-/// directory, so that one put in its place later is never written to by mistake.
+/// The lock is the kernel's, on a file that only the owner can open: it ends with the process,
+/// however that ends, and nobody else can take it. Removing other files does not break it. All
+/// files are reached through the open directory, so that one put in its place later is never
+/// written to by mistake.
 #[derive(Debug)]
 pub(super) struct Directory {
     fd: OwnedFd,
     path: PathBuf,
+    /// Locked, from [`lock`](Self::lock) on.
+    held: Option<File>,
+    disk: Arc<dyn Disk>,
 }
 
 impl Directory {
-    /// Opens and locks `path`, which is created with mode 0700 when it is missing.
-    pub(super) fn open(path: &Path) -> Result<Self, StateError> {
+    /// Opens `path`, which is created with mode 0700 when it is missing, and changes nothing in it.
+    pub(super) fn open(path: &Path, disk: Arc<dyn Disk>) -> Result<Self, StateError> {
         let fd = match open_directory(path) {
             Err(Errno::NOENT) => {
-                create(path)?;
+                create(path, &*disk)?;
                 open_directory(path)
             }
             other => other,
@@ -38,14 +52,22 @@ impl Directory {
             Errno::NOTDIR => not_a_directory(path),
             errno => StateError::io("open state directory", path, errno),
         })?;
-        let directory = Self { fd, path: path.to_owned() };
-        match rustix::fs::flock(&directory.fd, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(directory),
-            Err(Errno::WOULDBLOCK) => {
-                let owner = directory.owner();
-                Err(StateError::InUse { path: path.to_owned(), owner })
+        check_directory(&fd, path)?;
+        Ok(Self { fd, path: path.to_owned(), held: None, disk })
+    }
+
+    /// From now on nobody else has the directory.
+    pub(super) fn lock(&mut self) -> Result<(), StateError> {
+        let held = open_held(&self.fd, &self.path)?;
+        match rustix::fs::flock(&held, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {
+                self.held = Some(held);
+                Ok(())
             }
-            Err(errno) => Err(StateError::io("lock state directory", path, errno)),
+            Err(Errno::WOULDBLOCK) => {
+                Err(StateError::InUse { path: self.path.clone(), owner: owner(&self.fd) })
+            }
+            Err(errno) => Err(StateError::io("lock", &self.at(HELD), errno)),
         }
     }
 
@@ -54,17 +76,8 @@ impl Directory {
         // Always as long, so that nobody finds it half written or with an older one's tail.
         let pid = format!("{:<10}\n", std::process::id());
         self.file(LOCK, OFlags::WRONLY | OFlags::CREATE)
-            .and_then(|mut file| file.write_all(pid.as_bytes()))
+            .and_then(|mut file| self.disk.write(&mut file, pid.as_bytes()))
             .map_err(|source| StateError::io("write", &self.at(LOCK), source))
-    }
-
-    /// The process that signed, while it lives.
-    fn owner(&self) -> Option<u32> {
-        let file = self.file(LOCK, OFlags::RDONLY).ok()?;
-        let mut text = String::new();
-        file.take(16).read_to_string(&mut text).ok()?;
-        let pid: u32 = text.trim().parse().ok()?;
-        Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
     }
 
     /// The path of the file `name`, for messages.
@@ -93,10 +106,7 @@ impl Directory {
 
     /// Opens the regular file `name`, created with mode 0600 if the flags say so.
     pub(super) fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        // NONBLOCK: a pipe in the place of a file must not hang us.
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))?;
-        Ok(File::from(fd))
+        self.disk.open(self.fd.as_fd(), name, flags)
     }
 
     /// Opens what was stored under `name`, if there is anything.
@@ -120,8 +130,8 @@ impl Directory {
 
     /// Puts `bytes` under `name`, whole or not at all, even if the machine stops at any moment.
     pub(super) fn put_durably(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.put_with(name, bytes, File::sync_all)?;
-        Ok(rustix::fs::fsync(&self.fd)?)
+        self.put_with(name, bytes, |file| self.disk.flush(file.as_fd()))?;
+        self.disk.flush(self.fd.as_fd())
     }
 
     fn put_with(
@@ -133,13 +143,13 @@ impl Directory {
         let temporary = temporary(name);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
         let mut file = self.file(&temporary, flags)?;
-        let written = file
-            .write_all(bytes)
+        let at = self.fd.as_fd();
+        let written = (self.disk.write(&mut file, bytes))
             .and_then(|()| settle(&file))
-            .and_then(|()| Ok(rustix::fs::renameat(&self.fd, &temporary, &self.fd, name)?));
+            .and_then(|()| self.disk.rename(at, &temporary, name));
         if written.is_err() {
             // The room it takes may be what is missing. Left behind, it harms nobody.
-            let _ = rustix::fs::unlinkat(&self.fd, &temporary, AtFlags::empty());
+            let _ = self.disk.remove(at, &temporary);
         }
         written.map(|()| file)
     }
@@ -148,7 +158,9 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         // A child between fork and exec has the same lock: closing alone would leave it held.
-        let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
+        if let Some(held) = &self.held {
+            let _ = rustix::fs::flock(held, FlockOperation::Unlock);
+        }
     }
 }
 
@@ -162,7 +174,52 @@ fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, flags, Mode::empty())
 }
 
-fn create(path: &Path) -> Result<(), StateError> {
+/// The process that signed, while it lives.
+fn owner(directory: &OwnedFd) -> Option<u32> {
+    let file = Linux.open(directory.as_fd(), LOCK, OFlags::RDONLY).ok()?;
+    let mut text = String::new();
+    file.take(16).read_to_string(&mut text).ok()?;
+    let pid: u32 = text.trim().parse().ok()?;
+    Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
+}
+
+/// Whoever can write into the directory can put another memory in the place of this one.
+fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
+    let stat = rustix::fs::fstat(directory)
+        .map_err(|errno| StateError::io("open state directory", path, errno))?;
+    let (user, owner) = (rustix::process::geteuid().as_raw(), stat.st_uid);
+    if owner != user {
+        return Err(StateError::Owner { path: path.to_owned(), owner, user });
+    }
+    match stat.st_mode & 0o7777 {
+        mode if mode & 0o022 != 0 => Err(StateError::Writable { path: path.to_owned(), mode }),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the file that is to be locked, or makes it. A lock can be taken by whoever can open it,
+/// to read, too.
+fn open_held(directory: &OwnedFd, path: &Path) -> Result<File, StateError> {
+    let path = path.join(HELD);
+    let failed = |source: io::Error| StateError::io("open", &path, source);
+    let mut file =
+        Linux.open(directory.as_fd(), HELD, OFlags::RDWR | OFlags::CREATE).map_err(failed)?;
+    let about = file.metadata().map_err(failed)?;
+    if !about.is_file() {
+        return Err(StateError::ForeignFile { path, found: Found::NotAFile });
+    }
+    let mode = about.mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(StateError::Lockable { path, mode });
+    }
+    if about.len() == 0 {
+        // For people. It is as good without.
+        let _ = file.write_all(HELD_TEXT);
+    }
+    Ok(file)
+}
+
+fn create(path: &Path, disk: &dyn Disk) -> Result<(), StateError> {
     if let Ok(target) = std::fs::read_link(path) {
         return Err(StateError::DanglingLink { path: path.to_owned(), target });
     }
@@ -172,14 +229,14 @@ fn create(path: &Path) -> Result<(), StateError> {
         Some(parent) => parent,
         None => path,
     };
-    match rustix::fs::mkdir(path, Mode::from_raw_mode(0o700)) {
-        Ok(()) | Err(Errno::EXIST) => {}
-        Err(Errno::NOENT) => {
+    match disk.make_directory(path).map_err(|error| (error.kind(), error)) {
+        Ok(()) | Err((io::ErrorKind::AlreadyExists, _)) => {}
+        Err((io::ErrorKind::NotFound, _)) => {
             return Err(StateError::NoParent { path: path.to_owned(), parent: parent.to_owned() });
         }
-        Err(errno) => return Err(failed(errno.into())),
+        Err((_, error)) => return Err(failed(error)),
     }
-    File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)
+    File::open(parent).and_then(|parent| disk.flush(parent.as_fd())).map_err(failed)
 }
 
 fn not_a_directory(path: &Path) -> StateError {

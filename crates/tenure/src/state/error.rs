@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tenure_core::nerio::{Boot, Instance};
 use tenure_core::{ClusterName, NodeName};
 
-/// Why a state directory was not opened. Nothing in it was changed.
+/// Why a state directory was not opened. No memory in it was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// Another process, or another handle of this one, holds it.
@@ -52,6 +52,41 @@ pub enum StateError {
         path: PathBuf,
         /// The part of it that is something else.
         found: PathBuf,
+    },
+    /// It belongs to another user, who could take its memory away.
+    #[error(
+        "state directory {path} belongs to user {owner}, this process runs as user {user}; run it \
+         as that user, or name a directory below it: that is created for this user alone"
+    )]
+    Owner {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+        /// Who asked.
+        user: u32,
+    },
+    /// Others could put another memory in the place of this one.
+    #[error(
+        "others can write to the state directory {path}, its mode is {mode:o}; take that away \
+         (chmod go-w), or name a directory below it: that is created for this user alone"
+    )]
+    Writable {
+        /// The directory.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Others could hold the lock, and nobody could start.
+    #[error(
+        "others can open {path}, its mode is {mode:o}, and could keep this node from starting; \
+         take that away (chmod 600)"
+    )]
+    Lockable {
+        /// The file that is locked.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
     },
     /// It belongs to something else.
     #[error(

@@ -8,6 +8,7 @@
 //! | `identity` | whose, instance, boots, δ_max, reserve | the machine | whole, flushed |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //! | `lock` | the pid of its process, for people | nothing | at the start |
+//! | `.held` | nothing: it is what is locked | nothing | once |
 //!
 //! # What a start finds
 //!
@@ -29,11 +30,16 @@
 //! outside the model too: it brings back grants and fences that have been overtaken, and nothing
 //! on this machine can tell. Move such a directory away and start without `--new`.
 //!
-//! The lock belongs to the open directory. A child made by `fork` without `exec` shares it and
-//! keeps it for as long as it lives, should its parent be killed.
+//! The directory belongs to the user of the process and nobody else may write to it; `.held` only
+//! that user can open, so nobody else can hold the lock. The lock belongs to the open file. A
+//! child made by `fork` without `exec` shares it and keeps it for as long as it lives, should its
+//! parent be killed.
 
 mod boot;
+#[cfg(test)]
+mod crash;
 mod directory;
+mod disk;
 mod envelope;
 mod error;
 mod identity;
@@ -51,7 +57,8 @@ use tenure_core::nerio::{Boot, GrantRecord, Instance, Record};
 use tenure_core::{ClusterName, Fence, NodeName};
 
 use self::boot::BootKey;
-use self::directory::{Directory, LOCK, temporary};
+use self::directory::{Directory, HELD, LOCK, temporary};
+use self::disk::{Disk, Linux};
 pub use self::error::{Damage, Found, StateError, Tear, WriteError};
 use self::identity::{Durable, IDENTITY, Identity};
 use self::table::{GRANTS, Table};
@@ -154,7 +161,7 @@ impl StateDir {
         opening: Opening,
         grantor: &Grantor,
     ) -> Result<(Self, Recovered), StateError> {
-        Self::open_at(path, opening, grantor, &BootKey::current()?)
+        Self::open_at(path, opening, grantor, &BootKey::current()?, Arc::new(Linux))
     }
 
     fn open_at(
@@ -162,8 +169,11 @@ impl StateDir {
         opening: Opening,
         grantor: &Grantor,
         boot: &BootKey,
+        disk: Arc<dyn Disk>,
     ) -> Result<(Self, Recovered), StateError> {
-        let directory = Directory::open(path)?;
+        let mut directory = Directory::open(path, disk)?;
+        check_foreign(&directory)?;
+        directory.lock()?;
         let identity = match (opening, Identity::read(&directory)?) {
             (_, Some(identity)) => check(&directory, opening, grantor, identity)?,
             (opening, None) => {
@@ -253,22 +263,33 @@ fn check(
     Ok(identity)
 }
 
-/// Whether a directory without an identity may be used: it must hold nothing of anybody else's,
-/// and if it is said to be new, nothing of a memory.
-fn check_empty(directory: &Directory, opening: Opening) -> Result<(), StateError> {
-    let path = || directory.path().to_owned();
+/// Whether a name is one of a memory whose identity may be lost.
+fn remains(name: &str) -> bool {
+    name == GRANTS || name == temporary(GRANTS)
+}
+
+/// A directory without an identity must hold nothing of anybody else's, and nothing is put there
+/// before that is known.
+fn check_foreign(directory: &Directory) -> Result<(), StateError> {
     let ours = |name: &str| {
         // `lost+found` comes with a file system of one's own.
-        [LOCK, "lost+found"].contains(&name) || name == temporary(IDENTITY)
+        [LOCK, HELD, "lost+found"].contains(&name) || name == temporary(IDENTITY) || remains(name)
     };
-    let remains = |name: &str| name == GRANTS || name == temporary(GRANTS);
     let names = directory.names()?;
-    if let Some(found) = names.iter().find(|name| !ours(name) && !remains(name)) {
-        return Err(StateError::Foreign { path: path(), found: found.clone() });
+    match names.iter().find(|name| !ours(name)) {
+        Some(found) if !names.iter().any(|name| name == IDENTITY) => {
+            Err(StateError::Foreign { path: directory.path().to_owned(), found: found.clone() })
+        }
+        _ => Ok(()),
     }
-    match names.iter().find(|name| remains(name)) {
+}
+
+/// Whether a directory without an identity may be used: if it is said to be new, it must hold
+/// nothing of a memory.
+fn check_empty(directory: &Directory, opening: Opening) -> Result<(), StateError> {
+    match directory.names()?.iter().find(|name| remains(name)) {
         Some(found) if opening == Opening::New => {
-            Err(StateError::Remains { path: path(), found: found.clone() })
+            Err(StateError::Remains { path: directory.path().to_owned(), found: found.clone() })
         }
         _ => Ok(()),
     }

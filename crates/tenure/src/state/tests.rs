@@ -4,8 +4,10 @@ mod before;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use rustix::fs::FlockOperation;
 use tempfile::TempDir;
 
 use super::slot::tests::grant;
@@ -32,7 +34,8 @@ impl World {
     }
 
     fn open(&self, boot: &str, opening: Opening) -> Result<(StateDir, Recovered), StateError> {
-        StateDir::open_at(&self.path(), opening, &grantor("a"), &BootKey::made_up(boot))
+        let boot = BootKey::made_up(boot);
+        StateDir::open_at(&self.path(), opening, &grantor("a"), &boot, Arc::new(Linux))
     }
 
     /// A start with what a grantor writes first.
@@ -55,20 +58,20 @@ impl World {
     }
 }
 
-fn grantor(node: &str) -> Grantor {
+pub(super) fn grantor(node: &str) -> Grantor {
     Grantor { cluster: ClusterName::new("c").unwrap(), node: NodeName::new(node).unwrap() }
 }
 
-fn identity(recovered: &Recovered, seconds: u64) -> Record {
+pub(super) fn identity(recovered: &Recovered, seconds: u64) -> Record {
     let (instance, boot) = (recovered.instance, Boot(recovered.boots.0 + 1));
     Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds) }
 }
 
-fn reserve(number: u64) -> Record {
+pub(super) fn reserve(number: u64) -> Record {
     Record::Reserve { high: Fence::new(number) }
 }
 
-fn grant_record(election: &str, number: u64) -> Record {
+pub(super) fn grant_record(election: &str, number: u64) -> Record {
     Record::Grant(grant(election, number))
 }
 
@@ -387,8 +390,9 @@ fn a_directory_that_was_replaced_is_not_written_to() {
         )
     );
     let files = fs::read_dir(world.path()).unwrap();
-    let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(names, [LOCK]);
+    let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, [HELD, LOCK]);
     drop((state, other));
 }
 
@@ -400,4 +404,72 @@ fn a_grant_is_not_flushed() {
         state.flusher().flush(&grant_record("billing", 1)).unwrap_err().to_string(),
         "a grant is written, not flushed: hand it to StateDir::write"
     );
+}
+
+#[test]
+fn a_directory_of_somebody_else_is_left_as_it_is() {
+    let world = World::new();
+    fs::create_dir(world.path()).unwrap();
+    fs::write(world.path().join("notes.txt"), "precious").unwrap();
+    let refused = world.open("boot 1", Opening::New).unwrap_err();
+    assert!(matches!(refused, StateError::Foreign { .. }), "{refused}");
+    assert_eq!(fs::read_dir(world.path()).unwrap().count(), 1);
+}
+
+/// Whoever can open what is locked can hold the lock.
+#[test]
+fn a_reader_of_the_directory_cannot_keep_a_node_from_starting() {
+    let world = World::new();
+    drop(world.first());
+    fs::set_permissions(world.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // All that others can open.
+    let open = [world.path()].map(|path| fs::File::open(path).unwrap());
+    for file in &open {
+        rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).unwrap();
+    }
+    drop(world.open("boot 1", Opening::Existing).unwrap());
+    for file in fs::read_dir(world.path()).unwrap() {
+        let mode = file.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "others can open it");
+    }
+}
+
+#[test]
+fn a_directory_that_others_can_change_is_refused() {
+    let world = World::new();
+    drop(world.first());
+    let path = world.path();
+    for mode in [0o777, 0o720, 0o1777] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(
+            world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+            format!(
+                "others can write to the state directory {}, its mode is {mode:o}; take that away \
+                 (chmod go-w), or name a directory below it: that is created for this user alone",
+                path.display()
+            )
+        );
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    let held = path.join(HELD);
+    fs::set_permissions(&held, fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(
+        world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+        format!(
+            "others can open {}, its mode is 640, and could keep this node from starting; take \
+             that away (chmod 600)",
+            held.display()
+        )
+    );
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+        assert_eq!(
+            world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+            format!(
+                "state directory {} belongs to user 65534, this process runs as user 0; run it as \
+                 that user, or name a directory below it: that is created for this user alone",
+                path.display()
+            )
+        );
+    }
 }

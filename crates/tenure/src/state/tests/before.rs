@@ -32,7 +32,7 @@ fn world() -> World {
 
 fn open(world: &World, boot: &str, opening: Opening) -> Result<(StateDir, Recovered), StateError> {
     let grantor = Grantor { cluster: "tenure".parse().unwrap(), node: "a".parse().unwrap() };
-    StateDir::open_at(&world.path(), opening, &grantor, &BootKey::made_up(boot))
+    StateDir::open_at(&world.path(), opening, &grantor, &BootKey::made_up(boot), Arc::new(Linux))
 }
 
 fn holders(grants: &Grants) -> Vec<(String, String, u64)> {
