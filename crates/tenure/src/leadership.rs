@@ -62,6 +62,10 @@ impl<K: Kind> Leadership<K> {
 
     /// Whether this node leads now. One clock read, then one atomic load, in that order: right
     /// even after a long pause, up to the moment of the question.
+    ///
+    /// Ask it in the process that won. A child made by `fork` without `exec` has a copy that
+    /// nobody lowers: it goes on saying yes until the lease it had at the `fork` is over, also
+    /// after its parent has resigned, and it must not be used there.
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
