@@ -14,6 +14,7 @@ extern crate alloc;
 
 mod agenda;
 mod backoff;
+mod claim;
 pub mod contract;
 mod draw;
 mod drift;
@@ -27,6 +28,7 @@ mod time;
 mod waiting;
 
 pub use backoff::Backoff;
+pub use claim::Claim;
 pub use contract::{Effect, Effects, Input, Protocol, Ticket};
 pub use draw::Draw;
 pub use drift::{Drift, DriftError};

@@ -31,6 +31,7 @@
 pub mod etcd;
 pub mod explain;
 pub mod forecast;
+mod handle;
 pub mod nerio;
 pub mod recorder;
 pub mod rng;

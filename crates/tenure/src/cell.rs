@@ -1,38 +1,45 @@
-//! The claim of one leadership, shared between the driver that raises it and the handle that
-//! asks.
+//! The claim of one leadership, shared between the driver that raises it and the handles that
+//! ask.
 
 #[cfg(not(tenure_loom))]
 use core::sync::atomic::{AtomicU64, Ordering};
 #[cfg(tenure_loom)]
 use loom::sync::atomic::{AtomicU64, Ordering};
 
-/// Until when one leadership holds, in nanoseconds of `CLOCK_BOOTTIME`; zero once it is over.
+use tenure_core::{Claim, Time};
+
+/// A [`Claim`] that two threads share.
 ///
 /// A handle reads *the clock first, then* the cell. Were it the other way round, a thread that
-/// paused in between would compare a claim that has since been given up with the time now. One
-/// cell belongs to one leadership, and never grows again once it has lapsed or was lowered: a
-/// handle that once said "no longer" says so for ever.
+/// paused in between would compare a claim that has since been given up with the time now, and find
+/// itself the leader at an instant at which somebody else is.
 #[derive(Debug)]
 pub(crate) struct ClaimCell(AtomicU64);
 
 impl ClaimCell {
-    /// A claim that holds until `until`.
-    pub(crate) fn new(until: u64) -> Self {
-        Self(AtomicU64::new(until))
+    pub(crate) fn new(claim: Claim) -> Self {
+        Self(AtomicU64::new(claim.until().as_nanos()))
     }
 
-    /// Until when the claim holds. Read the clock before.
+    /// Whether the claim holds at what `clock` shows.
     #[inline]
-    pub(crate) fn until(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+    pub(crate) fn holds(&self, clock: impl FnOnce() -> Time) -> bool {
+        let now = clock();
+        self.claim().holds(now)
+    }
+
+    /// The claim as it is. A clock to compare it with is read before.
+    #[inline]
+    pub(crate) fn claim(&self) -> Claim {
+        claim(self.0.load(Ordering::Acquire))
     }
 
     /// Raises the claim, unless it has lapsed at `now` or is over. Says whether it did.
-    pub(crate) fn raise(&self, now: u64, until: u64) -> bool {
+    pub(crate) fn raise(&self, now: Time, until: Time) -> bool {
         let mut current = self.0.load(Ordering::Acquire);
-        while now < current {
+        while let Some(raised) = claim(current).raised(now, until) {
             let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-            let raised = until.max(current);
+            let raised = raised.until().as_nanos();
             match self.0.compare_exchange_weak(current, raised, success, failure) {
                 Ok(_) => return true,
                 Err(changed) => current = changed,
@@ -44,6 +51,11 @@ impl ClaimCell {
     /// Ends the claim for ever. An exchange, as a raise is: of the two that meet, one sees the
     /// other.
     pub(crate) fn lower(&self) {
-        self.0.swap(0, Ordering::AcqRel);
+        self.0.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);
     }
+}
+
+#[inline]
+fn claim(until: u64) -> Claim {
+    Claim::new(Time::from_nanos(until))
 }

@@ -7,26 +7,25 @@ use tenure_core::Time;
 use crate::cell::ClaimCell;
 use crate::clock;
 
-/// Reads a cell as it must be read.
+/// Asks a cell by the clock of leases.
 #[derive(Clone, Debug)]
-pub(crate) struct Claim(Arc<ClaimCell>);
+pub(crate) struct SharedClaim(Arc<ClaimCell>);
 
-impl Claim {
+impl SharedClaim {
     pub(crate) fn new(cell: Arc<ClaimCell>) -> Self {
         Self(cell)
     }
 
-    /// The clock first, then the cell.
+    /// Whether it holds now.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
-        let now = clock::now().as_nanos();
-        now < self.0.until()
+        self.0.holds(clock::now)
     }
 
     /// Until when it holds; [`Time::ZERO`] once it is over.
     #[inline]
     pub(crate) fn until(&self) -> Time {
-        Time::from_nanos(self.0.until())
+        self.0.claim().until()
     }
 
     /// Ends it for ever.

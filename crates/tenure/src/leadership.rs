@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_core::{ElectionName, Fence, NodeName, Time};
 use tokio::sync::watch;
 
-use crate::claim::Claim;
+use crate::claim::SharedClaim;
 use crate::clock;
 use crate::driver::{Elected, Office, Order, Progress, SeatId, TransferReply, Won};
 use crate::error::{Loss, TransferError};
@@ -24,7 +24,7 @@ const TIMER_SLACK: Duration = Duration::from_millis(2);
 /// are told in the background. Whatever is done under a leadership should be done by
 /// [`run`](Self::run), or end before it is dropped.
 pub struct Leadership<K: Kind> {
-    claim: Claim,
+    claim: SharedClaim,
     elected: Elected<K>,
     progress: watch::Receiver<Progress>,
     resignation: Resignation<K>,
@@ -57,7 +57,7 @@ impl<K: Kind> Drop for Resignation<K> {
 impl<K: Kind> Leadership<K> {
     pub(crate) fn new(won: Won<K>, resignation: Resignation<K>) -> Self {
         let Won { elected, cell, progress } = won;
-        Self { claim: Claim::new(cell), elected, progress, resignation }
+        Self { claim: SharedClaim::new(cell), elected, progress, resignation }
     }
 
     /// Whether this node leads now. One clock read, then one atomic load, in that order: right
@@ -225,7 +225,7 @@ impl<K: Kind> Leadership<K> {
         answer.await.unwrap_or(Err(TransferError::NotLeading))
     }
 
-    pub(crate) fn claim(&self) -> &Claim {
+    pub(crate) fn claim(&self) -> &SharedClaim {
         &self.claim
     }
 

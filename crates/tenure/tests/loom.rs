@@ -10,11 +10,19 @@ use loom::thread;
 mod cell;
 
 use cell::ClaimCell;
+use tenure_core::{Claim, Time};
 
-/// What `is_current` does: the clock first, then the cell.
-fn is_current(clock: &AtomicU64, cell: &ClaimCell) -> bool {
-    let now = clock.load(Ordering::SeqCst);
-    now < cell.until()
+/// What a clock shows that all threads share.
+fn show(clock: &AtomicU64) -> Time {
+    Time::from_nanos(clock.load(Ordering::SeqCst))
+}
+
+fn at(nanos: u64) -> Time {
+    Time::from_nanos(nanos)
+}
+
+fn until(nanos: u64) -> Arc<ClaimCell> {
+    Arc::new(ClaimCell::new(Claim::new(at(nanos))))
 }
 
 /// A renewal that completes after the lapse must not bring a leadership back: a handle that has
@@ -23,17 +31,15 @@ fn is_current(clock: &AtomicU64, cell: &ClaimCell) -> bool {
 fn a_lapsed_claim_never_comes_back() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
-        let cell = Arc::new(ClaimCell::new(10));
+        let cell = until(10);
         let (driver_clock, driver_cell) = (clock.clone(), cell.clone());
         let driver = thread::spawn(move || {
-            let now = driver_clock.load(Ordering::SeqCst);
-            driver_cell.raise(now, 20);
+            driver_cell.raise(show(&driver_clock), at(20));
             driver_clock.store(12, Ordering::SeqCst);
-            let now = driver_clock.load(Ordering::SeqCst);
-            driver_cell.raise(now, 30);
+            driver_cell.raise(show(&driver_clock), at(30));
         });
-        let first = is_current(&clock, &cell);
-        let second = is_current(&clock, &cell);
+        let first = cell.holds(|| show(&clock));
+        let second = cell.holds(|| show(&clock));
         assert!(first || !second, "a leadership came back");
         driver.join().unwrap();
     });
@@ -45,7 +51,7 @@ fn a_lapsed_claim_never_comes_back() {
 fn after_the_release_left_nobody_is_current() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
-        let cell = Arc::new(ClaimCell::new(10));
+        let cell = until(10);
         let released = Arc::new(AtomicU64::new(0));
         let (giver_cell, giver_released) = (cell.clone(), released.clone());
         let giver = thread::spawn(move || {
@@ -54,13 +60,37 @@ fn after_the_release_left_nobody_is_current() {
         });
         let raiser_cell = cell.clone();
         let raiser = thread::spawn(move || {
-            raiser_cell.raise(6, 20);
+            raiser_cell.raise(at(6), at(20));
         });
         let gone = released.load(Ordering::SeqCst) == 1;
-        let current = is_current(&clock, &cell);
+        let current = cell.holds(|| show(&clock));
         assert!(!(gone && current), "current after the release left");
         giver.join().unwrap();
         raiser.join().unwrap();
-        assert_eq!(cell.until(), 0, "a raise undid the end");
+        assert_eq!(cell.claim(), Claim::OVER, "a raise undid the end");
+    });
+}
+
+/// What says "I lead" says it of the instant that it sampled: by then nobody else has begun to
+/// lead, not even if this thread paused in the middle of asking.
+#[test]
+fn nobody_leads_at_an_instant_of_somebody_elses() {
+    const BEGINS: u64 = 6;
+    loom::model(|| {
+        let clock = Arc::new(AtomicU64::new(5));
+        let cell = until(10);
+        let (giver_clock, giver_cell) = (clock.clone(), cell.clone());
+        let giver = thread::spawn(move || {
+            giver_cell.lower();
+            // The release has left, and the next one leads from here on.
+            giver_clock.store(BEGINS, Ordering::SeqCst);
+        });
+        let mut sampled = Time::ZERO;
+        let current = cell.holds(|| {
+            sampled = show(&clock);
+            sampled
+        });
+        assert!(!current || sampled < at(BEGINS), "leads at {sampled:?}, when the next one does");
+        giver.join().unwrap();
     });
 }

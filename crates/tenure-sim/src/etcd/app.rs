@@ -1,11 +1,11 @@
 //! The application of a node: what it holds in its hands, and what it wants.
 
 use tenure_core::etcd::Command;
-use tenure_core::{Fence, Time};
 
 use super::plan::{Kind, Plan};
 use super::store::MEMBERS;
 use super::store::note::Trouble;
+use crate::handle::Handle;
 use crate::rng::Rng;
 
 /// What one application knows of one election.
@@ -15,8 +15,8 @@ pub(super) struct Office {
     pub(super) campaigning: bool,
     /// Since when it has not been so.
     pub(super) left: u64,
-    /// The cell of its handle: the fence and the end of the claim on its own clock.
-    pub(super) cell: Option<(Fence, Time)>,
+    /// What it holds of its latest leadership.
+    pub(super) handle: Handle,
     /// Whether it follows who leads.
     pub(super) observing: bool,
     /// What it told others last.

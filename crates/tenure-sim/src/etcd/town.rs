@@ -158,20 +158,22 @@ impl Town {
                 let decided = self.handled[node];
                 let office = &mut self.apps[node].offices[election];
                 let Some(fence) = *fence else {
-                    office.cell = None;
+                    office.handle.lower();
                     self.cut_span(SpanKind::Claim, node, election, scene.now);
                     self.tell(scene, Fact::Lowered { node, election })?;
                     return Ok(None);
                 };
-                let lapsed = |at| office.cell.is_some_and(|(old, end)| old == fence && at >= end);
-                if lapsed(scene.local()) && !lapsed(scene.clock.shows(decided)) {
-                    // The process slept over the end of the claim: its driver raises it no more.
+                let late = office.handle.has_lapsed(fence, scene.clock.shows(decided));
+                let raised = office.handle.raise(scene.local(), fence, *until);
+                // A core that decides it too late is judged by it, though no driver raises that.
+                if raised.is_none() && !late {
+                    // The process slept over the end of the claim.
                     self.interrupts = true;
                     return Ok(Some((name.clone(), Order::Ours(Command::Resign))));
                 }
-                office.cell = Some((fence, *until));
                 self.counts.claims += 1;
-                let (until, life) = (scene.clock.reaches(*until), self.lives[node]);
+                let until = scene.clock.reaches(raised.unwrap_or(*until));
+                let life = self.lives[node];
                 let Some(key) = self.key(node, name) else { return Ok(None) };
                 let key = &key;
                 self.span(SpanKind::Claim, node, election, (scene.now, until), fence.to_string());
@@ -248,6 +250,7 @@ impl Town {
             }
             Event::Ended(end) => {
                 let office = &mut self.apps[node].offices[election];
+                office.handle.end();
                 office.campaigning = false;
                 office.left = scene.now;
                 match end {
@@ -315,8 +318,7 @@ impl Town {
     ) -> Result<(), Box<Violation>> {
         let local = scene.local();
         for election in 0..self.plan.elections.len() {
-            let cell = self.apps[node].offices[election].cell;
-            let handle = cell.filter(|(_, until)| local < *until).map(|(fence, _)| fence);
+            let handle = self.apps[node].offices[election].handle.leads(local);
             let standing = core.standing(&self.plan.elections[election], local);
             self.tell(scene, Fact::Asked { node, election, handle, standing })?;
         }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use tenure_core::Time;
 use tenure_core::nerio::{Command, Config, QuorumTimestamp};
-use tenure_core::{Fence, Time};
 
 use super::plan::Plan;
+use crate::handle::Handle;
 use crate::rng::Rng;
 
 /// What one application knows of one election.
@@ -13,8 +14,8 @@ use crate::rng::Rng;
 pub(super) struct Office {
     /// Whether it has asked to lead and was not told that it is over.
     pub(super) campaigning: bool,
-    /// The cell of its handle: the fence and the end of the claim on its own clock.
-    pub(super) cell: Option<(Fence, Time)>,
+    /// What it holds of its latest leadership.
+    pub(super) handle: Handle,
     /// The quorum timestamp of its leadership.
     pub(super) timestamp: Option<QuorumTimestamp>,
     /// How many edicts it has created.

@@ -6,7 +6,7 @@ use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{
     Command, End, Event, Inc, Message, Nerio, Record, Sender, Start, View, Who,
 };
-use tenure_core::{Effect, ElectionName, Input, Protocol};
+use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
 
 use super::app::App;
 use super::disk::Disk;
@@ -153,19 +153,17 @@ impl Town {
                 let lapses_stay = !self.is_broken(DriverRule::LapsedClaimStays);
                 let office = &mut self.apps[node].offices[election];
                 let Some(fence) = *fence else {
-                    office.cell = None;
+                    office.handle.lower();
                     self.cut_span(SpanKind::Claim, node, election, scene.now);
                     self.tell(scene, Fact::Lowered { election, who: &who })?;
                     return Ok(None);
                 };
-                let lapsed =
-                    office.cell.is_some_and(|(old, until)| old == fence && scene.local() >= until);
-                if lapsed && lapses_stay {
+                let now = if lapses_stay { scene.local() } else { Time::ZERO };
+                let Some(until) = office.handle.raise(now, fence, *until) else {
                     return Ok(Some((name.clone(), Command::Resign)));
-                }
-                office.cell = Some((fence, *until));
+                };
                 let first = office.first;
-                let (until, decided) = (scene.clock.reaches(*until), self.handled[node]);
+                let (until, decided) = (scene.clock.reaches(until), self.handled[node]);
                 self.counts.claims += 1;
                 let label = format!("fence {fence}");
                 let claim = Shape { kind: SpanKind::Claim, lane: node, election, holder: &who };
@@ -225,6 +223,7 @@ impl Town {
             }
             Event::Ended(end) => {
                 let office = &mut self.apps[node].offices[election];
+                office.handle.end();
                 office.campaigning = false;
                 office.timestamp = None;
                 match end {
@@ -366,8 +365,7 @@ impl Town {
             let who = self.who[node].clone();
             let sticky = self.is_broken(DriverRule::ClockAtTheQuestion);
             let office = &mut self.apps[node].offices[election];
-            let cell = office.cell.filter(|(_, until)| local < *until || sticky);
-            let handle = cell.map(|(fence, _)| fence);
+            let handle = office.handle.leads(if sticky { Time::ZERO } else { local });
             let (timestamp, counter) = (office.timestamp.clone(), office.edicts);
             if handle.is_some() {
                 office.edicts += 1;

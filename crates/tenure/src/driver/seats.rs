@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::{ElectionName, Time, Waiting};
+use tenure_core::{Claim, ElectionName, Time, Waiting};
 use tokio::sync::watch;
 
 use super::LOG;
@@ -79,9 +79,9 @@ impl<K: Kind> Seats<K> {
         let seat = self.seats.get_mut(election)?;
         let raised = match &seat.cell {
             // The clock as it is now, not as it was when the core decided.
-            Some(cell) => cell.raise(clock::now().as_nanos(), until.as_nanos()),
+            Some(cell) => cell.raise(clock::now(), until),
             None => {
-                seat.cell = Some(Arc::new(ClaimCell::new(until.as_nanos())));
+                seat.cell = Some(Arc::new(ClaimCell::new(Claim::new(until))));
                 true
             }
         };

@@ -8,7 +8,7 @@ use tenure_core::nerio::{EdictTimestamp, Inc, QuorumTimestamp};
 
 use super::Node;
 use super::error::{NotLeading, NotWonHere};
-use crate::claim::Claim;
+use crate::claim::SharedClaim;
 use crate::driver;
 use crate::kind::AtMostOne;
 use crate::leadership::Leadership;
@@ -30,7 +30,7 @@ impl Source {
 /// share one order. It keeps nothing in office.
 #[derive(Clone)]
 pub struct Edicts {
-    claim: Claim,
+    claim: SharedClaim,
     source: Arc<Source>,
 }
 

@@ -15,14 +15,14 @@ impl Property for AClaimNeverLapsesAndReturns {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Claimed { node, life, election, fence, until, decided, .. } = fact else {
+        let Fact::Claimed { node, life, election, fence, until, .. } = fact else {
             return Ok(());
         };
         let back = court.ledger.restored.unwrap_or(0);
         let same = |l: &&super::Leadership| l.is(*node, *life, *fence, back);
         let older = court.annals(*election).leaderships.iter().rev().find(same);
         match older {
-            Some(older) if older.until < *decided && *until > court.now && !older.robbed => {
+            Some(older) if older.until < court.now && *until > court.now && !older.robbed => {
                 Err(format!(
                     "{} leads {} with fence {fence} until {}, though that leadership ended at {}",
                     court.name(*node),

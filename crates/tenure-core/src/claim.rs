@@ -1,0 +1,76 @@
+//! Until when one leadership holds: what a driver keeps for its handles.
+
+use crate::time::Time;
+
+/// The end of one leadership's claim, which moves later with each renewal until the claim has
+/// lapsed or was lowered.
+///
+/// One claim belongs to one leadership and never returns: a handle that once said "no longer" says
+/// so for ever, although a renewal may complete after the lapse. A driver shares it with its
+/// handles by an atomic cell, the simulator holds it as it is.
+///
+/// ```
+/// use tenure_core::{Claim, Time};
+///
+/// let [five, ten, twenty] = [5, 10, 20].map(Time::from_nanos);
+/// let claim = Claim::new(ten);
+/// assert!(claim.holds(five) && !claim.holds(ten));
+/// assert_eq!(claim.raised(five, twenty), Some(Claim::new(twenty)));
+/// assert_eq!(claim.raised(ten, twenty), None);
+/// assert!(!Claim::OVER.holds(Time::ZERO));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Claim {
+    until: Time,
+}
+
+impl Claim {
+    /// A claim that was lowered: it holds at no instant.
+    pub const OVER: Self = Self { until: Time::ZERO };
+
+    /// A claim that holds until `until`, on the clock of the process.
+    #[inline]
+    #[must_use]
+    pub const fn new(until: Time) -> Self {
+        Self { until }
+    }
+
+    /// The first instant at which it does not hold; [`Time::ZERO`] once it was lowered.
+    #[inline]
+    #[must_use]
+    pub const fn until(self) -> Time {
+        self.until
+    }
+
+    /// Whether it holds at `now`. What is shared is read after the clock: of a claim that was
+    /// lowered in between the sample would say that it still held then.
+    #[inline]
+    #[must_use]
+    pub fn holds(self, now: Time) -> bool {
+        now < self.until
+    }
+
+    /// The claim after a renewal to `until` that is carried out at `now`; `None` where it has
+    /// lapsed or is over. It never moves back.
+    #[inline]
+    #[must_use]
+    pub fn raised(self, now: Time, until: Time) -> Option<Self> {
+        self.holds(now).then(|| Self { until: until.max(self.until) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_moves_later_until_it_has_lapsed_and_never_back() {
+        let at = Time::from_nanos;
+        let claim = Claim::new(at(10));
+        assert_eq!(claim.raised(at(9), at(20)), Some(Claim::new(at(20))));
+        assert_eq!(claim.raised(at(9), at(8)), Some(claim), "an older answer takes nothing away");
+        assert_eq!(claim.raised(at(10), at(20)), None, "lapsed");
+        assert_eq!(Claim::OVER.raised(Time::ZERO, Time::MAX), None, "lowered");
+        assert!(claim.holds(at(9)) && !claim.holds(at(10)) && !Claim::OVER.holds(Time::ZERO));
+    }
+}
