@@ -1,11 +1,8 @@
 //! The loop that carries the core: one thread, one clock sample for each thing that happens.
 
 use std::collections::BTreeSet;
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tenure::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer};
@@ -14,6 +11,7 @@ use tenure_core::etcd::{
     Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Refusal, Start, Store, View,
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Standing, Time, Value};
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::counters::Counters;
@@ -24,7 +22,7 @@ use crate::seen;
 use crate::wire::connect::Status;
 use crate::wire::{News, Wire};
 
-/// How many things are handled before the loop looks whether it is done.
+/// How many things of each kind are handled before the loop looks whether it is done.
 const BATCH: usize = 64;
 /// How long a node that closes waits at least until its keys are gone; else one call's time.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -122,12 +120,40 @@ impl Driver {
             self.timer.arm([deadline, closing].into_iter().flatten().min());
             let happened = self.next().await;
             self.on(happened);
-            for _ in 1..BATCH {
-                let mut context = Context::from_waker(Waker::noop());
-                let Poll::Ready(happened) = pin!(self.next()).poll(&mut context) else { break };
-                self.on(happened);
+            self.take_turns();
+        }
+    }
+
+    /// Handles what else is there, one of each kind in turn: answers that never end keep no handle
+    /// waiting. [`on`](Self::on) looks at the clock for each.
+    fn take_turns(&mut self) {
+        for _ in 1..BATCH {
+            let mut is_quiet = true;
+            for take in [Self::take_order, Self::take_news] {
+                if let Some(happened) = take(self) {
+                    self.on(happened);
+                    is_quiet = false;
+                }
+            }
+            if is_quiet {
+                break;
             }
         }
+    }
+
+    fn take_order(&mut self) -> Option<Happened> {
+        if self.closing.is_some() {
+            return None;
+        }
+        match self.orders.try_recv() {
+            Ok(order) => Some(Happened::Order(order)),
+            Err(TryRecvError::Disconnected) => Some(Happened::Abandoned),
+            Err(TryRecvError::Empty) => None,
+        }
+    }
+
+    fn take_news(&mut self) -> Option<Happened> {
+        self.wire.take().map(Happened::News)
     }
 
     /// Cancel safe: whatever is ready is returned by the poll that found it.
@@ -147,11 +173,16 @@ impl Driver {
     /// The clock is read here, after whatever happened has happened.
     fn on(&mut self, happened: Happened) {
         let now = clock::now();
+        // The alarm is heard only where there is a pause.
+        let is_due = self.core.deadline().is_some_and(|deadline| deadline.at <= now);
+        if is_due || matches!(happened, Happened::Alarm) {
+            self.input(now, Input::Timeout);
+        }
         match happened {
             Happened::News(news) => self.on_news(now, news),
-            Happened::Alarm => self.input(now, Input::Timeout),
             Happened::Order(order) => self.on_order(now, order),
             Happened::Abandoned => self.close(now, None),
+            Happened::Alarm => {}
         }
     }
 

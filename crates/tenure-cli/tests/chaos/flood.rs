@@ -1,7 +1,8 @@
-//! A flood of garbage from one address changes nothing for the others.
+//! A flood of garbage from one address, to nodes and runners, changes nothing for anybody.
 
-use std::net::UdpSocket;
-use std::thread::sleep;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, sleep};
 use std::time::Duration;
 
 use tenure::clock;
@@ -37,26 +38,36 @@ fn a_flood_of_garbage_changes_nothing() {
     let samples: Vec<_> = cluster.network.traffic().kept.into_values().flatten().collect();
     assert!(samples.len() > 100, "{} real packets to spoil", samples.len());
     let before = Host::nodes().map(|node| cluster.status(node)).collect::<Vec<_>>();
+    let mut leader = (leader.id.clone(), leader.fence);
 
     let began = clock::now();
-    let flood = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let mut rng = Rng::new(9);
-    for nth in 0..PACKETS {
-        let packet = garbage(&mut rng, &samples);
-        for node in Host::nodes() {
-            // A full buffer is somebody else's lost packet.
-            let _ = flood.send_to(&packet, cluster.network.listen(node));
-        }
-        if nth % PORTION == 0 {
+    let hosts: Vec<_> = Host::all().map(|host| cluster.network.listen(host)).collect();
+    let sent = AtomicU32::new(0);
+    thread::scope(|scope| {
+        let flood = scope.spawn(|| flood(&hosts, &samples, &sent));
+        let mut handed_over = false;
+        while !flood.is_finished() {
             sleep(PAUSE);
             let now = cluster.judged().current().unwrap();
-            assert_eq!((&now.id, now.fence), (&leader.id, leader.fence), "after {nth} packets");
+            let packets = sent.load(Ordering::Relaxed);
+            assert_eq!((&now.id, now.fence), (&leader.0, leader.1), "after {packets} packets");
+            if packets > PACKETS / 2 && !handed_over {
+                // Both are flooded: the runner that gives way, and the one that takes over.
+                let asked = clock::now();
+                assert_eq!(cluster.tell(Host::named(&leader.0).unwrap(), &["resign"]), Some(0));
+                let next = cluster.await_leader(leader.1, asked);
+                println!("handed over in the flood within {:?}", clock::now().since(asked));
+                leader = (next.id.clone(), next.fence);
+                handed_over = true;
+            }
         }
-    }
+        assert!(handed_over);
+    });
     let took = clock::now().since(began);
     assert!(took > TIMING.lease * 2, "the flood was over before two leases were, in {took:?}");
     let after = cluster.await_any();
-    assert_eq!((&after.id, after.fence), (&leader.id, leader.fence), "the leader leads on");
+    assert_eq!((&after.id, after.fence), (&leader.0, leader.1), "the leader leads on");
+    println!("{PACKETS} packets to each of six processes in {took:?}: the leader led on");
 
     for (node, before) in Host::nodes().zip(before) {
         let after = cluster.status(node);
@@ -68,10 +79,27 @@ fn a_flood_of_garbage_changes_nothing() {
         }
     }
 
-    let runner = Host::named(&leader.id).unwrap();
+    let runner = Host::named(&leader.0).unwrap();
     assert_eq!(cluster.tell(runner, &["resign"]), Some(0));
-    cluster.await_leader(leader.fence, clock::now());
+    cluster.await_leader(leader.1, clock::now());
     cluster.expect_no_panics();
+}
+
+/// To everybody, with pauses in which one processor can catch up.
+fn flood(hosts: &[SocketAddr], samples: &[Vec<u8>], sent: &AtomicU32) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut rng = Rng::new(9);
+    for nth in 0..PACKETS {
+        let packet = garbage(&mut rng, samples);
+        for host in hosts {
+            // A full buffer is somebody else's lost packet.
+            let _ = socket.send_to(&packet, host);
+        }
+        if nth % PORTION == 0 {
+            sleep(PAUSE);
+        }
+        sent.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Nothing, or something that nearly is a packet.

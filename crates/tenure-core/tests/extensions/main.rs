@@ -11,6 +11,8 @@ mod fence;
 #[cfg(not(tenure_planted))]
 mod identity;
 #[cfg(not(tenure_planted))]
+mod listing;
+#[cfg(not(tenure_planted))]
 mod next;
 #[cfg(not(tenure_planted))]
 mod parked;

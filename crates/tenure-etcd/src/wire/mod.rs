@@ -148,6 +148,12 @@ impl Wire {
         self.links.leave(why);
     }
 
+    /// What has come already, if anything has.
+    pub fn take(&mut self) -> Option<News> {
+        let first = self.first.came.try_recv();
+        first.or_else(|_| self.then.came.try_recv()).ok()
+    }
+
     /// What comes next. Cancel safe.
     pub async fn next(&mut self) -> News {
         tokio::select! {

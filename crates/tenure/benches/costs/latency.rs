@@ -67,7 +67,7 @@ pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
     );
     bare.print("floor: bare exchange with 2 of 3 over UDP");
     campaigns.print("campaign().await");
-    targets.at_most("ratio of medians", campaigns.median() / bare.median(), 2.0, "");
+    targets.at_most("ratio of medians", campaigns.median() / bare.median(), 1.7, "");
     Ok(())
 }
 
@@ -114,6 +114,6 @@ pub(crate) fn handover(quick: bool, targets: &mut Targets) -> Result<()> {
     );
     bare.print("floor: bare exchange with 2 of 3 over UDP");
     handovers.print("resign() to the end of campaign().await");
-    targets.at_most("ratio of medians", handovers.median() / bare.median(), 2.5, "");
+    targets.at_most("ratio of medians", handovers.median() / bare.median(), 2.0, "");
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The loop that carries a core: one thread, one clock sample for each thing that happens.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
+use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
 use tenure_core::nerio::{Checked, Command, Effect, End, Event, Nerio, Sender, Start};
 use tenure_core::{ElectionName, Input, Protocol, Time, Value};
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::counters::Counters;
@@ -27,7 +28,7 @@ use crate::error::CampaignError;
 use crate::kind::AtMostOne;
 use crate::transport::Transport;
 
-/// How many things are handled before what they gave rise to is sent.
+/// How many things of each kind are handled before all that they gave rise to is sent.
 const BATCH: usize = 64;
 /// How long a node that closes waits for its releases to arrive.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -60,7 +61,10 @@ pub(super) struct Driver<T> {
     boards: Boards,
     proofs: Proofs,
     counters: Counters,
-    buffer: Box<[u8; DATAGRAM_MAX + 1]>,
+    /// Room for one datagram, and one byte more by which a longer one is known.
+    buffer: Vec<u8>,
+    /// Room for the effects of one input.
+    effects: Vec<Effect>,
     /// What the driver itself wants of the core, after the effects at hand.
     owed: Vec<(ElectionName, Command)>,
     closing: Option<Closing>,
@@ -88,7 +92,7 @@ enum Happened {
 
 impl<T: Transport> Driver<T> {
     /// Must be called in the runtime in which it runs.
-    pub(super) fn new(parts: Parts<T>) -> std::io::Result<Self> {
+    pub(super) fn new(parts: Parts<T>) -> io::Result<Self> {
         let Parts { config, core, start, transport, records, flushed, orders, notices } = parts;
         let who = tenure_core::nerio::Who { name: core.who().name.clone(), inc: start.inc };
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
@@ -107,7 +111,8 @@ impl<T: Transport> Driver<T> {
             boards: Boards::default(),
             proofs: Proofs::default(),
             counters: Counters::default(),
-            buffer: Box::new([0; DATAGRAM_MAX + 1]),
+            buffer: vec![0; DATAGRAM_MAX + 1],
+            effects: Vec::new(),
             owed: Vec::new(),
             closing: None,
         };
@@ -126,27 +131,60 @@ impl<T: Transport> Driver<T> {
             self.arm();
             let happened = self.next().await;
             self.on(happened);
-            for _ in 1..BATCH {
-                let mut context = Context::from_waker(Waker::noop());
-                let Poll::Ready(happened) = pin!(self.next()).poll(&mut context) else { break };
-                self.on(happened);
+            // Somebody may wait for this one, so it waits for nothing that comes after it.
+            self.outbox.hurry(&mut self.transport, &mut self.counters);
+            self.take_turns();
+        }
+    }
+
+    /// Handles what else is there, one of each kind in turn: a socket that is never empty keeps
+    /// neither the disk nor handles waiting. [`on`](Self::on) looks at the clock for each.
+    fn take_turns(&mut self) {
+        for _ in 1..BATCH {
+            let mut is_quiet = true;
+            for take in [Self::take_flushed, Self::take_order, Self::take_datagram] {
+                if let Some(happened) = take(self) {
+                    self.on(happened);
+                    is_quiet = false;
+                }
             }
+            if is_quiet {
+                break;
+            }
+        }
+    }
+
+    fn take_flushed(&mut self) -> Option<Happened> {
+        self.flushed.try_recv().ok().map(Happened::Flushed)
+    }
+
+    fn take_order(&mut self) -> Option<Happened> {
+        if self.closing.is_some() {
+            return None;
+        }
+        match self.orders.try_recv() {
+            Ok(order) => Some(Happened::Order(order)),
+            Err(TryRecvError::Disconnected) => Some(Happened::Abandoned),
+            Err(TryRecvError::Empty) => None,
+        }
+    }
+
+    fn take_datagram(&mut self) -> Option<Happened> {
+        // Nobody is woken by this: whoever waits next asks again.
+        let mut context = Context::from_waker(Waker::noop());
+        match self.transport.poll_receive(&mut context, &mut self.buffer) {
+            Poll::Ready(received) => Some(datagram(received)),
+            Poll::Pending => None,
         }
     }
 
     /// Cancel safe: whatever is ready is returned by the poll that found it.
     async fn next(&mut self) -> Happened {
         let Self { transport, buffer, timer, orders, flushed, closing, .. } = self;
-        let datagram = poll_fn(|context| transport.poll_receive(context, &mut buffer[..]));
+        let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
-            received = datagram => match received {
-                Ok((length, from)) => Happened::Datagram { length, from },
-                Err(error) => {
-                    tracing::debug!(%error, "a datagram could not be received");
-                    Happened::Nothing
-                }
-            },
+            received = received => datagram(received),
             () = timer.rung() => Happened::Alarm,
             Some(done) = flushed.recv() => Happened::Flushed(done),
             order = orders.recv(), if closing.is_none() => match order {
@@ -159,35 +197,42 @@ impl<T: Transport> Driver<T> {
     fn on(&mut self, happened: Happened) {
         // Sampled after whatever happened has happened.
         let now = clock::now();
+        // The alarm is heard only where there is a pause, and under a flood there is none.
+        let is_due = self.core.deadline().is_some_and(|deadline| deadline.at <= now);
+        if is_due || matches!(happened, Happened::Alarm) {
+            self.input(now, Input::Timeout);
+        }
         match happened {
-            Happened::Datagram { length, from } => self.on_datagram(now, length, from),
-            Happened::Alarm => self.input(now, Input::Timeout),
+            Happened::Datagram { length, from } => {
+                let buffer = std::mem::take(&mut self.buffer);
+                self.on_datagram(now, &buffer[..length], from);
+                self.buffer = buffer;
+            }
             Happened::Order(order) => self.on_order(now, order),
             Happened::Flushed(done) => self.input(now, answer(done)),
             Happened::Abandoned => self.close(now, None),
-            Happened::Nothing => {}
+            Happened::Alarm | Happened::Nothing => {}
         }
     }
 
-    fn on_datagram(&mut self, now: Time, length: usize, from: SocketAddr) {
+    fn on_datagram(&mut self, now: Time, datagram: &[u8], from: SocketAddr) {
         self.counters.received += 1;
-        let datagram = self.buffer[..length].to_vec();
-        let (envelope, messages) = match open(self.config.digest(), 0, &datagram) {
+        let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
             Ok(opened) => opened,
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
                 if let Dropped::Digest(theirs) = dropped {
-                    self.on_mismatch(theirs, &datagram, from);
+                    self.on_mismatch(theirs, datagram, from);
                 }
                 return;
             }
         };
+        let from = Sender { who: envelope.who, address: from };
         for message in messages {
             match message {
                 Ok(message) => {
                     self.counters.messages += 1;
-                    let from = Sender { who: envelope.who.clone(), address: from };
-                    self.input(now, Input::Message { from, message });
+                    self.input(now, Input::Message { from: from.clone(), message });
                 }
                 Err(dropped) => self.counters.drop_for(dropped.label()),
             }
@@ -288,13 +333,14 @@ impl<T: Transport> Driver<T> {
     }
 
     fn handle(&mut self, now: Time, input: Input<Nerio>) {
-        let mut effects = Vec::new();
+        let mut effects = std::mem::take(&mut self.effects);
         self.core.handle(now, input, &mut effects);
-        self.carry_out(now, effects);
+        self.carry_out(now, effects.drain(..));
+        self.effects = effects;
     }
 
     /// Strictly in their order. A failed write stops what follows it.
-    fn carry_out(&mut self, now: Time, effects: Vec<Effect>) {
+    fn carry_out(&mut self, now: Time, effects: impl Iterator<Item = Effect>) {
         for effect in effects {
             match effect {
                 Effect::Claim { election, until, fence: Some(_) } => {
@@ -323,6 +369,9 @@ impl<T: Transport> Driver<T> {
         match event {
             Event::Elected { fence, timestamp } => {
                 self.counters.elected += 1;
+                // The application first: what follows asks for the lease of full length, and the
+                // first one lasts long enough for that to wait until others have had the processor.
+                self.outbox.give_way();
                 let who = self.core.who();
                 let extra = Arc::new(Source::new(who.inc, timestamp));
                 let elected = Elected { id: who.name.clone().into(), fence, extra };
@@ -332,6 +381,8 @@ impl<T: Transport> Driver<T> {
             Event::Settled => self.seats.settled(&election),
             Event::Ended(end) => {
                 self.counters.expired += u64::from(end == End::Expired);
+                // The application has its answer in the cell; others wait for the release.
+                self.outbox.flush(&mut self.transport, &mut self.counters);
                 self.seats.ended(&election, seen::loss(end));
             }
             Event::Waiting(waiting) => self.seats.waits(&election, waiting),
@@ -389,5 +440,15 @@ impl<T: Transport> Driver<T> {
         let deadline = self.core.deadline().map(|deadline| deadline.at);
         let closing = self.closing.as_ref().map(|closing| closing.until);
         self.timer.arm([deadline, closing].into_iter().flatten().min());
+    }
+}
+
+fn datagram(received: io::Result<(usize, SocketAddr)>) -> Happened {
+    match received {
+        Ok((length, from)) => Happened::Datagram { length, from },
+        Err(error) => {
+            tracing::debug!(%error, "a datagram could not be received");
+            Happened::Nothing
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::thread;
 
 use tenure_core::nerio::Message;
 use tenure_core::nerio::wire::Packer;
@@ -12,18 +13,34 @@ use crate::clock;
 use crate::driver::Told;
 use crate::transport::Transport;
 
-/// Datagrams that are being filled, by address.
+/// Buffers kept for reuse.
+const SPARE: usize = 64;
+
+/// Datagrams that are being filled: one for each address, in the order in which they were begun,
+/// which is the order in which they leave.
 pub(super) struct Outbox {
     packer: Packer,
-    filling: BTreeMap<SocketAddr, Vec<u8>>,
+    filling: Vec<Datagram>,
+    /// Where in `filling` that of an address is.
+    places: BTreeMap<SocketAddr, usize>,
     /// Empty buffers for reuse.
     spare: Vec<Vec<u8>>,
     told: Told,
+    /// Whether a thread was woken that goes first.
+    gives_way: bool,
+}
+
+struct Datagram {
+    to: SocketAddr,
+    bytes: Vec<u8>,
+    /// Whether it holds anything that somebody may be waiting for.
+    is_urgent: bool,
 }
 
 impl Outbox {
     pub(super) fn new(packer: Packer) -> Self {
-        Self { packer, filling: BTreeMap::new(), spare: Vec::new(), told: Told::default() }
+        let (filling, places, spare) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { packer, filling, places, spare, gives_way: false, told: Told::default() }
     }
 
     /// Adds a message; sends the datagram before it if there is no room.
@@ -34,22 +51,56 @@ impl Outbox {
         transport: &mut impl Transport,
         counters: &mut Counters,
     ) {
-        let (packer, spare, told) = (&self.packer, &mut self.spare, &mut self.told);
-        let datagram = self.filling.entry(to).or_insert_with(|| begin(packer, spare));
-        if !packer.push(datagram, message) {
-            dispatch((to, datagram), transport, counters, told);
-            packer.restart(datagram);
-            let fits = packer.push(datagram, message);
+        let Self { packer, filling, places, spare, told, .. } = self;
+        let place = *places.entry(to).or_insert_with(|| {
+            filling.push(Datagram { to, bytes: begin(packer, spare), is_urgent: false });
+            filling.len() - 1
+        });
+        let Some(Datagram { bytes, is_urgent, .. }) = filling.get_mut(place) else { return };
+        if !packer.push(bytes, message) {
+            dispatch((to, bytes), transport, counters, told);
+            packer.restart(bytes);
+            let fits = packer.push(bytes, message);
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
+        // A confirmation ends a leadership that is over: the next one begins by the others.
+        *is_urgent |= !matches!(message, Message::Released(_));
+    }
+
+    /// Sends what somebody may wait for, and lets them have the processor before anything that
+    /// nobody waits for follows with the next [`flush`](Self::flush).
+    pub(super) fn hurry(&mut self, transport: &mut impl Transport, counters: &mut Counters) {
+        if self.filling.iter().any(|datagram| !datagram.is_urgent) {
+            let later = self.filling.extract_if(.., |datagram| !datagram.is_urgent).collect();
+            let hurried = !self.filling.is_empty();
+            self.flush(transport, counters);
+            self.filling = later;
+            let places = self.filling.iter().enumerate();
+            self.places = places.map(|(place, datagram)| (datagram.to, place)).collect();
+            self.gives_way |= hurried;
+        } else {
+            self.flush(transport, counters);
+        }
+    }
+
+    /// What is sent next waits until threads that were woken before have had the processor.
+    pub(super) fn give_way(&mut self) {
+        self.gives_way = true;
     }
 
     /// Sends everything.
     pub(super) fn flush(&mut self, transport: &mut impl Transport, counters: &mut Counters) {
-        while let Some((to, datagram)) = self.filling.pop_first() {
-            dispatch((to, &datagram), transport, counters, &mut self.told);
-            if self.spare.len() < 64 {
-                self.spare.push(datagram);
+        if self.filling.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.gives_way) {
+            thread::yield_now();
+        }
+        self.places.clear();
+        for Datagram { to, bytes, .. } in self.filling.drain(..) {
+            dispatch((to, &bytes), transport, counters, &mut self.told);
+            if self.spare.len() < SPARE {
+                self.spare.push(bytes);
             }
         }
     }

@@ -3,23 +3,26 @@
 
 mod fences;
 mod life;
+mod listing;
 mod office;
 mod recovery;
 
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 
 use self::fences::Fences;
 use self::life::Life;
 pub use self::life::{Kept, Memory};
+use self::listing::Listing;
+#[cfg(test)]
+pub(super) use self::listing::PAGE_BYTES;
 pub(super) use self::office::holder_rank;
 use self::office::{Grant, Office, Parked};
 use super::config::Checked;
 use super::event::{Event, Ignored};
 use super::identity::{Boot, Inc, Instance, Stamp};
 use super::message::{
-    FenceSeen, Granted, List, Listed, Message, Query, Refusal, Refused, Release, Released, Request,
-    Sender, Service, State,
+    FenceSeen, Granted, Message, Query, Refusal, Refused, Release, Released, Request, Sender,
+    Service, State,
 };
 use super::node::Out;
 use super::record::{GrantRecord, Record, Tenancy};
@@ -32,8 +35,6 @@ use crate::time::{Deadline, Time};
 
 /// How long nothing is granted after the state directory could not be written.
 const DISK_RETRY: core::time::Duration = core::time::Duration::from_secs(1);
-/// How many bytes of names a page of [`Listed`] holds.
-pub(super) const PAGE_BYTES: usize = 900;
 
 /// The grantor of a node, for all elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -49,6 +50,7 @@ pub(super) struct Grantor {
     fences: Fences,
     offices: BTreeMap<ElectionName, Office>,
     agenda: Agenda,
+    listing: Listing,
     /// The two last lives that used each name.
     lives: BTreeMap<NodeName, (Inc, Option<Inc>)>,
     last_stamp: Stamp,
@@ -73,6 +75,7 @@ impl Grantor {
             fences: Fences::new(Fence::NONE),
             offices: BTreeMap::new(),
             agenda: Agenda::default(),
+            listing: Listing::default(),
             lives: BTreeMap::new(),
             last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
             last_ticket: Ticket(0),
@@ -515,25 +518,6 @@ impl Grantor {
         let served = now.since(self.serving_since).min(self.config.quarantine());
         let grant = office.and_then(|office| office.grant.as_ref());
         grant.map_or(served, |grant| now.since(grant.record.finish).min(served))
-    }
-
-    fn on_list(&self, now: Time, from: &Sender, list: &List, out: &mut Out) {
-        use core::ops::Bound::{Excluded, Unbounded};
-        let after = list.after.as_ref().map_or(Unbounded, Excluded);
-        let range = self.offices.range::<ElectionName, _>((after, Unbounded));
-        let mut live = range.filter(|(_, office)| office.live(now).is_some()).peekable();
-        let mut names = Vec::new();
-        let mut bytes = 0;
-        while let Some((name, _)) =
-            live.next_if(|(name, _)| bytes + name.as_str().len() < PAGE_BYTES)
-        {
-            bytes += name.as_str().len() + 2;
-            names.push(name.clone());
-        }
-        let more = live.peek().is_some();
-        let service = self.life.service(now);
-        let listed = Listed { start: list.start, service, names, more };
-        send(out, from.address, Message::Listed(listed));
     }
 
     fn next_ticket(&mut self) -> Ticket {

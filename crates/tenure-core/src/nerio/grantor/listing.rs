@@ -1,0 +1,52 @@
+//! Which elections there are, for anybody who asks, as often as anybody asks.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::super::message::{List, Listed};
+use super::super::node::Out;
+use super::{Grantor, Message, Sender, send};
+use crate::name::ElectionName;
+use crate::time::Time;
+
+/// How many bytes of names a page of [`Listed`] holds.
+pub(in crate::nerio) const PAGE_BYTES: usize = 900;
+/// How long the names are served that were collected once: a walk over all elections for each
+/// question would let anybody keep a grantor busy.
+const COLLECTED_FOR: Duration = Duration::from_millis(100);
+
+/// The names of all elections with a live grant, as they were at one instant.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Listing {
+    collected_at: Option<Time>,
+    names: Vec<ElectionName>,
+}
+
+impl Grantor {
+    /// A page of the elections that are held. One that began within [`COLLECTED_FOR`] may be
+    /// left out.
+    pub(super) fn on_list(&mut self, now: Time, from: &Sender, list: &List, out: &mut Out) {
+        let is_fresh = |at| now.since(at) < COLLECTED_FOR;
+        if !self.listing.collected_at.is_some_and(is_fresh) {
+            self.listing.collected_at = Some(now);
+            self.listing.names.clear();
+            let live = self.offices.iter().filter(|(_, office)| office.live(now).is_some());
+            self.listing.names.extend(live.map(|(name, _)| name.clone()));
+        }
+        let known = &self.listing.names;
+        let first = list.after.as_ref().map_or(0, |after| known.partition_point(|n| n <= after));
+        let is_live = |name: &&ElectionName| {
+            self.office(name).is_some_and(|office| office.live(now).is_some())
+        };
+        let mut live = known.iter().skip(first).filter(is_live).peekable();
+        let (mut names, mut bytes) = (Vec::new(), 0);
+        while let Some(name) = live.next_if(|name| bytes + name.as_str().len() < PAGE_BYTES) {
+            bytes += name.as_str().len() + 2;
+            names.push(name.clone());
+        }
+        let more = live.peek().is_some();
+        let service = self.life.service(now);
+        let listed = Listed { start: list.start, service, names, more };
+        send(out, from.address, Message::Listed(listed));
+    }
+}

@@ -1,0 +1,86 @@
+//! A node whose socket is never empty.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up should end there")]
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tenure::clock;
+use tenure::nerio::{Config, Member, Node, Storage};
+use tenure::state::Opening;
+use tenure::transport::Transport;
+
+const ADDRESS: &str = "127.0.0.1:7101";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A network of one node on which something arrives at every instant: what the node sent to
+/// itself, else garbage.
+struct NeverEmpty {
+    own: VecDeque<Vec<u8>>,
+    address: SocketAddr,
+}
+
+impl NeverEmpty {
+    fn new() -> Self {
+        Self { own: VecDeque::new(), address: ADDRESS.parse().unwrap() }
+    }
+}
+
+impl Transport for NeverEmpty {
+    fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+        assert_eq!(to, self.address);
+        self.own.push_back(datagram.to_vec());
+        Ok(())
+    }
+
+    fn poll_receive(
+        &mut self,
+        _: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        let datagram = self.own.pop_front().unwrap_or_else(|| b"garbage".to_vec());
+        buffer[..datagram.len()].copy_from_slice(&datagram);
+        Poll::Ready(Ok((datagram.len(), self.address)))
+    }
+}
+
+async fn soon<F: Future>(what: &str, future: F) -> F::Output {
+    let done = tokio::time::timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|_| panic!("{what} waits behind a socket that is never empty"))
+}
+
+/// Everything that a leadership needs passes by the flood: the answer of a flush, before which
+/// nothing is granted, orders of handles, and timers, without which no lease is renewed.
+#[tokio::test]
+async fn a_socket_that_is_never_empty_keeps_nothing_waiting() {
+    let name = || "a".parse().unwrap();
+    let member = Member { name: name(), address: ADDRESS.parse().unwrap() };
+    let lease = Duration::from_secs(2);
+    let mut config = Config::new("busy".parse().unwrap(), vec![member]).with_lease(lease);
+    config.grace = lease / 5;
+    let storage = Storage::Memory { opening: Opening::New };
+    let node = Node::builder(config.check().unwrap(), name()).grantor(storage);
+    let node = node.start_on(NeverEmpty::new()).unwrap();
+
+    let election = node.election("billing").unwrap();
+    let leadership = soon("a campaign", election.campaign("here")).await.unwrap();
+    soon("the full lease", leadership.settled()).await.unwrap();
+    let (mut until, began) = (leadership.until(), clock::now());
+    for _ in 0..3 {
+        until = soon("a renewal", leadership.renewed(until)).await.unwrap();
+    }
+    assert!(leadership.is_current());
+    // Each took a timer: a lease is renewed when about a third of it is over.
+    assert!(clock::now().since(began) > lease / 2, "renewed by timers");
+    let counters = soon("an order", node.counters()).await.unwrap();
+    assert!(counters.dropped["size"] > 1_000, "there was no flood: {counters:?}");
+    soon("a resignation", leadership.resign()).await;
+    soon("the end", node.close()).await;
+}

@@ -1,0 +1,150 @@
+//! More honest questions than a node can answer at once.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure::nerio::Node;
+use tenure::transport::{Transport, Udp};
+use tenure_core::ElectionName;
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer};
+use tenure_core::nerio::{Checked, Inc, List, Message, Query, Verify, Who};
+
+use crate::setup::{candidate, config, grantors, soon};
+
+/// How many datagrams of one asker are unanswered at any time: no socket is empty, and none
+/// overflows.
+const WINDOW: u32 = 64;
+/// How many questions share a datagram.
+const QUESTIONS: usize = 8;
+
+/// A socket that can be cut off, as the machine of a leader that dies.
+struct Cuttable {
+    udp: Udp,
+    is_cut: Arc<AtomicBool>,
+}
+
+impl Transport for Cuttable {
+    fn local_address(&self) -> SocketAddr {
+        self.udp.local_address()
+    }
+
+    fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+        if self.is_cut.load(Ordering::Relaxed) { Ok(()) } else { self.udp.send(to, datagram) }
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        self.udp.poll_receive(context, buffer)
+    }
+}
+
+/// Threads that ask one node each as fast as it answers. Dropping it ends them.
+struct Askers {
+    threads: Vec<thread::JoinHandle<()>>,
+    is_over: Arc<AtomicBool>,
+    answered: Arc<AtomicU64>,
+}
+
+impl Askers {
+    fn start(config: &Checked, asked: &[(SocketAddr, Message)]) -> Self {
+        let (is_over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let threads = asked.iter().map(|(to, message)| {
+            let who = Who { name: "asker".parse().unwrap(), inc: Inc(u128::from(to.port())) };
+            let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+            let mut datagram = packer.start();
+            for _ in 0..QUESTIONS {
+                assert!(packer.push(&mut datagram, message));
+            }
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(to).unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+            let (is_over, answered) = (is_over.clone(), answered.clone());
+            thread::spawn(move || {
+                let mut unanswered = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    while unanswered < WINDOW {
+                        let _ = socket.send(&datagram);
+                        unanswered += 1;
+                    }
+                    match socket.recv(&mut [0; DATAGRAM_MAX]) {
+                        Ok(_) => {
+                            unanswered -= 1;
+                            answered.fetch_add(QUESTIONS as u64, Ordering::Relaxed);
+                        }
+                        // What was lost is not waited for.
+                        Err(_) => unanswered = 0,
+                    }
+                }
+            })
+        });
+        Self { threads: threads.collect(), is_over, answered }
+    }
+
+    fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Askers {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+/// Every node is asked without a pause, the leader and the one who waits too: leases are renewed
+/// by timers, and what waits at the grantors is granted by theirs when the leader dies.
+#[tokio::test]
+async fn an_honest_overload_stops_no_timer() {
+    let config = config();
+    let nodes = grantors(&config);
+    let is_cut = Arc::new(AtomicBool::new(false));
+    let udp = Udp::loopback("127.0.0.1:0".parse().unwrap()).unwrap();
+    let leader = Cuttable { udp, is_cut: is_cut.clone() };
+    let one = Node::builder(config.clone(), "one".parse().unwrap()).start_on(leader).unwrap();
+    let two = candidate(&config, "two");
+    let name: ElectionName = "db".parse().unwrap();
+    let leadership = soon(one.election_named(name.clone()).campaign("1")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    let election = two.election_named(name.clone());
+    let waiting = tokio::spawn(async move { election.campaign("2").await });
+
+    let start = clock::now();
+    let query = Message::Query(Query { election: name.clone(), start });
+    let list = Message::List(List { start, after: None });
+    let verify = Message::Verify(Verify { election: name, start });
+    let mut asked: Vec<_> = nodes.iter().map(|node| (node.address(), query.clone())).collect();
+    asked.push((nodes[0].address(), list));
+    asked.extend([(one.address(), verify.clone()), (two.address(), verify)]);
+    let askers = Askers::start(&config, &asked);
+
+    let mut until = leadership.until();
+    for _ in 0..2 {
+        until = soon(leadership.renewed(until)).await.unwrap();
+    }
+    let (asked_for, answered) = (clock::now().since(start), askers.answered());
+    is_cut.store(true, Ordering::Relaxed);
+    let until = leadership.until();
+    let next = soon(waiting).await.unwrap().unwrap();
+    let late = clock::now().since(until);
+    drop(askers);
+    println!(
+        "{:.0} questions a second were answered by five nodes, over {asked_for:?}; the next one \
+         led {late:?} after the end of the lease of {:?}",
+        answered as f64 / asked_for.as_secs_f64(),
+        config.lease
+    );
+    assert!(answered > 1_000, "only {answered} questions were answered");
+    assert!(!leadership.is_current() && next.fence() > leadership.fence());
+    let counters = soon(one.counters()).await.unwrap();
+    assert_eq!(counters.expired, 1, "only the one that was cut off: {counters:?}");
+}
