@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::{CampaignError, Change, FenceGate, Loss, TransferError, View};
+use tenure::{CampaignError, Change, FenceGate, Loss, TransferError, View, Waiting};
 use tenure_etcd::{Notice, ProclaimError};
 use tenure_services::etcd::{Cluster, Version};
 
-use crate::common::{PATIENCE, all, node, run, soon, stored, until_empty, until_stored};
+use crate::common::{PATIENCE, all, node, options, run, soon, stored, until_empty, until_stored};
 
 #[test]
 fn hand_over_on_debians_3_4() {
@@ -16,6 +16,31 @@ fn hand_over_on_debians_3_4() {
 #[test]
 fn hand_over_on_the_newest() {
     hand_over(Version::Newest);
+}
+
+/// Where nothing listens, a campaign says what was tried and what happened there.
+#[test]
+fn a_campaign_without_etcd_says_where_it_was_looked_for() {
+    run(async {
+        let one = node(&options(&["http://127.0.0.1:1".to_owned()]), 5);
+        let mut campaign = one.election("billing").unwrap().campaign("one");
+        let mut waits = campaign.waiting();
+        let tried = async {
+            loop {
+                match waits.next().await {
+                    Some(Waiting::Connecting { obstacles }) if obstacles.is_empty() => {}
+                    waiting => return waiting,
+                }
+            }
+        };
+        let waiting = tokio::select! {
+            _ = &mut campaign => panic!("won without etcd"),
+            waiting = soon(tried) => waiting,
+        };
+        let Some(Waiting::Connecting { obstacles }) = waiting else { panic!("{waiting:?}") };
+        assert_eq!(obstacles.len(), 1, "{obstacles:?}");
+        assert_eq!((&*obstacles[0].by, obstacles[0].label), ("http://127.0.0.1:1", "unreachable"));
+    });
 }
 
 fn hand_over(version: Version) {
@@ -35,8 +60,11 @@ fn hand_over(version: Version) {
 
         let election = two.election("billing").unwrap();
         let mut waiting = Box::pin(election.campaign("two"));
+        let mut waits = waiting.waiting();
         assert!(tokio::time::timeout(Duration::from_millis(500), &mut waiting).await.is_err());
         until_stored(&cluster, "billing", &["one", "two"]).await;
+        let behind = Waiting::Behind { who: leader.id().into(), leading: false };
+        assert_eq!(soon(waits.next()).await, Some(behind));
         // Of a candidate's own node: it would change what the candidate says.
         assert_eq!(two.proclaim(&leader, "not two's"), Err(ProclaimError::NotLeading));
         one.proclaim(&leader, "one, changed").unwrap();
