@@ -15,41 +15,78 @@ pub enum Bent {
     /// What grantors remember, and learn from each other: every candidate reaches a quorum of its
     /// own for a long time, applications come and go, and directories are lost.
     Memory,
+    /// Who is next: many candidates with priorities, hand-overs, and room for few who wait.
+    Crowd,
+    /// What falls together: messages arrive, and applications want something, at the same instants.
+    Grid,
+    /// Who is who: messages in somebody's name from elsewhere, and from another life.
+    Strangers,
 }
+
+/// Which worlds there are, each as often.
+const BENTS: [Bent; 8] = [
+    Bent::Broad,
+    Bent::Memory,
+    Bent::Crowd,
+    Bent::Grid,
+    Bent::Strangers,
+    Bent::Broad,
+    Bent::Memory,
+    Bent::Crowd,
+];
 
 impl Bent {
     /// That of a seed.
     pub(super) fn draw(seed: u64) -> Self {
-        let mut rng = Rng::new(seed, 1);
-        rng.choose(&[Self::Broad, Self::Memory])
+        Rng::new(seed, 1).choose(&BENTS)
     }
 
     /// How many members and other candidates there are.
     pub(super) fn people(self, rng: &mut Rng, members: usize, others: usize) -> (usize, usize) {
         match self {
-            Self::Broad => (members, others),
+            Self::Broad | Self::Grid | Self::Strangers => (members, others),
             Self::Memory => (rng.choose(&[3, 3, 3, 4, 5]), rng.choose(&[2, 2, 3])),
+            Self::Crowd => (rng.choose(&[1, 3, 3, 5]), rng.choose(&[3, 4, 5])),
         }
     }
 
     /// Bends the settings.
     pub(super) fn settings(self, rng: &mut Rng, config: &mut Config) {
-        if self == Self::Memory {
-            config.delta_max = config.lease * rng.choose(&[1, 1, 2]);
+        match self {
+            Self::Memory => config.delta_max = config.lease * rng.choose(&[1, 1, 2]),
+            Self::Crowd => config.limits.parked = rng.choose(&[1, 2, 64]),
+            Self::Broad | Self::Grid | Self::Strangers => {}
         }
+        config.verify_max = config.verify_max.min(config.delta_max);
+    }
+
+    /// Whether later lives of a node allow shorter leases than its first.
+    pub(super) fn shortens(self, rng: &mut Rng) -> bool {
+        self == Self::Memory && rng.once_in(2)
     }
 
     /// An application that leads or contends for nothing campaigns at one wish in so many.
     pub(super) fn reluctance(self, rng: &mut Rng) -> u64 {
         match self {
-            Self::Broad => rng.choose(&[1, 1, 1, 1, 6, 40]),
             Self::Memory => rng.choose(&[1, 6, 6, 20]),
+            Self::Crowd => 1,
+            Self::Broad | Self::Grid | Self::Strangers => rng.choose(&[1, 1, 1, 1, 6, 40]),
         }
+    }
+
+    /// How often something is sent in somebody's name.
+    pub(super) fn forges(self) -> u16 {
+        if self == Self::Strangers { 1_500 } else { 0 }
+    }
+
+    /// On which grid messages arrive.
+    pub(super) fn grain(self, rng: &mut Rng, round_trip: u64) -> u64 {
+        if self == Self::Grid { round_trip / rng.choose(&[4, 16, 64]) } else { 1 }
     }
 
     /// Whether nodes may be gone for good: not where directories must be found again.
     pub(super) fn may_lose_nodes(self) -> bool {
-        self == Self::Broad
+        self != Self::Memory
     }
 
     /// What goes wrong by plan, beside what goes wrong in all worlds.

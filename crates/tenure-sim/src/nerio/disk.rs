@@ -17,7 +17,8 @@ pub struct Disk {
     pub instance: Instance,
     /// The last boot that is durable.
     pub boot: Boot,
-    delta_max: Duration,
+    /// The longest lease that was ever allowed, as it is written.
+    pub delta_max: Duration,
     /// The durable bound on fences.
     pub reserve: Fence,
     recovering: bool,

@@ -1,9 +1,11 @@
 //! What happened, in the words of the protocol.
 
+use std::time::Duration;
+
 use tenure_core::nerio::{
     End, GrantRecord, Inc, Message, Nerio, QuorumTimestamp, Release, Request, Sender, View, Who,
 };
-use tenure_core::{Fence, Standing, Time};
+use tenure_core::{Fence, NodeName, Standing, Time};
 
 use super::disk::Disk;
 
@@ -63,6 +65,8 @@ pub enum Fact<'a> {
         fence: Fence,
         /// When the claim ends.
         until: u64,
+        /// The same on the clock of its node.
+        ends: Time,
         /// When that was decided: its process may have stopped before it did so.
         decided: u64,
     },
@@ -125,6 +129,53 @@ pub enum Fact<'a> {
         message: &'a Message,
         /// What survives of the sender.
         disk: &'a Disk,
+    },
+    /// A request is sent.
+    Requests {
+        /// By which node.
+        node: usize,
+        /// For which election.
+        election: usize,
+        /// The request.
+        request: &'a Request,
+    },
+    /// The answer of a grantor arrives.
+    Answered {
+        /// Where.
+        node: usize,
+        /// For which election.
+        election: usize,
+        /// From whom.
+        from: &'a Sender,
+        /// The answer.
+        message: &'a Message,
+        /// What the clock of the node shows.
+        local: Time,
+    },
+    /// An application hands over.
+    HandsOver {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// To whom.
+        to: &'a NodeName,
+    },
+    /// A grantor says that it waits until then, on its clock.
+    Quarantined {
+        /// The grantor.
+        grantor: usize,
+        /// Until then.
+        until: Time,
+        /// What its clock shows.
+        local: Time,
+        /// The longest lease that its directory says it ever allowed.
+        ever: Duration,
+    },
+    /// A grantor says that two lives use one name.
+    Contested {
+        /// The grantor.
+        grantor: usize,
     },
     /// A release is sent.
     Released {

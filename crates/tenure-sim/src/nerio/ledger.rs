@@ -2,6 +2,7 @@
 //! in. Written after they have seen a fact, so that they see it against what was before.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use tenure_core::nerio::{Inc, QuorumTimestamp, Who};
 use tenure_core::{Fence, Time};
@@ -50,6 +51,8 @@ impl Leadership {
 pub struct Grant {
     /// To whom.
     pub to: Who,
+    /// Where its requests come from.
+    pub address: SocketAddr,
     /// The Start that it answers.
     pub start: Time,
     /// When it ends, in true time.
@@ -157,8 +160,9 @@ impl Ledger {
                 }
             }
             Fact::Granted { grantor, election, record, finish, .. } => {
-                let (to, start, finish) = (record.holder.clone(), record.start, *finish);
-                self.annals[*election].grants.insert(*grantor, Grant { to, start, finish });
+                let (to, address, start) = (record.holder.clone(), record.address, record.start);
+                let grant = Grant { to, address, start, finish: *finish };
+                self.annals[*election].grants.insert(*grantor, grant);
             }
             Fact::Elected { election, timestamp, .. } => {
                 let timestamps = &mut self.annals[*election].timestamps;

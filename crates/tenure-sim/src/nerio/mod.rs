@@ -5,6 +5,7 @@ pub mod bent;
 pub mod disk;
 pub mod driver;
 pub mod fact;
+mod forge;
 pub mod ledger;
 pub mod plan;
 #[cfg(tenure_planted)]

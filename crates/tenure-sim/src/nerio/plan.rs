@@ -41,6 +41,10 @@ pub struct Plan {
     pub reluctance: u64,
     /// Whether every message is packed into a datagram and read again.
     pub wire: bool,
+    /// How often something is sent in somebody's name, in 65,536 messages.
+    pub forges: u16,
+    /// Messages arrive at multiples of this span of true time.
+    pub grain: u64,
     /// What it concentrates on.
     pub bent: Bent,
     /// Whether everything but the clocks behaves.
@@ -60,6 +64,8 @@ pub struct Inhabitant {
     pub address: SocketAddr,
     /// Its settings: the length of its leases may differ from those of the others.
     pub config: Checked,
+    /// Those of its later lives, if they differ: a shorter `delta_max`.
+    pub later: Option<Checked>,
     /// Whether it gives leases: then it is a member, at this place in the list.
     pub member: bool,
     /// Whether it has a state directory that outlives its process.
@@ -92,13 +98,15 @@ impl Plan {
         let (members, candidates) = bent.people(&mut rng, members, candidates);
         let mut settings = Settings::draw(&mut rng, members);
         bent.settings(&mut rng, &mut settings.config);
+        settings.shortened = bent.shortens(&mut rng);
         let config = &settings.config;
         let unit = nanos(config.lease);
         let storm_ends = unit * rng.within(8..36);
         let mut nodes = settings.inhabitants(&mut rng, members, candidates);
         let elections = 1 + rng.below(3);
         let elections = ELECTIONS[..elections].iter().map(|name| known(name));
-        let trip = settings.trip(&mut rng);
+        let grain = bent.grain(&mut rng, nanos(config.round_trip)).max(1);
+        let trip = settings.trip(&mut rng).longer(grain);
         let rates = if calm { Rates::default() } else { rates(&mut rng) };
         let bounded = climate == Climate::Any;
         let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
@@ -133,6 +141,8 @@ impl Plan {
             nodes,
             settled,
             retired,
+            forges: bent.forges(),
+            grain,
             reluctance: bent.reluctance(&mut rng),
             wire: rng.once_in(32),
             bent,
@@ -207,6 +217,8 @@ fn twice(config: &Checked, span: Duration) -> u64 {
 struct Settings {
     config: Config,
     uneven: bool,
+    /// Whether later lives allow only leases as long as those that are asked for.
+    shortened: bool,
 }
 
 impl Settings {
@@ -225,7 +237,7 @@ impl Settings {
         config.grace = lease / 10;
         config.kill_margin = lease / 100;
         config.quorums = quorums(rng, members);
-        Self { config, uneven: rng.once_in(3) }
+        Self { config, uneven: rng.once_in(3), shortened: false }
     }
 
     /// How long messages travel: mostly well below `d`, sometimes around it.
@@ -244,12 +256,17 @@ impl Settings {
             if self.uneven {
                 config.lease = config.lease * rng.choose(&[3, 4, 4]) / 4;
             }
-            let config =
-                config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
+            let check = |config: Config| {
+                config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"))
+            };
+            let mut later = config.clone();
+            later.delta_max = self.config.lease;
+            later.verify_max = later.verify_max.min(later.delta_max);
             Inhabitant {
                 name: known(&name(n, member)),
                 address: address(n),
-                config,
+                config: check(config),
+                later: self.shortened.then(|| check(later)),
                 member,
                 directory: !(forgetful && n == 0),
                 campaigns: !member || all_campaign || rng.once_in(3),

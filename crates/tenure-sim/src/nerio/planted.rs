@@ -8,6 +8,11 @@ const VALIDITY: &str = "Edict Validity";
 const EDICTS: &str = "Edict Ordering";
 const TIMESTAMPS: &str = "Quorum timestamps order leaderships";
 const FENCES: &str = "Fences strictly grow and are unique";
+const LASTS: &str = "A grant lasts (1 + ρ)δ from the arrival of its request";
+const QUARANTINES: &str = "A quarantine lasts (1 + ρ) times the longest lease";
+const ASKS: &str = "A candidate asks for what it may";
+const NAMES: &str = "A name that two lives use at once is reported";
+const WAITS: &str = "Whoever waits is handled in the common order";
 const READS: &str = "A fence read is answered with all that was seen";
 const LAPSE: &str = "A fence ends with the lapse of its leadership";
 const VERIFICATION: &str = "Verification never over-reports";
@@ -34,32 +39,63 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ClaimShrinks,
             Rule::GrantStretches,
             Rule::ClaimFromSend,
-            Rule::ShrinkRoundsDown,
-            Rule::StretchRoundsUp,
             Rule::OneHolder,
-            Rule::FinishGrows,
             Rule::FreshSample,
             Rule::OneOkEach,
             Rule::HolderByLife,
             Rule::ClaimByMinimum,
             Rule::Floor,
-            Rule::RepeatKeepsFinish,
             Rule::AttemptWaits,
             Rule::Quarantine,
-            Rule::QuarantineStretches,
-            Rule::QuarantineNotShrunk,
-            Rule::DeltaMaxEver,
-            Rule::WithinDeltaMax,
             Rule::ReleaseInQuarantine,
         ],
     ),
     (&[ONE_LEADER, GRANTS, DURABLE], &[Rule::QuarantineForAll]),
+    (&[ONE_LEADER, GRANTS, ASKS], &[Rule::AnswerBound, Rule::OkFromMember]),
+    (&[ONE_LEADER, GRANTS, FENCES], &[Rule::ReadAfterQuarantine]),
+    (
+        &[LASTS],
+        &[
+            Rule::StretchRoundsUp,
+            Rule::FinishGrows,
+            Rule::StrictSamples,
+            Rule::OneAddress,
+            Rule::LeaseFromArrival,
+            Rule::ParkedLeaseEnds,
+            Rule::RepeatKeepsFinish,
+            Rule::WithinDeltaMax,
+        ],
+    ),
+    (&[QUARANTINES], &[Rule::QuarantineStretches, Rule::QuarantineNotShrunk, Rule::DeltaMaxEver]),
+    (
+        &[ASKS],
+        &[
+            Rule::ShrinkRoundsDown,
+            Rule::StartGrows,
+            Rule::ReleaseConfirmed,
+            Rule::ShortFirstLease,
+            Rule::NextHeard,
+            Rule::ProposesNext,
+        ],
+    ),
+    (&[NAMES], &[Rule::NameContested]),
+    (
+        &[WAITS],
+        &[
+            Rule::ParkedByLife,
+            Rule::LowestEvicted,
+            Rule::NextFirst,
+            Rule::NextOnce,
+            Rule::WaitersFirst,
+            Rule::LeaderFirst,
+            Rule::PriorityFirst,
+        ],
+    ),
     (&[GRANTS, TIMESTAMPS, ELECTION], &[Rule::LatestOk, Rule::OneOk]),
     (&[VALIDITY], &[Rule::StandingAsked]),
     (
         &[TIMESTAMPS, EDICTS],
         &[
-            Rule::StrictSamples,
             Rule::StampNamesMemory,
             Rule::DisjointIsError,
             Rule::ContradictionIsError,
@@ -75,10 +111,6 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     (
         &[DEAD],
         &[
-            Rule::StartGrows,
-            Rule::ParkedByLife,
-            Rule::LeaseFromArrival,
-            Rule::ParkedLeaseEnds,
             Rule::ParkedExpires,
             Rule::ChecksAgain,
             Rule::ParkedGrows,
@@ -88,33 +120,12 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::Tombstone,
         ],
     ),
-    (&[STABILITY], &[Rule::HolderNotParked, Rule::RenewedAtOnce, Rule::LeaderFirst]),
-    (
-        &[ELECTION, SUCCESSION],
-        &[
-            Rule::WatermarkByLife,
-            Rule::NameContested,
-            Rule::OneAddress,
-            Rule::AnswerBound,
-            Rule::OkFromMember,
-            Rule::ParkedBounded,
-            Rule::LowestEvicted,
-            Rule::YieldWithoutLost,
-            Rule::ProposesNext,
-            Rule::FenceReach,
-        ],
-    ),
+    (&[STABILITY], &[Rule::HolderNotParked, Rule::RenewedAtOnce]),
+    (&[ELECTION, SUCCESSION], &[Rule::WatermarkByLife, Rule::YieldWithoutLost]),
     (
         &[SUCCESSION],
         &[
-            Rule::ReleaseConfirmed,
-            Rule::NextFirst,
-            Rule::NextOnce,
             Rule::CommonOrder,
-            Rule::WaitersFirst,
-            Rule::PriorityFirst,
-            Rule::ShortFirstLease,
-            Rule::NextHeard,
             Rule::YieldHopeless,
             Rule::YieldOutranked,
             Rule::YieldNews,
@@ -142,7 +153,6 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ReadOthers,
             Rule::ReadMaximum,
             Rule::ReadRaisesAll,
-            Rule::ReadAfterQuarantine,
             Rule::ReadBeforeGrant,
             Rule::ReserveAfterRead,
             Rule::FloorRises,
@@ -152,6 +162,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         &[DURABLE],
         &[
             Rule::RefusalRaisesNothing,
+            Rule::FenceReach,
             Rule::WithinReserve,
             Rule::ReserveDurable,
             Rule::BootDurable,

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{
-    Command, End, Event, Inc, Message, Nerio, Record, Sender, Start, View, Who,
+    Command, End, Event, Granted, Inc, Message, Nerio, Record, Refused, Released, Sender, Start,
+    View, Who,
 };
 use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
 
@@ -12,6 +13,7 @@ use super::app::App;
 use super::disk::Disk;
 use super::driver::DriverRule;
 use super::fact::Fact;
+use super::forge;
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::properties::{Court, Properties};
@@ -163,14 +165,17 @@ impl Town {
                     return Ok(Some((name.clone(), Command::Resign)));
                 };
                 let first = office.first;
-                let (until, decided) = (scene.clock.reaches(until), self.handled[node]);
+                let (ends, decided) = (until, self.handled[node]);
+                let until = scene.clock.reaches(ends);
                 self.counts.claims += 1;
                 let label = format!("fence {fence}");
                 let claim = Shape { kind: SpanKind::Claim, lane: node, election, holder: &who };
                 self.span(claim, (scene.now, until), label);
                 let who = &who;
-                let claimed = Fact::Claimed { node, election, who, first, fence, until, decided };
-                self.tell(scene, claimed)?;
+                self.tell(
+                    scene,
+                    Fact::Claimed { node, election, who, first, fence, until, ends, decided },
+                )?;
             }
             Effect::Send { to, message } => self.sent(scene, node, (to, message), disk)?,
             Effect::Persist(Record::Grant(record)) => {
@@ -186,6 +191,12 @@ impl Town {
             }
             Effect::Emit { election, event } => {
                 let election = election.as_ref().and_then(|name| self.election(name));
+                if let Event::Quarantined { until } = event {
+                    let (until, ever) = (*until, disk.delta_max);
+                    // Its process may have slept since.
+                    let local = scene.clock.shows(self.handled[node]);
+                    self.tell(scene, Fact::Quarantined { grantor: node, until, local, ever })?;
+                }
                 self.event(scene, node, election, event)?;
             }
             Effect::Persist(_) | Effect::Flush(..) => {}
@@ -210,6 +221,9 @@ impl Town {
         }
         if let Event::Serving = event {
             self.tell(scene, Fact::Serves { grantor: node })?;
+        }
+        if let Event::NameContested { .. } = event {
+            self.tell(scene, Fact::Contested { grantor: node })?;
         }
         let Some(election) = election else { return Ok(()) };
         match event {
@@ -270,6 +284,7 @@ impl Town {
             Message::Request(request) => {
                 if let Some(election) = self.election(&request.election) {
                     self.apps[node].offices[election].first = request.first;
+                    self.tell(scene, Fact::Requests { node, election, request })?;
                 }
             }
             Message::Release(release) => {
@@ -336,6 +351,17 @@ impl Town {
                 let local = scene.local();
                 self.tell(scene, Fact::GivesUp { grantor, election, from, release, local })
             }
+            Input::Message { from, message } => {
+                let (Message::Granted(Granted { election, .. })
+                | Message::Refused(Refused { election, .. })
+                | Message::Released(Released { election, .. })) = message
+                else {
+                    return Ok(());
+                };
+                let Some(election) = self.election(election) else { return Ok(()) };
+                let local = scene.local();
+                self.tell(scene, Fact::Answered { node, election, from, message, local })
+            }
             Input::Failed(None) => self.tell(scene, Fact::Unwritten { grantor }),
             Input::Command { election, command } => {
                 let Some(election) = self.election(election) else { return Ok(()) };
@@ -344,6 +370,9 @@ impl Town {
                     Command::Campaign { .. } => {
                         office.campaigning = true;
                         self.tell(scene, Fact::Campaigns { node, election })?;
+                    }
+                    Command::Transfer { to, .. } => {
+                        self.tell(scene, Fact::HandsOver { node, election, to })?;
                     }
                     Command::Observe { .. } | Command::Unobserve => {
                         let begins = matches!(command, Command::Observe { .. });
@@ -425,7 +454,8 @@ impl Guest for Town {
 
     fn core(&self, node: usize) -> Nerio {
         let this = &self.plan.nodes[node];
-        Nerio::new(this.config.clone(), this.name.clone())
+        let later = this.later.as_ref().filter(|_| self.who[node].inc != Inc(0));
+        Nerio::new(later.unwrap_or(&this.config).clone(), this.name.clone())
     }
 
     fn disk(&self, node: usize) -> Disk {
@@ -492,6 +522,18 @@ impl Guest for Town {
                 true
             }
         }
+    }
+
+    fn forges(&self) -> u16 {
+        self.plan.forges
+    }
+
+    fn forge(&self, from: &Sender, message: &Message, draw: u64) -> Option<(Sender, Message)> {
+        forge::forge(self.plan.config(), from, message, draw)
+    }
+
+    fn grain(&self) -> u64 {
+        self.plan.grain
     }
 
     fn sender(&self, node: usize, _life: u128) -> Sender {

@@ -79,6 +79,15 @@ impl Delay {
         }
     }
 
+    /// The same, and up to so much more.
+    #[must_use]
+    pub fn longer(self, by: u64) -> Self {
+        match self {
+            Self::Between(from, to) if by > 1 => Self::Between(from, to + by),
+            other => other,
+        }
+    }
+
     /// The longest that can be drawn.
     #[must_use]
     pub fn longest(&self) -> u64 {

@@ -30,13 +30,15 @@ pub enum Kind {
     Tardy,
     /// Something planned: a crash, a restart, a partition, a sleep.
     Incident,
+    /// A message comes from somebody who has no right to it.
+    Forged,
     /// An application asks for something.
     Act,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Loss,
         Self::Repeat,
         Self::Late,
@@ -47,6 +49,7 @@ impl Kind {
         Self::Early,
         Self::Tardy,
         Self::Incident,
+        Self::Forged,
         Self::Act,
     ];
 
@@ -64,6 +67,7 @@ impl Kind {
             Self::Early => "early",
             Self::Tardy => "tardy",
             Self::Incident => "incident",
+            Self::Forged => "forged",
             Self::Act => "act",
         }
     }
@@ -159,7 +163,7 @@ impl Rates {
             Kind::Write => self.write,
             Kind::Early => self.early,
             Kind::Tardy => self.tardy,
-            Kind::Incident | Kind::Act => u16::MAX,
+            Kind::Incident | Kind::Forged | Kind::Act => u16::MAX,
         }
     }
 }

@@ -3,8 +3,10 @@
 use tenure_core::{Effect, Input, Protocol};
 
 use super::fault::Kind;
-use super::{Guest, Happening, Scene, Seen, World};
+use super::{Guest, Happening, Msg, Scene, Seen, World};
 use crate::rng::Rng;
+
+type Sender<G> = <<G as Guest>::Core as Protocol>::Sender;
 
 /// Bits of a draw that are left when it is known that a fault strikes.
 const LEFT: u64 = (1 << 48) - 1;
@@ -273,11 +275,41 @@ impl<G: Guest> World<G> {
             if self.strikes(Kind::Repeat, link, count) {
                 let again = span(self.fate.draw(Kind::Repeat, link, count), 0, unit);
                 let (from, message) = (from.clone(), message.clone());
-                let again = self.now + delay + again;
+                let again = self.grid(self.now + delay + again);
                 self.queue.push(again, Happening::Deliver { to, from, message, arrow });
             }
         }
-        self.queue.push(self.now + delay, Happening::Deliver { to, from, message, arrow });
+        let at = self.grid(self.now + delay);
+        if self.forges != 0 && node != to && self.now < self.conditions.storm_ends {
+            self.forge(link, count, (&from, &message), at, arrow);
+        }
+        self.queue.push(at, Happening::Deliver { to, from, message, arrow });
+    }
+
+    /// Something in somebody's name follows a message that arrives at `at`.
+    fn forge(
+        &mut self,
+        link: usize,
+        count: u32,
+        (from, message): (&Sender<G>, &Msg<G>),
+        at: u64,
+        arrow: usize,
+    ) {
+        let (kind, to) = (Kind::Forged, link % 64);
+        let draw = self.fate.draw(kind, link, count);
+        if draw >> 48 >= u64::from(self.forges) {
+            return;
+        }
+        let Some((from, message)) = self.guest.forge(from, message, draw & LEFT) else { return };
+        if self.fate.happens(kind, link, count, self.now) {
+            let at = self.grid(at + span(draw, 0, self.conditions.unit / 16));
+            self.queue.push(at, Happening::Deliver { to, from, message, arrow });
+        }
+    }
+
+    /// `at`, or the next multiple of the grain.
+    const fn grid(&self, at: u64) -> u64 {
+        if self.grain == 1 { at } else { at.next_multiple_of(self.grain) }
     }
 
     /// An application wants something, or nothing for now.
@@ -286,7 +318,9 @@ impl<G: Guest> World<G> {
         this.wishes += 1;
         let (count, stopped) = (this.wishes, this.stopped_until > self.now);
         let mut rng = Rng::new(self.fate.draw(Kind::Act, node, count), 1);
-        self.queue.push(self.now + self.conditions.pace.of(rng.next()), Happening::Wish { node });
+        let next = self.grid(self.now + self.conditions.pace.of(rng.next()));
+        self.queue.push(next, Happening::Wish { node });
+        let this = &self.nodes[node];
         let Some(core) = this.core.as_ref().filter(|_| !stopped) else { return Ok(()) };
         let scene = Scene::of(&self.conditions, &this.clock, self.now);
         let wish = self.guest.wish(&scene, node, core, &mut rng);

@@ -29,6 +29,10 @@ use crate::rng::Rng;
 /// A command about an election.
 pub type Wish<G> = (ElectionName, <<G as Guest>::Core as Protocol>::Command);
 
+/// A message, and who sent it.
+pub type Letter<G> =
+    (<<G as Guest>::Core as Protocol>::Sender, <<G as Guest>::Core as Protocol>::Message);
+
 /// A protocol that moves into a world, with its applications and its judges.
 pub trait Guest: Sized {
     /// The core that is housed.
@@ -87,6 +91,28 @@ pub trait Guest: Sized {
         scene: &Scene<'_>,
         seen: Seen<'_, Self>,
     ) -> Result<Option<Wish<Self>>, Self::Wrong>;
+
+    /// How often a message is followed by one from somebody who has no right to it: so many times
+    /// in 65,536.
+    fn forges(&self) -> u16 {
+        0
+    }
+
+    /// What follows a message of `from`, and in whose name, by a draw.
+    fn forge(
+        &self,
+        _from: &<Self::Core as Protocol>::Sender,
+        _message: &<Self::Core as Protocol>::Message,
+        _draw: u64,
+    ) -> Option<Letter<Self>> {
+        None
+    }
+
+    /// Messages arrive, and applications want something, only at multiples of this span of true
+    /// time, so that much of it falls together.
+    fn grain(&self) -> u64 {
+        1
+    }
 
     /// Whether nothing goes wrong with the process of a node by chance: no pause, no end, no early
     /// or late timer. What it is made of goes wrong by itself.
@@ -213,6 +239,8 @@ pub struct World<G: Guest> {
     nodes: Vec<Node<G>>,
     recorder: Option<Recorder>,
     spare: Vec<Effect<G::Core>>,
+    forges: u16,
+    grain: u64,
 }
 
 impl<G: Guest> World<G> {
@@ -250,7 +278,9 @@ impl<G: Guest> World<G> {
         }
         let fate = Fate::new(conditions.seed, conditions.rates, only);
         let (recorder, spare) = (None, Vec::new());
-        Self { conditions, guest, fate, now: 0, events: 0, queue, nodes, recorder, spare }
+        let (forges, grain) = (guest.forges(), guest.grain().max(1));
+        let (now, events) = (0, 0);
+        Self { conditions, guest, fate, now, events, queue, nodes, recorder, spare, forges, grain }
     }
 
     /// Keeps what happens as lines and as shapes, for people.

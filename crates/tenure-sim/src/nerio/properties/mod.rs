@@ -4,6 +4,7 @@
 //! not be, with what it saw. It judges in true time, which no node knows.
 
 mod bounded_memory;
+mod candidates_ask_in_order;
 mod claims_stand_on_grants;
 mod deadlines_pass;
 mod durable_before_visible;
@@ -14,16 +15,20 @@ mod fence_ends_at_a_lapse;
 mod fence_reads_tell_all;
 mod fences_grow;
 mod grantors_serve;
+mod grants_last;
 mod grants_to_the_dead;
 mod leader_stability;
 mod leader_uniqueness;
+mod names_are_reported;
 mod observers_see_what_is;
 mod prompt_succession;
+mod quarantines_last;
 mod quorum_timestamps_order;
 mod release_ends_only_its_own;
 mod release_keeps_promises;
 mod verification_is_answered;
 mod verification_never_overstates;
+mod who_waits;
 
 use super::fact::Fact;
 use super::ledger::{Annals, Ledger};
@@ -155,6 +160,11 @@ properties! {
     release_ends_only_its_own::ReleaseEndsOnlyItsOwn,
     durable_before_visible::DurableBeforeVisible,
     grants_to_the_dead::GrantsToTheDead,
+    grants_last::GrantsLast,
+    quarantines_last::QuarantinesLast,
+    candidates_ask_in_order::CandidatesAskInOrder,
+    names_are_reported::NamesAreReported,
+    who_waits::WhoWaits,
     observers_see_what_is::ObserversSeeWhatIs,
     leader_stability::LeaderStability,
     eventual_election::EventualElection,

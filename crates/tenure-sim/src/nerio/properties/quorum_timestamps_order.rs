@@ -1,6 +1,6 @@
 use std::cmp::Ordering;
 
-use tenure_core::nerio::Incomparable;
+use tenure_core::nerio::{Incomparable, QuorumTimestamp};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -19,6 +19,14 @@ impl Property for QuorumTimestampsOrder {
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Elected { election, who, timestamp } = fact else { return Ok(()) };
+        for earlier in court.ledger.annals.iter().flat_map(|annals| &annals.timestamps) {
+            let (said, is) = (earlier.order(timestamp), order(earlier, timestamp));
+            if said != is {
+                return Err(format!(
+                    "{earlier} and {timestamp} of {who} are said to order as {said:?}, not {is:?}"
+                ));
+            }
+        }
         let annals = court.annals(*election);
         if annals.leader(court.now).is_none_or(|leader| leader.who != **who) {
             // Its process slept from the completion until after its lease.
@@ -37,4 +45,15 @@ impl Property for QuorumTimestampsOrder {
         }
         Ok(())
     }
+}
+
+/// Section 7, equation 21, word by word.
+fn order(one: &QuorumTimestamp, two: &QuorumTimestamp) -> Result<Ordering, Incomparable> {
+    let both = one.stamps().iter().flat_map(|(here, stamp)| {
+        let same = two.stamps().iter().filter(move |(there, _)| there == here);
+        same.map(move |(_, other)| stamp.cmp(other))
+    });
+    both.map(Ok)
+        .reduce(|before, here| if before == here { here } else { Err(Incomparable::Contradictory) })
+        .unwrap_or(Err(Incomparable::Disjoint))
 }

@@ -1,3 +1,5 @@
+use std::net::SocketAddr;
+
 use tenure_core::Time;
 use tenure_core::nerio::Inc;
 
@@ -7,8 +9,8 @@ use super::{Court, Fact, Plan, Property};
 /// earlier one, of the life that sent it, and of nobody else.
 #[derive(Debug)]
 pub(super) struct ReleaseEndsOnlyItsOwn {
-    /// The release that each grantor handles: from whom, and up to which Start.
-    handled: Vec<Option<(Inc, Time)>>,
+    /// The release that each grantor handles: from whom and where, and up to which Start.
+    handled: Vec<Option<(Inc, SocketAddr, Time)>>,
 }
 
 impl Property for ReleaseEndsOnlyItsOwn {
@@ -24,15 +26,18 @@ impl Property for ReleaseEndsOnlyItsOwn {
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::GivesUp { grantor, from, release, .. } => {
-                self.handled[*grantor] = Some((from.who.inc, release.start));
+                self.handled[*grantor] = Some((from.who.inc, from.address, release.start));
                 Ok(())
             }
             Fact::Freed { grantor, election, by } => {
-                let Some((inc, start)) = self.handled[*grantor] else { return Ok(()) };
+                let Some((inc, address, start)) = self.handled[*grantor] else { return Ok(()) };
                 let Some(grant) = court.annals(*election).grants.get(grantor) else {
                     return Ok(());
                 };
-                let own = grant.to.inc == inc && grant.to == **by && grant.start <= start;
+                let own = grant.to.inc == inc
+                    && grant.to == **by
+                    && grant.address == address
+                    && grant.start <= start;
                 // Of a grant that is over nothing is shortened: the one that was given back may
                 // never have been written.
                 let over = grant.finish <= court.now;

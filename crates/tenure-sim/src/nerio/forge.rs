@@ -1,0 +1,70 @@
+//! What those send who have no right to: another life of a name, another address of a life, and
+//! strangers. Nobody who is a member lies; anybody can send a datagram.
+
+use std::net::SocketAddr;
+
+use tenure_core::nerio::Boot;
+use tenure_core::nerio::{
+    Checked, Granted, Inc, Instance, Message, Refusal, Release, Request, Sender, Stamp, Who,
+};
+use tenure_core::{Fence, Time};
+
+/// Far from every fence that is there.
+const FAR: u64 = 1 << 62;
+
+/// What follows `message` of `from`, and in whose name, by a draw.
+pub(super) fn forge(
+    config: &Checked,
+    from: &Sender,
+    message: &Message,
+    draw: u64,
+) -> Option<(Sender, Message)> {
+    let elsewhere = Sender { who: from.who.clone(), address: stranger() };
+    let other = Inc(from.who.inc.0 ^ u128::from(1 + draw % 2));
+    let namesake = || Sender { who: Who { name: from.who.name.clone(), inc: other }, ..*from };
+    let unknown = || Sender { who: namesake().who, address: stranger() };
+    match message {
+        Message::Request(request) => {
+            let request = request.clone();
+            Some(match draw % 6 {
+                0 => (elsewhere, Request { start: later(request.start), ..request }),
+                1 => (unknown(), Request { delta: config.delta_max * 2, ..request }),
+                2 => (unknown(), Request { fence: Fence::new(FAR), ..request }),
+                3 => (unknown(), Request { delta: request.delta / 1_000, ..request }),
+                _ => (namesake(), request),
+            })
+            .map(|(from, request)| (from, Message::Request(request)))
+        }
+        Message::Release(release) => {
+            let release = Release { start: later(release.start), ..release.clone() };
+            Some((elsewhere, Message::Release(release)))
+        }
+        Message::Refused(refused) if matches!(refused.refusal, Refusal::Held { .. }) => {
+            let own = draw.is_multiple_of(2);
+            let granted = Granted {
+                election: refused.election.clone(),
+                asker: if own { refused.asker } else { Inc(refused.asker.0 ^ 1) },
+                start: refused.start,
+                instance: Instance(draw.into()),
+                stamp: Stamp { boot: Boot(1), clock: Time::from_nanos(draw), counter: 0 },
+                accepted: true,
+                seen: Fence::NONE,
+                waited: false,
+                next_waits: false,
+                waiting: None,
+            };
+            let from = if own { elsewhere } else { from.clone() };
+            Some((from, Message::Granted(granted)))
+        }
+        _ => None,
+    }
+}
+
+fn later(start: Time) -> Time {
+    Time::from_nanos(start.as_nanos() + 1_000)
+}
+
+/// An address at which no node is.
+fn stranger() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 6_999))
+}

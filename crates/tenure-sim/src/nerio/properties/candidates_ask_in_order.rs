@@ -1,0 +1,179 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use tenure_core::nerio::{End, Inc, MemberSet, Message, Refusal, Request};
+use tenure_core::{Fence, NodeName, Time};
+
+use super::{Court, Fact, Plan, Property};
+
+/// As many requests as a candidate may still be answered.
+const KEPT: usize = 80;
+
+/// What a candidate may ask for: a Start names one request; the first lease is short, and proposes
+/// a fence above all it has heard of; nothing overtakes a release; whoever is named as the next
+/// waits; and a claim is (1 − ρ)δ long, to the nanosecond.
+#[derive(Debug)]
+pub(super) struct CandidatesAskInOrder {
+    asking: BTreeMap<(usize, usize), Asking>,
+}
+
+#[derive(Debug, Default)]
+struct Asking {
+    /// The latest request, and the Starts and lengths of those before.
+    last: Option<Request>,
+    sent: VecDeque<(Time, u64)>,
+    /// The highest fence heard of; unknown once a grantor has called a proposal too high.
+    heard: Option<Fence>,
+    /// Whether it asked since it last gave up.
+    asked: bool,
+    /// What was given up on purpose, and who has confirmed that.
+    owed: Option<(Time, MemberSet)>,
+    /// Whom grantors named, and when they did last.
+    waits: Vec<(NodeName, Time)>,
+    /// To whom it hands over.
+    successor: Option<NodeName>,
+}
+
+impl Property for CandidatesAskInOrder {
+    const NAME: &'static str = "A candidate asks for what it may";
+    const SOURCE: &'static str = "section 2; section 3, step 8; who is next 3; the scalar fence 1";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(_: &Plan) -> Self {
+        Self { asking: BTreeMap::new() }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } => {
+                self.asking.retain(|(other, _), _| other != node);
+                Ok(())
+            }
+            Fact::Requests { node, election, request } => {
+                let asking = self.asking.entry((*node, *election)).or_default();
+                asking.ask(court, *node, request).map_err(|why| {
+                    let (name, start) = (&court.plan.nodes[*node].name, request.start);
+                    format!("{name} asks for {} with Start {start}, {why}", request.election)
+                })
+            }
+            Fact::Answered { node, election, from, message, local } => {
+                let members = &court.plan.config().members;
+                let is = |m: &tenure_core::nerio::Member| {
+                    m.name == from.who.name && m.address == from.address
+                };
+                if let Some(member) = members.iter().position(is)
+                    && let Some(asking) = self.asking.get_mut(&(*node, *election))
+                    && let Some(inc) = court.ledger.lives[*node]
+                {
+                    asking.hear(inc, member, message, *local);
+                }
+                Ok(())
+            }
+            Fact::HandsOver { node, election, to } => {
+                if let Some(asking) = self.asking.get_mut(&(*node, *election)) {
+                    asking.successor = Some((*to).clone());
+                }
+                Ok(())
+            }
+            Fact::Ended { node, election, end } => {
+                let Some(asking) = self.asking.get_mut(&(*node, *election)) else { return Ok(()) };
+                asking.successor = None;
+                asking.waits.clear();
+                if let Some(last) = asking.last.as_ref().filter(|_| asking.asked) {
+                    let on_purpose = *end != End::Expired;
+                    asking.owed = on_purpose.then_some((last.start, MemberSet::EMPTY));
+                }
+                asking.asked = false;
+                Ok(())
+            }
+            Fact::Claimed { node, election, who, ends, .. } => {
+                let config = &court.plan.nodes[*node].config;
+                let parts = 1_000_000_000 - u128::from(config.drift.parts_per_billion());
+                let fits = |(start, delta): &(Time, u64)| {
+                    let length = u128::from(*delta) * parts / 1_000_000_000;
+                    u128::from(start.as_nanos()) + length == u128::from(ends.as_nanos())
+                };
+                let asking = self.asking.get(&(*node, *election));
+                if asking.is_some_and(|asking| asking.sent.iter().any(fits)) {
+                    return Ok(());
+                }
+                Err(format!("{who} claims until {ends}, which none of its requests gives it"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Asking {
+    fn ask(&mut self, court: &Court<'_>, node: usize, request: &Request) -> Result<(), String> {
+        if let Some(last) = self.last.as_ref().filter(|last| last.start >= request.start) {
+            return match last == request {
+                true => Ok(()),
+                false => Err("and has used that or a later one for something else".to_owned()),
+            };
+        }
+        let config = &court.plan.nodes[node].config;
+        let before = self.last.replace(request.clone());
+        self.asked = true;
+        if self.sent.len() == KEPT {
+            self.sent.pop_front();
+        }
+        self.sent.push_back((request.start, request.delta.as_nanos() as u64));
+        if !request.leading {
+            let short = config.lease_first();
+            if request.delta > short {
+                return Err(format!("for {:?} at first, and not {short:?}", request.delta));
+            }
+            if let Some(heard) = self.heard.filter(|heard| *heard >= request.fence) {
+                return Err(format!("with fence {}, and has heard of {heard}", request.fence));
+            }
+        }
+        if let Some((start, arrived)) = self.owed.take() {
+            let longest = config.lease.max(config.lease_first());
+            let until = start.after(config.drift.stretch(config.drift.stretch(longest)));
+            if before.is_some() && !config.quorums.is_quorum(arrived) && request.start < until {
+                return Err(format!("and no quorum has confirmed its release of {start}"));
+            }
+        }
+        let Some(next) = request.next.as_ref().filter(|next| self.successor.as_ref() != Some(next))
+        else {
+            return Ok(());
+        };
+        let lately = config.heard_within();
+        let heard =
+            |(name, at): &&(NodeName, Time)| name == next && request.start.since(*at) < lately;
+        match self.waits.iter().find(heard) {
+            Some(_) => Ok(()),
+            None => Err(format!("and names {next}, of whom no grantor has spoken in {lately:?}")),
+        }
+    }
+
+    fn hear(&mut self, inc: Inc, member: usize, message: &Message, local: Time) {
+        match message {
+            Message::Granted(ok) if ok.asker == inc => {
+                self.hear_fence(ok.seen);
+                let Some(name) = &ok.waiting else { return };
+                self.waits.retain(|(other, _)| other != name);
+                self.waits.push((name.clone(), local));
+            }
+            Message::Refused(refused) if refused.asker == inc => {
+                self.hear_fence(refused.seen);
+                if refused.refusal == Refusal::FenceTooFar {
+                    self.heard = None;
+                }
+            }
+            Message::Released(released) if released.asker == inc => {
+                if let Some((start, arrived)) = &mut self.owed
+                    && *start == released.start
+                {
+                    *arrived = arrived.with(member);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn hear_fence(&mut self, seen: Fence) {
+        self.heard = Some(self.heard.map_or(seen, |heard| heard.max(seen)));
+    }
+}

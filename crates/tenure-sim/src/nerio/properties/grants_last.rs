@@ -1,0 +1,172 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::nerio::{Boot, GrantRecord, Inc, Stamp, Who};
+use tenure_core::{Drift, Time};
+
+use super::{Court, Fact, Plan, Property};
+
+/// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
+/// never goes back, stays at one address, and has a stamp above all before.
+#[derive(Debug)]
+pub(super) struct GrantsLast {
+    /// Where writes fail, a grantor keeps grants that it never gave.
+    judges: bool,
+    asked: BTreeMap<(usize, usize, Inc), Vec<Asked>>,
+    grants: BTreeMap<(usize, usize), Grant>,
+    /// Where a grant of an earlier life may go on, longer than it is known here.
+    restored: BTreeSet<(usize, usize)>,
+    /// The highest stamp of each grantor.
+    stamps: Vec<Option<Stamp>>,
+    /// Grants of this boot or an earlier one of each grantor are told again, and not given anew.
+    before: Vec<Option<Boot>>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    start: Time,
+    arrival: Time,
+    delta: Duration,
+}
+
+#[derive(Debug)]
+struct Grant {
+    holder: Who,
+    address: SocketAddr,
+    start: Time,
+    finish: Time,
+    freed: bool,
+}
+
+impl Property for GrantsLast {
+    const NAME: &'static str = "A grant lasts (1 + ρ)δ from the arrival of its request";
+    const SOURCE: &'static str = "section 3, step 6; parked requests 1 and 3; identity";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(plan: &Plan) -> Self {
+        let none = || vec![None; plan.nodes.len()];
+        let (asked, grants) = (BTreeMap::new(), BTreeMap::new());
+        let before = vec![None; plan.nodes.len()];
+        let judges = plan.conditions.rates.write == 0;
+        Self { judges, asked, grants, restored: BTreeSet::new(), stamps: none(), before }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        if !self.judges {
+            return Ok(());
+        }
+        match fact {
+            Fact::Crashed { node } => {
+                self.grants.retain(|(grantor, _), _| grantor != node);
+                let elections = 0..court.plan.elections.len();
+                self.restored.extend(elections.map(|election| (*node, election)));
+                self.before[*node] = self.stamps[*node].map(|stamp| stamp.boot);
+                Ok(())
+            }
+            Fact::Quarantined { grantor, .. } => {
+                self.asked.retain(|(other, ..), _| other != grantor);
+                (self.before[*grantor], self.stamps[*grantor]) = (None, None);
+                Ok(())
+            }
+            Fact::Asks { grantor, election, from, request, local } => {
+                let asked = self.asked.entry((*grantor, *election, from.who.inc)).or_default();
+                let most = court.plan.nodes[*grantor].config.parked_for();
+                asked.retain(|asked| local.since(asked.arrival) <= most);
+                let (start, arrival, delta) = (request.start, *local, request.delta);
+                asked.push(Asked { start, arrival, delta });
+                Ok(())
+            }
+            Fact::Freed { grantor, election, .. } => {
+                if let Some(grant) = self.grants.get_mut(&(*grantor, *election)) {
+                    grant.freed = true;
+                }
+                Ok(())
+            }
+            Fact::Granted { grantor, election, record, .. } => {
+                let (place, at) = ((*grantor, *election), record.stamp);
+                if self.before[*grantor].is_some_and(|boot| at.boot <= boot) {
+                    return Ok(());
+                }
+                let done = self.judge(court, place, record);
+                self.restored.remove(&place);
+                let stamp = &mut self.stamps[*grantor];
+                *stamp = (*stamp).max(Some(at));
+                self.grants.insert(
+                    place,
+                    Grant {
+                        holder: record.holder.clone(),
+                        address: record.address,
+                        start: record.start,
+                        finish: record.finish,
+                        freed: false,
+                    },
+                );
+                done.map_err(|why| {
+                    let name = &court.plan.nodes[*grantor].name;
+                    let (of, holder, start) =
+                        (court.election(*election), &record.holder, record.start);
+                    format!("{name} grants {of} to {holder} with Start {start}, and {why}")
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl GrantsLast {
+    fn judge(
+        &self,
+        court: &Court<'_>,
+        place: (usize, usize),
+        record: &GrantRecord,
+    ) -> Result<(), String> {
+        let config = &court.plan.nodes[place.0].config;
+        let (finish, at) = (record.finish, record.stamp);
+        let before = self.grants.get(&place);
+        let own = before.filter(|before| before.holder == record.holder && !before.freed);
+        if let Some(own) = own.filter(|own| own.start == record.start) {
+            let grown = own.finish != finish;
+            let why = || format!("did so before until {}, and not until {finish}", own.finish);
+            return if grown { Err(why()) } else { Ok(()) };
+        }
+        if let Some(last) = self.stamps[place.0].filter(|last| *last >= at) {
+            return Err(format!("its stamp {at} is not above {last}"));
+        }
+        if let Some(own) = own.filter(|own| at.clock < own.finish) {
+            if finish < own.finish {
+                return Err(format!("goes back from {} to {finish}", own.finish));
+            }
+            if own.address != record.address {
+                return Err(format!("moves from {} to {}", own.address, record.address));
+            }
+        }
+        if finish <= at.clock {
+            return Err(format!("was over at {finish}, before {at}"));
+        }
+        let key = (place.0, place.1, record.holder.inc);
+        let Some(asked) = self.asked.get(&key) else { return Ok(()) };
+        let mut asked = asked.iter().filter(|asked| asked.start == record.start).peekable();
+        if asked.peek().is_none() {
+            return Ok(());
+        }
+        let kept = before.filter(|before| !before.freed).map(|before| before.finish);
+        let fits = |asked: &Asked| {
+            let ends = asked.arrival.after(longest(config.drift, asked.delta));
+            let goes_on = kept == Some(finish) || self.restored.contains(&place);
+            asked.delta <= config.delta_max && (finish == ends || goes_on && finish > ends)
+        };
+        match asked.any(fits) {
+            true => Ok(()),
+            false => Err(format!("until {finish}, which is not what was asked for")),
+        }
+    }
+}
+
+/// ⌈(1 + ρ)δ⌉.
+fn longest(drift: Drift, delta: Duration) -> Duration {
+    let parts = 1_000_000_000 + u128::from(drift.parts_per_billion());
+    let nanos = (delta.as_nanos() * parts).div_ceil(1_000_000_000);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,235 @@
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal, Refused, Release, Sender};
+use tenure_core::{NodeName, Time};
+
+use super::{Court, Fact, Plan, Property};
+
+/// Parked requests and who is next, kept by a second, simpler hand: of those who were told that
+/// they wait, the first in the common order is granted, as soon as the grant before has ended.
+#[derive(Debug)]
+pub(super) struct WhoWaits {
+    /// Where a write fails, what waits may be turned away when its turn comes.
+    judges: bool,
+    room: usize,
+    asks: BTreeMap<(usize, usize, Inc), Waiting>,
+    queues: BTreeMap<(usize, usize), Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waits: Vec<Waiting>,
+    grant: Option<Grant>,
+    /// Whether it was given back while somebody waited, and nobody has it yet.
+    owed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting {
+    name: NodeName,
+    inc: Inc,
+    address: SocketAddr,
+    start: Time,
+    arrival: Time,
+    expires: Time,
+    leading: bool,
+    priority: u8,
+    next: Option<NodeName>,
+    /// Whether it cannot have been evicted.
+    sure: bool,
+}
+
+#[derive(Debug)]
+struct Grant {
+    inc: Inc,
+    address: SocketAddr,
+    start: Time,
+    finish: Time,
+    next: Option<NodeName>,
+}
+
+/// Where somebody stands, but for the draw that decides among equals.
+type Class = (bool, bool, u8);
+
+impl Property for WhoWaits {
+    const NAME: &'static str = "Whoever waits is handled in the common order";
+    const SOURCE: &'static str = "parked requests; who is next 1 and 2";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(plan: &Plan) -> Self {
+        Self {
+            judges: plan.conditions.rates.write == 0,
+            room: plan.config().limits.parked,
+            asks: BTreeMap::new(),
+            queues: BTreeMap::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        if !self.judges {
+            return Ok(());
+        }
+        match fact {
+            Fact::Crashed { node } => {
+                self.asks.retain(|(grantor, ..), _| grantor != node);
+                self.queues.retain(|(grantor, _), _| grantor != node);
+                Ok(())
+            }
+            Fact::Asks { grantor, election, from, request, local } => {
+                self.is_paid(court, (*grantor, *election))?;
+                let config = &court.plan.nodes[*grantor].config;
+                let lease = local.after(config.drift.stretch(request.delta));
+                let asks = Waiting {
+                    name: from.who.name.clone(),
+                    inc: from.who.inc,
+                    address: from.address,
+                    start: request.start,
+                    arrival: *local,
+                    expires: lease.min(local.after(config.parked_for())),
+                    leading: request.leading,
+                    priority: request.priority,
+                    next: request.next.clone(),
+                    sure: true,
+                };
+                self.asks.insert((*grantor, *election, from.who.inc), asks);
+                Ok(())
+            }
+            Fact::GivesUp { grantor, election, from, release, .. } => {
+                self.is_paid(court, (*grantor, *election))?;
+                let queue = self.queues.entry((*grantor, *election)).or_default();
+                queue.give_up(from, release);
+                Ok(())
+            }
+            Fact::Freed { grantor, election, .. } => {
+                let queue = self.queues.entry((*grantor, *election)).or_default();
+                let finish = queue.grant.as_ref().map(|grant| grant.finish);
+                queue.owed = finish.is_some_and(|at| {
+                    queue.waits.iter().any(|waits| waits.sure && at < waits.expires)
+                });
+                Ok(())
+            }
+            Fact::Sent { node, message: Message::Refused(refused), .. }
+                if matches!(refused.refusal, Refusal::Held { parked: true, .. }) =>
+            {
+                self.park(court, *node, refused);
+                Ok(())
+            }
+            Fact::Granted { grantor, election, record, .. } => {
+                let asks = self.asks.get(&(*grantor, *election, record.holder.inc));
+                let queue = self.queues.entry((*grantor, *election)).or_default();
+                queue.owed = false;
+                queue.grant(asks, record).map_err(|why| {
+                    let name = &court.plan.nodes[*grantor].name;
+                    let (of, holder) = (court.election(*election), &record.holder);
+                    format!("{name} grants {of} to {holder}, {why}")
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl WhoWaits {
+    fn is_paid(&self, court: &Court<'_>, place: (usize, usize)) -> Result<(), String> {
+        match self.queues.get(&place).is_some_and(|queue| queue.owed) {
+            true => Err(format!(
+                "{} had {} given back, and handled nobody of those who wait",
+                court.plan.nodes[place.0].name,
+                court.election(place.1),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn park(&mut self, court: &Court<'_>, node: usize, told: &Refused) {
+        let mut elections = court.plan.elections.iter();
+        let Some(election) = elections.position(|name| *name == told.election) else {
+            return;
+        };
+        let asks = self.asks.get(&(node, election, told.asker));
+        let Some(asks) = asks.filter(|asks| asks.start == told.start).cloned() else {
+            return;
+        };
+        let queue = self.queues.entry((node, election)).or_default();
+        queue.waits.retain(|waits| asks.arrival < waits.expires);
+        let inc = asks.inc;
+        match queue.waits.iter_mut().find(|waits| waits.inc == inc) {
+            Some(known) if known.start < asks.start => *known = asks,
+            Some(known) => known.sure = true,
+            None => queue.waits.push(asks),
+        }
+        if queue.waits.len() > self.room {
+            // One was evicted, and it was not the one that was just told that it waits.
+            let next = queue.next();
+            let others = || queue.waits.iter().filter(|waits| waits.sure && waits.inc != inc);
+            let lowest = others().map(|waits| class_of(waits, &next)).min();
+            let is_it =
+                |waits: &&mut Waiting| waits.inc != inc && Some(class_of(waits, &next)) == lowest;
+            queue.waits.iter_mut().filter(is_it).for_each(|waits| waits.sure = false);
+        }
+    }
+}
+
+impl Queue {
+    fn next(&self) -> Option<NodeName> {
+        self.grant.as_ref().and_then(|grant| grant.next.clone())
+    }
+
+    fn give_up(&mut self, from: &Sender, release: &Release) {
+        let own = |inc: Inc, address: SocketAddr, start: Time| {
+            inc == from.who.inc && address == from.address && start <= release.start
+        };
+        self.waits.retain(|waits| !own(waits.inc, waits.address, waits.start));
+        if let Some(grant) = self.grant.as_mut().filter(|g| own(g.inc, g.address, g.start)) {
+            grant.next = release.next.clone().or(grant.next.take());
+        }
+    }
+
+    fn grant(&mut self, asks: Option<&Waiting>, record: &GrantRecord) -> Result<(), String> {
+        let (inc, at) = (record.holder.inc, record.stamp.clock);
+        let own = self.grant.as_mut().filter(|grant| grant.inc == inc);
+        if let Some(own) = own.filter(|own| own.start == record.start) {
+            own.finish = record.finish;
+            return Ok(());
+        }
+        self.waits.retain(|waits| at < waits.expires);
+        let waited = self.waits.iter().find(|w| w.inc == inc && w.start == record.start);
+        let new = asks.filter(|asks| asks.start == record.start && asks.arrival == at);
+        let renews = self.grant.as_ref().is_some_and(|grant| grant.inc == inc && at < grant.finish);
+        let next = self.next();
+        let named = next.as_ref() == Some(&record.holder.name);
+        let class = (named, record.leading, record.priority);
+        let mut others = self.waits.iter().filter(|waits| waits.inc != inc && waits.sure);
+        let wrong = match (renews, waited, new) {
+            (true, ..) => None,
+            // Who held it before a restart may go on.
+            _ if self.grant.is_none() => None,
+            (false, None, Some(_)) => others.next().map(|first| (first, "waited before it came")),
+            (false, ..) => others
+                .find(|waits| class_of(waits, &next) > class)
+                .map(|first| (first, "goes before it")),
+        };
+        let wrong = wrong.map(|(first, why)| format!("and {} {why}", first.name));
+        let request = waited.or(new).and_then(|request| request.next.clone());
+        let before = self.grant.replace(Grant {
+            inc,
+            address: record.address,
+            start: record.start,
+            finish: record.finish,
+            next: request,
+        });
+        self.waits.retain(|waits| {
+            let lapsed = before.as_ref().is_some_and(|before| {
+                before.inc == waits.inc && before.inc != inc && waits.start <= before.start
+            });
+            waits.inc != inc && !lapsed
+        });
+        wrong.map_or(Ok(()), Err)
+    }
+}
+
+fn class_of(waits: &Waiting, next: &Option<NodeName>) -> Class {
+    (next.as_ref() == Some(&waits.name), waits.leading, waits.priority)
+}
