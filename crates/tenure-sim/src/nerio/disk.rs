@@ -7,6 +7,7 @@ use tenure_core::nerio::{Boot, GrantRecord, Instance, Kept, Memory, Record};
 use tenure_core::{ElectionName, Fence};
 
 use super::driver::DriverRule;
+use crate::rng::mix;
 
 /// What the directory of one node holds, and what its filesystem will make of it.
 #[derive(Clone, Debug)]
@@ -139,4 +140,10 @@ impl Disk {
         let own = self.own();
         own.fresh || !own.recovering
     }
+}
+
+/// The name of the `number`th memory of a node.
+pub(super) fn instance(seed: u64, node: usize, number: u64) -> u128 {
+    let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));
+    half(1) << 64 | half(2)
 }

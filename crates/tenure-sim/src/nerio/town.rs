@@ -10,14 +10,14 @@ use tenure_core::nerio::{
 use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
 
 use super::app::App;
-use super::disk::Disk;
+use super::disk::{Disk, instance};
 use super::driver::DriverRule;
 use super::fact::Fact;
 use super::forge;
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::properties::{Court, Properties};
-use crate::rng::{Rng, mix};
+use crate::rng::Rng;
 use crate::timeline::{Span, SpanKind};
 use crate::violation::Violation;
 use crate::world::conditions::DiskFate;
@@ -597,9 +597,4 @@ impl Guest for Town {
         }
         Ok(None)
     }
-}
-
-fn instance(seed: u64, node: usize, number: u64) -> u128 {
-    let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));
-    half(1) << 64 | half(2)
 }
