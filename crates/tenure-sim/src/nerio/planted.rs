@@ -121,7 +121,10 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         ],
     ),
     (&[STABILITY], &[Rule::HolderNotParked, Rule::RenewedAtOnce]),
-    (&[ELECTION, SUCCESSION], &[Rule::WatermarkByLife, Rule::YieldWithoutLost]),
+    (
+        &[ELECTION, SUCCESSION],
+        &[Rule::WatermarkByLife, Rule::ParkedBounded, Rule::YieldWithoutLost],
+    ),
     (
         &[SUCCESSION],
         &[
