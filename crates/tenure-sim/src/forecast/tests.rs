@@ -104,7 +104,7 @@ fn availability_is_what_crashes_leave() {
 
 #[test]
 fn needless_changes_rise_with_loss_and_fall_with_the_lease() {
-    let base = Question { hours: 6, trips: RoundTrips::constant(MS * 100).unwrap(), ..question() };
+    let base = Question { hours: 12, trips: RoundTrips::constant(MS * 100).unwrap(), ..question() };
     let seen = |loss: f64, lease: Duration| {
         let question = with_lease(Question { loss, ..base.clone() }, lease);
         let needless = Needless::of(&question, &found(&question).figures);
