@@ -186,12 +186,15 @@ fn resign() -> Command {
 fn transfer() -> Command {
     with_settings(
         Command::new("transfer").about("Tell the leading `tenure run` to hand over to another"),
-        &[TELL, &[&TO.spec]],
+        &[TELL, &[&TO.spec, &WAIT.spec]],
     )
     .args(of_the_runner())
     .after_help(
-        "Ends with 6 when it does not lead or the other does not wait, 69 when no runner \
-         answers.\n\nExample:\n  tenure transfer --election billing --to web-2-815",
+        "Without --wait it ends when the old leader leads no more, and says until when a \
+         verification's promise keeps the other from leading.\n\n\
+         Ends with 4 when --wait is over before that, 6 when it does not lead or the other does \
+         not wait, 69 when no runner answers.\n\n\
+         Example:\n  tenure transfer --election billing --to web-2-815 --wait 10s",
     )
 }
 

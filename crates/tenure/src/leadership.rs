@@ -197,6 +197,19 @@ impl<K: Kind> Leadership<K> {
     /// Dropping the future changes nothing: it is given up all the same.
     pub async fn resign(&self) {
         self.resignation.order();
+        self.released().await;
+    }
+
+    /// Until when others are not told that this leadership is over, because a verification
+    /// promised that it lasts until then (Nerio); `None` while it lasts, and when nothing holds it
+    /// up. On `CLOCK_BOOTTIME`.
+    #[must_use]
+    pub fn held_until(&self) -> Option<Time> {
+        self.progress.borrow().held
+    }
+
+    /// Waits until others know that it is over, or the lease would have ended.
+    async fn released(&self) {
         let mut progress = self.progress.clone();
         let longest = self.resignation.office.timing().resignation_max;
         let released = progress.wait_for(|progress| progress.released);
@@ -207,6 +220,10 @@ impl<K: Kind> Leadership<K> {
     /// Hands over to the candidate called `to`: once it is known to wait, the leadership ends,
     /// and it goes first. An error leaves the leadership as it was. Dropping the future does not
     /// call it back. Only some protocols can do this (Nerio).
+    ///
+    /// When this returns, this node does not lead any more. The other one leads a round trip
+    /// later, unless [`held_until`](Self::held_until) says that a promise must run out before;
+    /// [`resign`](Self::resign) waits for it.
     pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, false).await
     }

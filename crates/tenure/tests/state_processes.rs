@@ -48,6 +48,7 @@ fn grant(election: &str, number: u64) -> GrantRecord {
         stamp: Stamp { boot: Boot(1), clock: Time::from_nanos(number), counter: 0 },
         priority: 0,
         leading: true,
+        announced: Some(Fence::new(number)),
         accepted: true,
         fence_seen: Fence::new(number),
         fence_owner: Some(Tenancy { who, first: Time::from_nanos(number) }),

@@ -28,7 +28,7 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
     let builder = Node::builder(settings.cluster.config.clone(), settings.name.clone());
     let node = start(builder.grantor(storage), &settings.cluster, &settings.ledger)?;
     let mut notices = node.notices();
-    let mut service = "starting".to_owned();
+    let mut service = Service { stage: "starting", failing: false };
     say(&settings, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
             "event": "started",
@@ -43,7 +43,7 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
                 tokio::join!(node.close(), control.close());
                 return Ok(Exit::Signal(signal));
             }
-            asked = control.next() => answer(&node, &service, asked).await,
+            asked = control.next() => answer(&node, service, asked).await,
             notice = notices.recv() => match notice {
                 Ok(notice) => tell(&settings, &notice, &mut service)?,
                 Err(RecvError::Lagged(_)) => {}
@@ -56,13 +56,34 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
     }
 }
 
-fn tell(settings: &NodeSettings, notice: &Notice, service: &mut String) -> Result<(), Failure> {
+/// What a node does, as it was last told.
+#[derive(Clone, Copy)]
+struct Service {
+    stage: &'static str,
+    /// Whether it cannot write its state directory, in whatever stage it is.
+    failing: bool,
+}
+
+impl Service {
+    fn word(self) -> &'static str {
+        if self.failing { "failing" } else { self.stage }
+    }
+}
+
+fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Result<(), Failure> {
     match notice {
-        Notice::Serving => "serving".clone_into(service),
-        Notice::Quarantined { .. } => "quarantine".clone_into(service),
-        Notice::Recovering => "recovering".clone_into(service),
+        Notice::Serving => service.stage = "serving",
+        Notice::Quarantined { .. } => service.stage = "quarantine",
+        Notice::Recovering => service.stage = "recovering",
+        Notice::DiskFailed { .. } => {
+            service.failing = true;
+            failure::warn(&notice.to_string());
+            if !settings.json {
+                return Ok(());
+            }
+        }
+        Notice::DiskMended => service.failing = false,
         Notice::Mismatch { .. }
-        | Notice::DiskFailed
         | Notice::NameContested { .. }
         | Notice::AddressContested { .. } => {
             failure::warn(&notice.to_string());
@@ -73,7 +94,7 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut String) -> Resul
             return Ok(());
         }
     }
-    let service = service.clone();
+    let service = service.word();
     say(settings, &notice.to_string(), || json!({"event": service, "text": notice.to_string()}))
 }
 
@@ -82,7 +103,7 @@ fn say(settings: &NodeSettings, text: &str, object: impl FnOnce() -> Value) -> R
     output::print(&format!("{line}\n"))
 }
 
-async fn answer(node: &Node, service: &str, asked: Asked) {
+async fn answer(node: &Node, service: Service, asked: Asked) {
     let answer = match asked.request {
         Request::Status => {
             let counters = node.counters().await.unwrap_or_default();
@@ -90,13 +111,14 @@ async fn answer(node: &Node, service: &str, asked: Asked) {
                 "node": node.name().as_str(),
                 "address": node.address().to_string(),
                 "cluster": node.config().cluster.as_str(),
-                "service": service,
+                "service": service.word(),
                 "received": counters.received,
                 "sent": counters.sent,
                 "messages": counters.messages,
                 "dropped": counters.dropped,
                 "ignored": counters.ignored,
                 "write_failures": counters.write_failures,
+                "write_error": counters.write_error,
             }))
         }
         Request::Resign | Request::Transfer { .. } => Answer::Refused {

@@ -1,5 +1,7 @@
 //! `tenure resign` and `tenure transfer`: telling a runner on this machine what to do.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::control::{self, Request};
@@ -10,21 +12,40 @@ use crate::settings::ask::{TellSettings, TransferSettings};
 
 /// Has the leader on this machine stop its CMD and give the leadership up.
 pub(super) async fn resign(settings: TellSettings) -> Result<Exit, Failure> {
-    tell(&settings, &Request::Resign, "resigned").await
+    let socket = find(&settings).await?;
+    let answer = control::ask(&socket, &Request::Resign).await?;
+    say(&settings, &answer, "resigned")
 }
 
 /// Has the leader on this machine stop its CMD and hand over to another candidate.
 pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure> {
-    let to = settings.to.to_string();
-    let done = format!("handed over to {to}");
-    tell(&settings.tell, &Request::Transfer { to }, &done).await
+    let TransferSettings { tell, to, wait } = settings;
+    let socket = find(&tell).await?;
+    let request = Request::Transfer { to: to.to_string(), wait: wait.is_some() };
+    let answer = match wait {
+        Some(wait) => control::ask_for(&socket, &request, wait).await?.ok_or_else(|| {
+            let what = format!("{to} cannot lead {} yet after {wait:?}", tell.election);
+            let fix = "what was asked for still goes on: wait longer, and ask tenure leader";
+            Failure::new(Exit::Unknown, what, fix)
+        })?,
+        None => control::ask(&socket, &request).await?,
+    };
+    let done = match answer["held_ms"].as_u64() {
+        Some(held) => {
+            let held = Duration::from_millis(held);
+            format!("hands over to {to} in {held:?}, as a verification promised,")
+        }
+        None => format!("handed over to {to}"),
+    };
+    say(&tell, &answer, &done)
 }
 
-async fn tell(settings: &TellSettings, request: &Request, done: &str) -> Result<Exit, Failure> {
-    let election = settings.election.as_str();
-    let socket = control::find_leader(&settings.runner, election).await?;
-    let answer = control::ask(&socket, request).await?;
-    let text = if settings.json { answer.to_string() } else { describe(&answer, done) };
+async fn find(settings: &TellSettings) -> Result<std::path::PathBuf, Failure> {
+    control::find_leader(&settings.runner, settings.election.as_str()).await
+}
+
+fn say(settings: &TellSettings, answer: &Value, done: &str) -> Result<Exit, Failure> {
+    let text = if settings.json { answer.to_string() } else { describe(answer, done) };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
 }

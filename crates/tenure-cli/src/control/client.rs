@@ -21,6 +21,15 @@ const ANSWER_MAX: u64 = 1 << 20;
 /// How long a status may take: one runner that is stopped must not hide the one that leads.
 const STATUS_PATIENCE: Duration = Duration::from_secs(1);
 
+/// Sends one request to the socket at `path`; `None` when `patience` is over.
+pub async fn ask_for(
+    path: &Path,
+    request: &Request,
+    patience: Duration,
+) -> Result<Option<Value>, Failure> {
+    exchange(path, request, patience).await.transpose()
+}
+
 /// Sends one request to the socket at `path`.
 pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
     place::check_length(path)?;
@@ -28,6 +37,19 @@ pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
 }
 
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
+    exchange(path, request, patience).await.unwrap_or_else(|| {
+        let what = format!("no answer at the control socket {} in {patience:?}", path.display());
+        let fix = "look at its log: what was asked for still goes on; CMD may need long to end, or \
+                   nobody confirms that it was given up";
+        Err(Failure::new(Exit::Unreachable, what, fix))
+    })
+}
+
+async fn exchange(
+    path: &Path,
+    request: &Request,
+    patience: Duration,
+) -> Option<Result<Value, Failure>> {
     let unreachable = |error: io::Error| {
         let what = format!("nobody answers at the control socket {}: {error}", path.display());
         Failure::new(Exit::Unreachable, what, "start it, or give --control PATH")
@@ -44,16 +66,12 @@ async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Resul
         }
         serde_json::from_str(&answer).map_err(io::Error::other)
     };
-    let Ok(answer) = tokio::time::timeout(patience, exchange).await else {
-        let what = format!("no answer at the control socket {} in {patience:?}", path.display());
-        let fix = "look at its log: what was asked for still goes on; CMD may need long to end, or \
-                   nobody confirms that it was given up";
-        return Err(Failure::new(Exit::Unreachable, what, fix));
-    };
-    match answer.map_err(unreachable)? {
-        Answer::Done(value) => Ok(value),
-        Answer::Refused { what, fix } => Err(Failure::new(Exit::Refused, what, fix)),
-    }
+    let answer = tokio::time::timeout(patience, exchange).await.ok()?;
+    Some(match answer {
+        Ok(Answer::Done(value)) => Ok(value),
+        Ok(Answer::Refused { what, fix }) => Err(Failure::new(Exit::Refused, what, fix)),
+        Err(error) => Err(unreachable(error)),
+    })
 }
 
 /// The socket of the runner that leads. Several candidates of one election may run on this

@@ -16,7 +16,7 @@ use tenure_core::{ClusterName, ElectionName, NodeName};
 
 use crate::environment::Environment;
 
-pub use client::{ask, find_leader};
+pub use client::{ask, ask_for, find_leader};
 pub use server::{Asked, Server};
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,9 @@ pub enum Request {
     Transfer {
         /// To the candidate with this name.
         to: String,
+        /// Whether to answer only when nothing keeps that one from leading any more.
+        #[serde(default)]
+        wait: bool,
     },
 }
 

@@ -122,12 +122,15 @@ pub struct TransferSettings {
     pub tell: TellSettings,
     /// Who leads next.
     pub to: NodeName,
+    /// How long to wait until the hand-over has taken effect; `None` does not wait for it.
+    pub wait: Option<Duration>,
 }
 
 impl TransferSettings {
     /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let to = layers.required(&table::TO)?;
-        Ok(Self { tell: TellSettings::read(layers)?, to })
+        let wait = layers.optional(&table::WAIT)?;
+        Ok(Self { tell: TellSettings::read(layers)?, to, wait })
     }
 }

@@ -46,7 +46,7 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     let quorums = layers.required(&table::QUORUMS)?;
     timing(&mut config, layers)?;
     let lease = config.lease;
-    config.verify_max = layers.or_follows(&table::VERIFY_MAX, || Ok(lease))?;
+    config.verify_max = layers.or_follows(&table::VERIFY_MAX, || Ok(lease / 10))?;
     combination::check(config, &quorums, &layers.ledger)
 }
 

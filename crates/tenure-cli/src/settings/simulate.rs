@@ -151,7 +151,7 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     let members = Question::members(layers.required(&NODES)?).map_err(made_up)?;
     let mut config = Config::new(ClusterName::new("simulated").map_err(made_up)?, members);
     super::cluster::timing(&mut config, layers)?;
-    config.verify_max = config.lease;
+    config.verify_max = config.lease / 10;
     combination::check(config, "majority", &layers.ledger)
 }
 

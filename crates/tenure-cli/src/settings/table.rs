@@ -173,8 +173,8 @@ settings! {
         parse::duration, span,
         "How often a waiting candidate says that it is still there; a dead one is forgotten \
          after three";
-    VERIFY_MAX: Duration = "verify-max" "DURATION" Text, Everywhere, Follows("the lease"),
-        TIMING, parse::duration, span,
+    VERIFY_MAX: Duration = "verify-max" "DURATION" Text, Everywhere,
+        Follows("a tenth of the lease"), TIMING, parse::duration, span,
         "The longest promise an answer to `verify` makes, and so the longest it can hold up a \
          resignation";
 

@@ -25,6 +25,12 @@ pub enum Event {
     Settled,
     /// What the campaign waits for has changed.
     Waiting(Waiting),
+    /// The leadership is over, and others are told no sooner than this, because a verification
+    /// promised it. Said just before [`Ended`](Self::Ended).
+    Held {
+        /// Until then, on this node's clock.
+        until: Time,
+    },
     /// The leadership or the campaign is over.
     Ended(End),
     /// The release of the last leadership has reached a quorum of grantors.
@@ -57,6 +63,8 @@ pub enum Event {
     View(View),
     /// The answer to a verification.
     Verified {
+        /// What was asked.
+        question: Question,
         /// Who leads.
         leader: Who,
         /// It leads until then at least, on this node's clock.
@@ -66,6 +74,8 @@ pub enum Event {
     },
     /// The one who was asked does not lead.
     NotVerified {
+        /// What was asked.
+        question: Question,
         /// Who answered.
         by: Who,
     },
@@ -88,8 +98,10 @@ pub enum Event {
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
-    /// The state directory could not be written; nothing is granted until it can.
+    /// The state directory could not be written. Said once, until [`DiskMended`](Self::DiskMended).
     DiskFailed,
+    /// Everything that could not be written is written.
+    DiskMended,
     /// Two lives use one name at the same time.
     NameContested {
         /// The name.
@@ -106,6 +118,15 @@ pub enum Event {
     },
     /// A message had no effect.
     Ignored(Ignored),
+}
+
+/// One verification: several of one election may be on their way at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Question {
+    /// Where the one is reached who was asked whether it leads.
+    pub leader: SocketAddr,
+    /// When, on this node's clock.
+    pub start: Time,
 }
 
 /// Why a leadership or a campaign is over.
@@ -165,7 +186,7 @@ pub enum Ignored {
 /// Who leads, as an observer knows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum View {
-    /// A quorum of grantors names the same holder.
+    /// A quorum of grantors names the same holder with the same announced fence.
     Leader(LeaderView),
     /// A quorum of grantors says that nobody holds the election.
     Vacant,
@@ -185,8 +206,8 @@ pub struct LeaderView {
     pub address: SocketAddr,
     /// What it wants others to know.
     pub value: Value,
-    /// The fence of its leadership, when the quorum agrees on it.
-    pub fence: Option<Fence>,
+    /// The fence of its leadership.
+    pub fence: Fence,
     /// Its grants last until then at least unless it gives them up, on this node's clock,
     /// counted from the send of the question.
     pub until: Time,
@@ -238,8 +259,8 @@ impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Leader(leader) => {
-                write!(f, "leader {} until {}", leader.who, leader.until)?;
-                fmt_fence(leader.fence, f)
+                let LeaderView { who, until, fence, .. } = leader;
+                write!(f, "leader {who} until {until} fence {fence}")
             }
             Self::Vacant => f.write_str("vacant"),
             Self::Unknown { since } => write!(f, "unknown since {since}"),
@@ -253,6 +274,7 @@ impl fmt::Display for Event {
             Self::Elected { fence, timestamp } => write!(f, "elected fence {fence} {timestamp}"),
             Self::Settled => f.write_str("settled"),
             Self::Waiting(waiting) => write!(f, "waiting: {waiting}"),
+            Self::Held { until } => write!(f, "held until {until}"),
             Self::Ended(end) => write!(f, "ended: {end}"),
             Self::Released => f.write_str("released"),
             Self::SuccessorWaits { to } => write!(f, "{to} waits"),
@@ -260,17 +282,18 @@ impl fmt::Display for Event {
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
             Self::NameShared { grantor } => write!(f, "name shared, says {grantor}"),
             Self::View(view) => view.fmt(f),
-            Self::Verified { leader, until, fence } => {
+            Self::Verified { leader, until, fence, .. } => {
                 write!(f, "verified {leader} until {until}")?;
                 fmt_fence(*fence, f)
             }
-            Self::NotVerified { by } => write!(f, "{by} does not lead"),
+            Self::NotVerified { by, .. } => write!(f, "{by} does not lead"),
             Self::Granted { to } => write!(f, "granted to {to}"),
             Self::Freed { by } => write!(f, "freed by {by}"),
             Self::Serving => f.write_str("serving"),
             Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
             Self::Recovering => f.write_str("recovering"),
-            Self::DiskFailed => f.write_str("cannot write, granting nothing"),
+            Self::DiskFailed => f.write_str("cannot write"),
+            Self::DiskMended => f.write_str("can write again"),
             Self::NameContested { name } => write!(f, "name {name} contested"),
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and {other}")

@@ -65,6 +65,9 @@ pub struct Request {
     pub first: Time,
     /// The fence that the candidate proposes for it.
     pub fence: Fence,
+    /// The fence of its leadership, once its claim was raised with it; none before. Only this
+    /// makes the holder of a grant a leader to observers.
+    pub announced: Option<Fence>,
     /// Its place among those who wait: the higher goes first.
     pub priority: u8,
     /// Whether it holds a lease already, and renews it.
@@ -171,7 +174,8 @@ pub struct Holder {
     pub leading: bool,
     /// Whether the last leader named it.
     pub next: bool,
-    /// The fence of its leadership, where this grantor accepted one.
+    /// The fence of its leadership, if it had announced one when it asked for this grant: a
+    /// candidate that has not won has none.
     pub fence: Option<Fence>,
 }
 
@@ -242,6 +246,9 @@ pub enum Service {
     },
     /// It lost its memory and reads the fences of the others.
     Recovering,
+    /// It cannot write its state directory. What it says of holders is written and counts; that
+    /// nobody holds an election it does not say.
+    Failing,
 }
 
 /// What one grantor knows of an election.
@@ -255,7 +262,7 @@ pub struct State {
     pub start: Time,
     /// Whether its word counts.
     pub service: Service,
-    /// Who holds its grant.
+    /// Who holds its grant, if that is written down.
     pub holder: Option<Holder>,
     /// How long nobody has held it here, at least, on the grantor's clock.
     pub free_for: Duration,
@@ -349,6 +356,7 @@ impl fmt::Display for Service {
             Self::Serving => f.write_str("serving"),
             Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
             Self::Recovering => f.write_str("recovering"),
+            Self::Failing => f.write_str("unable to write its state directory"),
         }
     }
 }
@@ -372,7 +380,11 @@ impl fmt::Display for Message {
                 let next = Named("next", m.next.as_ref());
                 let (election, start, delta, fence) = (&m.election, m.start, m.delta, m.fence);
                 write!(f, "request {election} start {start} for {delta:?} fence {fence} ")?;
-                write!(f, "first {} priority {}{leading}{next}", m.first, m.priority)
+                write!(f, "first {} priority {}{leading}", m.first, m.priority)?;
+                if let Some(fence) = m.announced {
+                    write!(f, " announced {fence}")?;
+                }
+                write!(f, "{next}")
             }
             Self::Granted(m) => {
                 let accepted = if m.accepted { "accepted" } else { "not accepted" };

@@ -89,14 +89,14 @@
 //!
 //! | message | from, to | section | carries |
 //! |---|---|---|---|
-//! | [`Request`] | candidate, grantor | 3, step 3 | Start, δ, the fence proposed, who is next |
+//! | [`Request`] | candidate, grantor | 3, step 3 | Start, δ, the fence proposed, the one announced, who is next |
 //! | [`Granted`] | grantor, candidate | 3, step 6; 7 | Start, `T_q`, whether the fence is accepted |
 //! | [`Refused`] | grantor, candidate | 10.2 | why, the holder and its remaining time |
 //! | [`Release`] | candidate, grantor | 6, erratum 4 | the Start up to which all is given up |
 //! | [`Released`] | grantor, candidate | | that it arrived |
 //! | [`Verify`] | anybody, leader | 10.5 | the asker's Start |
 //! | [`Remainder`] | leader, asker | 10.5 | the least real time left, bound to the question |
-//! | [`Query`], [`State`] | anybody, grantor | 10.4 | the holder, or that there is none |
+//! | [`Query`], [`State`] | anybody, grantor | 10.4 | the holder with its announced fence, if that is written, or that there is none |
 //! | [`List`], [`Listed`] | anybody, grantor | | names of elections |
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen |
 //!
@@ -116,7 +116,7 @@
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max | every lease that was forgotten has ended |
 //! | a forgotten election | F + (1 + ρ)·δ_max | what is still on its way has lapsed |
-//! | a failed write | 1 s | the disk is asked again, and nothing is granted meanwhile |
+//! | a failed write | 1 s | nothing is granted meanwhile; then it is written again, whether anybody asks or not |
 //!
 //! Where `d` is a high percentile of measured round trips.
 //!
@@ -175,6 +175,11 @@
 //!   had not heard of the last one.
 //! - *Restart*: a grantor that ends and begins again on the same boot of its machine remembers
 //!   its grants; on another boot it waits; if its directory is lost, it also reads the fences.
+//! - *Readings*: a request names the fence with which its sender raised its claim, none before,
+//!   and a grantor keeps it with the grant. An observer names a leader when a quorum of written,
+//!   live grants was asked for with one such fence: a candidate that did not win is never named,
+//!   and a leader is named one round trip after it won. A grantor that cannot write says so, and
+//!   of what it could not write nothing.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //!
 //! # Not built yet
@@ -268,7 +273,7 @@ pub mod wire;
 
 pub use command::Command;
 pub use config::{Checked, Config, ConfigError, Limits, Member};
-pub use event::{End, Event, Ignored, LeaderView, TransferFailure, View};
+pub use event::{End, Event, Ignored, LeaderView, Question, TransferFailure, View};
 pub use grantor::{Kept, Memory};
 pub use identity::{Boot, Inc, Instance, Stamp, Who};
 pub use message::*;

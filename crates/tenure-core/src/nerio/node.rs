@@ -1,12 +1,12 @@
 //! One node: a grantor, or none, and any number of candidates and observers.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
 use super::candidate::{Candidate, Shared};
 use super::command::Command;
 use super::config::Checked;
-use super::event::{Event, Ignored, TransferFailure};
+use super::event::{Event, Ignored, Question, TransferFailure};
 use super::grantor::{Grantor, Memory};
 use super::identity::{Inc, Who};
 use super::message::{Granted, Message, Refused, Released, Remainder, Sender, State, Verify};
@@ -52,8 +52,9 @@ pub struct Nerio {
     observers: BTreeMap<ElectionName, Observer>,
     candidates_due: Agenda,
     observers_due: Agenda,
-    /// Verifications that were sent: what was asked of whom, and when.
-    asked: BTreeMap<ElectionName, (SocketAddr, Time)>,
+    /// Verifications that were sent and not answered. Those of one election do not answer each
+    /// other: each is bound to whom it asked, and to its Start.
+    asked: BTreeSet<(ElectionName, Question)>,
     now: Time,
 }
 
@@ -71,7 +72,7 @@ impl Nerio {
             observers: BTreeMap::new(),
             candidates_due: Agenda::default(),
             observers_due: Agenda::default(),
-            asked: BTreeMap::new(),
+            asked: BTreeSet::new(),
             now: Time::ZERO,
         }
     }
@@ -238,13 +239,17 @@ impl Nerio {
 
     /// Section 10.5, steps 1 and 2.
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
-        if self.asked.len() >= ASKED_MAX && !self.asked.contains_key(&election) {
-            // The oldest is the one whose answer would be worth least.
-            let oldest = self.asked.iter().min_by_key(|(_, (_, asked))| *asked);
-            let Some((oldest, _)) = oldest else { return };
-            self.asked.remove(&oldest.clone());
+        if !ruling(Rule::VerifyEach) {
+            self.asked.retain(|(other, _)| *other != election);
         }
-        self.asked.insert(election.clone(), (leader, now));
+        if self.asked.len() >= ASKED_MAX {
+            // The oldest is the one whose answer would be worth least.
+            let oldest = self.asked.iter().min_by_key(|(_, asked)| asked.start).cloned();
+            if let Some(oldest) = oldest {
+                self.asked.remove(&oldest);
+            }
+        }
+        self.asked.insert((election.clone(), Question { leader, start: now }));
         let message = Message::Verify(Verify { election, start: now });
         out.push(Effect::Send { to: leader, message });
     }
@@ -269,11 +274,10 @@ impl Nerio {
         if answer.asker != self.who.inc && ruling(Rule::VerifyBound) {
             return ignore(out, Some(election), Ignored::OtherLife);
         }
-        let asked = self.asked.get(&election);
-        if asked != Some(&(from.address, answer.start)) && ruling(Rule::VerifyBound) {
+        let question = Question { leader: from.address, start: answer.start };
+        if !self.asked.remove(&(election.clone(), question)) && ruling(Rule::VerifyBound) {
             return ignore(out, Some(election), Ignored::Unasked);
         }
-        self.asked.remove(&election);
         let asked = if ruling(Rule::VerifyFromSend) { answer.start } else { now };
         let until = asked.after(if ruling(Rule::VerifyShrinks) {
             self.config.drift.shrink(answer.remaining)
@@ -281,9 +285,9 @@ impl Nerio {
             self.config.drift.stretch(answer.remaining)
         });
         let event = if now < until {
-            Event::Verified { leader: from.who.clone(), until, fence: answer.fence }
+            Event::Verified { question, leader: from.who.clone(), until, fence: answer.fence }
         } else {
-            Event::NotVerified { by: from.who.clone() }
+            Event::NotVerified { question, by: from.who.clone() }
         };
         out.push(Effect::Emit { election: Some(election), event });
     }

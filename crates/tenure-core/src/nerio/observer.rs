@@ -26,6 +26,8 @@ pub(super) struct Observer {
     answers: BTreeMap<usize, Heard>,
     view: Option<View>,
     began: Time,
+    /// Since when somebody holds a quorum of grants and has not announced its fence.
+    won_since: Option<Time>,
     pub(super) appointment: Appointment,
 }
 
@@ -56,6 +58,7 @@ impl Observer {
             answers: BTreeMap::new(),
             view: None,
             began: now,
+            won_since: None,
             appointment: Appointment::default(),
         }
     }
@@ -106,17 +109,23 @@ impl Observer {
     }
 
     fn tell(&mut self, now: Time, config: &Checked, out: &mut Out) {
-        let view = match (self.look(now, config), &self.view) {
+        let seen = self.look(now, config);
+        let is_won = seen.is_none() && self.is_won(now, config);
+        if seen.is_some() {
+            self.won_since = None;
+        }
+        let view = match (seen, &self.view) {
             (Some(view), _) => view,
             (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
             // It has given up, or its grants have moved: the answers to the next question say.
             (None, Some(View::Leader(leader)))
-                if now < leader.until && self.are_free(now, config) =>
+                if now < leader.until && (is_won || self.are_free(now, config)) =>
             {
                 return;
             }
+            (None, Some(View::Vacant)) if is_won => return,
             // Before the first answers could have come there is nothing to tell.
-            (None, None) if now < self.began.after(self.patience(config)) => return,
+            (None, None) if is_won || now < self.began.after(self.patience(config)) => return,
             (None, _) => View::Unknown { since: now },
         };
         if self.view.as_ref() != Some(&view) {
@@ -169,22 +178,57 @@ impl Observer {
         if self.is_vacant(now, config) && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
-        let mut named: BTreeMap<&Who, Vec<Named<'_>>> = BTreeMap::new();
-        for (member, heard) in self.fresh(now, config) {
-            let Some((until, holder)) = &heard.holder else { continue };
-            if now >= *until {
-                continue;
-            }
-            let alike = |who: &&&Who| !ruling(Rule::ViewByLife) && who.name == holder.who.name;
-            let who = named.keys().find(alike).copied().unwrap_or(&holder.who);
-            named.entry(who).or_default().push(Named { member: *member, until: *until, holder });
+        let mut named: BTreeMap<(&Who, Fence), Vec<Named<'_>>> = BTreeMap::new();
+        for named_here in self.live(now, config) {
+            let holder = named_here.holder;
+            let Some(fence) = holder.fence else { continue };
+            let alike = |(who, known): &&(&Who, Fence)| {
+                let life = **who == holder.who
+                    || (!ruling(Rule::ViewByLife) && who.name == holder.who.name);
+                life && (*known == fence || !ruling(Rule::ViewAnnounced))
+            };
+            let key = named.keys().find(alike).copied().unwrap_or((&holder.who, fence));
+            named.entry(key).or_default().push(named_here);
         }
         named.into_iter().find_map(|(who, grants)| leader(who, &grants, &config.quorums))
+    }
+
+    /// The grants of which is known that they are live.
+    fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = Named<'_>> {
+        self.fresh(now, config).filter_map(move |(member, heard)| {
+            let (until, holder) = heard.holder.as_ref()?;
+            (now < *until).then_some(Named { member: *member, until: *until, holder })
+        })
+    }
+
+    /// Whether somebody holds a quorum of grants and has not announced a fence with all of them:
+    /// it is about to lead, or leads and its next request says so. One round trip later another
+    /// question is asked; one who never leads is believed in for no longer than `patience`.
+    fn is_won(&mut self, now: Time, config: &Checked) -> bool {
+        if !self.holds_quorum(now, config) {
+            self.won_since = None;
+            return false;
+        }
+        let since = *self.won_since.get_or_insert_with(|| {
+            let soon = config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
+            self.next_at = self.next_at.min(now.after(soon));
+            now
+        });
+        now < since.after(self.patience(config))
+    }
+
+    /// Whether a quorum of grants is held by one life.
+    fn holds_quorum(&self, now: Time, config: &Checked) -> bool {
+        let grants = || self.live(now, config);
+        grants().any(|one| {
+            let its = grants().filter(|other| other.holder.who == one.holder.who);
+            config.quorums.is_quorum(its.map(|grant| grant.member).collect())
+        })
     }
 }
 
 /// The leader, if a quorum of grants names it.
-fn leader(who: &Who, grants: &[Named<'_>], quorums: &Quorums) -> Option<View> {
+fn leader((who, fence): (&Who, Fence), grants: &[Named<'_>], quorums: &Quorums) -> Option<View> {
     let ends = grants.iter().map(|grant| (grant.until, grant.member)).collect();
     let longest = quorums.longest(ends).map(|(_, until)| until);
     let first = grants.iter().map(|grant| grant.until).min();
@@ -194,16 +238,11 @@ fn leader(who: &Who, grants: &[Named<'_>], quorums: &Quorums) -> Option<View> {
         Some(_) | None => first?,
     };
     let latest = grants.iter().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
-    let agreed = |fence: &Fence| {
-        let alike = grants.iter().filter(|grant| grant.holder.fence == Some(*fence));
-        let alike: MemberSet = alike.map(|grant| grant.member).collect();
-        quorums.is_quorum(alike) && (alike.len() == grants.len() || ruling(Rule::ViewFence))
-    };
     Some(View::Leader(LeaderView {
         who: who.clone(),
         address: latest.address,
         value: latest.value.clone(),
-        fence: grants.iter().filter_map(|grant| grant.holder.fence).find(agreed),
+        fence,
         until,
     }))
 }

@@ -64,6 +64,8 @@ pub struct GrantRecord {
     pub priority: u8,
     /// Whether the holder led when it asked.
     pub leading: bool,
+    /// The fence that it had announced when it asked.
+    pub announced: Option<Fence>,
     /// Whether the grant was accepted with the fence it asked for.
     pub accepted: bool,
     /// The highest fence granted in this election.

@@ -300,6 +300,7 @@ mod tests {
                 delta: Duration::MAX,
                 first: start,
                 fence: seen,
+                announced: Some(seen),
                 priority: u8::MAX,
                 leading: true,
                 next: Some(who().name),

@@ -215,9 +215,10 @@ fn holder(rng: &mut Rng) -> Holder {
 }
 
 fn service(rng: &mut Rng) -> Service {
-    match rng.within(0..3) {
+    match rng.within(0..4) {
         0 => Service::Serving,
         1 => Service::Quarantine { remaining: span(rng) },
+        2 => Service::Failing,
         _ => Service::Recovering,
     }
 }
@@ -265,6 +266,7 @@ fn request(rng: &mut Rng) -> Request {
         delta: span(rng),
         first: time(rng),
         fence: fence(rng),
+        announced: flag(rng).then(|| fence(rng)),
         priority: rng.next().to_le_bytes()[0],
         leading: flag(rng),
         next: some_name(rng),

@@ -14,8 +14,8 @@ fn a_grantor_that_is_not_free_refuses_and_parks() {
     let effects = s.ask("q", "a", request(at(20)));
     assert_eq!(
         lines(&effects),
-        ["to 127.0.0.1:7017: refused x start 0.020000 held by p~70000000 for 1s start 0.010000 \
-          fence 1, parked seen 1"]
+        ["to 127.0.0.1:7017: refused x start 0.020000 held by p~70000000 for 1s start 0.010000, \
+          parked seen 1"]
     );
     assert_eq!(s.state("a").waiting, 1);
 }

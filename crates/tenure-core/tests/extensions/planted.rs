@@ -73,6 +73,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::FenceReach, fence::a_proposal_too_far_ahead_is_refused),
     (Rule::VerifyMax, verification::the_answer_is_what_is_left_less_the_drift),
     (Rule::VerifyBound, verification::an_answer_is_bound_to_the_life_of_its_asker),
+    (Rule::VerifyEach, verification::each_of_two_verifications_is_answered_for_itself),
     (Rule::VerifyEnds, verification::nothing_is_promised_after_the_claim_was_lowered),
     (Rule::BootDurable, restart::nothing_is_granted_before_the_boot_is_durable),
     (Rule::QuarantineStretches, restart::a_quarantine_lasts_one_plus_rho_times_delta_max),
@@ -84,11 +85,14 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::ViewByLife, observe::two_lives_of_one_name_are_no_leader),
     (Rule::ViewFromSend, observe::what_an_observer_believes_counts_from_its_question),
     (Rule::ViewLongest, observe::a_grantor_that_fell_silent_does_not_shorten_a_view),
-    (Rule::ViewFence, observe::the_fence_is_the_one_that_a_quorum_names),
+    (Rule::ViewAnnounced, observe::the_fence_is_the_one_that_a_quorum_names),
     (Rule::VacantByQuorum, observe::one_free_grantor_is_no_vacancy),
     (Rule::VacantAtOnce, observe::a_leader_that_moves_from_grantor_to_grantor_is_no_vacancy),
     (Rule::VacantSaid, observe::a_vacancy_is_told),
     (Rule::RecoveringNotFree, observe::a_grantor_without_memory_is_not_free),
+    (Rule::Announced, observe::a_candidate_that_never_won_is_no_leader),
+    (Rule::UnwrittenUntold, observe::a_grant_that_could_not_be_written_is_told_to_nobody),
+    (Rule::FailingSaid, observe::a_grantor_that_cannot_write_is_not_free),
 ];
 
 #[test]

@@ -82,7 +82,7 @@ fn an_observer_finds_the_leader() {
     s.run(ms(200));
     let Some(View::Leader(leader)) = view(&s, "r") else { panic!("{:?}", view(&s, "r")) };
     assert_eq!((leader.who, leader.address), (s.who("p"), address("p")));
-    assert_eq!(leader.fence.map(|fence| fence.number()), Some(s.fence("p")));
+    assert_eq!(leader.fence.number(), s.fence("p"));
     s.drop_all();
     s.pass(ms(2_000));
     assert!(matches!(view(&s, "r"), Some(View::Unknown { .. })), "{:?}", view(&s, "r"));
@@ -134,7 +134,9 @@ fn an_observer_that_never_asks_again_is_no_trouble() {
 /// 10.5 with erratum 1: `T = Start_q + δ(1 − ρ)`, good while `C_q < T`, δ = (E_p − C_p)/(1 + ρ).
 #[test]
 fn erratum_1_a_verification_is_good_until_start_plus_one_minus_rho_delta() {
-    let mut s = Story::new();
+    let mut config = config(&GRANTORS);
+    config.verify_max = config.lease;
+    let mut s = Story::with(config);
     s.elect("p");
     let asked = s.now("q");
     s.verify("q", "p");
@@ -160,7 +162,9 @@ fn erratum_1_a_late_answer_verifies_nothing() {
     s.deliver("q", "p");
     s.slip(ms(900));
     s.deliver("p", "q");
-    assert_eq!(s.events("q").last(), Some(&Event::NotVerified { by: s.who("p") }));
+    assert!(
+        matches!(s.events("q").last(), Some(Event::NotVerified { by, .. }) if *by == s.who("p"))
+    );
 }
 
 /// 10.5: "if p is no longer leader, δ will be negative".
@@ -172,7 +176,9 @@ fn one_who_no_longer_leads_says_so() {
     s.deliver_all();
     s.verify("q", "p");
     s.deliver_all();
-    assert_eq!(s.events("q").last(), Some(&Event::NotVerified { by: s.who("p") }));
+    assert!(
+        matches!(s.events("q").last(), Some(Event::NotVerified { by, .. }) if *by == s.who("p"))
+    );
 }
 
 /// Erratum 2: the printed protocol lets a leader promise and then release. Here q believes in p

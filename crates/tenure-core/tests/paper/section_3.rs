@@ -92,7 +92,7 @@ fn step_8_the_effects_of_a_completion() {
     let renewal = |port| {
         format!(
             "to 127.0.0.1:{port}: request x start 10.005000 for 1s fence 1 first 10.000000 \
-             priority 0 leading"
+             priority 0 leading announced 1"
         )
     };
     assert_eq!(

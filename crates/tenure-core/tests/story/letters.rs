@@ -17,6 +17,7 @@ pub fn request(start: Time) -> Request {
         delta: ms(1_000),
         first: start,
         fence: Fence::new(1),
+        announced: None,
         priority: 0,
         leading: false,
         next: None,
@@ -31,6 +32,12 @@ pub fn for_span(start: Time, delta: Duration) -> Request {
 /// A request that proposes this fence.
 pub fn proposal(start: Time, fence: u64) -> Request {
     Request { fence: Fence::new(fence), ..request(start) }
+}
+
+/// A request of a leader that has announced this fence.
+pub fn renewal(start: Time, fence: u64) -> Request {
+    let announced = Some(Fence::new(fence));
+    Request { leading: true, announced, ..proposal(start, fence) }
 }
 
 pub fn release(start: Time) -> Message {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    End, GrantRecord, Inc, Message, Nerio, QuorumTimestamp, Release, Request, Sender, View, Who,
+    End, GrantRecord, Inc, Message, Nerio, Question, QuorumTimestamp, Release, Request, Sender,
+    View, Who,
 };
 use tenure_core::{Fence, NodeName, Standing, Time};
 
@@ -224,6 +225,8 @@ pub enum Fact<'a> {
         finish: u64,
         /// What the clock of the grantor showed when it was decided.
         local: Time,
+        /// Whether it was decided long before, and could not be written then.
+        late: bool,
     },
     /// A grantor took its grant back on a release.
     Freed {
@@ -240,6 +243,8 @@ pub enum Fact<'a> {
         election: usize,
         /// Who believes it.
         node: usize,
+        /// What it had asked.
+        question: Question,
         /// The leader.
         leader: &'a Who,
         /// Until then.
@@ -253,6 +258,8 @@ pub enum Fact<'a> {
         election: usize,
         /// Who was told.
         node: usize,
+        /// What it had asked.
+        question: Question,
         /// Who was asked.
         by: &'a Who,
     },

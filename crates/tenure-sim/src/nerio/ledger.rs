@@ -94,7 +94,7 @@ pub struct Ledger {
     /// When each node's current or last life began.
     pub since: Vec<u64>,
     /// When each node last decided something as a grantor that it could not write: it remembers
-    /// what its directory does not, and others have heard of it.
+    /// what its directory does not.
     pub unwritten: Vec<Option<u64>>,
     /// Whether a state directory was ever lost.
     pub lost_disk: bool,

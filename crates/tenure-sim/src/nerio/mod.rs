@@ -2,6 +2,7 @@
 
 mod app;
 pub mod bent;
+mod counts;
 pub mod disk;
 pub mod driver;
 pub mod fact;
@@ -14,5 +15,6 @@ pub mod properties;
 mod town;
 mod worlds;
 
-pub use town::{Counts, Town};
+pub use counts::Counts;
+pub use town::Town;
 pub use worlds::Worlds;

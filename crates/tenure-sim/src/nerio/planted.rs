@@ -15,6 +15,7 @@ const NAMES: &str = "A name that two lives use at once is reported";
 const WAITS: &str = "Whoever waits is handled in the common order";
 const READS: &str = "A fence read is answered with all that was seen";
 const LAPSE: &str = "A fence ends with the lapse of its leadership";
+const ANSWERED: &str = "A verification is answered";
 const VERIFICATION: &str = "Verification never over-reports";
 const PROMISES: &str = "A release comes after the claim and after every promise";
 const OWN_RELEASE: &str = "A release never shortens somebody else's lease";
@@ -182,6 +183,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::VerifyEnds,
         ],
     ),
+    (&[ANSWERED], &[Rule::VerifyEach]),
     (
         &[OBSERVERS],
         &[
@@ -189,11 +191,14 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ViewByLife,
             Rule::ViewFromSend,
             Rule::ViewLongest,
-            Rule::ViewFence,
+            Rule::ViewAnnounced,
             Rule::VacantByQuorum,
             Rule::VacantAtOnce,
             Rule::VacantSaid,
             Rule::RecoveringNotFree,
+            Rule::Announced,
+            Rule::UnwrittenUntold,
+            Rule::FailingSaid,
         ],
     ),
 ];

@@ -10,6 +10,7 @@ use tenure_core::nerio::{
 use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
 
 use super::app::App;
+use super::counts::Counts;
 use super::disk::{Disk, instance};
 use super::driver::DriverRule;
 use super::fact::Fact;
@@ -23,52 +24,8 @@ use crate::violation::Violation;
 use crate::world::conditions::DiskFate;
 use crate::world::{Guest, Scene, Seen};
 
-/// How much has happened in one world or in many.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Claims raised, renewals included.
-    pub claims: u64,
-    /// Leaderships.
-    pub elected: u64,
-    /// Leaderships that ran out.
-    pub expired: u64,
-    /// Leaderships handed over to a named candidate.
-    pub transferred: u64,
-    /// Leaderships and campaigns given up.
-    pub resigned: u64,
-    /// Processes that ended.
-    pub crashes: u64,
-    /// Verifications answered with yes.
-    pub verified: u64,
-    /// Changes seen by observers.
-    pub views: u64,
-    /// Edicts created.
-    pub edicts: u64,
-    /// State directories lost.
-    pub lost_disks: u64,
-    /// State directories that were another's.
-    pub foreign_disks: u64,
-    /// Messages sent.
-    pub messages: u64,
-}
-
-impl Counts {
-    /// Adds what happened elsewhere.
-    pub const fn add(&mut self, other: &Self) {
-        self.claims += other.claims;
-        self.elected += other.elected;
-        self.expired += other.expired;
-        self.transferred += other.transferred;
-        self.resigned += other.resigned;
-        self.crashes += other.crashes;
-        self.verified += other.verified;
-        self.views += other.views;
-        self.edicts += other.edicts;
-        self.lost_disks += other.lost_disks;
-        self.foreign_disks += other.foreign_disks;
-        self.messages += other.messages;
-    }
-}
+/// What was decided this long before the input at hand is written again.
+const WRITTEN_AGAIN: u64 = 500_000_000;
 
 /// All of Nerio in one world.
 #[derive(Debug)]
@@ -186,7 +143,10 @@ impl Town {
                 let grant = Shape { kind, lane: node, election, holder };
                 self.span(grant, (scene.now, finish), holder.name.to_string());
                 let grantor = node;
-                let fact = Fact::Granted { grantor, election, record, finish, local };
+                // What could not be written is written again a second later.
+                let decided = scene.clock.reaches(local);
+                let late = decided + WRITTEN_AGAIN < self.handled[node];
+                let fact = Fact::Granted { grantor, election, record, finish, local, late };
                 self.tell(scene, fact)?;
             }
             Effect::Emit { election, event } => {
@@ -247,12 +207,16 @@ impl Town {
                 }
                 self.tell(scene, Fact::Ended { election, node, end: *end })
             }
-            Event::Verified { leader, until, fence } => {
+            Event::Verified { question, leader, until, fence } => {
                 self.counts.verified += 1;
-                let (until, fence) = (scene.clock.reaches(*until), *fence);
-                self.tell(scene, Fact::Verified { election, node, leader, until, fence })
+                let (until, fence, question) = (scene.clock.reaches(*until), *fence, *question);
+                let fact = Fact::Verified { election, node, question, leader, until, fence };
+                self.tell(scene, fact)
             }
-            Event::NotVerified { by } => self.tell(scene, Fact::NotVerified { election, node, by }),
+            Event::NotVerified { question, by } => {
+                let question = *question;
+                self.tell(scene, Fact::NotVerified { election, node, question, by })
+            }
             Event::View(view) => {
                 self.counts.views += 1;
                 let until = match view {

@@ -188,6 +188,8 @@ pub(crate) struct Progress {
     pub(crate) until: Time,
     /// It is over.
     pub(crate) ended: Option<Loss>,
+    /// Until when others are not told that it is over, because of a promise.
+    pub(crate) held: Option<Time>,
     /// Others know that it is over, or the lease has run out.
     pub(crate) released: bool,
 }

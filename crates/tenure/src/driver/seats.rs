@@ -156,6 +156,14 @@ impl<K: Kind> Seats<K> {
         self.leaving.entry(election.clone()).or_default().push(seat);
     }
 
+    /// The leadership ends now, and others are told no sooner than `until`, because that was
+    /// promised. Right before [`ended`](Self::ended).
+    pub fn held(&self, election: &ElectionName, until: Time) {
+        if let Some(seat) = self.seats.get(election) {
+            seat.progress.send_modify(|progress| progress.held = Some(until));
+        }
+    }
+
     /// Others know that whatever has ended in this election is over, or its lease has run out.
     pub fn released(&mut self, election: &ElectionName) {
         for seat in self.leaving.remove(election).into_iter().flatten() {

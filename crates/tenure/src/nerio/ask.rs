@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::{ElectionName, Fence, NodeName, Time};
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 
 use super::Node;
 use super::error::{FindError, VerifyError};
@@ -28,22 +28,22 @@ impl Node {
         patience: Duration,
     ) -> Result<Verified, VerifyError> {
         let again = (self.config().round_trip * 2).max(Duration::from_millis(20));
+        // One channel for all repetitions: a late answer to an earlier one counts as well.
+        let (reply, mut answers) = mpsc::unbounded_channel();
         let ask = async {
             loop {
-                let (reply, answer) = oneshot::channel();
-                let election = election.clone();
+                let (election, reply) = (election.clone(), reply.clone());
                 if !self.order(Order::Verify { election: election.clone(), leader, reply }) {
                     return Err(VerifyError::Closed);
                 }
-                match tokio::time::timeout(again, answer).await {
-                    Ok(Ok(Proof::Leads { who, until, fence })) => {
+                match tokio::time::timeout(again, answers.recv()).await {
+                    Ok(Some(Proof::Leads { who, until, fence })) => {
                         return Ok(Verified { leader: who.name, until, fence });
                     }
-                    Ok(Ok(Proof::DoesNotLead { by })) => {
+                    Ok(Some(Proof::DoesNotLead { by })) => {
                         return Err(VerifyError::DoesNotLead { election, by: by.name });
                     }
-                    Ok(Err(_)) if self.is_closed() => return Err(VerifyError::Closed),
-                    Ok(Err(_)) | Err(_) => {}
+                    Ok(None) | Err(_) => {}
                 }
             }
         };

@@ -23,6 +23,8 @@ pub struct Counters {
     pub expired: u64,
     /// Failed writes to the state directory.
     pub write_failures: u64,
+    /// Why the last of them failed, until everything is written again.
+    pub write_error: Option<String>,
 }
 
 impl Counters {

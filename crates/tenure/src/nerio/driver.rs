@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
-use tenure_core::nerio::{Checked, Command, Effect, End, Event, Nerio, Sender, Start};
+use tenure_core::nerio::{Checked, Command, Effect, End, Event, Nerio, Question, Sender, Start};
 use tenure_core::{ElectionName, Input, Protocol, Time, Value};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -19,13 +19,14 @@ use super::log;
 use super::notice::Notice;
 use super::order::Order;
 use super::outbox::Outbox;
-use super::proofs::Proofs;
+use super::proofs::{Proof, Proofs};
 use super::seen;
-use super::storage::{Flushed, Records, answer};
+use super::storage::{Flushed, Records};
 use crate::clock;
 use crate::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer, Told};
 use crate::error::CampaignError;
 use crate::kind::AtMostOne;
+use crate::state::WriteError;
 use crate::transport::Transport;
 
 /// How many things of each kind are handled before all that they gave rise to is sent.
@@ -83,7 +84,7 @@ enum Happened {
     },
     Alarm,
     Order(Order),
-    Flushed((tenure_core::Ticket, bool)),
+    Flushed((tenure_core::Ticket, Result<(), WriteError>)),
     /// Nobody holds the node any more.
     Abandoned,
     /// One datagram could not be received.
@@ -209,7 +210,11 @@ impl<T: Transport> Driver<T> {
                 self.buffer = buffer;
             }
             Happened::Order(order) => self.on_order(now, order),
-            Happened::Flushed(done) => self.input(now, answer(done)),
+            Happened::Flushed((ticket, Ok(()))) => self.input(now, Input::Flushed(ticket)),
+            Happened::Flushed((ticket, Err(error))) => {
+                self.write_failed(&error);
+                self.input(now, Input::Failed(Some(ticket)));
+            }
             Happened::Abandoned => self.close(now, None),
             Happened::Alarm | Happened::Nothing => {}
         }
@@ -257,7 +262,7 @@ impl<T: Transport> Driver<T> {
                 }
             }
             Order::Verify { election, leader, reply } => {
-                self.proofs.wait(&election, reply);
+                self.proofs.wait(&election, Question { leader, start: now }, reply);
                 self.input(now, Input::Command { election, command: Command::Verify { leader } });
             }
             Order::Counters(reply) => {
@@ -350,8 +355,7 @@ impl<T: Transport> Driver<T> {
                 Effect::Claim { election, fence: None, .. } => self.seats.lower(&election),
                 Effect::Persist(record) => {
                     if let Err(error) = self.records.persist(&record) {
-                        tracing::error!(%error, "a record could not be written");
-                        self.counters.write_failures += 1;
+                        self.write_failed(&error);
                         return self.handle(now, Input::Failed(None));
                     }
                 }
@@ -379,6 +383,7 @@ impl<T: Transport> Driver<T> {
                 self.owe(election, owed);
             }
             Event::Settled => self.seats.settled(&election),
+            Event::Held { until } => self.seats.held(&election, until),
             Event::Ended(end) => {
                 self.counters.expired += u64::from(end == End::Expired);
                 // The application has its answer in the cell; others wait for the release.
@@ -394,10 +399,13 @@ impl<T: Transport> Driver<T> {
                 }
             }
             Event::View(view) => self.boards.see(&election, seen::view(view)),
-            Event::Verified { leader, until, fence } => {
-                self.proofs.verified(&election, &leader, until, fence);
+            Event::Verified { question, leader: who, until, fence } => {
+                let proof = Proof::Leads { who, until, fence };
+                self.proofs.answered(&election, question, &proof);
             }
-            Event::NotVerified { by } => self.proofs.not_verified(&election, &by),
+            Event::NotVerified { question, by } => {
+                self.proofs.answered(&election, question, &Proof::DoesNotLead { by });
+            }
             Event::Granted { to } => self.notice(Notice::Granted { election, to }),
             Event::Freed { by } => self.notice(Notice::Freed { election, by }),
             Event::Obstacle { grantor, refusal } => {
@@ -406,6 +414,13 @@ impl<T: Transport> Driver<T> {
             Event::NameShared { grantor } => self.notice(Notice::NameShared { election, grantor }),
             event => self.on_node_event(event),
         }
+    }
+
+    /// Each failure is at debug in the log; that the disk fails is said once.
+    fn write_failed(&mut self, error: &WriteError) {
+        tracing::debug!(%error, "a record could not be written");
+        self.counters.write_failures += 1;
+        self.counters.write_error = Some(error.to_string());
     }
 
     fn owe(&mut self, election: ElectionName, owed: Option<Resign>) {
@@ -417,7 +432,14 @@ impl<T: Transport> Driver<T> {
             Event::Serving => self.notice(Notice::Serving),
             Event::Quarantined { until } => self.notice(Notice::Quarantined { until }),
             Event::Recovering => self.notice(Notice::Recovering),
-            Event::DiskFailed => self.notice(Notice::DiskFailed),
+            Event::DiskFailed => {
+                let error = self.counters.write_error.clone().unwrap_or_default();
+                self.notice(Notice::DiskFailed { error });
+            }
+            Event::DiskMended => {
+                self.counters.write_error = None;
+                self.notice(Notice::DiskMended);
+            }
             Event::NameContested { name } => self.notice(Notice::NameContested { name }),
             Event::AddressContested { who, holder, other } => {
                 self.notice(Notice::AddressContested { who, holder, other });

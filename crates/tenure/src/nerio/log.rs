@@ -14,28 +14,18 @@ pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice) -> bool {
         return false;
     }
     match notice {
-        Notice::Serving => {
-            told.forget(DISK, "");
-            tracing::info!(target: LOG, "{text}");
-        }
-        Notice::Granted { .. } | Notice::Freed { .. } => {
-            // It could be written.
-            told.forget(DISK, "");
-            tracing::debug!(target: LOG, "{text}");
-        }
-        Notice::DiskFailed => tracing::error!(target: LOG, "{text}"),
+        Notice::Serving | Notice::DiskMended => tracing::info!(target: LOG, "{text}"),
+        Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: LOG, "{text}"),
+        Notice::DiskFailed { .. } => tracing::error!(target: LOG, "{text}"),
         _ => tracing::warn!(target: LOG, "{text}"),
     }
     true
 }
 
-const DISK: &str = "disk";
-
 /// What comes again with each datagram as long as it lasts, and about what it is.
 fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
     match notice {
         Notice::Mismatch { address, .. } => Some(("mismatch", address.to_string())),
-        Notice::DiskFailed => Some((DISK, String::new())),
         Notice::NameContested { name } => Some(("name", name.to_string())),
         Notice::AddressContested { who, .. } => Some(("address", who.to_string())),
         Notice::Obstacle { election, grantor, .. } => {
@@ -44,7 +34,10 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         Notice::NameShared { election, grantor } => {
             Some(("shared", format!("{election} {grantor}")))
         }
+        // Said once each by the core.
         Notice::Serving
+        | Notice::DiskFailed { .. }
+        | Notice::DiskMended
         | Notice::Quarantined { .. }
         | Notice::Recovering
         | Notice::Granted { .. }

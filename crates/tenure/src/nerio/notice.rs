@@ -31,8 +31,14 @@ pub enum Notice {
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
-    /// The state directory cannot be written; nothing is granted until it can.
-    DiskFailed,
+    /// The state directory cannot be written. What could not be written is written again every
+    /// second; said once, until [`DiskMended`](Self::DiskMended).
+    DiskFailed {
+        /// What failed, where, and what the system said.
+        error: String,
+    },
+    /// Everything that could not be written is written.
+    DiskMended,
     /// Two processes use one name at the same time.
     NameContested {
         /// The name.
@@ -94,9 +100,10 @@ impl fmt::Display for Notice {
                 write!(f, "granting nothing for {left:.1?}, until every lease has ended")
             }
             Self::Recovering => f.write_str("reading the fences of the others"),
-            Self::DiskFailed => {
-                f.write_str("the state directory cannot be written: granting nothing until it can")
+            Self::DiskFailed { error } => {
+                write!(f, "{error}; requests are refused, and it is written again every second")
             }
+            Self::DiskMended => f.write_str("the state directory can be written again"),
             Self::NameContested { name } => {
                 write!(f, "two processes use the name {name} at the same time")
             }

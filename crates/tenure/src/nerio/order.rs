@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tenure_core::ElectionName;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::counters::Counters;
 use super::proofs::Proof;
@@ -13,7 +13,7 @@ use crate::kind::AtMostOne;
 /// A request of a handle or of the node itself.
 pub(super) enum Order {
     Handle(driver::Order<AtMostOne>),
-    Verify { election: ElectionName, leader: SocketAddr, reply: oneshot::Sender<Proof> },
+    Verify { election: ElectionName, leader: SocketAddr, reply: mpsc::UnboundedSender<Proof> },
     Counters(oneshot::Sender<Counters>),
     Close(oneshot::Sender<()>),
 }

@@ -1,48 +1,83 @@
 //! Verifications on the driver's side.
 
-use std::collections::BTreeMap;
-
-use tenure_core::nerio::Who;
+use tenure_core::nerio::{Question, Who};
 use tenure_core::{ElectionName, Fence, Time};
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 
 /// The answer to a verification.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Proof {
     Leads { who: Who, until: Time, fence: Option<Fence> },
     DoesNotLead { by: Who },
 }
 
-/// Those who wait for an answer, by election.
+/// Those who wait for an answer, each with what it asked.
 #[derive(Default)]
 pub(super) struct Proofs {
-    waiting: BTreeMap<ElectionName, Vec<oneshot::Sender<Proof>>>,
+    waiting: Vec<(ElectionName, Question, mpsc::UnboundedSender<Proof>)>,
 }
 
 impl Proofs {
-    /// Somebody wants to know whether a leader leads.
-    pub(super) fn wait(&mut self, election: &ElectionName, reply: oneshot::Sender<Proof>) {
-        let waiting = self.waiting.entry(election.clone()).or_default();
-        waiting.retain(|reply| !reply.is_closed());
-        waiting.push(reply);
-    }
-
-    /// It does.
-    pub(super) fn verified(
+    /// Somebody wants to know whether a leader leads. It may ask more than once, and takes the
+    /// first answer to any of its questions.
+    pub(super) fn wait(
         &mut self,
         election: &ElectionName,
-        who: &Who,
-        until: Time,
-        fence: Option<Fence>,
+        question: Question,
+        reply: mpsc::UnboundedSender<Proof>,
     ) {
-        for reply in self.waiting.remove(election).unwrap_or_default() {
-            let _ = reply.send(Proof::Leads { who: who.clone(), until, fence });
-        }
+        self.waiting.retain(|(.., reply)| !reply.is_closed());
+        self.waiting.push((election.clone(), question, reply));
     }
 
-    /// It does not.
-    pub(super) fn not_verified(&mut self, election: &ElectionName, by: &Who) {
-        for reply in self.waiting.remove(election).unwrap_or_default() {
-            let _ = reply.send(Proof::DoesNotLead { by: by.clone() });
-        }
+    /// A question was answered: those who asked just this hear it, and nobody else.
+    pub(super) fn answered(&mut self, election: &ElectionName, question: Question, proof: &Proof) {
+        self.waiting.retain(|(of, asked, reply)| {
+            let answered = of == election && *asked == question;
+            if answered {
+                // It may have gone.
+                let _ = reply.send(proof.clone());
+            }
+            !answered
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nerio::Inc;
+
+    use super::*;
+
+    fn question(port: u16, start: u64) -> Question {
+        Question { leader: ([127, 0, 0, 1], port).into(), start: Time::from_nanos(start) }
+    }
+
+    #[test]
+    fn a_no_from_one_does_not_end_the_question_to_another() {
+        let billing: ElectionName = "billing".parse().unwrap();
+        let mut proofs = Proofs::default();
+        let waits = |proofs: &mut Proofs, question| {
+            let (reply, answers) = mpsc::unbounded_channel();
+            proofs.wait(&billing, question, reply);
+            answers
+        };
+        let mut leader = waits(&mut proofs, question(1, 5));
+        let mut other = waits(&mut proofs, question(2, 5));
+        let mut later = waits(&mut proofs, question(2, 6));
+        let who = |name: &str| Who { name: name.parse().unwrap(), inc: Inc(1) };
+        let no = Proof::DoesNotLead { by: who("other") };
+        proofs.answered(&billing, question(2, 5), &no);
+        assert_eq!(other.try_recv(), Ok(no.clone()));
+        assert!(leader.try_recv().is_err() && later.try_recv().is_err());
+        proofs.answered(&"payroll".parse().unwrap(), question(1, 5), &no);
+        assert!(leader.try_recv().is_err());
+        let yes = Proof::Leads { who: who("leader"), until: Time::from_nanos(9), fence: None };
+        proofs.answered(&billing, question(1, 5), &yes);
+        assert_eq!(leader.try_recv(), Ok(yes));
+        drop(later);
+        waits(&mut proofs, question(1, 7)).close();
+        waits(&mut proofs, question(1, 8)).close();
+        assert_eq!(proofs.waiting.len(), 1, "those who have gone are forgotten");
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn view(view: View) -> view::View {
             view::View::Leader(view::LeaderView {
                 id: who.name.into(),
                 value: value.into(),
-                fence,
+                fence: Some(fence),
                 until: Some(until),
                 incarnation: Some(who.inc.0),
                 address: Some(address),

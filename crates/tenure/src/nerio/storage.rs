@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use tenure_core::nerio::{Boot, Instance, Kept, Memory, Record};
-use tenure_core::{Fence, Input, Ticket};
+use tenure_core::{Fence, Ticket};
 use tokio::sync::mpsc as channel;
 
 use crate::state::{self, Flusher, Grants, Opening, StateDir, StateError, WriteError};
@@ -34,11 +34,11 @@ pub enum Storage {
 pub(super) struct Records {
     directory: Option<StateDir>,
     flushes: Option<mpsc::Sender<(Ticket, Record)>>,
-    flushed: channel::UnboundedSender<(Ticket, bool)>,
+    flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
 }
 
 /// The answers to flushes.
-pub(super) type Flushed = channel::UnboundedReceiver<(Ticket, bool)>;
+pub(super) type Flushed = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
 impl Records {
     /// Opens the storage of `grantor`, and tells what it remembers.
@@ -87,33 +87,24 @@ impl Records {
     pub(super) fn flush(&self, ticket: Ticket, record: Record) {
         let under_way = match &self.flushes {
             Some(flushes) => flushes.send((ticket, record)).is_ok(),
-            None => self.flushed.send((ticket, true)).is_ok(),
+            None => self.flushed.send((ticket, Ok(()))).is_ok(),
         };
         if !under_way {
             // The thread is gone, so nothing gets written any more. Whoever reads the answers
             // may be gone too, and then nobody asks.
-            let _ = self.flushed.send((ticket, false));
+            let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
         }
     }
 }
 
-/// The answer to a flush as a core takes it.
-pub(super) fn answer<P: tenure_core::Protocol>((ticket, written): (Ticket, bool)) -> Input<P> {
-    if written { Input::Flushed(ticket) } else { Input::Failed(Some(ticket)) }
-}
-
 fn spawn_flusher(
     flusher: Flusher,
-    flushed: channel::UnboundedSender<(Ticket, bool)>,
+    flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
 ) -> mpsc::Sender<(Ticket, Record)> {
     let (flushes, orders) = mpsc::channel::<(Ticket, Record)>();
     let work = move || {
         while let Ok((ticket, record)) = orders.recv() {
-            let written = flusher.flush(&record);
-            if let Err(error) = &written {
-                tracing::error!(%error, "a record could not be made durable");
-            }
-            if flushed.send((ticket, written.is_ok())).is_err() {
+            if flushed.send((ticket, flusher.flush(&record))).is_err() {
                 break;
             }
         }

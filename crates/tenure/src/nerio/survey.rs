@@ -35,7 +35,7 @@ pub enum Unsafe {
         /// Which one.
         member: NodeName,
     },
-    /// A grantor does not grant yet.
+    /// A grantor does not grant yet, or cannot write down what it grants.
     #[error("{member} is {service}")]
     NotServing {
         /// Which one.
@@ -79,7 +79,8 @@ fn unrenewed(
     grants: &BTreeMap<NodeName, Option<Holder>>,
 ) -> Option<Unsafe> {
     let leading = grants.values().flatten().filter(|holder| holder.leading);
-    let newest = leading.max_by_key(|holder| holder.start)?;
+    // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
+    let newest = leading.max_by_key(|holder| (holder.fence, holder.start))?;
     let same = |holder: &Option<Holder>| {
         holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
     };
@@ -116,7 +117,7 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
     }
     let mut elections = BTreeMap::new();
     for name in names {
-        elections.insert(name.clone(), asker.holders(config, &name, &members).await?);
+        elections.insert(name.clone(), asker.holders(config, &name, &mut members).await?);
     }
     Ok(Survey { members, elections })
 }
@@ -180,21 +181,23 @@ impl Asker {
         &mut self,
         config: &Checked,
         election: &ElectionName,
-        members: &BTreeMap<NodeName, Option<Service>>,
+        members: &mut BTreeMap<NodeName, Option<Service>>,
     ) -> io::Result<BTreeMap<NodeName, Option<Holder>>> {
         let mut holders = BTreeMap::new();
         for member in &config.members {
-            if members.get(&member.name).is_none_or(Option::is_none) {
-                continue;
-            }
+            let Some(Some(service)) = members.get_mut(&member.name) else { continue };
             let start: Time = clock::now();
             let question = Message::Query(Query { election: election.clone(), start });
             let state = self.ask(member.address, &question, |message| match message {
                 Message::State(state) if state.start == start => Some(state),
                 _ => None,
             });
-            let holder = state.await?.and_then(|state| state.holder);
-            holders.insert(member.name.clone(), holder);
+            let state = state.await?;
+            if let Some(state) = &state {
+                // It may have changed since the names were asked for, and the worse counts.
+                *service = if *service == Service::Serving { state.service } else { *service };
+            }
+            holders.insert(member.name.clone(), state.and_then(|state| state.holder));
         }
         Ok(holders)
     }

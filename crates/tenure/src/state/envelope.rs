@@ -9,7 +9,11 @@ use super::error::{Damage, Found, StateError};
 use std::path::Path;
 
 /// The format of all files. Raise it when the layout of a record changes; a test holds the bytes.
-pub(super) const FORMAT: u32 = 1;
+///
+/// Format 1 knew no announced fence in a grant. It is read, and written anew as format 2.
+pub(super) const FORMAT: u32 = 2;
+/// The oldest format that is read.
+pub(super) const OLDEST: u32 = 1;
 
 const HEAD: usize = 16;
 const CRC: usize = 4;
@@ -27,7 +31,9 @@ impl Refusal {
         let path = path.to_owned();
         match self {
             Self::Foreign(found) => StateError::ForeignFile { path, found },
-            Self::Format(found) => StateError::Version { path, found, known: FORMAT },
+            Self::Format(found) => {
+                StateError::Version { path, found, oldest: OLDEST, known: FORMAT }
+            }
             Self::Damaged(damage) => StateError::Damaged { path, damage },
         }
     }
@@ -37,7 +43,7 @@ pub(super) fn seal(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
     seal_as(FORMAT, magic, body)
 }
 
-fn seal_as(format: u32, magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
+pub(super) fn seal_as(format: u32, magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(HEAD + body.len() + CRC);
     bytes.extend_from_slice(magic);
@@ -70,7 +76,7 @@ pub(super) fn open<'a>(magic: &[u8; 8], bytes: &'a [u8]) -> Result<(&'a [u8], us
     if stored != computed {
         return Err(Refusal::Damaged(Damage::Checksum { stored, computed }));
     }
-    if format != FORMAT {
+    if !(OLDEST..=FORMAT).contains(&format) {
         return Err(Refusal::Format(format));
     }
     Ok((&bytes[HEAD..end], end + CRC))
@@ -124,7 +130,10 @@ pub(super) mod tests {
 
     #[test]
     fn a_newer_format_is_told_from_a_damaged_one() {
-        assert!(matches!(open(MAGIC, &newer(MAGIC, b"?")), Err(Refusal::Format(2))));
+        assert!(matches!(open(MAGIC, &newer(MAGIC, b"?")), Err(Refusal::Format(3))));
+        let older = seal_as(OLDEST - 1, MAGIC, b"?");
+        assert!(matches!(open(MAGIC, &older), Err(Refusal::Format(0))));
+        assert!(open(MAGIC, &seal_as(OLDEST, MAGIC, b"?")).is_ok());
         let mut bad = newer(MAGIC, b"?");
         bad[HEAD] ^= 1;
         assert!(matches!(open(MAGIC, &bad), Err(Refusal::Damaged(Damage::Checksum { .. }))));

@@ -179,14 +179,16 @@ pub enum StateError {
     },
     /// Written by another release.
     #[error(
-        "{path} has the format {found}, this release reads {known}; start the release that \
-         wrote it"
+        "{path} has the format {found}, this release reads {oldest} to {known}; start the \
+         release that wrote it"
     )]
     Version {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u32,
+        /// The oldest that is read.
+        oldest: u32,
         /// Ours.
         known: u32,
     },
@@ -245,6 +247,9 @@ pub enum WriteError {
     /// A grant was handed to the [`Flusher`](super::Flusher). The fault is the caller's.
     #[error("a grant is written, not flushed: hand it to StateDir::write")]
     NotFlushed,
+    /// The system gave no thread to flush with.
+    #[error("there is no thread to write with: restart this node")]
+    NoThread,
 }
 
 /// How a file of ours differs from what we wrote.

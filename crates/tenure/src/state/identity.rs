@@ -146,13 +146,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_bytes_of_format_1() {
+    fn the_bytes_of_format_2() {
         // Another layout needs another envelope::FORMAT.
         let hex: String = sample().encode().iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             hex,
-            "8954454e55524569010000002200000001630161ef9bafcdf8acd19181deb7de9af1d9a2a30207010a80\
-             cab5ee0101808040c90529b7"
+            "8954454e55524569020000002200000001630161ef9bafcdf8acd19181deb7de9af1d9a2a30207010a80\
+             cab5ee0101808040ba8e128f"
         );
         assert_eq!(Identity::decode(&sample().encode()).unwrap(), sample());
     }

@@ -6,7 +6,13 @@
 //! Sequence n is in slot n mod 2, so each write goes to the older slot. An empty body says that
 //! the pair is free. A slot never crosses a page.
 
-use tenure_core::nerio::GrantRecord;
+use std::net::SocketAddr;
+
+use serde::Deserialize;
+use tenure_core::nerio::{GrantRecord, Stamp, Tenancy, Who};
+use tenure_core::{ElectionName, Fence, Time, Value};
+
+use super::envelope;
 
 pub(super) const SLOT: usize = 512;
 pub(super) const PAIR: usize = 2 * SLOT;
@@ -84,7 +90,7 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
 /// depended on it, because answers leave only after the write returned: so the older one is the
 /// truth. (On another boot of the machine, where pages may have reached the disk in any order,
 /// the table is not read at all.)
-pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
+pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
     let (even, odd) = bytes.split_at(SLOT);
     let (sequence, body, torn) = match (decode(even, 0), decode(odd, 1)) {
         (Slot::Empty, Slot::Empty) => (0, &[][..], false),
@@ -103,21 +109,61 @@ pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
     };
     let record = match body {
         [] => None,
-        body => match postcard::take_from_bytes(body) {
-            Ok((record, [])) => Some(record),
-            _ => return None,
-        },
+        body if format == envelope::OLDEST => Some(whole::<Unannounced>(body)?.into()),
+        body => Some(whole(body)?),
     };
     Some(Entry { sequence, record, torn })
 }
 
+fn whole<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Option<T> {
+    match postcard::take_from_bytes(body) {
+        Ok((record, [])) => Some(record),
+        _ => None,
+    }
+}
+
+/// A grant in format 1: nobody knows whether its holder had announced a fence, and until its
+/// next renewal nobody is told that it leads.
+#[derive(Deserialize)]
+struct Unannounced {
+    election: ElectionName,
+    holder: Who,
+    address: SocketAddr,
+    value: Value,
+    start: Time,
+    finish: Time,
+    stamp: Stamp,
+    priority: u8,
+    leading: bool,
+    accepted: bool,
+    fence_seen: Fence,
+    fence_owner: Option<Tenancy>,
+}
+
+impl From<Unannounced> for GrantRecord {
+    fn from(old: Unannounced) -> Self {
+        Self {
+            election: old.election,
+            holder: old.holder,
+            address: old.address,
+            value: old.value,
+            start: old.start,
+            finish: old.finish,
+            stamp: old.stamp,
+            priority: old.priority,
+            leading: old.leading,
+            announced: None,
+            accepted: old.accepted,
+            fence_seen: old.fence_seen,
+            fence_owner: old.fence_owner,
+        }
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
-    use std::net::SocketAddr;
-
-    use tenure_core::nerio::Tenancy;
-    use tenure_core::nerio::{Boot, Inc, Stamp, Who};
-    use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
+    use tenure_core::NodeName;
+    use tenure_core::nerio::{Boot, Inc};
 
     use super::*;
 
@@ -133,6 +179,7 @@ pub(super) mod tests {
             stamp: Stamp { boot: Boot(1), clock: Time::from_nanos(number), counter: 1 },
             priority: 0,
             leading: false,
+            announced: None,
             accepted: true,
             fence_seen: Fence::new(number),
             fence_owner: Some(Tenancy { who, first: Time::from_nanos(number) }),
@@ -155,10 +202,15 @@ pub(super) mod tests {
             stamp: Stamp { boot: Boot(u64::MAX), clock: Time::MAX, counter: u32::MAX },
             priority: u8::MAX,
             leading: true,
+            announced: Some(Fence::new(u64::MAX)),
             accepted: true,
             fence_seen: Fence::new(u64::MAX),
             fence_owner: Some(Tenancy { who, first: Time::MAX }),
         }
+    }
+
+    fn read(pair: &[u8; PAIR]) -> Option<Entry> {
+        super::read(envelope::FORMAT, pair)
     }
 
     /// A pair after these writes, the last ones counting.
@@ -182,16 +234,28 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_bytes_of_format_1() {
+    fn the_bytes_of_format_2() {
         // Another layout needs another envelope::FORMAT.
         let mut buffer = [0; SLOT];
         let bytes = encode(&mut buffer, 1, Some(&grant("billing", 300))).unwrap();
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             hex,
-            "9191ffa02f00000001000000000000000762696c6c696e670161ac02007f000001bd370468657265ac02\
-             ace697d01201ac0201000001ac02010161ac02ac02"
+            "bd6661313000000001000000000000000762696c6c696e670161ac02007f000001bd370468657265ac02\
+             ace697d01201ac020100000001ac02010161ac02ac02"
         );
+    }
+
+    #[test]
+    fn a_grant_of_format_1_is_read() {
+        let hex = "9191ffa02f00000001000000000000000762696c6c696e670161ac02007f000001bd3704686572\
+                   65ac02ace697d01201ac0201000001ac02010161ac02ac02";
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
+        let bytes: Vec<u8> = hex.as_bytes().chunks(2).map(|pair| byte(pair).unwrap()).collect();
+        let mut pair = [0; PAIR];
+        pair[SLOT..SLOT + bytes.len()].copy_from_slice(&bytes);
+        assert_eq!(super::read(1, &pair).unwrap().record, Some(grant("billing", 300)));
+        assert_eq!(super::read(2, &pair), None, "another layout");
     }
 
     #[test]

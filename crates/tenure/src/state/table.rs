@@ -52,8 +52,12 @@ fn start(pair: u32) -> u64 {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    /// What its head says.
+    /// What its head says, and what it would have said in the format before.
     head: Vec<u8>,
+    old_head: Vec<u8>,
+    /// What the file begins with when it is made: the head, and the entries of a table in the
+    /// format before.
+    first: Vec<u8>,
     /// The table of this boot; `None` until its first grant. Until then what was there before
     /// stays, so that another start finds the same reason to wait.
     file: Option<File>,
@@ -67,9 +71,23 @@ impl Table {
     pub(super) fn begin(instance: Instance, boot: &BootKey) -> Self {
         // Serializing into memory cannot fail: nothing in it has an unknown length.
         let body = postcard::to_allocvec(&Key { instance, boot: boot.as_str() });
-        let mut head = envelope::seal(MAGIC, &body.unwrap_or_default());
-        head.resize(HEAD, 0);
-        Self { head, file: None, held: HashMap::new(), free: Vec::new(), buffer: [0; SLOT] }
+        let body = body.unwrap_or_default();
+        let head = |format| {
+            let mut head = envelope::seal_as(format, MAGIC, &body);
+            head.resize(HEAD, 0);
+            head
+        };
+        let (head, old_head) = (head(envelope::FORMAT), head(envelope::OLDEST));
+        let first = head.clone();
+        Self {
+            head,
+            old_head,
+            first,
+            file: None,
+            held: HashMap::new(),
+            free: Vec::new(),
+            buffer: [0; SLOT],
+        }
     }
 
     /// Reads back what is stored; from now on writes go there, if it is of this boot.
@@ -90,18 +108,26 @@ impl Table {
             Err(Refusal::Damaged(damage)) => return Ok(Grants::Torn(Tear::Head(damage))),
             Err(refusal) => return Err(refusal.at(&path)),
             Ok(_) if bytes < HEAD as u64 => return Ok(Grants::Torn(Tear::Head(short(bytes)))),
-            Ok(_) if head != self.head => return Ok(Grants::OtherBoot),
             Ok(_) => {}
         }
+        let format = match &head {
+            head if *head == self.head => envelope::FORMAT,
+            head if *head == self.old_head => envelope::OLDEST,
+            _ => return Ok(Grants::OtherBoot),
+        };
         let pairs = (bytes - HEAD as u64) / PAIR as u64;
         let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
         // No pairs: the process ended before its first grant, and waiting again harms nobody.
         if pairs == 0 || pairs > PAIRS_MAX || pairs % CHUNK != 0 || start(pairs) != bytes {
             return Ok(Grants::Torn(Tear::Length { bytes }));
         }
-        match self.scan(&file, pairs).map_err(failed)? {
-            Ok(grants) => {
+        match self.scan(&file, format, pairs).map_err(failed)? {
+            Ok(grants) if format == envelope::FORMAT => {
                 self.file = Some(file);
+                Ok(Grants::SameBoot(grants))
+            }
+            Ok(grants) => {
+                self.rewrite(&grants, pairs).map_err(failed)?;
                 Ok(Grants::SameBoot(grants))
             }
             Err(tear) => {
@@ -112,7 +138,31 @@ impl Table {
         }
     }
 
-    fn scan(&mut self, file: &File, pairs: u32) -> io::Result<Result<Vec<GrantRecord>, Tear>> {
+    /// A table of the format before is replaced whole by the first write to it. Until then it
+    /// stays as it is.
+    fn rewrite(&mut self, grants: &[GrantRecord], pairs: u32) -> io::Result<()> {
+        self.held.clear();
+        self.first.resize(usize::try_from(start(pairs)).map_err(io::Error::other)?, 0);
+        for (grant, number) in grants.iter().zip(0..) {
+            let pair = Pair { number, sequence: 1 };
+            let bytes = slot::encode(&mut self.buffer, pair.sequence, Some(grant));
+            let bytes = bytes.map_err(io::Error::other)?;
+            let at = start(number) + slot::offset(pair.sequence);
+            let at = usize::try_from(at).map_err(io::Error::other)?;
+            self.first[at..at + bytes.len()].copy_from_slice(bytes);
+            self.held.insert(grant.election.clone(), pair);
+        }
+        let held = u32::try_from(self.held.len()).unwrap_or(pairs);
+        self.free = (held..pairs).rev().map(|number| Pair { number, sequence: 0 }).collect();
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        file: &File,
+        format: u32,
+        pairs: u32,
+    ) -> io::Result<Result<Vec<GrantRecord>, Tear>> {
         let mut grants = Vec::new();
         let mut torn = 0;
         let mut chunk = vec![0; CHUNK as usize * PAIR];
@@ -121,7 +171,7 @@ impl Table {
             let chunk = &mut chunk[..here as usize * PAIR];
             file.read_exact_at(chunk, start(first))?;
             for (number, bytes) in (first..).zip(chunk.as_chunks::<PAIR>().0) {
-                let Some(entry) = slot::read(bytes) else {
+                let Some(entry) = slot::read(format, bytes) else {
                     return Ok(Err(Tear::Pair { pair: number }));
                 };
                 torn += u32::from(entry.torn);
@@ -153,9 +203,10 @@ impl Table {
         let failed = |source| WriteError::Io { path: directory.at(GRANTS), source };
         let file = match self.file.take() {
             Some(file) => file,
-            None => directory.put(GRANTS, &self.head).map_err(failed)?,
+            None => directory.put(GRANTS, &self.first).map_err(failed)?,
         };
         let file = self.file.insert(file);
+        self.first = Vec::new();
         if let Some(pair) = self.held.get_mut(&grant.election) {
             return write(file, &mut self.buffer, pair, Some(grant)).map_err(failed);
         }

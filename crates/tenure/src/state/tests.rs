@@ -365,7 +365,7 @@ fn a_newer_format_is_refused_and_left_as_it_is() {
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "{} has the format 2, this release reads 1; start the release that wrote it",
+                "{} has the format 3, this release reads 1 to 2; start the release that wrote it",
                 path.display()
             )
         );

@@ -29,8 +29,14 @@ pub(super) enum Ended {
 /// Why CMD is being stopped.
 enum Stopping {
     Resign(oneshot::Sender<Answer>),
-    Transfer(NodeName, oneshot::Sender<Answer>),
+    Transfer(Hand, oneshot::Sender<Answer>),
     Lost,
+}
+
+/// To whom to hand over, and whether whoever asked for it waits until that one may lead.
+struct Hand {
+    to: NodeName,
+    wait: bool,
 }
 
 /// What came while CMD ran.
@@ -130,7 +136,7 @@ async fn watch(
     mut until: tenure::Time,
 ) -> (Course, Result<Outcome, SuperviseError>) {
     let mut course = Course::default();
-    let mut probing: Option<(NodeName, oneshot::Sender<Answer>)> = None;
+    let mut probing: Option<(Hand, oneshot::Sender<Answer>)> = None;
     // Kept over the turns of the loop: asking again and again would never be answered.
     let mut probe: Pin<Box<dyn Future<Output = Result<(), TransferError>>>> =
         Box::pin(std::future::pending());
@@ -159,11 +165,11 @@ async fn watch(
             }
             waits = &mut probe => {
                 probe = Box::pin(std::future::pending());
-                let Some((to, reply)) = probing.take() else { continue };
+                let Some((hand, reply)) = probing.take() else { continue };
                 match waits {
                     Ok(()) if !course.ends() => {
                         command.stop();
-                        course.stopping = Some(Stopping::Transfer(to, reply));
+                        course.stopping = Some(Stopping::Transfer(hand, reply));
                     }
                     Ok(()) => drop(reply),
                     Err(error) => drop(reply.send(no_transfer(&error))),
@@ -179,9 +185,9 @@ async fn watch(
                 let pid = command.pid();
                 let busy = course.ends() || probing.is_some();
                 match on_request(runner, leadership, asked, pid, busy) {
-                    Some(Stopping::Transfer(to, reply)) => {
-                        probe = Box::pin(leadership.can_transfer_to(to.clone()));
-                        probing = Some((to, reply));
+                    Some(Stopping::Transfer(hand, reply)) => {
+                        probe = Box::pin(leadership.can_transfer_to(hand.to.clone()));
+                        probing = Some((hand, reply));
                     }
                     Some(other) => {
                         command.stop();
@@ -214,8 +220,8 @@ fn on_request(
         Request::Status => runner.leading(leadership, pid),
         _ if busy => refuse("it is being given up already", "wait until that is done"),
         Request::Resign => return Some(Stopping::Resign(reply)),
-        Request::Transfer { to } => match NodeName::new(&to) {
-            Ok(to) => return Some(Stopping::Transfer(to, reply)),
+        Request::Transfer { to, wait } => match NodeName::new(&to) {
+            Ok(to) => return Some(Stopping::Transfer(Hand { to, wait }, reply)),
             Err(error) => refuse(&error.to_string(), "give the --id of a waiting candidate"),
         },
     };
@@ -233,9 +239,14 @@ async fn finish(
 ) -> Result<Ended, Failure> {
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
-        Some(Stopping::Transfer(to, reply)) => {
+        Some(Stopping::Transfer(Hand { to, wait }, reply)) => {
             let answer = match end.within(runner, leadership.transfer_to(to)).await {
-                Some(Ok(())) => Some(runner.voice.status(None)),
+                Some(Ok(())) if wait => {
+                    // Given up already: this waits until others know.
+                    let known = end.within(runner, leadership.resign()).await;
+                    known.map(|()| runner.voice.status(None))
+                }
+                Some(Ok(())) => Some(runner.voice.handed_over(leadership.held_until())),
                 Some(Err(error)) => {
                     let resigned = end.within(runner, leadership.resign()).await;
                     resigned.map(|()| no_transfer(&error))

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use std::io::Write;
 
-use tenure::{AtMostOne, Leadership, Waiting};
+use tenure::{AtMostOne, Leadership, Time, Waiting};
 
+use super::super::observe::millis;
 use super::waiting;
 use crate::control::Answer;
 use crate::failure::one_line;
@@ -96,6 +97,17 @@ impl Voice {
             object.extend(more);
         }
         Answer::Done(object)
+    }
+
+    /// It leads no more; until `held` nobody else may, because that was promised.
+    pub(super) fn handed_over(&self, held: Option<Time>) -> Answer {
+        let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
+        let mut answer = self.status(None);
+        if let (Some(left), Answer::Done(object)) = (left, &mut answer) {
+            // Rounded up: no sooner than this.
+            object["held_ms"] = (millis(left) + 1).into();
+        }
+        answer
     }
 
     pub(super) fn not_leading(&self) -> Answer {

@@ -47,6 +47,7 @@ impl Candidate {
             self.say_what_it_waits_for(now, shared, out);
         }
         let Some(campaign) = &mut self.campaign else { return };
+        let announced = campaign.announced();
         let full = leading || !ruling(Rule::ShortFirstLease);
         let delta = if full { shared.config.lease } else { shared.config.lease_first() };
         campaign.first.get_or_insert(now);
@@ -68,6 +69,7 @@ impl Candidate {
             delta,
             first: campaign.first.unwrap_or(now),
             fence: campaign.fence,
+            announced: if ruling(Rule::Announced) { announced } else { Some(campaign.fence) },
             priority: campaign.priority,
             leading,
             next: transfer.or_else(|| campaign.successor(now, shared.config).cloned()),
@@ -197,6 +199,13 @@ impl Candidate {
 }
 
 impl Campaign {
+    /// The fence with which the claim was raised: before that this is a candidate, whatever it was
+    /// granted.
+    fn announced(&self) -> Option<Fence> {
+        let (fence, _) = self.lease.as_ref()?.office.as_ref()?;
+        Some(*fence)
+    }
+
     /// How long to wait before the fence is proposed again: not at all after the first round,
     /// and then ever longer, because a grantor that cannot write accepts none.
     fn fence_pause(&self, shared: &Shared<'_>) -> Duration {

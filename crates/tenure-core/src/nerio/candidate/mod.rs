@@ -272,11 +272,13 @@ impl Candidate {
         if let Some(lower) = lower.clone().filter(|_| ruling(Rule::LowerBeforeRelease)) {
             out.push(lower);
         }
+        let mut held = None;
         if campaign.first.is_some() {
             let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
             let old = led.map_or(Time::ZERO, |lease| lease.until);
             let next = (next, end != End::Expired);
             self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
+            held = Some(hold).filter(|hold| now < *hold);
             self.give_up_due(now, shared, out);
         }
         if let Some(lower) = lower.filter(|_| !ruling(Rule::LowerBeforeRelease)) {
@@ -287,6 +289,9 @@ impl Candidate {
         {
             let why = TransferFailure::NotLeading;
             self.emit(Event::TransferFailed { to, why }, out);
+        }
+        if let Some(until) = held {
+            self.emit(Event::Held { until }, out);
         }
         self.emit(Event::Ended(end), out);
     }

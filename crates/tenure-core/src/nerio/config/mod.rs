@@ -101,8 +101,10 @@ pub struct Config {
     /// which a new Start aborts the old, would need it.)
     pub refresh: Duration,
     /// The longest promise a verification answer makes (section 10.5), and so the longest that a
-    /// resignation is held up by one. At most `delta_max`, beyond which there is nothing to
-    /// promise; at 0 every answer has run out when it comes. Default: the lease.
+    /// resignation or hand-over is held up by one, however often somebody asks: nothing is
+    /// promised after the claim was lowered. Some round trips, so that there is something left of
+    /// an answer that arrives. At most `delta_max`, beyond which there is nothing to promise; at
+    /// 0 every answer has run out when it comes. Default: a tenth of the lease.
     pub verify_max: Duration,
     /// How long before the end of its lease a leader's work is asked to stop (SIGTERM, or
     /// `expiring`). As long as the work needs to end in order: too short, and it is killed; too
@@ -173,7 +175,7 @@ impl Config {
             delta_max: lease * 2,
             round_trip: Duration::from_millis(10),
             refresh: Duration::from_millis(250),
-            verify_max: lease,
+            verify_max: lease / 10,
             grace: Duration::from_secs(1),
             kill_margin: Duration::from_millis(100),
             limits: Limits::default(),
@@ -181,10 +183,10 @@ impl Config {
     }
 
     /// Sets the lease, and with it the two settings whose default follows it: `delta_max`
-    /// (2 × lease) and `verify_max` (the lease).
+    /// (2 × lease) and `verify_max` (a tenth of the lease).
     #[must_use]
     pub fn with_lease(self, lease: Duration) -> Self {
-        Self { lease, delta_max: lease.saturating_mul(2), verify_max: lease, ..self }
+        Self { lease, delta_max: lease.saturating_mul(2), verify_max: lease / 10, ..self }
     }
 
     /// δ_first: `max(3R + 2d, 1 s)`, at most the lease. The first lease of a leadership is this

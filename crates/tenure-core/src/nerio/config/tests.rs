@@ -61,7 +61,7 @@ fn one_member_and_thirty_one_pass() {
 #[test]
 fn the_lease_takes_its_followers_along() {
     let short = config().with_lease(ms(300));
-    assert_eq!((short.lease, short.delta_max, short.verify_max), (ms(300), ms(600), ms(300)));
+    assert_eq!((short.lease, short.delta_max, short.verify_max), (ms(300), ms(600), ms(30)));
     assert_eq!(config().with_lease(Duration::MAX).delta_max, Duration::MAX);
 }
 

@@ -96,6 +96,11 @@ impl Fences {
         }
     }
 
+    /// Whether a higher `H` is on its way to the disk.
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// Effects were dropped, and maybe the flush of the reserve with them: ask for it anew.
     pub(super) fn forget_pending(&mut self) {
         self.pending = None;

@@ -66,16 +66,13 @@ impl Life {
             Self::Reading { .. } | Self::Storing { .. } if !ruling(Rule::ReadBeforeGrant) => {
                 Service::Serving
             }
-            Self::Quarantine { until, .. }
-            | Self::Opening { quarantine: Some(until), .. }
-            | Self::Unwritten { quarantine: Some(until), .. } => {
+            Self::Unwritten { .. } => Service::Failing,
+            Self::Quarantine { until, .. } | Self::Opening { quarantine: Some(until), .. } => {
                 Service::Quarantine { remaining: until.since(now) }
             }
-            Self::Unborn
-            | Self::Opening { .. }
-            | Self::Unwritten { .. }
-            | Self::Reading { .. }
-            | Self::Storing { .. } => Service::Recovering,
+            Self::Unborn | Self::Opening { .. } | Self::Reading { .. } | Self::Storing { .. } => {
+                Service::Recovering
+            }
         }
     }
 

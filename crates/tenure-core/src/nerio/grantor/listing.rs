@@ -36,7 +36,8 @@ impl Grantor {
         let known = &self.listing.names;
         let first = list.after.as_ref().map_or(0, |after| known.partition_point(|n| n <= after));
         let is_live = |name: &&ElectionName| {
-            self.office(name).is_some_and(|office| office.live(now).is_some())
+            let held = self.office(name).is_some_and(|office| office.live(now).is_some());
+            held && self.is_told(name)
         };
         let mut live = known.iter().skip(first).filter(is_live).peekable();
         let (mut names, mut bytes) = (Vec::new(), 0);
@@ -45,7 +46,7 @@ impl Grantor {
             names.push(name.clone());
         }
         let more = live.peek().is_some();
-        let service = self.life.service(now);
+        let service = self.service(now);
         let listed = Listed { start: list.start, service, names, more };
         send(out, from.address, Message::Listed(listed));
     }

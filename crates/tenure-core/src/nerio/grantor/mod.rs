@@ -6,6 +6,7 @@ mod life;
 mod listing;
 mod office;
 mod recovery;
+mod writes;
 
 use alloc::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ use self::listing::Listing;
 pub(super) use self::listing::PAGE_BYTES;
 pub(super) use self::office::holder_rank;
 use self::office::{Grant, Office, Parked};
+use self::writes::Writes;
 use super::config::Checked;
 use super::event::{Event, Ignored};
 use super::identity::{Boot, Inc, Instance, Stamp};
@@ -32,9 +34,6 @@ use crate::contract::Ticket;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 use crate::time::{Deadline, Time};
-
-/// How long nothing is granted after the state directory could not be written.
-const DISK_RETRY: core::time::Duration = core::time::Duration::from_secs(1);
 
 /// The grantor of a node, for all elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,8 +54,7 @@ pub(super) struct Grantor {
     lives: BTreeMap<NodeName, (Inc, Option<Inc>)>,
     last_stamp: Stamp,
     last_ticket: Ticket,
-    /// Nothing is granted before, because the disk failed.
-    disk_failed_until: Time,
+    writes: Writes,
     /// The sample of the call before, for the rule that it must not be used.
     previous_now: Time,
 }
@@ -79,13 +77,14 @@ impl Grantor {
             lives: BTreeMap::new(),
             last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
             last_ticket: Ticket(0),
-            disk_failed_until: Time::ZERO,
+            writes: Writes::default(),
             previous_now: Time::ZERO,
         }
     }
 
     /// Handles a message that is meant for a grantor.
     pub(super) fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+        self.settle(out);
         match message {
             Message::Request(request) => self.on_request(now, from, request, out),
             Message::Release(release) => self.on_release(now, from, &release, out),
@@ -106,12 +105,15 @@ impl Grantor {
 
     /// Does what is due at `now`.
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
+        self.settle(out);
         self.on_life_due(now, out);
         for election in self.agenda.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
             self.schedule(&election);
         }
+        // Last, because what follows a write that fails is dropped.
+        self.write_again(now, out);
         self.previous_now = now;
     }
 
@@ -119,14 +121,17 @@ impl Grantor {
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let office = self.agenda.first();
         let office = office.map(|at| Deadline { at, why: "a grant or a waiting request ends" });
-        Deadline::first(self.life.due(), office)
+        Deadline::first(Deadline::first(self.life.due(), office), self.writes.due())
     }
 
-    /// The last persist failed: nothing is granted for a while.
-    pub(super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
-        self.disk_failed_until = now.after(DISK_RETRY);
-        self.fences.forget_pending();
-        emit(out, None, Event::DiskFailed);
+    /// What it says of itself to others.
+    fn service(&self, now: Time) -> Service {
+        match self.life.service(now) {
+            Service::Serving if self.writes.is_failing() && ruling(Rule::FailingSaid) => {
+                Service::Failing
+            }
+            service => service,
+        }
     }
 
     /// Step 4: a sample that is strictly greater than every one before it.
@@ -188,6 +193,9 @@ impl Grantor {
                     return self.repeat(at, &election, out);
                 }
             }
+            Some(grant) if grant.is_live(at) && !self.is_told(&election) => {
+                return self.refuse(from, &request, Refusal::Disk, shared, out);
+            }
             Some(grant) if grant.is_live(at) && ruling(Rule::OneHolder) => {
                 let holder = grant.describe(at);
                 return self.park(at, from, request, holder, shared, out);
@@ -210,6 +218,7 @@ impl Grantor {
                 }
             }
             Service::Recovering => return Some(Refusal::Recovering),
+            Service::Failing => return Some(Refusal::Disk),
         }
         let office = self.office(&request.election);
         if request.delta > self.config.delta_max && ruling(Rule::WithinDeltaMax) {
@@ -219,7 +228,7 @@ impl Grantor {
         if self.fences.is_too_far(office, request.fence) {
             return Some(Refusal::FenceTooFar);
         }
-        if now < self.disk_failed_until {
+        if self.writes.refuses(now) {
             return Some(Refusal::Disk);
         }
         if office.is_none() && self.offices.len() >= self.config.limits.elections {
@@ -286,6 +295,7 @@ impl Grantor {
             stamp: taken,
             priority: request.priority,
             leading: request.leading,
+            announced: request.announced,
             accepted,
             fence_seen: office.fence_seen,
             fence_owner: office.fence_owner.clone(),
@@ -302,7 +312,8 @@ impl Grantor {
 
     /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
     /// that none leaves whose grant could be forgotten.
-    fn answer(&self, at: Time, election: &ElectionName, out: &mut Out) {
+    fn answer(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
+        self.writes.put(election);
         let Some(office) = self.office(election) else { return };
         let Some(grant) = &office.grant else { return };
         let record = &grant.record;
@@ -330,7 +341,7 @@ impl Grantor {
     }
 
     /// A request that was granted before: the same ok again, and F is not extended.
-    fn repeat(&self, at: Time, election: &ElectionName, out: &mut Out) {
+    fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
         if self.office(election).is_some_and(|office| office.live(at).is_some()) {
             self.answer(at, election, out);
         } else {
@@ -457,7 +468,7 @@ impl Grantor {
                 self.fences.raise_floor(office.fence_seen);
             }
             self.offices.remove(election);
-            out.push(super::node::Effect::Persist(Record::Forget(election.clone())));
+            self.persist(election, Record::Forget(election.clone()), out);
         }
     }
 
@@ -498,13 +509,14 @@ impl Grantor {
     /// Section 10.4: what this grantor knows of the leader.
     fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
         let office = self.office(&query.election);
-        let service = self.life.service(now);
+        let service = self.service(now);
+        let told = office.filter(|_| self.is_told(&query.election));
         let state = State {
             election: query.election.clone(),
             asker: from.who.inc,
             start: query.start,
             service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
-            holder: office.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),
+            holder: told.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),
             free_for: self.free_for(now, office),
             waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
             seen: self.fences.seen(office),

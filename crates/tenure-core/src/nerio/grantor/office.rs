@@ -57,13 +57,8 @@ impl Grant {
             priority: record.priority,
             leading: record.leading,
             next: self.was_next,
-            fence: self.fence(),
+            fence: record.announced,
         }
-    }
-
-    fn fence(&self) -> Option<Fence> {
-        let owner = self.record.fence_owner.as_ref()?;
-        (owner.who == self.record.holder).then_some(self.record.fence_seen)
     }
 }
 

@@ -68,8 +68,9 @@ impl Grantor {
         written: bool,
         out: &mut Out,
     ) {
-        if !written {
-            emit(out, None, Event::DiskFailed);
+        self.settle(out);
+        if self.writes.flushed(now, written) {
+            emit(out, None, if written { Event::DiskMended } else { Event::DiskFailed });
         }
         match self.life {
             Life::Opening { ticket, quarantine, must_read } if ticket == flushed => {
@@ -131,7 +132,7 @@ impl Grantor {
         }
     }
 
-    fn reserve(&mut self, highest: Fence, out: &mut Out) -> Ticket {
+    pub(super) fn reserve(&mut self, highest: Fence, out: &mut Out) -> Ticket {
         let ticket = self.next_ticket();
         let record = self.fences.reserve_above(highest, ticket);
         out.push(super::super::node::Effect::Flush(ticket, record));

@@ -210,6 +210,8 @@ rules! {
     VerifyMax: "verification",
     /// An answer is bound to its asker's life and question.
     VerifyBound: "verification",
+    /// Each of several verifications of one election is answered for itself.
+    VerifyEach: "verification",
     /// No verification is answered after `E := C`.
     VerifyEnds: "verification",
 
@@ -244,8 +246,8 @@ rules! {
     ViewFromSend: "readings",
     /// A view lasts as long as a quorum of grants, not as long as the first of all.
     ViewLongest: "readings",
-    /// The fence is the one that a quorum of grants names, whatever the others say.
-    ViewFence: "readings",
+    /// The grants of a leader were asked for with one announced fence.
+    ViewAnnounced: "readings",
     /// Vacant is said only when a quorum is free.
     VacantByQuorum: "readings",
     /// Vacant is said only when a quorum was free at one instant.
@@ -254,4 +256,10 @@ rules! {
     VacantSaid: "readings",
     /// A grantor that does not grant says so: it is not free.
     RecoveringNotFree: "readings; restart",
+    /// A candidate names the fence of its leadership once its claim was raised, and not before.
+    Announced: "readings",
+    /// A grant that could not be written is told to nobody.
+    UnwrittenUntold: "readings; restart 2",
+    /// A grantor that cannot write says so: it is neither free nor serving.
+    FailingSaid: "readings; restart 4",
 }

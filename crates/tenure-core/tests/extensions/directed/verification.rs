@@ -1,6 +1,6 @@
 //! Verification.
 
-use tenure_core::nerio::Event;
+use tenure_core::nerio::{Event, Question};
 
 use crate::story::*;
 
@@ -42,4 +42,25 @@ pub(crate) fn the_answer_is_what_is_left_less_the_drift() {
     assert_eq!(answer.remaining, ms(100));
     assert_eq!((answer.start, answer.asker), (at(7), s.who("q").inc));
     assert_eq!(answer.fence.unwrap().number(), s.fence("p"));
+}
+
+/// Two questions about one election at once: the leader says yes, whom somebody took for it says
+/// no. Each answer is for its own question, in whatever order they come.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn each_of_two_verifications_is_answered_for_itself() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.actor("q").events.clear();
+    let start = s.now("q");
+    s.verify("q", "p");
+    s.verify("q", "r");
+    s.deliver_all();
+    let asked = |who| Question { leader: address(who), start };
+    let said = |event: &Event| match event {
+        Event::Verified { question, .. } => Some((*question, true)),
+        Event::NotVerified { question, .. } => Some((*question, false)),
+        _ => None,
+    };
+    let said: Vec<_> = s.events("q").iter().filter_map(said).collect();
+    assert_eq!(said, [(asked("p"), true), (asked("r"), false)]);
 }

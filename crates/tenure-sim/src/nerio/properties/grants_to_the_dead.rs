@@ -85,7 +85,7 @@ impl Property for GrantsToTheDead {
                 }
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, local, .. } => {
+            Fact::Granted { grantor, election, record, local, late, .. } => {
                 let before = court.annals(*election).grants.get(grantor);
                 let again = |grant: &&crate::nerio::ledger::Grant| {
                     grant.to == record.holder && grant.start == record.start
@@ -101,6 +101,10 @@ impl Property for GrantsToTheDead {
                 if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
                     let key = (*grantor, *election, other.to.inc);
                     self.lapsed.insert(key, (other.start, *local));
+                }
+                if *late {
+                    // Who asks may have died since: it waited for the disk, and is not confirmed.
+                    return Ok(());
                 }
                 let (name, name_of) = (&court.plan.nodes[*grantor].name, court.election(*election));
                 self.judge(court, (*grantor, *election, record.holder.inc), record.start, *local)

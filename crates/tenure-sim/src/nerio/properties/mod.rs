@@ -65,8 +65,7 @@ impl Court<'_> {
         format!("clock of {} at {rate:.4}", site.name)
     }
 
-    /// Whether a grantor may have told others of a grant that it could not write, and so never
-    /// gave.
+    /// Whether a grantor may remember a grant that it could not write, and so never gave.
     fn remembers_more(&self, grantor: usize) -> bool {
         let Some(at) = self.ledger.unwritten[grantor] else { return false };
         let config = &self.plan.nodes[grantor].config;

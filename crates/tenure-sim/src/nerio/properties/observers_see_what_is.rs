@@ -1,5 +1,6 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use tenure_core::Fence;
 use tenure_core::nerio::{Inc, LeaderView, MemberSet, View};
 
 use crate::nerio::app::observe_every;
@@ -8,12 +9,15 @@ use crate::nerio::plan::Inhabitant;
 
 use super::{Court, Fact, Plan, Property, seconds};
 
-/// Section 10.4: a leader that an observer sees holds grants of a quorum as long as it says; a
-/// vacancy that it sees is one; and when everybody has resigned, it sees that in the end.
+/// Section 10.4: a leader that an observer sees has won with the fence that is named, and holds
+/// grants of a quorum, all of them written, as long as it says; a vacancy that it sees is one; and
+/// when everybody has resigned, it sees that in the end.
 #[derive(Debug)]
 pub(super) struct ObserversSeeWhatIs {
     /// Of who follows which election: since when, and whether what it sees now is a vacancy.
     views: BTreeMap<(usize, usize), (u64, bool)>,
+    /// The fences with which each life has raised a claim.
+    claimed: BTreeSet<(usize, Inc, Fence)>,
     /// When each life last gave something up, or a grantor took it back.
     gave_up: BTreeMap<(usize, Inc), u64>,
     judged: bool,
@@ -24,7 +28,12 @@ impl Property for ObserversSeeWhatIs {
     const SOURCE: &'static str = "section 10.4; settings, wire, readings";
 
     fn new(_: &Plan) -> Self {
-        Self { views: BTreeMap::new(), gave_up: BTreeMap::new(), judged: false }
+        Self {
+            views: BTreeMap::new(),
+            claimed: BTreeSet::new(),
+            gave_up: BTreeMap::new(),
+            judged: false,
+        }
     }
 
     #[inline(always)]
@@ -51,6 +60,10 @@ impl Property for ObserversSeeWhatIs {
                     return Ok(());
                 }
                 self.judge(court, (*election, *node), view, *until)
+            }
+            Fact::Claimed { election, who, fence, .. } => {
+                self.claimed.insert((*election, who.inc, *fence));
+                Ok(())
             }
             Fact::Released { election, who, .. } | Fact::Freed { election, by: who, .. } => {
                 self.gave_up.insert((*election, who.inc), court.now);
@@ -99,15 +112,10 @@ impl ObserversSeeWhatIs {
         if known.is_none_or(|known| !there(known) || value.as_str() != known.name.as_str()) {
             return Err(format!("{observer} sees that {who} holds {name} at {address} as {value}"));
         }
-        let leaderships = court.annals(election).leaderships.iter().rev();
-        let mut others = leaderships.filter(|led| Some(led.fence) == *fence && led.who != *who);
-        match others.next() {
-            Some(other) => Err(format!(
-                "{observer} sees that {who} holds {name} with fence {}, which {} got",
-                other.fence, other.who,
-            )),
-            None => Ok(()),
+        if self.claimed.contains(&(election, who.inc, *fence)) {
+            return Ok(());
         }
+        Err(format!("{observer} sees that {who} leads {name} with fence {fence}, and it never did"))
     }
 
     fn judge(
@@ -131,10 +139,7 @@ impl ObserversSeeWhatIs {
                 let grants = annals.grants.iter();
                 let held = grants.filter(|(_, g)| g.to == leader.who && g.finish >= until);
                 let held = held.map(|(grantor, _)| *grantor);
-                // A grantor tells others of a grant that it could not write all the same.
-                let members = 0..court.plan.members();
-                let unwritten = members.filter(|grantor| court.remembers_more(*grantor));
-                let held: MemberSet = held.chain(unwritten).collect();
+                let held: MemberSet = held.collect();
                 if gave_up || court.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }

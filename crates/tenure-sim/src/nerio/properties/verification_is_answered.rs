@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::Time;
-use tenure_core::nerio::{Message, Who};
+use tenure_core::nerio::{Message, Question, Who};
 
 use super::{Court, Fact, Plan, Property, seconds};
 
@@ -11,8 +10,8 @@ use super::{Court, Fact, Plan, Property, seconds};
 #[derive(Debug)]
 pub(super) struct VerificationIsAnswered {
     calm: bool,
-    /// The last question of each node about each election, and when it was asked.
-    open: BTreeMap<(usize, usize), (Time, u64)>,
+    /// The open questions of each node about each election, and when each was asked.
+    open: BTreeMap<(usize, usize, Question), u64>,
     /// When the first of them is overdue.
     due: u64,
 }
@@ -32,34 +31,36 @@ impl Property for VerificationIsAnswered {
         }
         match fact {
             // Who was asked before it started answers nothing.
-            Fact::Sent { node, message: Message::Verify(verify), .. }
+            Fact::Sent { node, to: Some(to), message: Message::Verify(verify), .. }
                 if court.ledger.lives.iter().all(Option::is_some) =>
             {
                 let elections = &court.plan.elections;
                 let election = elections.iter().position(|name| *name == verify.election);
-                self.open.insert((*node, election.unwrap_or(0)), (verify.start, court.now));
+                let leader = court.plan.nodes[*to].address;
+                let question = Question { leader, start: verify.start };
+                self.open.insert((*node, election.unwrap_or(0), question), court.now);
                 self.set_due(court);
                 Ok(())
             }
-            Fact::Verified { election, node, .. } => {
-                self.open.remove(&(*node, *election));
+            Fact::Verified { election, node, question, .. } => {
+                self.open.remove(&(*node, *election, *question));
                 self.set_due(court);
                 Ok(())
             }
-            Fact::NotVerified { election, node, by } => {
-                let asked = self.open.remove(&(*node, *election));
+            Fact::NotVerified { election, node, question, by } => {
+                let asked = self.open.remove(&(*node, *election, *question));
                 self.set_due(court);
-                asked.map_or(Ok(()), |(_, asked)| judge(court, *election, *node, by, asked))
+                asked.map_or(Ok(()), |asked| judge(court, *election, *node, by, asked))
             }
             Fact::Moment if self.due < court.now => {
-                let late =
-                    |(_, (_, asked)): &(_, &(Time, u64))| asked + patience(court) < court.now;
-                let Some(((node, election), (start, asked))) = self.open.iter().find(late) else {
+                let late = |(_, asked): &(_, &u64)| **asked + patience(court) < court.now;
+                let Some(((node, election, question), asked)) = self.open.iter().find(late) else {
                     return Ok(());
                 };
                 Err(format!(
-                    "{} asked at {} who leads {}, Start {start}, and got no answer",
+                    "{} asked {} at {} whether it leads {}, and got no answer",
                     court.plan.nodes[*node].name,
+                    question.leader,
                     seconds(*asked),
                     court.election(*election),
                 ))
@@ -71,7 +72,7 @@ impl Property for VerificationIsAnswered {
 
 impl VerificationIsAnswered {
     fn set_due(&mut self, court: &Court<'_>) {
-        let first = self.open.values().map(|(_, asked)| *asked).min();
+        let first = self.open.values().copied().min();
         self.due = first.map_or(u64::MAX, |first| first + patience(court));
     }
 }

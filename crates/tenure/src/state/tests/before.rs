@@ -55,17 +55,23 @@ fn a_directory_of_the_version_before_is_not_lost() {
         [("audit".into(), "three".into(), 2), ("billing".into(), "n".repeat(32), 1)].to_vec();
     assert_eq!(holders(grants), known);
 
-    // It goes on in the same files, with names that are longer than there were.
+    // It is left as it is until the first write, and written anew with that: names may be longer
+    // than there were, and leaders announce their fences.
+    assert_eq!(fs::read(world.grants()).unwrap(), bytes(include_str!("format_1/grants.hex")));
     let long = "n".repeat(NodeName::MAX_BYTES);
     let mut grant = grant("audit", 3);
     grant.holder.name = long.parse().unwrap();
+    grant.announced = Some(Fence::new(7));
     state.write(&Record::Grant(grant)).unwrap();
     state.write(&identity(&recovered, 10)).unwrap();
     drop(state);
     let (_state, again) = open(&world, BOOT, Opening::Existing).unwrap();
     assert_eq!((again.instance, again.boots), (recovered.instance, Boot(2)));
     let Memory::Kept { grants, .. } = &again.memory else { panic!("{again:?}") };
-    assert_eq!(holders(grants)[0], ("audit".into(), long, 3));
+    assert_eq!(holders(grants), [("audit".into(), long, 3), known[1].clone()]);
+    let Grants::SameBoot(grants) = grants else { panic!("{grants}") };
+    let announced: Vec<_> = grants.iter().map(|grant| grant.announced).collect();
+    assert_eq!(announced, [Some(Fence::new(7)), None]);
 }
 
 #[test]
