@@ -43,7 +43,8 @@ pub(super) fn forge(
             let own = draw.is_multiple_of(2);
             let granted = Granted {
                 election: refused.election.clone(),
-                asker: if own { refused.asker } else { Inc(refused.asker.0 ^ 1) },
+                // Of a life that nobody has, not even a namesake.
+                asker: if own { refused.asker } else { Inc(refused.asker.0 ^ 4) },
                 start: refused.start,
                 instance: Instance(draw.into()),
                 stamp: Stamp { boot: Boot(1), clock: Time::from_nanos(draw), counter: 0 },
