@@ -122,12 +122,15 @@ impl GrantsLast {
         place: (usize, usize),
         record: &GrantRecord,
     ) -> Result<(), String> {
-        let config = &court.plan.nodes[place.0].config;
+        let node = &court.plan.nodes[place.0];
+        let config = &node.config;
         let (finish, at) = (record.finish, record.stamp);
         let before = self.grants.get(&place);
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
-        // Forgotten after that: a repetition that comes so late is a request like any other.
-        let known = |own: &&Grant| at.clock < own.finish.after(config.quarantine());
+        // Forgotten after that, by a later life with a shorter lease sooner: a repetition that comes
+        // so late is a request like any other.
+        let remembered = node.later.as_ref().unwrap_or(config).quarantine();
+        let known = |own: &&Grant| at.clock < own.finish.after(remembered);
         if let Some(own) = own.filter(|own| own.start == record.start).filter(known) {
             let grown = own.finish != finish;
             let why = || format!("did so before until {}, and not until {finish}", own.finish);
