@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a command line tool talks on standard output")]
 
 mod bench;
+mod beside;
 mod bless;
 mod command;
 mod error;

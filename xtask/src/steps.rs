@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use tenure_services::protoc;
 
+use crate::beside::Beside;
 use crate::command::Cmd;
 use crate::error::Error;
 use crate::services;
@@ -57,6 +58,12 @@ impl Step {
             _ => only.contains(step),
         };
         Self::value_variants().iter().copied().filter(wanted).collect()
+    }
+
+    /// Whether it runs beside [`Step::Test`], whose processes mostly wait: it builds in a folder,
+    /// or with a profile, of its own, and needs no service.
+    fn runs_beside_test(self) -> bool {
+        matches!(self, Self::Deny | Self::Sweep | Self::Planted | Self::Loom)
     }
 
     fn name(self) -> String {
@@ -218,7 +225,8 @@ pub(crate) fn list(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs `steps` in order and stops at the first that fails.
+/// Runs `steps` in order and stops at the first that fails. With [`Step::Test`], some run beside
+/// it, in a process of their own.
 #[expect(clippy::disallowed_methods, reason = "how long a step took is for people to read")]
 pub(crate) fn run(workspace: &Workspace, steps: &[Step], long: bool) -> Result<(), Error> {
     if steps.is_empty() {
@@ -227,25 +235,39 @@ pub(crate) fn run(workspace: &Workspace, steps: &[Step], long: bool) -> Result<(
             remedy: "`cargo xtask test --list` names them.".into(),
         });
     }
+    let aside = |step: &&Step| steps.contains(&Step::Test) && step.runs_beside_test();
+    let beside: Vec<String> = steps.iter().filter(aside).map(|step| step.name()).collect();
     let began = Instant::now();
     let mut times = Vec::new();
-    for step in steps {
+    for step in steps.iter().filter(|step| !aside(step)) {
         println!("\n== {}: {}", step.name(), step.purpose());
         let start = Instant::now();
-        let done = step.run(workspace, long);
+        let done = match step {
+            Step::Test if !beside.is_empty() => test_with(workspace, &beside, long),
+            _ => step.run(workspace, long),
+        };
         let took = start.elapsed();
         if let Err(error) = done {
             println!("\n== {} failed after {}", step.name(), seconds(took));
             return Err(error);
         }
         println!("== {} passed in {}", step.name(), seconds(took));
-        times.push((step, took));
+        times.push((step.name(), took));
     }
-    println!("\nAll {} steps passed in {}:", times.len(), seconds(began.elapsed()));
+    println!("\nAll {} steps passed in {}:", steps.len(), seconds(began.elapsed()));
     for (step, took) in times {
-        println!("{:>10}  {}", seconds(took), step.name());
+        println!("{:>10}  {step}", seconds(took));
     }
     Ok(())
+}
+
+/// The tests, and other steps beside them. Both are waited for, whichever fails.
+fn test_with(workspace: &Workspace, beside: &[String], long: bool) -> Result<(), Error> {
+    println!("   beside it, printed when it has passed: {}", beside.join(", "));
+    let others = Beside::start(workspace, beside)?;
+    let tests = Step::Test.run(workspace, long);
+    let others = others.finish();
+    tests.and(others)
 }
 
 fn seconds(time: Duration) -> String {
