@@ -19,9 +19,15 @@ fn endpoints_of_two_clusters_or_of_none_are_told() {
     let (one, two) = two_clusters();
     let both = format!("{},{}", one.endpoints()[0], two.endpoints()[0]);
     let host = Host::of(&one);
-    let confused = host.run("confused", &["--endpoints", &both], WORK);
-    confused.line("all endpoints must be of one", 1);
-    assert_eq!(confused.ended(), Some(2));
+    // On a busy machine one may answer so late that the other has elected: that is warned of.
+    let refused = (0..5).any(|_| {
+        let confused = host.run("confused", &["--endpoints", &both], WORK);
+        let told = confused.line("all endpoints must be of one", 1);
+        let late = told.contains("the next campaign will fail");
+        assert!(late || confused.ended() == Some(2));
+        !late
+    });
+    assert!(refused, "two clusters that both answer are refused at the start");
     // One that is there suffices, and the other is told of.
     let some = format!("http://127.0.0.1:9,{}", one.endpoints()[0]);
     let some = host.run("some", &["--endpoints", &some], WORK);

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
-use tenure_core::nerio::{Inc, Message, Refusal};
+use tenure_core::nerio::{Checked, Inc, Message, Refusal};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -94,7 +94,7 @@ impl Property for GrantsToTheDead {
                     return Ok(());
                 }
                 // What ended that long ago is forgotten, and so is whose it was.
-                let config = &court.plan.nodes[*grantor].config;
+                let config = remembers(court.plan, *grantor);
                 let kept = config.drift.real_at_least(config.quarantine()).as_nanos() as u64;
                 let freed = self.freed.remove(&(*grantor, *election));
                 let other = before.filter(|before| before.to != record.holder && !freed);
@@ -102,8 +102,10 @@ impl Property for GrantsToTheDead {
                     let key = (*grantor, *election, other.to.inc);
                     self.lapsed.insert(key, (other.start, *local));
                 }
-                if *late {
-                    // Who asks may have died since: it waited for the disk, and is not confirmed.
+                // A late one waited for the disk: who asked may have died since, and is not answered.
+                // A stranger's is not ended by what the bearer of the name gave up.
+                let stranger = || court.plan.nodes.iter().all(|n| n.address != record.address);
+                if *late || stranger() {
                     return Ok(());
                 }
                 let (name, name_of) = (&court.plan.nodes[*grantor].name, court.election(*election));
@@ -115,18 +117,25 @@ impl Property for GrantsToTheDead {
     }
 }
 
+/// By which settings a grantor forgets: those of its later lives, where their leases are shorter.
+fn remembers(plan: &Plan, grantor: usize) -> &Checked {
+    let node = &plan.nodes[grantor];
+    node.later.as_ref().unwrap_or(&node.config)
+}
+
 impl GrantsToTheDead {
     fn judge(&self, court: &Court<'_>, key: Key, start: Time, local: Time) -> Result<(), String> {
         let config = &court.plan.nodes[key.0].config;
+        let remembered = remembers(court.plan, key.0).quarantine();
         if let Some((up_to, at)) = self.gave_up.get(&key)
             && start <= *up_to
-            && local.since(*at) < config.quarantine()
+            && local.since(*at) < remembered
         {
             return Err(format!("whose Start {start} was given up at {at} up to {up_to}"));
         }
         if let Some((up_to, at)) = self.lapsed.get(&key)
             && start <= *up_to
-            && local.since(*at) < config.quarantine()
+            && local.since(*at) < remembered
         {
             return Err(format!("whose Start {start} had lapsed when another got it at {at}"));
         }
