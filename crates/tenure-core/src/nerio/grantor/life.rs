@@ -55,6 +55,8 @@ pub(super) enum Life {
     Reading { since: Time, again: Time, answers: BTreeMap<usize, Fence> },
     /// What it read is being written down.
     Storing { ticket: Ticket },
+    /// What it read could not be written down: it knows it, and writes again at `at`.
+    Unstored { at: Time },
     /// It grants.
     Serving,
 }
@@ -63,10 +65,12 @@ impl Life {
     pub(super) fn service(&self, now: Time) -> Service {
         match self {
             Self::Serving => Service::Serving,
-            Self::Reading { .. } | Self::Storing { .. } if !ruling(Rule::ReadBeforeGrant) => {
+            Self::Reading { .. } | Self::Storing { .. } | Self::Unstored { .. }
+                if !ruling(Rule::ReadBeforeGrant) =>
+            {
                 Service::Serving
             }
-            Self::Unwritten { .. } => Service::Failing,
+            Self::Unwritten { .. } | Self::Unstored { .. } => Service::Failing,
             Self::Quarantine { until, .. } | Self::Opening { quarantine: Some(until), .. } => {
                 Service::Quarantine { remaining: until.since(now) }
             }
@@ -82,6 +86,7 @@ impl Life {
             Self::Quarantine { until, .. } => (*until, "the quarantine ends"),
             Self::Reading { again, .. } => (*again, "asking for fences again"),
             Self::Unwritten { at, .. } => (*at, "writing the boot again"),
+            Self::Unstored { at } => (*at, "writing the fences that were read again"),
             Self::Unborn | Self::Opening { .. } | Self::Storing { .. } | Self::Serving => {
                 return None;
             }

@@ -85,8 +85,7 @@ impl Grantor {
                 if written {
                     self.serve(now, out);
                 } else {
-                    let at = now.after(REWRITE);
-                    self.life = Life::Unwritten { at, quarantine: None, must_read: true };
+                    self.life = Life::Unstored { at: now.after(REWRITE) };
                 }
             }
             _ => self.fences.settled(flushed, written),
@@ -111,6 +110,10 @@ impl Grantor {
                 self.read_fences(now, out);
             }
             Life::Reading { again, .. } if now >= again => self.read_fences(now, out),
+            Life::Unstored { at } if now >= at => {
+                let ticket = self.reserve(self.fences.floor(), out);
+                self.life = Life::Storing { ticket };
+            }
             Life::Unwritten { at, quarantine, must_read } if now >= at => {
                 self.write_boot(now, quarantine, must_read, out);
             }
@@ -162,7 +165,8 @@ impl Grantor {
             | Life::Unwritten { .. }
             | Life::Quarantine { .. }
             | Life::Reading { .. }
-            | Life::Storing { .. } => !ruling(Rule::RecoveringSilent),
+            | Life::Storing { .. }
+            | Life::Unstored { .. } => !ruling(Rule::RecoveringSilent),
         };
         if whole {
             let floor = self.fences.floor();

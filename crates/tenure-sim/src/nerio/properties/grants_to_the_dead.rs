@@ -143,8 +143,10 @@ impl GrantsToTheDead {
             let most = config.parked_for();
             return Err(format!("who did not ask with Start {start} in the last {most:?}"));
         };
-        // Where writes fail, what waits may be turned away when its turn comes.
-        let keeps = court.plan.conditions.rates.write == 0;
+        // Where writes fail, what waits may be turned away when its turn comes; where there is no
+        // room for all, one that waits gives way to another.
+        let room = config.limits.parked >= court.plan.nodes.len();
+        let keeps = court.plan.conditions.rates.write == 0 && room;
         let Some(arrival) = asked.iter().rev().find(|asked| asked.start == start) else {
             let most = config.parked_for();
             return Err(format!("who did not ask with Start {start} in the last {most:?}"));

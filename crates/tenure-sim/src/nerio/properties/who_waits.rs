@@ -208,7 +208,8 @@ impl Queue {
             _ if self.grant.is_none() => None,
             (false, None, Some(_)) => others.next().map(|first| (first, "waited before it came")),
             (false, ..) => others
-                .find(|waits| class_of(waits, &next) > class)
+                // Who comes at that very instant comes after those who wait.
+                .find(|waits| class_of(waits, &next) > class && waits.arrival < at)
                 .map(|first| (first, "goes before it")),
         };
         let wrong = wrong.map(|(first, why)| format!("and {} {why}", first.name));
