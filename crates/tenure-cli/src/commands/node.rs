@@ -62,10 +62,15 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut String) -> Resul
         Notice::Quarantined { .. } => "quarantine".clone_into(service),
         Notice::Recovering => "recovering".clone_into(service),
         Notice::Mismatch { .. }
+        | Notice::RecoveryWaits { .. }
+        | Notice::NotFounded { .. }
         | Notice::DiskFailed
         | Notice::NameContested { .. }
         | Notice::AddressContested { .. } => {
             failure::warn(&notice.to_string());
+            if matches!(notice, Notice::RecoveryWaits { .. }) {
+                *service = format!("recovering: {notice}");
+            }
             return Ok(());
         }
         _ => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, Checked, Command, Config, FenceRead, FenceSeen, Granted, Holder, Inc, Instance, Kept,
-    Limits, List, Listed, Member, Memory, Message, Nerio, Query, Refusal, Refused, Release,
+    Limits, List, Listed, Member, Memory, Message, Nerio, Query, Recall, Refusal, Refused, Release,
     Released, Remainder, Request, Sender, Service, Stamp, Start, State, Verify, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
@@ -227,7 +227,7 @@ fn refusal(rng: &mut Rng) -> Refusal {
         0 | 1 => Refusal::Held { holder: holder(rng), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
         3 => Refusal::Recovering,
-        4 => Refusal::TooLong { delta_max: span(rng) },
+        4 => Refusal::TooLong { lease: span(rng), delta_max: span(rng) },
         5 => Refusal::FenceTooFar,
         6 => Refusal::OtherAddress { holder: any_address(rng) },
         _ => Refusal::Disk,
@@ -263,6 +263,7 @@ fn request(rng: &mut Rng) -> Request {
         election: any_election(rng),
         start: time(rng),
         delta: span(rng),
+        lease: span(rng),
         first: time(rng),
         fence: fence(rng),
         priority: rng.next().to_le_bytes()[0],
@@ -302,6 +303,14 @@ fn anything(rng: &mut Rng) -> Message {
             Message::Listed(Listed { start, service, names: vec![election; 3], more })
         }
         _ if flag(rng) => Message::FenceRead(FenceRead { start }),
-        _ => Message::FenceSeen(FenceSeen { asker, start, seen: fence(rng) }),
+        _ => {
+            let (seen, delta_max) = (fence(rng), span(rng));
+            let recall = match rng.within(0..3) {
+                0 => Recall::Unfounded,
+                1 => Recall::Unled,
+                _ => Recall::Led,
+            };
+            Message::FenceSeen(FenceSeen { asker, start, seen, delta_max, recall })
+        }
     }
 }

@@ -48,6 +48,10 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         | Notice::Quarantined { .. }
         | Notice::Recovering
         | Notice::Granted { .. }
+        | Notice::NoQuorumAgrees { .. }
+        | Notice::QuorumMayAgree
+        | Notice::RecoveryWaits { .. }
+        | Notice::NotFounded { .. }
         | Notice::Freed { .. } => None,
     }
 }

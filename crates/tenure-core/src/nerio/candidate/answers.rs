@@ -23,6 +23,7 @@ impl Candidate {
         };
         campaign.reach.answered(member, granted.start, true);
         campaign.hindrances.granted(member);
+        campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
@@ -96,6 +97,9 @@ impl Candidate {
             campaign.hindrances.refused(now, member, &refused, shared.config);
         }
         let grantor = shared.config.members[member].name.clone();
+        if !matches!(refused.refusal, Refusal::TooLong { .. }) {
+            campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
+        }
         match refused.refusal {
             Refusal::Held { holder, .. } => {
                 let rank = holder_rank(&self.election, &holder);
@@ -108,7 +112,7 @@ impl Candidate {
                     campaign.next_at = campaign.next_at.min(now.after(shared.config.refresh));
                 }
             }
-            Refusal::Quarantine { .. } | Refusal::Recovering => {}
+            Refusal::Quarantine { .. } => {}
             Refusal::FenceTooFar => {
                 // What was heard of the fences was wrong: begin again from what this one saw.
                 self.best = refused.seen;
@@ -118,7 +122,11 @@ impl Candidate {
                 let refusal = Refusal::FenceTooFar;
                 self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
             }
-            refusal @ (Refusal::TooLong { .. }
+            refusal @ Refusal::TooLong { .. } => {
+                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
+                self.on_too_long(now, member, shared, out);
+            }
+            refusal @ (Refusal::Recovering
             | Refusal::OtherAddress { .. }
             | Refusal::Full
             | Refusal::Disk) => {
@@ -129,6 +137,25 @@ impl Candidate {
             self.emit(Event::NameShared { grantor }, out);
         }
         self.yield_if_hopeless(now, shared, out);
+    }
+
+    /// `member` gives no lease as long as this one's. Once no quorum does, what the others granted
+    /// is given back, and the places in their queues: another candidate may win with them.
+    fn on_too_long(&mut self, now: Time, member: usize, shared: &Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let before = campaign.too_long_for(now, shared.config);
+        campaign.too_long = campaign.too_long.with(member);
+        let Some(unable) = campaign.too_long_for(now, shared.config) else { return };
+        let members = shared.config.quorums.everyone().minus(unable);
+        // That somebody is silent is news without a message.
+        if before.is_some() && !campaign.oks.keys().any(|granted| members.contains(*granted)) {
+            return;
+        }
+        for member in members.iter() {
+            campaign.oks.remove(&member);
+            campaign.floors[member] = self.last_start;
+        }
+        self.release_to(members, self.last_start, shared, out);
     }
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their

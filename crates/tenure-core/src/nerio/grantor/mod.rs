@@ -5,9 +5,11 @@ mod fences;
 mod life;
 mod listing;
 mod office;
+mod raise;
+mod reading;
 mod recovery;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use self::fences::Fences;
 use self::life::Life;
@@ -17,7 +19,8 @@ use self::listing::Listing;
 pub(super) use self::listing::PAGE_BYTES;
 pub(super) use self::office::holder_rank;
 use self::office::{Grant, Office, Parked};
-use super::config::Checked;
+use self::raise::Raise;
+use super::config::{Checked, Limits};
 use super::event::{Event, Ignored};
 use super::identity::{Boot, Inc, Instance, Stamp};
 use super::message::{
@@ -45,10 +48,18 @@ pub(super) struct Grantor {
     boot: Boot,
     /// The largest lease length ever allowed here.
     delta_max: core::time::Duration,
+    /// A larger one than before that is not given yet.
+    raise: Option<Raise>,
+    /// When this life began.
+    started: Time,
+    /// Whether it took part in a leadership, or may have.
+    led: bool,
     life: Life,
     serving_since: Time,
     fences: Fences,
     offices: BTreeMap<ElectionName, Office>,
+    /// Those that a release opened, and no grant since: anybody can name elections.
+    early: BTreeSet<ElectionName>,
     agenda: Agenda,
     listing: Listing,
     /// The two last lives that used each name.
@@ -66,6 +77,9 @@ impl Grantor {
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         Self {
             delta_max: config.delta_max,
+            raise: None,
+            started: Time::ZERO,
+            led: false,
             config,
             name,
             instance: Instance(0),
@@ -74,6 +88,7 @@ impl Grantor {
             serving_since: Time::ZERO,
             fences: Fences::new(Fence::NONE),
             offices: BTreeMap::new(),
+            early: BTreeSet::new(),
             agenda: Agenda::default(),
             listing: Listing::default(),
             lives: BTreeMap::new(),
@@ -92,7 +107,7 @@ impl Grantor {
             Message::Query(query) => self.on_query(now, from, &query, out),
             Message::List(list) => self.on_list(now, from, &list, out),
             Message::FenceRead(read) => self.on_fence_read(from, read.start, out),
-            Message::FenceSeen(seen) => self.on_fence_seen(from, &seen, out),
+            Message::FenceSeen(seen) => self.on_fence_seen(now, from, &seen, out),
             Message::Granted(_)
             | Message::Refused(_)
             | Message::Released(_)
@@ -107,6 +122,7 @@ impl Grantor {
     /// Does what is due at `now`.
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
         self.on_life_due(now, out);
+        self.on_raise_due(now, out);
         for election in self.agenda.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
@@ -119,7 +135,8 @@ impl Grantor {
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let office = self.agenda.first();
         let office = office.map(|at| Deadline { at, why: "a grant or a waiting request ends" });
-        Deadline::first(self.life.due(), office)
+        let raise = self.raise.as_ref().and_then(Raise::due);
+        Deadline::first(Deadline::first(self.life.due(), raise), office)
     }
 
     /// The last persist failed: nothing is granted for a while.
@@ -212,9 +229,11 @@ impl Grantor {
             Service::Recovering => return Some(Refusal::Recovering),
         }
         let office = self.office(&request.election);
-        if request.delta > self.config.delta_max && ruling(Rule::WithinDeltaMax) {
-            let delta_max = self.config.delta_max;
-            return Some(Refusal::TooLong { delta_max });
+        // A first lease is short. Whoever cannot have a full one after it must not begin to lead.
+        let lease = if ruling(Rule::FullLeaseFits) { request.lease } else { request.delta };
+        let (lease, delta_max) = (request.delta.max(lease), self.longest());
+        if lease > delta_max && ruling(Rule::WithinDeltaMax) {
+            return Some(Refusal::TooLong { lease, delta_max });
         }
         if self.fences.is_too_far(office, request.fence) {
             return Some(Refusal::FenceTooFar);
@@ -239,6 +258,7 @@ impl Grantor {
         out: &mut Out,
     ) {
         let Parked { who, address, request, .. } = asked;
+        self.is_granted(&request);
         let stretched = self.config.drift.stretch(request.delta);
         let held = if ruling(Rule::GrantStretches) { stretched } else { request.delta };
         let floor = self.fences.floor();
@@ -298,6 +318,12 @@ impl Grantor {
             emit(out, Some(request.election.clone()), Event::Granted { to: who });
         }
         self.reserve_if_short(highest, out);
+    }
+
+    /// What a grant says of the grantor and of the election.
+    fn is_granted(&mut self, request: &Request) {
+        self.led |= request.leading;
+        self.early.remove(&request.election);
     }
 
     /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
@@ -378,9 +404,12 @@ impl Grantor {
     fn on_release(&mut self, now: Time, from: &Sender, release: &Release, out: &mut Out) {
         let election = release.election.clone();
         let serving = self.life == Life::Serving;
-        let free_to_open = self.offices.len() < self.config.limits.elections;
-        if self.office(&election).is_none() && !free_to_open {
-            return emit(out, Some(election), Event::Ignored(Ignored::Full));
+        let (asker, start) = (from.who.inc, release.start);
+        let released = Message::Released(Released { election: election.clone(), asker, start });
+        if self.office(&election).is_none() && !self.remember_early(&election) {
+            // There is nothing to give up. A request that it overtook may be granted for a while.
+            emit(out, Some(election), Event::Ignored(Ignored::Full));
+            return send(out, from.address, released);
         }
         let at = self.sample(now).clock;
         let floor = self.fences.floor();
@@ -422,10 +451,16 @@ impl Grantor {
         } else if !unparked {
             emit(out, Some(election.clone()), Event::Ignored(Ignored::NotTheHolder));
         }
-        let (asker, start) = (from.who.inc, release.start);
-        let released = Released { election: election.clone(), asker, start };
-        send(out, from.address, Message::Released(released));
+        send(out, from.address, released);
         self.schedule(&election);
+    }
+
+    /// Whether there is room to remember a release of an election that is not known here. Room of
+    /// its own, and little: strangers must not take that of elections.
+    fn remember_early(&mut self, election: &ElectionName) -> bool {
+        let Limits { elections, watermarks, .. } = self.config.limits;
+        let few = self.early.len() < watermarks || !ruling(Rule::EarlyBounded);
+        few && self.offices.len() < elections && self.early.insert(election.clone())
     }
 
     /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
@@ -457,6 +492,7 @@ impl Grantor {
                 self.fences.raise_floor(office.fence_seen);
             }
             self.offices.remove(election);
+            self.early.remove(election);
             out.push(super::node::Effect::Persist(Record::Forget(election.clone())));
         }
     }

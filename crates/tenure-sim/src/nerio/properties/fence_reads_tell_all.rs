@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Instance, Message};
+use tenure_core::nerio::{Instance, Message, Recall};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -42,6 +42,12 @@ impl Property for FenceReadsTellAll {
                     *last = (ok.instance, Fence::NONE);
                 }
                 last.1 = last.1.max(fence.unwrap_or(Fence::NONE));
+                Ok(())
+            }
+            // Whoever has nothing to tell says so.
+            Fact::Sent { message: Message::FenceSeen(answer), .. }
+                if answer.recall == Recall::Unfounded =>
+            {
                 Ok(())
             }
             Fact::Sent { node, message: Message::FenceSeen(answer), disk, .. } => {

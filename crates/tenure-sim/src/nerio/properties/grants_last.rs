@@ -125,7 +125,13 @@ impl GrantsLast {
         let config = &court.plan.nodes[place.0].config;
         let (finish, at) = (record.finish, record.stamp);
         let before = self.grants.get(&place);
-        let own = before.filter(|before| before.holder == record.holder && !before.freed);
+        // One that ended so long ago is forgotten, and its request is like a new one.
+        let node = &court.plan.nodes[place.0];
+        let delta_max = node.later.as_ref().unwrap_or(config).delta_max.min(config.delta_max);
+        let known =
+            |grant: &&Grant| at.clock < grant.finish.after(longest(config.drift, delta_max));
+        let own = before.filter(known);
+        let own = own.filter(|before| before.holder == record.holder && !before.freed);
         if let Some(own) = own.filter(|own| own.start == record.start) {
             let grown = own.finish != finish;
             let why = || format!("did so before until {}, and not until {finish}", own.finish);
