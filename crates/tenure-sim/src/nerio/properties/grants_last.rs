@@ -11,8 +11,6 @@ use super::{Court, Fact, Plan, Property};
 /// never goes back, stays at one address, and has a stamp above all before.
 #[derive(Debug)]
 pub(super) struct GrantsLast {
-    /// Where writes fail, a grantor keeps grants that it never gave.
-    judges: bool,
     asked: BTreeMap<(usize, usize, Inc), Vec<Asked>>,
     grants: BTreeMap<(usize, usize), Grant>,
     /// Where a grant of an earlier life may go on, longer than it is known here.
@@ -48,15 +46,11 @@ impl Property for GrantsLast {
         let none = || vec![None; plan.nodes.len()];
         let (asked, grants) = (BTreeMap::new(), BTreeMap::new());
         let before = vec![None; plan.nodes.len()];
-        let judges = plan.conditions.rates.write == 0;
-        Self { judges, asked, grants, restored: BTreeSet::new(), stamps: none(), before }
+        Self { asked, grants, restored: BTreeSet::new(), stamps: none(), before }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        if !self.judges {
-            return Ok(());
-        }
         match fact {
             Fact::Crashed { node } => {
                 self.grants.retain(|(grantor, _), _| grantor != node);
@@ -84,7 +78,8 @@ impl Property for GrantsLast {
                 }
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, .. } => {
+            Fact::Granted { grantor, election, record, .. }
+            | Fact::Decided { grantor, election, record } => {
                 let (place, at) = ((*grantor, *election), record.stamp);
                 if self.before[*grantor].is_some_and(|boot| at.boot <= boot) {
                     return Ok(());
