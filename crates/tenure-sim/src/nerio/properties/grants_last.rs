@@ -127,8 +127,8 @@ impl GrantsLast {
         let (finish, at) = (record.finish, record.stamp);
         let before = self.grants.get(&place);
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
-        // Forgotten after that, by a later life with a shorter lease sooner: a repetition that comes
-        // so late is a request like any other.
+        // Forgotten after that, sooner by a later life with a shorter lease: then a repetition is a
+        // request like any other.
         let remembered = node.later.as_ref().unwrap_or(config).quarantine();
         let known = |own: &&Grant| at.clock < own.finish.after(remembered);
         if let Some(own) = own.filter(|own| own.start == record.start).filter(known) {

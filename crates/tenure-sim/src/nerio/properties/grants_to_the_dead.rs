@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
-use tenure_core::nerio::{Checked, Inc, Message, Refusal};
+use tenure_core::nerio::{Checked, GrantRecord, Inc, Message, Refusal};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -102,10 +102,7 @@ impl Property for GrantsToTheDead {
                     let key = (*grantor, *election, other.to.inc);
                     self.lapsed.insert(key, (other.start, *local));
                 }
-                // A late one waited for the disk: who asked may have died since, and is not answered.
-                // A stranger's is not ended by what the bearer of the name gave up.
-                let stranger = || court.plan.nodes.iter().all(|n| n.address != record.address);
-                if *late || stranger() {
+                if *late || is_strange(court.plan, record) {
                     return Ok(());
                 }
                 let (name, name_of) = (&court.plan.nodes[*grantor].name, court.election(*election));
@@ -121,6 +118,11 @@ impl Property for GrantsToTheDead {
 fn remembers(plan: &Plan, grantor: usize) -> &Checked {
     let node = &plan.nodes[grantor];
     node.later.as_ref().unwrap_or(&node.config)
+}
+
+/// Whether nobody has that address: what the bearer of a name gave up ends nothing of a stranger.
+fn is_strange(plan: &Plan, record: &GrantRecord) -> bool {
+    plan.nodes.iter().all(|node| node.address != record.address)
 }
 
 impl GrantsToTheDead {
