@@ -25,15 +25,19 @@ pub(super) struct Begun {
 /// Brings what [`begin`] came to.
 pub(super) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
 
-/// Writes the until file at `path` and spawns `guard`. If nobody waits for that any more the file
-/// is removed; the guard hears the end of its link.
+/// Writes the until file at `path` and spawns `guard`. Once nobody waits for that any more no guard
+/// is spawned and the file is removed; a guard that was being spawned already starts nothing,
+/// because its link has ended.
 pub(super) fn begin(mut guard: Command, path: PathBuf, until: Time) -> io::Result<Beginning> {
     let (done, beginning) = oneshot::channel();
     let work = move || {
-        let begun = UntilFile::create(&path, until)
+        let wanted = || !done.is_closed();
+        let begun = UntilFile::create(&path, until, &wanted)
             .map_err(|source| SuperviseError::UntilFile { path, source })
-            .and_then(|until_file| match guards::spawn(&mut guard) {
-                Ok(guard) => Ok(Begun { guard, until_file }),
+            .and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
+                Ok(Some(guard)) => Ok(Begun { guard, until_file }),
+                // Nobody is there to hear that.
+                Ok(None) => Err(SuperviseError::GuardLost),
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
             });
         done.send(begun).ok();

@@ -68,6 +68,19 @@ pub(super) fn reap(
     Ok(left)
 }
 
+/// The processes below this one that are not dead, and not below `spared` children.
+pub(super) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
+    let Tree { mut children, deeper } = Tree::look(spared)?;
+    children.extend(deeper.iter().map(|found| found.pid));
+    children.retain(|pid| Stat::read(*pid).is_some_and(|stat| !stat.is_dead(*pid)));
+    Ok(children)
+}
+
+/// Whether this process has begun to end, or has ended.
+pub(super) fn is_ending(pid: Pid) -> bool {
+    Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
+}
+
 /// Reaps `child` if it is dead; `true` when it is no child any longer.
 pub(super) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     match rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::NOHANG)) {
@@ -170,11 +183,22 @@ fn children_of(pid: Pid) -> io::Result<Vec<Pid>> {
 /// Fields of `/proc/<pid>/stat`.
 #[derive(PartialEq, Eq, Debug)]
 struct Stat {
+    state: char,
     parent: i32,
     group: i32,
+    flags: u32,
 }
 
 impl Stat {
+    /// `PF_EXITING` of the kernel.
+    const ENDING: u32 = 4;
+
+    /// Of a process whose first thread has ended others may live.
+    fn is_dead(&self, pid: Pid) -> bool {
+        let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+        matches!(self.state, 'Z' | 'X') && threads() <= 1
+    }
+
     fn read(pid: Pid) -> Option<Self> {
         Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
@@ -182,8 +206,11 @@ impl Stat {
     /// The name of the process is in parentheses and may hold anything, parentheses included.
     fn parse(line: &[u8]) -> Option<Self> {
         let name_end = line.iter().rposition(|byte| *byte == b')')?;
-        let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(2);
-        Some(Self { parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
+        let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(1);
+        let state = fields.next()?.chars().next()?;
+        let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let flags = fields.nth(3)?.parse().ok()?;
+        Some(Self { state, parent, group, flags })
     }
 }
 
@@ -211,9 +238,9 @@ mod tests {
 
     #[test]
     fn a_name_cannot_forge_a_parent() {
-        let stat = Stat::parse(b"42 (a) R 1 1 (b\xff) S 7 9 9 0 -1").unwrap();
-        assert_eq!(stat, Stat { parent: 7, group: 9 });
-        for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1", b"42 (x) S one 2"] {
+        let stat = Stat::parse(b"42 (a) R 1 1 (b\xff) S 7 9 9 0 -1 4 1").unwrap();
+        assert_eq!(stat, Stat { state: 'S', parent: 7, group: 9, flags: 4 });
+        for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1 2 3 4 5", b"42 (x) S one 2 3"] {
             assert_eq!(Stat::parse(bad), None);
         }
         let own = Stat::read(getpid()).unwrap();

@@ -59,6 +59,9 @@ pub enum SuperviseError {
         /// The plan's grace.
         grace: Duration,
     },
+    /// It was stopped before it was started. Nothing is left running.
+    #[error("the command was not started: it was stopped before that")]
+    Stopped,
     /// The until file cannot be written. Nothing was started.
     #[error(
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
@@ -85,7 +88,7 @@ pub enum SuperviseError {
     },
     /// A process of a command that never ran has not ended by the end of the lease, though it was
     /// killed: it is in uninterruptible sleep, and ends as soon as that ends. It will not run the
-    /// command.
+    /// command. (Nothing but processes that had not become the command yet is left then.)
     #[error(
         "{}: not started in {waited:.1?}, and its process cannot be killed yet; does the file \
          system that it is on still answer?", .path.display()
@@ -104,9 +107,9 @@ pub enum SuperviseError {
         /// What the system said.
         source: io::Error,
     },
-    /// The guard ended, or did nothing until the lease was nearly over, before the command ran.
-    /// Nothing is left running.
-    #[error("the guard process was lost before it started the command")]
+    /// The guard ended, or did nothing until the lease was nearly over, before it said that the
+    /// command runs. Nothing is left running.
+    #[error("the guard process was lost before it said that the command runs")]
     GuardLost,
     /// The deadline cannot be written for the guard to read. It keeps the one it has, so the
     /// command ends early rather than late.

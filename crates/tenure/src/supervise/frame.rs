@@ -33,6 +33,8 @@ pub(super) enum Report {
 pub(super) enum Failure {
     /// SIGTERM would have been due at once.
     TooLate,
+    /// It was to be stopped before it was started.
+    Stopped,
     /// `execve` failed with this error number.
     Exec(i32),
     /// `execve` had not returned when the command was to end.

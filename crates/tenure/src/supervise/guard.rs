@@ -1,7 +1,6 @@
 //! The guard: the process that ends the command in time.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -13,7 +12,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process_group, set_child_subreaper, setsid, wait,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process_group,
+    set_child_subreaper, setsid, wait, waitid,
 };
 use tenure_core::Time;
 
@@ -70,8 +70,9 @@ pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             guard.watch()
         }
         Err(failure) => {
+            let why = if failure == Failure::Stopped { Why::Stopped } else { Why::Itself };
             link.send(&Report::Failed(failure)).ok();
-            link.send(&Report::AllGone(Why::Itself)).ok();
+            link.send(&Report::AllGone(why)).ok();
             ExitCode::FAILURE
         }
     }
@@ -84,6 +85,18 @@ pub(super) fn refuse(role: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Reads all orders that have come, and says whether the command is not to be started any more.
+fn is_over(link: &Link) -> bool {
+    loop {
+        match link.receive() {
+            Ok(Heard::Frame(Order::Look)) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
+            Ok(Heard::Frame(Order::Stop) | Heard::End) | Err(_) => return true,
+        }
+    }
+}
+
 struct Guard<'a> {
     link: &'a Link,
     deadline: Deadline,
@@ -94,6 +107,8 @@ struct Guard<'a> {
     alarm: Alarm,
     timeline: Timeline,
     main: Pid,
+    /// Whether the first process had become the command when it died.
+    became: Option<bool>,
     ended: Option<Ended>,
     pause: Duration,
 }
@@ -120,6 +135,11 @@ impl<'a> Guard<'a> {
         let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
         launcher::go(&ours, stdin.as_fd()).map_err(step("handing on standard input"))?;
 
+        // This process may have come to run long after it was spawned.
+        if signals.stop.load(Ordering::Relaxed) || is_over(link) {
+            return Err(Failure::Stopped);
+        }
+        let until = deadline.newest().unwrap_or(until);
         let mut timeline = Timeline::new(task.grace, task.kill_margin, until);
         if timeline.due(clock::now()) != Due::Nothing {
             return Err(Failure::TooLate);
@@ -136,6 +156,7 @@ impl<'a> Guard<'a> {
             alarm,
             timeline,
             main: Pid::from_child(&child),
+            became: None,
             ended: None,
             pause: PAUSE_MIN,
         })
@@ -227,6 +248,9 @@ impl<'a> Guard<'a> {
 
     /// Whether any child is left.
     fn reap(&mut self) -> bool {
+        if self.launch.is_some() && !self.is_launcher_dead() {
+            return true;
+        }
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.main => {
@@ -239,27 +263,39 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// A dead process still says what it was until it is reaped.
+    fn is_launcher_dead(&mut self) -> bool {
+        let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(self.main), how) {
+            Ok(None) | Err(Errno::INTR) => false,
+            Ok(Some(_)) | Err(_) => {
+                self.became = Some(launcher::became_the_command(self.main));
+                true
+            }
+        }
+    }
+
     fn hear_launcher(&mut self) {
         let Some(launch) = &self.launch else { return };
         let report = match launch.receive() {
             Ok(Heard::Frame(report @ Report::Failed(_))) => report,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
-            // Closed by the end of a launcher that is being ended, not by `execve`.
-            Ok(_) | Err(_) if self.timeline.why().is_some() && self.is_ending() => {
-                Report::Failed(Failure::Hung)
+            // Closed by `execve`, or by the end of a launcher that did not come so far.
+            Ok(_) | Err(_) => {
+                let became = || launcher::became_the_command(self.main);
+                match self.became.unwrap_or_else(became) {
+                    true => Report::Started(self.main.as_raw_pid()),
+                    false if self.timeline.why().is_some() => Report::Failed(Failure::Hung),
+                    false => {
+                        let doing = "becoming the command".to_owned();
+                        Report::Failed(Failure::Setup { doing, errno: 0 })
+                    }
+                }
             }
-            Ok(_) | Err(_) => Report::Started(self.main.as_raw_pid()),
         };
         self.launch = None;
         self.report(&report);
-    }
-
-    /// Whether the first process has ended, or has begun to: it closes its files then, but only
-    /// after it has given up its memory, and with it its command line.
-    fn is_ending(&self) -> bool {
-        let line = fs::read(format!("/proc/{}/cmdline", self.main));
-        self.ended.is_some() || line.is_ok_and(|line| line.is_empty())
     }
 
     fn terminate(&self) {

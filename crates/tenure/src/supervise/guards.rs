@@ -21,16 +21,20 @@ fn guards() -> MutexGuard<'static, BTreeSet<i32>> {
     GUARDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Spawns `command` as a guard. Guards that nobody waited for are reaped on this occasion.
-pub(super) fn spawn(command: &mut Command) -> io::Result<Pid> {
+/// Spawns `command` as a guard, if it is `wanted` when its turn comes. Guards that nobody waited
+/// for are reaped on this occasion.
+pub(super) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Result<Option<Pid>> {
     let _spawning = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
     guards().retain(|pid| {
         Pid::from_raw(*pid).is_some_and(|pid| !descend::reap_one(pid, &mut |_, _| {}))
     });
+    if !wanted() {
+        return Ok(None);
+    }
     let child = command.spawn()?;
     let guard = Pid::from_child(&child);
     guards().insert(guard.as_raw_pid());
-    Ok(guard)
+    Ok(Some(guard))
 }
 
 /// Ends a guard that has nothing left to do; `true` when it is gone and reaped.
@@ -71,4 +75,18 @@ pub(super) fn sweep(
     let others = |pid: Pid| guards.contains(&pid.as_raw_pid());
     descend::kill(&others)?;
     descend::reap(&others, ended)
+}
+
+/// The living processes below this one, but for `guard` and for other guards and what is theirs.
+pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
+    let guards = guards();
+    let mut left = descend::living(&|pid| guards.contains(&pid.as_raw_pid()))?;
+    left.retain(|pid| Some(*pid) != guard);
+    Ok(left)
+}
+
+/// From now on `guard`, which was killed and has nothing below it, counts as one of the others:
+/// it is reaped when a next one is spawned.
+pub(super) fn abandon(guard: Option<Pid>) {
+    guards().extend(guard.map(Pid::as_raw_pid));
 }

@@ -1,16 +1,22 @@
 //! The launcher: a process that becomes the command.
 
 use std::convert::Infallible;
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
+use super::descend;
 use super::frame::{Failure, Report};
 use super::link::Link;
-use super::{LAUNCHER, MYSELF};
+use super::{GUARD, LAUNCHER, MYSELF};
+
+/// What a launcher is called in `/proc`, until `execve` names it after the command.
+const NAME: &CStr = c"tenure:launch";
 
 /// What a guard hands to its launcher with the command's standard input.
 type Go = ();
@@ -49,7 +55,35 @@ pub(super) fn go(link: &Link, stdin: std::os::fd::BorrowedFd<'_>) -> io::Result<
     link.send_with(&go, &[stdin])
 }
 
+/// Whether a launcher of which the link is closed, and which is not reaped, has become the command.
+pub(super) fn became_the_command(launcher: Pid) -> bool {
+    // The look at the end comes first: what has begun to end does not change its name any more.
+    // (`execve` closes the link before it changes the name.)
+    let ends = descend::is_ending(launcher);
+    let name = fs::read(format!("/proc/{launcher}/comm")).unwrap_or_default();
+    !ends || name.strip_suffix(b"\n") != Some(NAME.to_bytes())
+}
+
+/// Whether this process has not become a command: it is a guard, a launcher, or was forked to
+/// become one.
+pub(super) fn is_part_of_us(pid: Pid) -> bool {
+    let file = |pid: &str| {
+        let about = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
+        Some((about.dev(), about.ino()))
+    };
+    let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).ok();
+    let (own, theirs) = ("self", pid.to_string());
+    let is_own_file = file(own).is_some_and(|own| file(&theirs) == Some(own));
+    is_own_file
+        && line(&theirs).is_some_and(|theirs| {
+            let role = theirs.split(|byte| *byte == 0).nth(1);
+            let has_role = [GUARD, LAUNCHER].iter().any(|name| role == Some(name.as_bytes()));
+            has_role || line(own) == Some(theirs)
+        })
+}
+
 pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    rustix::thread::set_name(NAME).ok();
     let (Some(launch), Ok(link)) = (Launch::parse(args), Link::from_stdin()) else {
         return super::guard::refuse(LAUNCHER);
     };

@@ -35,7 +35,9 @@
 //! 6. A command that does not come to run, because `execve` does not return (a dead network
 //!    mount), is ended like any other, and at the latest with the lease under which its start
 //!    began. A later `until` counts only once it runs.
-//! 7. Nothing waits longer than that: not a start, and not a stop for a guard that does not act.
+//! 7. Nothing waits longer than that: not a start, and not a stop for a guard that does not act. A
+//!    guard that comes to run only after a stop starts nothing. One that was killed and cannot be
+//!    reaped is waited for only as long as processes of the command may be left.
 //!
 //! # What is not covered
 //!
@@ -79,6 +81,7 @@ mod guards;
 mod launcher;
 mod link;
 mod plan;
+mod strays;
 mod supervised;
 mod timeline;
 mod until_file;

@@ -16,6 +16,7 @@ use super::frame::{Ended, Failure, Order, Report, Why};
 use super::guards;
 use super::link::{Heard, Link};
 use super::plan::Plan;
+use super::strays::{Left, Strays};
 use super::until_file::UntilFile;
 use crate::alarm::Alarm;
 use crate::clock;
@@ -55,6 +56,9 @@ impl fmt::Display for Outcome {
 
 /// How long at least what never ran is being killed before it is called stuck.
 const STUCK_MIN: Duration = Duration::from_secs(1);
+
+/// How long at least a killed guard of whose command nothing is left is waited for.
+const REAPING_MAX: Duration = Duration::from_secs(5);
 
 /// How long another guard may take to be spawned while what one left behind is being killed.
 const SPAWNING_MAX: Duration = Duration::from_millis(100);
@@ -182,6 +186,7 @@ impl Supervised {
     fn error(&self, failure: Failure) -> Option<SuperviseError> {
         Some(match failure {
             Failure::Hung => return None,
+            Failure::Stopped => SuperviseError::Stopped,
             Failure::TooLate => SuperviseError::TooLate {
                 remaining: self.until.since(clock::now()),
                 grace: self.grace,
@@ -262,15 +267,24 @@ impl Supervised {
             // Nothing was started.
             (None, None) if self.failure.is_some() => Why::Itself,
             (Some(why), Some(guard)) => {
+                let give_up = clock::now().after(REAPING_MAX);
                 let mut pause = PAUSE_MIN;
                 while !guards::end(guard) {
+                    if clock::now() >= give_up {
+                        warn_of_unreaped(guard);
+                        break;
+                    }
                     rest(&mut pause).await;
                 }
                 why
             }
             _ => {
                 tracing::warn!(guard = ?self.guard(), "guard lost, killing what is left");
-                self.sweep().await;
+                // A guard that is still to be spawned is not spawned any more, and one that is
+                // being spawned now finds the end of its link: neither starts anything.
+                let spawning = self.beginning.take().is_some();
+                self.link.inner().finish().ok();
+                self.sweep(spawning).await;
                 Why::GuardLost
             }
         };
@@ -321,34 +335,48 @@ impl Supervised {
         }
     }
 
-    /// Kills the guard and all it left behind, until two looks in a row find nothing. A command
-    /// that never ran is not waited for beyond its lease: killed, it never will run.
-    async fn sweep(&mut self) {
+    /// Kills the guard and all it left behind, until two looks in a row find nothing. What cannot
+    /// be killed is waited for, but for processes that never became the command, beyond its lease,
+    /// and for the guard itself when nothing else is left.
+    async fn sweep(&mut self, spawning: bool) {
         let begun = clock::now();
+        let mut strays = Strays::default();
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
         while empty < 2 {
             let now = clock::now();
-            if self.pid.is_none() && now >= self.until.max(begun.after(STUCK_MIN)) {
-                let (path, waited) = (self.program.clone(), now.since(self.since));
-                self.failure = Some(SuperviseError::Stuck { path, waited });
-                return;
-            }
             // Our own guard may be what hangs; another one is waited for a little.
-            let at_once = self.beginning.is_some() || now >= begun.after(SPAWNING_MAX);
+            let at_once = spawning || now >= begun.after(SPAWNING_MAX);
             let (first, ended) = (self.pid, &mut self.ended);
             let mut note = |pid, how| {
                 if Some(pid) == first {
                     ended.get_or_insert(how);
                 }
             };
-            match guards::sweep(self.guard, at_once, &mut note) {
-                Ok(false) => empty += 1,
-                Ok(true) => empty = 0,
-                Err(error) => {
-                    tracing::error!(%error, "cannot see the command's processes");
-                    empty = 0;
+            let left = match guards::sweep(self.guard, at_once, &mut note) {
+                Ok(false) => {
+                    empty += 1;
+                    rest(&mut pause).await;
+                    continue;
                 }
+                Ok(true) => strays.look(self.guard),
+                Err(error) => Err(error),
+            };
+            empty = 0;
+            match left {
+                Ok(Left::NeverRan)
+                    if self.pid.is_none() && now >= self.until.max(begun.after(STUCK_MIN)) =>
+                {
+                    let (path, waited) = (self.program.clone(), now.since(self.since));
+                    self.failure = Some(SuperviseError::Stuck { path, waited });
+                    return;
+                }
+                Ok(Left::GuardOnly) if now >= begun.after(REAPING_MAX) => {
+                    guards::abandon(self.guard);
+                    return self.guard.map_or((), warn_of_unreaped);
+                }
+                Ok(_) => {}
+                Err(error) => tracing::error!(%error, "cannot see the command's processes"),
             }
             rest(&mut pause).await;
         }
@@ -408,6 +436,15 @@ impl Supervised {
             Ok(()) | Err(_) => Ok(()),
         }
     }
+}
+
+/// It sleeps where no signal reaches it, or somebody traces it.
+fn warn_of_unreaped(guard: Pid) {
+    tracing::warn!(
+        guard = guard.as_raw_pid(),
+        "no process of the command is left, but its guard does not end though it was killed; it is \
+         not waited for"
+    );
 }
 
 async fn rest(pause: &mut Duration) {

@@ -1,9 +1,10 @@
 //! The file in which a command reads how long its lease holds.
 
-use std::ffi::OsString;
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -35,13 +36,14 @@ struct Next {
 }
 
 impl UntilFile {
-    /// Writes the file and starts the thread.
-    pub(super) fn create(path: &Path, until: Time) -> io::Result<Self> {
-        write(path, until)?;
+    /// Writes the file, if it is still `wanted` by then, and starts the thread.
+    pub(super) fn create(path: &Path, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<Self> {
+        let mut writer = Writer::new(path);
+        writer.write(until, wanted)?;
         let shared = Arc::<Shared>::default();
-        let (own, for_writer) = (path.to_owned(), Arc::clone(&shared));
-        let writer = thread::Builder::new().name("tenure-until".to_owned());
-        match writer.spawn(move || for_writer.run(&own)) {
+        let for_writer = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("tenure-until".to_owned());
+        match thread.spawn(move || for_writer.run(writer)) {
             Ok(_) => Ok(Self { shared }),
             Err(error) => {
                 fs::remove_file(path).ok();
@@ -61,19 +63,20 @@ impl Shared {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, path: &Path) {
+    fn run(&self, mut writer: Writer) {
         let mut failing = false;
         while let Some(until) = self.newest() {
-            let written = write(path, until);
+            let written = writer.write(until, &|| !self.lock().closed);
             match &written {
-                Err(error) if !failing => {
-                    tracing::warn!(path = %path.display(), %error, "the until file is out of date");
+                Err(error) if !failing && !self.lock().closed => {
+                    let path = writer.path.display();
+                    tracing::warn!(%path, %error, "the until file is out of date");
                 }
                 Ok(()) | Err(_) => {}
             }
             failing = written.is_err();
         }
-        fs::remove_file(path).ok();
+        writer.remove();
         self.lock().over = true;
         self.changed.notify_one();
     }
@@ -103,49 +106,124 @@ impl Drop for UntilFile {
     }
 }
 
-/// Readers see the old content or the new, never half of it. Nothing needs to survive a crash of
-/// the machine, so nothing is flushed.
-fn write(path: &Path, until: Time) -> io::Result<()> {
-    let mut new = OsString::from(path);
-    new.push(".new");
-    let written =
-        fs::write(&new, format!("{}\n", until.as_nanos())).and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        fs::remove_file(&new).ok();
+/// Distinguishes the writers of one process.
+static WRITERS: AtomicU64 = AtomicU64::new(0);
+
+/// Writes the file. A writer that was stuck goes on when nobody waits for it any more, and the
+/// path may belong to the next leadership by then: it touches only what it wrote itself.
+struct Writer {
+    path: PathBuf,
+    /// Where the next content is written before it takes the place of the one before.
+    new: PathBuf,
+    /// What was put at `path` last; open, so that no other file gets its inode.
+    last: Option<File>,
+}
+
+impl Writer {
+    fn new(path: &Path) -> Self {
+        let number = WRITERS.fetch_add(1, Ordering::Relaxed);
+        let mut new = path.as_os_str().to_owned();
+        new.push(format!(".{}-{number}.new", std::process::id()));
+        Self { path: path.to_owned(), new: new.into(), last: None }
     }
-    written
+
+    fn write(&mut self, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<()> {
+        let written = self.replace(until, wanted);
+        if written.is_err() {
+            fs::remove_file(&self.new).ok();
+        }
+        written
+    }
+
+    /// Readers see the old content or the new, never half of it. Nothing needs to survive a crash
+    /// of the machine, so nothing is flushed.
+    fn replace(&mut self, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<()> {
+        let mut file = File::create(&self.new)?;
+        file.write_all(format!("{}\n", until.as_nanos()).as_bytes())?;
+        if !wanted() {
+            return Err(io::Error::other("nobody waits for it any more"));
+        }
+        fs::rename(&self.new, &self.path)?;
+        self.last = Some(file);
+        Ok(())
+    }
+
+    fn remove(&self) {
+        let inode = |about: fs::Metadata| (about.dev(), about.ino());
+        let own = self.last.as_ref().and_then(|file| file.metadata().ok());
+        let there = fs::symlink_metadata(&self.path).ok();
+        if own.is_some() && own.map(inode) == there.map(inode) {
+            fs::remove_file(&self.path).ok();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
     use crate::clock;
+
+    const WANTED: &dyn Fn() -> bool = &|| true;
+
+    fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+        let give_up = clock::now().after(Duration::from_secs(60));
+        while !is_so() {
+            assert!(clock::now() < give_up, "waited for: {what}");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
 
     #[test]
     fn holds_the_newest_instant_and_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
-        let file = UntilFile::create(&path, Time::from_nanos(7)).unwrap();
+        let file = UntilFile::create(&path, Time::from_nanos(7), WANTED).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "7\n");
         for nanos in 8..=500 {
             file.set(Time::from_nanos(nanos));
         }
-        let give_up = clock::now().after(Duration::from_secs(60));
-        while fs::read_to_string(&path).unwrap() != "500\n" {
-            assert!(clock::now() < give_up, "the newest instant was never written");
-            thread::sleep(Duration::from_millis(1));
-        }
+        eventually("the newest instant", || fs::read_to_string(&path).unwrap() == "500\n");
         drop(file);
-        while fs::read_dir(folder.path()).unwrap().count() > 0 {
-            assert!(clock::now() < give_up, "the file was never removed");
-            thread::sleep(Duration::from_millis(1));
-        }
+        eventually("nothing is left", || fs::read_dir(folder.path()).unwrap().count() == 0);
     }
 
     #[test]
     fn a_folder_that_does_not_exist_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("missing").join("until");
-        assert!(UntilFile::create(&path, Time::ZERO).is_err());
+        assert!(UntilFile::create(&path, Time::ZERO, WANTED).is_err());
+    }
+
+    #[test]
+    fn what_nobody_wants_any_more_is_not_put_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("until");
+        assert!(UntilFile::create(&path, Time::ZERO, &|| false).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// The writer of a leadership that is over hangs: what it opens is a pipe without a reader.
+    #[test]
+    fn an_abandoned_writer_leaves_its_successors_file_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("until");
+        let mut writer = Writer::new(&path);
+        writer.write(Time::from_nanos(1), WANTED).unwrap();
+        let pipe = writer.new.clone();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let abandoned = UntilFile { shared: Arc::default() };
+        let for_writer = Arc::clone(&abandoned.shared);
+        let thread = thread::spawn(move || for_writer.run(writer));
+        abandoned.set(Time::from_nanos(2));
+        eventually("it is being written", || abandoned.shared.lock().until.is_none());
+        drop(abandoned);
+        let _successor = UntilFile::create(&path, Time::from_nanos(3), WANTED).unwrap();
+        // A first reader, and the writer goes on.
+        assert_eq!(fs::read_to_string(&pipe).unwrap(), "2\n");
+        thread.join().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "3\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the pipe is removed");
     }
 }

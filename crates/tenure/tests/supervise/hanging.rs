@@ -18,14 +18,20 @@ pub(crate) struct Hanging {
 
 impl Hanging {
     /// Perl, because the system call has no safe wrapper in Rust; Debian is never without it.
-    const HOLDER: &str = "use Fcntl; $SIG{IO} = 'IGNORE'; open(F, '+<', $ARGV[0]) or die;
+    const HOLDER: &str = "use Fcntl; $SIG{IO} = 'IGNORE'; open(F, '<', $ARGV[0]) or die;
         fcntl(F, 1024, F_WRLCK) or die $!; $| = 1; print qq(held\\n); <STDIN>";
 
     pub(crate) fn new() -> Self {
+        Self::with(b"#!/bin/sh\nexec sleep 60\n", 0o755)
+    }
+
+    /// A file with this content and this mode.
+    pub(crate) fn with(content: &[u8], mode: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let file = folder.path().join("command");
-        fs::write(&file, "#!/bin/sh\nexec sleep 60\n").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&file, content).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
         let mut holder = Command::new("perl");
         holder.args(["-e", Self::HOLDER]).arg(file).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut holder = holder.spawn().expect("perl is needed");
@@ -33,6 +39,12 @@ impl Hanging {
         BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "held\n");
         Self { folder, holder }
+    }
+
+    /// From now on `execve` returns.
+    pub(crate) fn release(&mut self) {
+        self.holder.kill().unwrap();
+        self.holder.wait().unwrap();
     }
 
     pub(crate) fn command(&self) -> OsString {

@@ -8,6 +8,7 @@
 mod actor;
 mod deadline;
 mod hanging;
+mod late;
 mod life;
 mod losses;
 mod scene;
@@ -38,6 +39,7 @@ fn trials() -> Vec<Trial> {
         ("deadline", deadline::TESTS),
         ("losses", losses::TESTS),
         ("start", start::TESTS),
+        ("late", late::TESTS),
         ("stranger", stranger::TESTS),
     ] {
         for (name, test) in tests {

@@ -88,18 +88,18 @@ fn an_until_file_that_cannot_be_written() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-fn plays(pid: i32, role: &str) -> bool {
+pub(crate) fn plays(pid: i32, role: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(role))
 }
 
 /// Waits until a launcher of this scene is at `execve`: it has taken over standard input.
-fn launching(scene: &Scene) {
+pub(crate) fn launching(scene: &Scene) -> i32 {
     scene.eventually("a launcher opens the command", || {
         scene.alive().into_iter().find(|pid| {
             let stdin = fs::read_link(format!("/proc/{pid}/fd/0"));
             plays(*pid, "__launch") && stdin.is_ok_and(|stdin| stdin == Path::new("/dev/null"))
         })
-    });
+    })
 }
 
 /// That the supervisor says so, and that nothing is left running.
@@ -138,7 +138,7 @@ fn a_guard_that_stops_while_execve_hangs() {
     scene.freeze(guard.unwrap());
     scene.extend(clock::now().after(600 * SECOND));
     let said = scene.hear();
-    assert_eq!(said, "error 1 the guard process was lost before it started the command");
+    assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
     assert_eq!(scene.exit_code(), Some(0));
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }

@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
-    sendmsg, socketpair,
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketFlags,
+    SocketType, sendmsg, shutdown, socketpair,
 };
+use rustix::process::Signal;
 use tenure::clock;
 
 use crate::scene::{SECOND, Scene, millis, timed_out};
@@ -19,10 +20,12 @@ crate::tests!(
     garbage_is_the_end_of_the_link,
     a_guard_without_a_first_order_starts_nothing,
     a_guard_whose_first_order_is_late_starts_nothing,
+    a_guard_that_comes_to_run_late_starts_nothing_after_a_stop,
 );
 
 /// The tags of orders and reports, as they are on the wire.
 const LOOK: u8 = 0;
+const STOP: u8 = 1;
 const STARTED: u8 = 0;
 const FAILED: u8 = 1;
 const ENDED: u8 = 2;
@@ -145,6 +148,24 @@ fn a_guard_whose_first_order_is_late_starts_nothing() {
         let stranger = Stranger::new();
         stranger.send(&[LOOK], &lease(length));
         assert_eq!(stranger.report(), Some(FAILED));
+        stranger.expect_nothing_started(1);
+    }
+}
+
+fn a_guard_that_comes_to_run_late_starts_nothing_after_a_stop() {
+    for stops in [true, false] {
+        let stranger = Stranger::new();
+        let guard = stranger.scene.supervisor();
+        stranger.scene.freeze(guard);
+        stranger.send(&[LOOK], &lease(600 * SECOND));
+        stranger.send(&[LOOK], &[]);
+        if stops {
+            stranger.send(&[STOP], &[]);
+        } else {
+            shutdown(stranger.link.as_ref().unwrap(), Shutdown::Write).unwrap();
+        }
+        stranger.scene.signal(guard, Signal::CONT);
+        assert_eq!(stranger.report(), Some(FAILED), "by an order: {stops}");
         stranger.expect_nothing_started(1);
     }
 }

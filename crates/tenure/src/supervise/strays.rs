@@ -1,0 +1,48 @@
+//! What is left while a lost guard's processes are being killed.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use rustix::process::Pid;
+
+use super::guards;
+use super::launcher;
+
+/// What the last look showed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    /// No process but the guard itself, and dead ones that cannot be reaped.
+    GuardOnly,
+    /// Processes that were killed before they became the command: they never will.
+    NeverRan,
+    /// Others, which may be the command's.
+    Others,
+}
+
+/// Remembers from look to look who had not become the command when it was killed.
+#[derive(Default)]
+pub(super) struct Strays {
+    before: BTreeSet<i32>,
+    never_ran: BTreeSet<i32>,
+}
+
+impl Strays {
+    /// Looks, after everything was killed once more. A process that was there at the look before
+    /// has been killed since; if it has not become the command by now, it never runs its code.
+    pub(super) fn look(&mut self, guard: Option<Pid>) -> io::Result<Left> {
+        let left = guards::left(guard)?;
+        for pid in &left {
+            if self.before.contains(&pid.as_raw_pid()) && launcher::is_part_of_us(*pid) {
+                self.never_ran.insert(pid.as_raw_pid());
+            }
+        }
+        self.before = left.iter().map(|pid| pid.as_raw_pid()).collect();
+        Ok(if left.is_empty() {
+            Left::GuardOnly
+        } else if self.before.is_subset(&self.never_ran) {
+            Left::NeverRan
+        } else {
+            Left::Others
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! Guards, files and commands that come late, or never.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+
+use rustix::process::{Signal, getuid};
+use tenure::clock;
+
+use crate::actor::LINGER;
+use crate::deadline::EVERYWHERE;
+use crate::hanging::Hanging;
+use crate::scene::{Lease, SECOND, Scene, millis};
+use crate::start::{launching, plays};
+
+crate::tests!(
+    a_stop_while_the_until_file_hangs_starts_nothing_later,
+    a_command_that_ran_is_not_called_hung,
+    a_command_that_cannot_be_killed_is_waited_for,
+    a_guard_that_cannot_be_reaped_is_not_waited_for,
+    a_killed_guard_that_cannot_be_reaped_is_not_waited_for,
+);
+
+/// The until file is on a disk that does not answer: what is opened there is a pipe without a
+/// reader. Its supervisor stops waiting for it, and lives on.
+fn a_stop_while_the_until_file_hangs_starts_nothing_later() {
+    let mut scene = Scene::empty();
+    let folder = scene.path("");
+    fs::write(scene.path(LINGER), "").unwrap();
+    let script = r#": > "${TENURE_UNTIL_FILE%/*}/ran"; sleep 60"#;
+    let command = ["sh", "-c", script].map(OsString::from);
+    let lease = Lease { grace: millis(100), kill_margin: millis(100), ..Lease::long() };
+    scene.supervise(&lease, &command, |actor| {
+        let script = r#"mkfifo "$0/until.$$-0.new"; exec "$@""#;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).arg(folder).arg(actor.get_program()).args(actor.get_args());
+        shell.stdin(Stdio::null());
+        *actor = shell;
+    });
+    let pipe = scene.path(&format!("until.{}-0.new", scene.supervisor()));
+    scene.say("stop");
+    let said = scene.hear();
+    assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
+    // The disk answers: the file is written, and nobody wants it.
+    assert!(fs::read_to_string(&pipe).unwrap().ends_with('\n'));
+    scene.eventually("what was written is removed", || (!pipe.exists()).then_some(()));
+    assert_eq!(scene.alive(), [scene.supervisor()]);
+    assert!(!scene.path("until").exists() && !scene.path("ran").exists());
+    fs::remove_file(scene.path(LINGER)).unwrap();
+    assert_eq!(scene.exit_code(), Some(0));
+}
+
+/// Its guard stood still from before it ran until after it had ended, and finds a stop as well.
+fn a_command_that_ran_is_not_called_hung() {
+    let mut hanging = Hanging::with(b"#!/bin/sh\nexit 3\n", 0o755);
+    let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
+    let command = launching(&scene);
+    let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard")).unwrap();
+    scene.freeze(guard);
+    hanging.release();
+    scene.eventually("it has ended", || {
+        let stat = fs::read_to_string(format!("/proc/{command}/stat")).unwrap();
+        stat.rsplit(')').next()?.trim_start().starts_with('Z').then_some(())
+    });
+    scene.say("stop");
+    scene.extend(scene.until);
+    scene.signal(guard, Signal::CONT);
+    scene.expect_started();
+    assert_eq!(scene.command, command);
+    scene.expect_outcome("3 exit code 3, it was stopped");
+}
+
+/// It became another user, as by `sudo`, and its guard died before it could say that it runs.
+fn a_command_that_cannot_be_killed_is_waited_for() {
+    let setpriv = Command::new("sh").args(["-c", "command -v setpriv"]).output().unwrap();
+    let path = String::from_utf8(setpriv.stdout).unwrap();
+    if !getuid().is_root() || path.is_empty() {
+        return eprintln!("not run: needs root and setpriv, to start what its user may not kill");
+    }
+    let mut hanging = Hanging::with(&fs::read(path.trim()).unwrap(), 0o755);
+    let lease = Lease { length: 12 * SECOND, grace: SECOND, kill_margin: SECOND, ..Lease::short() };
+    let args = ["--reuid=65534", "--clear-groups", "sleep", "600"].map(OsString::from);
+    let command = [&[hanging.command()][..], &args].concat();
+    // Without that right even root may signal only its own processes.
+    let mut scene = Scene::begin(&lease, &command, |actor| {
+        let mut without = Command::new(path.trim());
+        without.args(["--bounding-set=-kill", "--inh-caps=-kill"]);
+        without.arg(actor.get_program()).args(actor.get_args()).stdin(Stdio::null());
+        *actor = without;
+    });
+    let command = launching(&scene);
+    let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard")).unwrap();
+    scene.freeze(guard);
+    hanging.release();
+    scene.eventually("it runs", || plays(command, "sleep").then_some(()));
+    scene.signal(guard, Signal::KILL);
+    while clock::now() < scene.until.after(3 * SECOND) {
+        sleep(millis(10));
+    }
+    assert!(scene.alive().contains(&command), "it cannot be killed by them");
+    scene.say("extend 1");
+    assert_eq!(scene.hear(), "the guard process has ended", "they still wait for it");
+    scene.signal(command, Signal::KILL);
+    let said = scene.hear();
+    assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
+}
+
+/// Holds `pid` by `ptrace` and lets it run. When it has ended only its tracer could reap it, which
+/// does not. `None` where tracing is not allowed.
+fn trace(pid: i32) -> Option<Child> {
+    let (ptrace, waitid) = match std::env::consts::ARCH {
+        "x86_64" => (101, 247),
+        _ => (117, 95),
+    };
+    let script = format!(
+        "my ($p, $b) = ($ARGV[0] + 0, qq(\\0) x 128);
+        syscall({ptrace}, 0x4206, $p, 0, 0) == 0 or exit 1; $| = 1; print qq(held\\n);
+        while (syscall({waitid}, 1, $p, $b, 2, 0) == 0) {{
+            syscall({ptrace}, 7, $p, 0, unpack('x24 i', $b) & 255);
+        }}
+        <STDIN>"
+    );
+    let mut perl = Command::new("perl");
+    perl.args(["-e", &script, &pid.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut perl = perl.spawn().expect("perl is needed");
+    let mut line = String::new();
+    BufReader::new(perl.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if line == "held\n" {
+        return Some(perl);
+    }
+    perl.wait().unwrap();
+    eprintln!("not run: this process may not trace another");
+    None
+}
+
+fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
+    let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
+    let Some(mut tracer) = trace(scene.guard) else { return };
+    scene.say("stop");
+    scene.expect_outcome("7 exit code 7, it was stopped");
+    tracer.kill().unwrap();
+    tracer.wait().unwrap();
+}
+
+fn a_killed_guard_that_cannot_be_reaped_is_not_waited_for() {
+    let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
+    let Some(mut tracer) = trace(scene.guard) else { return };
+    scene.signal(scene.guard, Signal::KILL);
+    scene.expect_outcome("137 signal 9, its guard was lost");
+    tracer.kill().unwrap();
+    tracer.wait().unwrap();
+}
