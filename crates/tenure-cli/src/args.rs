@@ -34,6 +34,7 @@ const CLUSTER_SETTINGS: &[&Spec] = &[
     &REFRESH.spec,
     &VERIFY_MAX.spec,
     &LISTEN.spec,
+    &EXIT_ON_MISMATCH.spec,
     &INSECURE_ANY_ADDRESS.spec,
 ];
 

@@ -35,7 +35,7 @@ pub enum Waiting {
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
-    /// Grantors that lost their memory read the fences of the others.
+    /// Grantors that lost their memory, or never had one, read the fences of the others.
     Fences {
         /// Those grantors.
         at: Vec<Arc<str>>,
@@ -154,10 +154,10 @@ impl fmt::Display for Told<'_> {
                 also(missing, f)
             }
             Waiting::Fences { at, missing } => {
-                let (verb, its) = if at.len() == 1 { ("reads", "its") } else { ("read", "their") };
+                let (has, reads) = if at.len() == 1 { ("has", "reads") } else { ("have", "read") };
                 write!(
                     f,
-                    "{} lost {its} directory and {verb} the fences of the others",
+                    "{} {has} no memory, lost or never had, and {reads} the fences of the others",
                     List(at, ", ")
                 )?;
                 also(missing, f)
@@ -230,7 +230,7 @@ mod tests {
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
                 Waiting::Fences { at: names(&["a", "b"]), missing: Vec::new() },
-                "a, b lost their directory and read the fences of the others",
+                "a, b have no memory, lost or never had, and read the fences of the others",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),

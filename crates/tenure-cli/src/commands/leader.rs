@@ -34,7 +34,7 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     match view {
         View::Leader(_) => Ok(Exit::Done),
         View::Vacant => Ok(Exit::Vacant),
-        View::Unknown { .. } => participant.silent().map_or(Ok(Exit::Unknown), Err),
+        View::Unknown { .. } => participant.silent().await.map_or(Ok(Exit::Unknown), Err),
     }
 }
 

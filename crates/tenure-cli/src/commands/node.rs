@@ -28,7 +28,7 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
     let builder = Node::builder(settings.cluster.config.clone(), settings.name.clone());
     let node = start(builder.grantor(storage), &settings.cluster, &settings.ledger)?;
     let mut notices = node.notices();
-    let mut service = Service { stage: "starting", failing: false };
+    let mut service = Service { stage: "starting", waits: None, failing: false };
     say(&settings, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
             "event": "started",
@@ -43,7 +43,7 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
                 tokio::join!(node.close(), control.close());
                 return Ok(Exit::Signal(signal));
             }
-            asked = control.next() => answer(&node, service, asked).await,
+            asked = control.next() => answer(&node, &service, asked).await,
             notice = notices.recv() => match notice {
                 Ok(notice) => tell(&settings, &notice, &mut service)?,
                 Err(RecvError::Lagged(_)) => {}
@@ -57,24 +57,29 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
 }
 
 /// What a node does, as it was last told.
-#[derive(Clone, Copy)]
 struct Service {
     stage: &'static str,
+    /// Whose answers it waits for, as long as it recovers.
+    waits: Option<String>,
     /// Whether it cannot write its state directory, in whatever stage it is.
     failing: bool,
 }
 
 impl Service {
-    fn word(self) -> &'static str {
+    fn word(&self) -> &'static str {
         if self.failing { "failing" } else { self.stage }
+    }
+
+    fn enter(&mut self, stage: &'static str) {
+        (self.stage, self.waits) = (stage, None);
     }
 }
 
 fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Result<(), Failure> {
     match notice {
-        Notice::Serving => service.stage = "serving",
-        Notice::Quarantined { .. } => service.stage = "quarantine",
-        Notice::Recovering => service.stage = "recovering",
+        Notice::Serving => service.enter("serving"),
+        Notice::Quarantined { .. } => service.enter("quarantine"),
+        Notice::Recovering => service.enter("recovering"),
         Notice::DiskFailed { .. } => {
             service.failing = true;
             failure::warn(&notice.to_string());
@@ -84,9 +89,15 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
         }
         Notice::DiskMended => service.failing = false,
         Notice::Mismatch { .. }
+        | Notice::Founding { .. }
+        | Notice::RecoveryWaits { .. }
+        | Notice::NotFounded { .. }
         | Notice::NameContested { .. }
         | Notice::AddressContested { .. } => {
             failure::warn(&notice.to_string());
+            if matches!(notice, Notice::RecoveryWaits { .. }) {
+                service.waits = Some(notice.to_string());
+            }
             return Ok(());
         }
         _ => {
@@ -103,7 +114,7 @@ fn say(settings: &NodeSettings, text: &str, object: impl FnOnce() -> Value) -> R
     output::print(&format!("{line}\n"))
 }
 
-async fn answer(node: &Node, service: Service, asked: Asked) {
+async fn answer(node: &Node, service: &Service, asked: Asked) {
     let answer = match asked.request {
         Request::Status => {
             let counters = node.counters().await.unwrap_or_default();
@@ -112,6 +123,7 @@ async fn answer(node: &Node, service: Service, asked: Asked) {
                 "address": node.address().to_string(),
                 "cluster": node.config().cluster.as_str(),
                 "service": service.word(),
+                "waits": service.waits,
                 "received": counters.received,
                 "sent": counters.sent,
                 "messages": counters.messages,

@@ -15,14 +15,14 @@ use crate::settings::{Protocol, With};
 /// Asks the grantors who leads, and the leader whether it does.
 pub(super) async fn run(settings: VerifySettings) -> Result<Exit, Failure> {
     let VerifySettings { cluster, election, wait, json: as_json, ledger } = settings;
-    let node = nerio::asker(&cluster, &ledger)?;
-    let mut notices = node.notices();
+    let asker = nerio::asker(&cluster, &ledger)?;
+    let (node, troubles) = (&asker.node, asker.troubles());
     let handle = node.election_named(election.clone());
     let patience = wait.unwrap_or_else(|| open::patience(&With::Nerio(cluster)));
     let view = tokio::select! {
         biased;
         view = handle.leader(patience) => view,
-        failure = nerio::mismatch(&mut notices, &ledger) => return Err(failure),
+        failure = troubles => return Err(failure),
     };
     let leader = match &view {
         View::Leader(leader) => leader,

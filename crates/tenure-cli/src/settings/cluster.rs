@@ -16,6 +16,8 @@ pub struct Cluster {
     /// The address to bind; port 0 is any free one. Loopback, unless the user permitted
     /// otherwise.
     pub listen: SocketAddr,
+    /// Whether to end when no quorum of members can have this configuration.
+    pub exit_on_mismatch: bool,
 }
 
 impl Cluster {
@@ -26,12 +28,13 @@ impl Cluster {
         let own = node.map(|name| address_of(name, &config.members, &layers.ledger)).transpose()?;
         let listen = layers
             .or_follows(&table::LISTEN, || Ok(own.unwrap_or_else(|| any_port(&config.members))))?;
+        let exit_on_mismatch = layers.required(&table::EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
         check_families(&config.members, listen, &layers.ledger)?;
         if !any_address {
             check_loopback(&config.members, listen, &layers.ledger)?;
         }
-        Ok(Self { config, listen })
+        Ok(Self { config, listen, exit_on_mismatch })
     }
 
     /// The address of the member `name`, or the error that says who the members are.
@@ -55,7 +58,8 @@ pub(super) fn timing(config: &mut Config, layers: &mut Layers<'_>) -> Result<(),
     config.drift = layers.required(&table::DRIFT)?;
     config.lease = layers.required(&table::LEASE)?;
     let lease = config.lease;
-    config.delta_max = layers.or_follows(&table::LEASE_MAX, || Ok(lease.saturating_mul(2)))?;
+    let twice = lease.saturating_mul(2).min(Config::DELTA_MAX_MAX);
+    config.delta_max = layers.or_follows(&table::LEASE_MAX, || Ok(twice))?;
     config.grace = layers.required(&table::GRACE)?;
     config.kill_margin = layers.required(&table::KILL_MARGIN)?;
     config.round_trip = layers.required(&table::ROUND_TRIP)?;

@@ -80,8 +80,8 @@ fn contributors(error: &ConfigError) -> (&'static [&'static str], Option<String>
 fn out_of_range(setting: &str) -> &'static [&'static str] {
     match setting {
         "delta_max" => &["lease-max", "lease"],
-        "lease" => &["lease", "lease-max"],
-        "verify_max" => &["verify-max", "lease-max"],
+        "lease" => &["lease"],
+        "verify_max" => &["verify-max"],
         "kill_margin" => &["kill-margin", "grace"],
         "refresh" => &["refresh", "round-trip", "lease"],
         _ => &[],
@@ -122,8 +122,8 @@ mod tests {
             |c, _| c.drift = Drift::from_parts_per_billion(900_000_000).unwrap(),
             |c, s| c.delta_max = s * 1_000_000,
             |c, s| c.lease = s / 1_000,
-            |c, s| c.lease = s * 60,
-            |c, s| c.verify_max = s * 60,
+            |c, s| c.lease = s * 1_000_000,
+            |c, s| c.verify_max = s * 1_000_000,
             |c, s| c.kill_margin = s * 2,
             |c, _| c.refresh = Duration::ZERO,
         ];

@@ -26,6 +26,7 @@ const NERIO: &[&Spec] = &[
     &REFRESH.spec,
     &VERIFY_MAX.spec,
     &LISTEN.spec,
+    &EXIT_ON_MISMATCH.spec,
     &INSECURE_ANY_ADDRESS.spec,
 ];
 

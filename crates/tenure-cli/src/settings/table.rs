@@ -119,9 +119,9 @@ settings! {
         parse::text, plain,
         "Which nodes suffice: majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
     LEASE_MAX: Duration = "lease-max" "DURATION" Text, Everywhere, Follows("twice the lease"),
-        CLUSTER_WIDE, parse::duration, span,
-        "The longest lease a node gives, and how long one that lost its memory waits. Never \
-         lower it";
+        TIMING, parse::duration, span,
+        "The longest lease that this node gives, and how long it waits when it lost its memory. \
+         Nothing to candidates: who asks for more than a quorum of nodes gives, waits";
 
     ENDPOINTS: Vec<Endpoint> = "endpoints" "LIST" List, Everywhere, Nothing, ETCD,
         endpoints::endpoints, urls,
@@ -182,6 +182,10 @@ settings! {
         Follows("a node's address in the members list; else any free port"), NETWORK,
         parse::address, plain,
         "The address to bind";
+    EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
+        parse::switch, plain,
+        "End with 2 when so many nodes run with another configuration, for a second at least, \
+         that no quorum is left; otherwise say so and go on asking. A node never ends for this";
     INSECURE_ANY_ADDRESS: bool = "insecure-any-address" "" Switch, Everywhere, Text("false"),
         NETWORK, parse::switch, plain,
         "Permit addresses outside loopback, although nothing is authenticated or encrypted: \

@@ -226,8 +226,23 @@ impl Stage {
                 text = replace_number(&text, value, placeholder);
             }
         }
-        text
+        hide_digests(text)
     }
+}
+
+/// Digests cover the ports, which are others each time.
+fn hide_digests(mut text: String) -> String {
+    for before in ["(digest ", ", here "] {
+        let mut from = 0;
+        while let Some(found) = text[from..].find(before) {
+            from += found + before.len();
+            let digits = text[from..].bytes().take_while(u8::is_ascii_hexdigit).count();
+            if digits == 16 {
+                text.replace_range(from..from + digits, "{digest}");
+            }
+        }
+    }
+    text
 }
 
 impl Drop for Stage {

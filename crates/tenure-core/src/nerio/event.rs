@@ -1,5 +1,6 @@
 //! What an application or an operator is told.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
 
@@ -98,6 +99,22 @@ pub enum Event {
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
+    /// A full quorum of others is needed for that, and has not answered yet. Said when it changes.
+    RecoveryWaits {
+        /// Whether this grantor was told to begin a new cluster.
+        founding: bool,
+        /// Who does not answer.
+        silent: Vec<NodeName>,
+        /// Who answers that it never granted and reads the fences of the others, too. Such an
+        /// answer counts only for those who begin a new cluster.
+        unfounded: Vec<NodeName>,
+    },
+    /// This grantor was told to begin a new cluster, and another member knows of leaderships: it
+    /// goes on as one that lost its memory.
+    NotFounded {
+        /// Who knows.
+        by: NodeName,
+    },
     /// The state directory could not be written. Said once, until [`DiskMended`](Self::DiskMended).
     DiskFailed,
     /// Everything that could not be written is written.
@@ -292,6 +309,12 @@ impl fmt::Display for Event {
             Self::Serving => f.write_str("serving"),
             Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
             Self::Recovering => f.write_str("recovering"),
+            Self::RecoveryWaits { founding, silent, unfounded } => {
+                f.write_str(if *founding { "founding" } else { "reading fences" })?;
+                fmt_names("silent", silent, f)?;
+                fmt_names("unfounded", unfounded, f)
+            }
+            Self::NotFounded { by } => write!(f, "not founded: {by} took part in a leadership"),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskMended => f.write_str("can write again"),
             Self::NameContested { name } => write!(f, "name {name} contested"),
@@ -301,4 +324,15 @@ impl fmt::Display for Event {
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }
+}
+
+/// Where there are any: ` silent b, c`.
+fn fmt_names(what: &str, names: &[NodeName], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (nth, name) in names.iter().enumerate() {
+        match nth {
+            0 => write!(f, " {what} {name}")?,
+            _ => write!(f, ", {name}")?,
+        }
+    }
+    Ok(())
 }

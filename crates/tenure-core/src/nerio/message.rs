@@ -61,6 +61,8 @@ pub struct Request {
     pub start: Time,
     /// δ, the length of the lease in real time.
     pub delta: Duration,
+    /// The longest δ that this candidate is going to ask for: its first lease is shorter.
+    pub lease: Duration,
     /// The first Start of this attempt to lead: names the leadership it may become.
     pub first: Time,
     /// The fence that the candidate proposes for it.
@@ -120,8 +122,10 @@ pub enum Refusal {
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
-    /// The lease asked for is longer than this grantor gives.
+    /// The lease asked for, or to be asked for next, is longer than this grantor gives.
     TooLong {
+        /// What the candidate asks for.
+        lease: Duration,
         /// The longest it gives.
         delta_max: Duration,
     },
@@ -301,15 +305,41 @@ pub struct FenceRead {
     pub start: Time,
 }
 
-/// An upper bound on every fence that this grantor has seen.
+/// How much a grantor knows of the time before now.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Recall {
+    /// Nothing was ever granted from this memory, and no fences were read into it. There may have
+    /// been another one before it, which was lost: such a word proves nothing by itself.
+    Unfounded,
+    /// As little, and it has heard of a leadership since it started: what it knew was lost.
+    Lost,
+    /// All of it, and there was no leadership in it.
+    Unled,
+    /// All of it, and it took part in a leadership, or may have.
+    Led,
+}
+
+impl Recall {
+    /// Whether it remembers everything, so that its word bounds what others forgot.
+    #[must_use]
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Unled | Self::Led)
+    }
+}
+
+/// An upper bound on every fence that this grantor has seen, and on every lease that it gave.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceSeen {
     /// The life that asked.
     pub asker: Inc,
     /// The Start of the question.
     pub start: Time,
-    /// The bound.
+    /// The bound on fences.
     pub seen: Fence,
+    /// The bound on leases: the largest `delta_max` that this grantor ever had.
+    pub delta_max: Duration,
+    /// What its word is worth.
+    pub recall: Recall,
 }
 
 impl fmt::Display for Sender {
@@ -333,6 +363,17 @@ pub(super) fn fmt_fence(fence: Option<Fence>, f: &mut fmt::Formatter<'_>) -> fmt
     }
 }
 
+impl fmt::Display for Recall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unfounded => "unfounded",
+            Self::Lost => "lost",
+            Self::Unled => "unled",
+            Self::Led => "led",
+        })
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -341,7 +382,9 @@ impl fmt::Display for Refusal {
             }
             Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
             Self::Recovering => f.write_str("recovering"),
-            Self::TooLong { delta_max } => write!(f, "longer than {delta_max:?}"),
+            Self::TooLong { lease, delta_max } => {
+                write!(f, "a lease of {lease:?}, longer than the {delta_max:?} that it gives")
+            }
             Self::FenceTooFar => f.write_str("fence too far"),
             Self::OtherAddress { holder } => write!(f, "held from {holder}"),
             Self::Full => f.write_str("full"),
@@ -379,8 +422,11 @@ impl fmt::Display for Message {
                 let leading = if m.leading { " leading" } else { "" };
                 let next = Named("next", m.next.as_ref());
                 let (election, start, delta, fence) = (&m.election, m.start, m.delta, m.fence);
-                write!(f, "request {election} start {start} for {delta:?} fence {fence} ")?;
-                write!(f, "first {} priority {}{leading}", m.first, m.priority)?;
+                write!(f, "request {election} start {start} for {delta:?} ")?;
+                if m.lease != delta {
+                    write!(f, "then {:?} ", m.lease)?;
+                }
+                write!(f, "fence {fence} first {} priority {}{leading}", m.first, m.priority)?;
                 if let Some(fence) = m.announced {
                     write!(f, " announced {fence}")?;
                 }
@@ -420,7 +466,11 @@ impl fmt::Display for Message {
             Self::List(m) => write!(f, "list start {}", m.start),
             Self::Listed(m) => write!(f, "listed {} {} names", m.service, m.names.len()),
             Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
-            Self::FenceSeen(m) => write!(f, "fence seen {} start {}", m.seen, m.start),
+            Self::FenceSeen(m) => write!(
+                f,
+                "fence seen {} delta_max {:?} {} start {}",
+                m.seen, m.delta_max, m.recall, m.start
+            ),
         }
     }
 }

@@ -98,7 +98,7 @@
 //! | [`Remainder`] | leader, asker | 10.5 | the least real time left, bound to the question |
 //! | [`Query`], [`State`] | anybody, grantor | 10.4 | the holder with its announced fence, if that is written, or that there is none |
 //! | [`List`], [`Listed`] | anybody, grantor | | names of elections |
-//! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen |
+//! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
 //!
 //! How they travel: [`wire`].
 //!
@@ -114,7 +114,8 @@
 //! | a waiting request | min(3R, (1 + ρ)δ) | after that its sender is dead, or its lease over |
 //! | yield | until the rival's grant ends, + [0, R), or it has gone | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
-//! | quarantine | (1 + ρ)·δ_max | every lease that was forgotten has ended |
+//! | quarantine | (1 + ρ)·δ_max, own or read | every lease that was forgotten has ended |
+//! | a larger δ_max | (1 + ρ)·δ_max | what others forgot has ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | what is still on its way has lapsed |
 //! | a failed write | 1 s | nothing is granted meanwhile; then it is written again, whether anybody asks or not |
 //!
@@ -174,7 +175,8 @@
 //! - *Fence*: an integer beside the edict timestamp. Costs a second round only when a candidate
 //!   had not heard of the last one.
 //! - *Restart*: a grantor that ends and begins again on the same boot of its machine remembers
-//!   its grants; on another boot it waits; if its directory is lost, it also reads the fences.
+//!   its grants; on another boot it waits; if its directory is lost, it also reads the fences and
+//!   the longest leases of others, and waits for those.
 //! - *Readings*: a request names the fence with which its sender raised its claim, none before,
 //!   and a grantor keeps it with the grant. An observer names a leader when a quorum of written,
 //!   live grants was asked for with one such fence: a candidate that did not win is never named,

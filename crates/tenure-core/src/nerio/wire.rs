@@ -55,7 +55,7 @@ pub enum Dropped {
     /// Ours, of another version.
     Version(u8),
     /// Sent by somebody with another configuration: another cluster, members list, quorum
-    /// system, drift bound or longest lease.
+    /// system or drift bound.
     Digest(u64),
     /// Of another membership.
     Epoch(u64),
@@ -298,6 +298,7 @@ mod tests {
                 election: election.clone(),
                 start,
                 delta: Duration::MAX,
+                lease: Duration::MAX,
                 first: start,
                 fence: seen,
                 announced: Some(seen),

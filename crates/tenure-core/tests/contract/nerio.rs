@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, Checked, Command, Config, FenceRead, FenceSeen, Granted, Holder, Inc, Instance, Kept,
-    Limits, List, Listed, Member, Memory, Message, Nerio, Query, Refusal, Refused, Release,
+    Limits, List, Listed, Member, Memory, Message, Nerio, Query, Recall, Refusal, Refused, Release,
     Released, Remainder, Request, Sender, Service, Stamp, Start, State, Verify, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
@@ -228,7 +228,7 @@ fn refusal(rng: &mut Rng) -> Refusal {
         0 | 1 => Refusal::Held { holder: holder(rng), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
         3 => Refusal::Recovering,
-        4 => Refusal::TooLong { delta_max: span(rng) },
+        4 => Refusal::TooLong { lease: span(rng), delta_max: span(rng) },
         5 => Refusal::FenceTooFar,
         6 => Refusal::OtherAddress { holder: any_address(rng) },
         _ => Refusal::Disk,
@@ -264,6 +264,7 @@ fn request(rng: &mut Rng) -> Request {
         election: any_election(rng),
         start: time(rng),
         delta: span(rng),
+        lease: span(rng),
         first: time(rng),
         fence: fence(rng),
         announced: flag(rng).then(|| fence(rng)),
@@ -304,6 +305,15 @@ fn anything(rng: &mut Rng) -> Message {
             Message::Listed(Listed { start, service, names: vec![election; 3], more })
         }
         _ if flag(rng) => Message::FenceRead(FenceRead { start }),
-        _ => Message::FenceSeen(FenceSeen { asker, start, seen: fence(rng) }),
+        _ => {
+            let (seen, delta_max) = (fence(rng), span(rng));
+            let recall = match rng.within(0..4) {
+                0 => Recall::Unfounded,
+                1 => Recall::Lost,
+                2 => Recall::Unled,
+                _ => Recall::Led,
+            };
+            Message::FenceSeen(FenceSeen { asker, start, seen, delta_max, recall })
+        }
     }
 }

@@ -194,6 +194,7 @@ impl Stage {
             Some(Kept::Grants(grants)) => format!(", grants written: {}", grants.len()),
             Some(Kept::Reserve) => ", grants of another boot".into(),
             Some(Kept::Nothing) => ", directory lost".into(),
+            Some(Kept::Founding) => ", directory lost or never used".into(),
         };
         self.step(
             node,

@@ -4,7 +4,9 @@ use std::panic::catch_unwind;
 
 use tenure_core::nerio::planted::{DIRECTED, Rule, break_rule};
 
-use crate::directed::{clocks, fence, identity, next, observe, parked, restart, verification};
+use crate::directed::{
+    clocks, fence, founding, identity, maxima, next, observe, parked, restart, verification,
+};
 
 /// Which story notices which rule.
 const STORIES: &[(Rule, fn())] = &[
@@ -30,6 +32,8 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::ParkedExpires, parked::a_parked_request_that_is_not_refreshed_is_dropped),
     (Rule::ParkedBounded, parked::parked_requests_are_bounded),
     (Rule::LowestEvicted, parked::parked_requests_are_bounded),
+    (Rule::EarlyBounded, parked::releases_of_strangers_take_no_room_of_elections),
+    (Rule::EarlyApart, parked::releases_of_strangers_take_no_room_of_elections),
     (Rule::ChecksAgain, parked::the_checks_run_again_on_unparking),
     (Rule::ParkedGrows, parked::a_parked_request_is_replaced_only_by_a_higher_start),
     (Rule::ReleaseUnparks, parked::a_release_deletes_what_is_parked_at_or_below_it),
@@ -80,6 +84,15 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::QuarantineNotShrunk, restart::a_quarantine_lasts_one_plus_rho_times_delta_max),
     (Rule::QuarantineForAll, restart::a_quarantine_holds_for_the_leader_too),
     (Rule::DeltaMaxEver, restart::delta_max_is_the_largest_ever_configured),
+    (Rule::DeltaMaxOfOthers, maxima::a_lost_memory_waits_for_the_longest_lease_of_others),
+    (Rule::RaiseWaits, maxima::longer_leases_are_given_when_what_others_forgot_has_ended),
+    (Rule::FullLeaseFits, maxima::a_first_lease_is_given_only_if_a_full_one_may_follow),
+    (Rule::TooLongYields, maxima::a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way),
+    (Rule::TooLongNews, maxima::an_old_refusal_gives_nothing_back),
+    (Rule::FoundingAsks, founding::a_full_quorum_of_others_is_asked_before_founding),
+    (Rule::FoundingByQuorum, founding::a_full_quorum_of_others_is_asked_before_founding),
+    (Rule::FoundingRefused, founding::nobody_founds_what_another_member_has_seen),
+    (Rule::LeadersRefuseFounding, founding::nobody_founds_beside_a_leader_that_is_heard),
     (Rule::WithinDeltaMax, restart::no_lease_is_longer_than_delta_max),
     (Rule::ViewByQuorum, observe::three_holders_are_no_leader),
     (Rule::ViewByLife, observe::two_lives_of_one_name_are_no_leader),

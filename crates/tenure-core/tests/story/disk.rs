@@ -13,6 +13,8 @@ pub struct Disk {
     pub delta_max: Duration,
     pub reserve: Fence,
     pub recovering: bool,
+    /// Whether the operator says that it is the cluster's first start, though it may be lost.
+    pub founding: bool,
     pub fresh: bool,
     /// Of this boot of the machine.
     pub grants: BTreeMap<ElectionName, GrantRecord>,
@@ -28,6 +30,7 @@ impl Disk {
             delta_max: Duration::ZERO,
             reserve: Fence::NONE,
             recovering: !fresh,
+            founding: false,
             fresh,
             grants: BTreeMap::new(),
             rebooted: false,
@@ -66,6 +69,7 @@ impl Disk {
     pub fn memory(&self) -> Memory {
         let kept = match (self.fresh, self.recovering, self.rebooted) {
             (true, ..) => Kept::New,
+            (_, true, _) if self.founding => Kept::Founding,
             (_, true, _) => Kept::Nothing,
             (.., true) => Kept::Reserve,
             _ => Kept::Grants(self.grants.values().cloned().collect()),

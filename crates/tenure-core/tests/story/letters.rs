@@ -15,6 +15,7 @@ pub fn request(start: Time) -> Request {
         election: x(),
         start,
         delta: ms(1_000),
+        lease: ms(1_000),
         first: start,
         fence: Fence::new(1),
         announced: None,
@@ -26,7 +27,7 @@ pub fn request(start: Time) -> Request {
 }
 
 pub fn for_span(start: Time, delta: Duration) -> Request {
-    Request { delta, ..request(start) }
+    Request { delta, lease: delta, ..request(start) }
 }
 
 /// A request that proposes this fence.

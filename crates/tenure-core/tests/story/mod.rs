@@ -165,6 +165,20 @@ impl Story {
         self.restart(who)
     }
 
+    /// `who` starts again, and is told that this is the first start of the cluster, on a
+    /// directory that may have been lost.
+    pub fn found(&mut self, who: &'static str) -> Vec<Effect> {
+        self.actor(who).disk.as_mut().unwrap().founding = true;
+        self.restart(who)
+    }
+
+    /// What is sent from now on is for nodes with these settings.
+    pub fn configure(&mut self, change: impl FnOnce(&mut Config)) {
+        let mut config = Config::clone(&self.config);
+        change(&mut config);
+        self.config = config.check().unwrap();
+    }
+
     pub fn actor(&mut self, who: &str) -> &mut Actor {
         self.actors.get_mut(who).unwrap_or_else(|| panic!("no actor {who}"))
     }

@@ -7,6 +7,7 @@ pub mod disk;
 pub mod driver;
 pub mod fact;
 mod forge;
+mod installed;
 pub mod ledger;
 pub mod plan;
 #[cfg(tenure_planted)]

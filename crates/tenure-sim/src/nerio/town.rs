@@ -15,6 +15,7 @@ use super::disk::{Disk, instance};
 use super::driver::DriverRule;
 use super::fact::Fact;
 use super::forge;
+use super::installed::Installed;
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::properties::{Court, Properties};
@@ -31,6 +32,7 @@ const WRITTEN_AGAIN: u64 = 500_000_000;
 #[derive(Debug)]
 pub struct Town {
     plan: Plan,
+    installed: Installed,
     who: Vec<Who>,
     apps: Vec<App>,
     ledger: Ledger,
@@ -47,7 +49,8 @@ pub struct Town {
 impl Town {
     /// A town in which nobody lives yet.
     #[must_use]
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(mut plan: Plan) -> Self {
+        let installed = Installed::new(&mut plan);
         let who = plan.nodes.iter().map(|node| Who { name: node.name.clone(), inc: Inc(0) });
         Self {
             who: who.collect(),
@@ -55,6 +58,7 @@ impl Town {
             ledger: Ledger::new(plan.elections.len(), plan.nodes.len()),
             properties: Properties::new(&plan),
             counts: Counts::default(),
+            installed,
             handled: vec![0; plan.nodes.len()],
             wrong: None,
             spans: None,
@@ -454,6 +458,7 @@ impl Guest for Town {
         }
         match fate {
             DiskFate::Kept => {
+                self.installed.restart(&mut self.plan, node);
                 disks[node].put_back();
                 true
             }
@@ -462,7 +467,7 @@ impl Guest for Town {
                 true
             }
             DiskFate::Lost => {
-                let config = self.plan.config();
+                let config = self.plan.config().clone();
                 // Somebody has to remember the fences: a quorum of the others, all of them whole.
                 let whole = (0..disks.len()).filter(|other| *other != node);
                 let whole = whole.filter(|other| disks[*other].is_whole());
@@ -470,6 +475,7 @@ impl Guest for Town {
                 if !config.quorums.is_quorum(lasting.collect()) {
                     return false;
                 }
+                self.installed.install(&mut self.plan, node);
                 self.counts.lost_disks += 1;
                 self.ledger.lost_disk = true;
                 let (seed, number) = (self.plan.conditions.seed, self.counts.lost_disks);

@@ -66,6 +66,12 @@ impl<K: Kind> Seats<K> {
         open.map(|(election, _)| election.clone()).collect()
     }
 
+    /// Whether its campaign has been won, and is not over.
+    #[must_use]
+    pub fn won(&self, election: &ElectionName) -> bool {
+        self.seats.get(election).is_some_and(|seat| seat.reply.is_none())
+    }
+
     /// A handle gives this campaign or leadership up. Nothing to do if it is over already.
     #[must_use]
     pub fn resign(&self, election: &ElectionName, id: SeatId) -> Option<Resign> {

@@ -8,11 +8,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
-use tenure_core::nerio::{Checked, Command, Effect, End, Event, Nerio, Question, Sender, Start};
+use tenure_core::nerio::{
+    Checked, Command, Effect, End, Event, Kept, Nerio, Question, Sender, Start,
+};
 use tenure_core::{ElectionName, Input, Protocol, Time, Value};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
+use super::agreement::Agreement;
 use super::counters::Counters;
 use super::edicts::Source;
 use super::log;
@@ -61,6 +64,7 @@ pub(super) struct Driver<T> {
     seats: Seats<AtMostOne>,
     boards: Boards,
     proofs: Proofs,
+    agreement: Agreement,
     counters: Counters,
     /// Room for one datagram, and one byte more by which a longer one is known.
     buffer: Vec<u8>,
@@ -111,6 +115,7 @@ impl<T: Transport> Driver<T> {
             seats: Seats::default(),
             boards: Boards::default(),
             proofs: Proofs::default(),
+            agreement: Agreement::default(),
             counters: Counters::default(),
             buffer: vec![0; DATAGRAM_MAX + 1],
             effects: Vec::new(),
@@ -118,6 +123,10 @@ impl<T: Transport> Driver<T> {
             closing: None,
         };
         // After the lock on the state directory was taken: the quarantine counts from here.
+        let kept = start.memory.as_ref().map(|memory| &memory.kept);
+        if kept == Some(&Kept::Founding) {
+            driver.notice(Notice::Founding { delta_max: driver.config.delta_max });
+        }
         driver.input(clock::now(), Input::Start(start));
         Ok(driver)
     }
@@ -227,11 +236,14 @@ impl<T: Transport> Driver<T> {
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
                 if let Dropped::Digest(theirs) = dropped {
-                    self.on_mismatch(theirs, datagram, from);
+                    self.on_mismatch(now, theirs, datagram, from);
                 }
                 return;
             }
         };
+        if let Some(notice) = self.agreement.agrees(from, &self.config) {
+            self.notice(notice);
+        }
         let from = Sender { who: envelope.who, address: from };
         for message in messages {
             match message {
@@ -245,13 +257,15 @@ impl<T: Transport> Driver<T> {
     }
 
     /// A peer of another configuration is told so, once for each datagram that wants something.
-    fn on_mismatch(&mut self, theirs: u64, datagram: &[u8], address: SocketAddr) {
+    fn on_mismatch(&mut self, now: Time, theirs: u64, datagram: &[u8], address: SocketAddr) {
         let Ok((envelope, messages)) = open(theirs, 0, datagram) else { return };
-        let (peer, ours) = (envelope.who.name, self.config.digest());
+        let peer = envelope.who.name;
         if !messages.is_empty() {
             self.outbox.introduce(address, &mut self.transport, &mut self.counters);
         }
-        self.notice(Notice::Mismatch { peer, address, theirs, ours });
+        for notice in self.agreement.differs(now, (peer, address), theirs, &self.config) {
+            self.notice(notice);
+        }
     }
 
     fn on_order(&mut self, now: Time, order: Order) {
@@ -390,7 +404,9 @@ impl<T: Transport> Driver<T> {
                 self.outbox.flush(&mut self.transport, &mut self.counters);
                 self.seats.ended(&election, seen::loss(end));
             }
-            Event::Waiting(waiting) => self.seats.waits(&election, waiting),
+            Event::Waiting(waiting) => {
+                self.seats.waits(&election, self.agreement.explain(waiting, &self.config));
+            }
             Event::Released => self.seats.released(&election),
             Event::SuccessorWaits { .. } => self.seats.successor_waits(&election),
             Event::TransferFailed { to, why } => {
@@ -408,7 +424,8 @@ impl<T: Transport> Driver<T> {
             }
             Event::Granted { to } => self.notice(Notice::Granted { election, to }),
             Event::Freed { by } => self.notice(Notice::Freed { election, by }),
-            Event::Obstacle { grantor, refusal } => {
+            // What keeps a campaign from being won is told as what it waits for.
+            Event::Obstacle { grantor, refusal } if self.seats.won(&election) => {
                 self.notice(Notice::Obstacle { election, grantor, refusal });
             }
             Event::NameShared { grantor } => self.notice(Notice::NameShared { election, grantor }),
@@ -432,6 +449,10 @@ impl<T: Transport> Driver<T> {
             Event::Serving => self.notice(Notice::Serving),
             Event::Quarantined { until } => self.notice(Notice::Quarantined { until }),
             Event::Recovering => self.notice(Notice::Recovering),
+            Event::RecoveryWaits { founding, silent, unfounded } => {
+                self.notice(Notice::RecoveryWaits { founding, silent, unfounded });
+            }
+            Event::NotFounded { by } => self.notice(Notice::NotFounded { by }),
             Event::DiskFailed => {
                 let error = self.counters.write_error.clone().unwrap_or_default();
                 self.notice(Notice::DiskFailed { error });

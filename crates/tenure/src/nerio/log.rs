@@ -41,6 +41,11 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         | Notice::Quarantined { .. }
         | Notice::Recovering
         | Notice::Granted { .. }
+        | Notice::NoQuorumAgrees { .. }
+        | Notice::QuorumMayAgree
+        | Notice::Founding { .. }
+        | Notice::RecoveryWaits { .. }
+        | Notice::NotFounded { .. }
         | Notice::Freed { .. } => None,
     }
 }

@@ -4,6 +4,7 @@
 //! in the members list. It drives [`tenure_core::nerio`] on a thread of its own, so that an
 //! application that blocks cannot starve a renewal.
 
+mod agreement;
 mod ask;
 mod counters;
 mod driver;

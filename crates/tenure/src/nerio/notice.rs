@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tenure_core::nerio::{Refusal, Who};
 use tenure_core::{ElectionName, NodeName, Time};
@@ -10,8 +11,8 @@ use tenure_core::{ElectionName, NodeName, Time};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A peer runs with another configuration: another cluster, members list, quorum system,
-    /// drift bound or longest lease. Nothing it sends is believed.
+    /// A peer runs with another configuration: another cluster, members list, quorum system or
+    /// drift bound. Nothing it sends is believed. Said once a minute of one address.
     Mismatch {
         /// The peer's name.
         peer: NodeName,
@@ -22,6 +23,16 @@ pub enum Notice {
         /// The digest of this node's.
         ours: u64,
     },
+    /// So many members run with another configuration that no quorum of this node's is left.
+    /// It goes on asking; said again when that was over for a while.
+    NoQuorumAgrees {
+        /// The members with another configuration.
+        differing: Vec<NodeName>,
+        /// How many members there are.
+        members: usize,
+    },
+    /// A quorum of members may run with this node's configuration again.
+    QuorumMayAgree,
     /// This grantor grants from now on.
     Serving,
     /// This grantor lost its memory and grants nothing until every lease has ended.
@@ -31,6 +42,26 @@ pub enum Notice {
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
+    /// It was told that this is the cluster's first start, and its directory may have been lost.
+    Founding {
+        /// Leases that were longer than this, or than the longest of those that answer, are not
+        /// waited for.
+        delta_max: Duration,
+    },
+    /// A full quorum of others is needed for that, and has not answered yet.
+    RecoveryWaits {
+        /// Whether it was told that this is the cluster's first start.
+        founding: bool,
+        /// Who does not answer.
+        silent: Vec<NodeName>,
+        /// Who answers that it never granted, and reads the fences of the others, too.
+        unfounded: Vec<NodeName>,
+    },
+    /// It was told that this is the cluster's first start, and another member knows better.
+    NotFounded {
+        /// Who.
+        by: NodeName,
+    },
     /// The state directory cannot be written. What could not be written is written again every
     /// second; said once, until [`DiskMended`](Self::DiskMended).
     DiskFailed {
@@ -53,7 +84,9 @@ pub enum Notice {
         /// The other.
         other: SocketAddr,
     },
-    /// A grantor refused this candidate for a reason that time alone does not mend.
+    /// A grantor refused this candidate, which leads by the grants of others, for a reason that
+    /// time alone does not mend. Before it leads, [`Campaign::waiting`](crate::Campaign::waiting)
+    /// tells what keeps it from a quorum.
     Obstacle {
         /// The election.
         election: ElectionName,
@@ -91,15 +124,39 @@ impl fmt::Display for Notice {
             Self::Mismatch { peer, address, theirs, ours } => write!(
                 f,
                 "{peer} at {address} runs with another configuration (digest {theirs:016x}, here \
-                 {ours:016x}): cluster, members, quorums, drift and lease-max must be the same \
-                 everywhere"
+                 {ours:016x}): cluster, members, quorums and drift must be the same everywhere"
             ),
+            Self::NoQuorumAgrees { differing, members } => write!(
+                f,
+                "{} of {members} members run with another configuration ({}), so no quorum agrees \
+                 with this one: cluster, members, quorums and drift must be the same everywhere",
+                differing.len(),
+                list(differing)
+            ),
+            Self::QuorumMayAgree => f.write_str("a quorum of members may agree again"),
             Self::Serving => f.write_str("granting leases"),
             Self::Quarantined { until } => {
                 let left = until.since(crate::clock::now());
                 write!(f, "granting nothing for {left:.1?}, until every lease has ended")
             }
             Self::Recovering => f.write_str("reading the fences of the others"),
+            Self::Founding { delta_max } => write!(
+                f,
+                "told that this is the first start of the cluster: serves when leases of \
+                 {delta_max:?} have ended, and a full quorum of others has answered that nobody \
+                 led. If there was a cluster with a larger lease-max, stop this node until its \
+                 leases have ended"
+            ),
+            Self::RecoveryWaits { founding, silent, unfounded } => {
+                waits(*founding, silent, unfounded, f)
+            }
+            Self::NotFounded { by } => write!(
+                f,
+                "not the first start of this cluster: {by} took part in a leadership, so what this \
+                 node remembered was lost. --new is refused; it goes on as without: it waits until \
+                 every lease has ended, then reads the fences of the others. Leave --new out next \
+                 time"
+            ),
             Self::DiskFailed { error } => {
                 write!(f, "{error}; requests are refused, and it is written again every second")
             }
@@ -121,4 +178,40 @@ impl fmt::Display for Notice {
             Self::Freed { election, by } => write!(f, "{election} given up by {by}"),
         }
     }
+}
+
+/// Whom a grantor that lost its memory waits for, and what would help.
+fn waits(
+    founding: bool,
+    silent: &[NodeName],
+    unfounded: &[NodeName],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    f.write_str(if founding {
+        "asking the others whether this is the first start of the cluster"
+    } else {
+        "still reading the fences of the others"
+    })?;
+    if !silent.is_empty() {
+        let verb = if silent.len() == 1 { "does" } else { "do" };
+        write!(f, ": {} {verb} not answer", list(silent))?;
+    }
+    if !unfounded.is_empty() && !founding {
+        let (separator, verb) = (
+            if silent.is_empty() { ':' } else { ',' },
+            if unfounded.len() == 1 { "has" } else { "have" },
+        );
+        write!(
+            f,
+            "{separator} {} {verb} no memory either, lost or never had. If this is the first start \
+             of the cluster, start each of these nodes and this one again, with --new",
+            list(unfounded)
+        )?;
+    }
+    Ok(())
+}
+
+fn list(names: &[NodeName]) -> String {
+    let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
+    names.join(", ")
 }

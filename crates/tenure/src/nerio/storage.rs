@@ -122,6 +122,7 @@ fn memory(recovered: state::Recovered) -> Memory {
     let (reserve, kept) = match memory {
         state::Memory::Fresh => (Fence::NONE, Kept::New),
         state::Memory::Lost => (Fence::NONE, Kept::Nothing),
+        state::Memory::Founding => (Fence::NONE, Kept::Founding),
         state::Memory::Kept { reserve, grants } => match grants {
             Grants::SameBoot(grants) => (reserve, Kept::Grants(grants)),
             Grants::OtherBoot | Grants::Missing | Grants::Torn(_) => (reserve, Kept::Reserve),

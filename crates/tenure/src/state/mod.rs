@@ -16,6 +16,8 @@
 //! - [`Memory::Lost`]: an empty directory that nobody said is new. The grantor is another instance;
 //!   it waits out all leases and reads the fences from the others. It stays lost, start after
 //!   start, until the first [`Record::Reserve`] is durable, which says that they have been read.
+//! - [`Memory::Founding`]: such a directory, and now [`Opening::New`] says that it is the first
+//!   start. The directory alone cannot tell, so the others are asked.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
 //!   in this time namespace. If not, all leases are waited out. The old table stays in place until
 //!   the first [`Record::Grant`], which says that they have been: a process that ends in the
@@ -68,7 +70,9 @@ use self::table::{GRANTS, Table};
 pub enum Opening {
     /// There was a memory. If the directory is empty or missing, it was lost.
     Existing,
-    /// There never was one (`--new`). Refused if there is: a wrong `--new` hands out old fences.
+    /// There never was one (`--new`). Refused if there is: a wrong `--new` hands out old fences. A
+    /// directory from which nothing was granted, and into which no fences were read, is taken
+    /// once the other members agree ([`Memory::Founding`]).
     New,
 }
 
@@ -103,6 +107,8 @@ pub enum Memory {
     /// Everything is forgotten: wait out all leases, then read the fences from a full quorum of
     /// others ("The scalar fence", rule 4).
     Lost,
+    /// The same, but it is said to be the cluster's first start: ask the others whether it is.
+    Founding,
     /// Fences begin at the reserve.
     Kept {
         /// H, above which no fence has left.
@@ -176,7 +182,7 @@ impl StateDir {
         directory.lock()?;
         let identity = match (opening, Identity::read(&directory)?) {
             (_, Some(identity)) => check(&directory, opening, grantor, identity)?,
-            (opening, None) => {
+            (_, None) => {
                 check_empty(&directory, opening)?;
                 let reserve = (opening == Opening::New).then_some(Fence::NONE);
                 Identity::begin(grantor, reserve)?
@@ -185,7 +191,8 @@ impl StateDir {
         directory.sign()?;
         let mut table = Table::begin(identity.instance, boot);
         let memory = match (opening, identity.reserve) {
-            (Opening::New, _) => Memory::Fresh,
+            (Opening::New, None) => Memory::Founding,
+            (Opening::New, Some(_)) => Memory::Fresh,
             (Opening::Existing, None) => Memory::Lost,
             (Opening::Existing, Some(reserve)) => {
                 Memory::Kept { reserve, grants: table.recover(&directory)? }
@@ -257,7 +264,10 @@ fn check(
         let expected = grantor.node.clone();
         return Err(StateError::OtherNode { path, found: node, expected });
     }
-    if opening == Opening::New {
+    if opening == Opening::New && identity.reserve.is_none() {
+        // Nothing was granted from it. A table would be of a memory before it.
+        check_empty(directory, opening)?;
+    } else if opening == Opening::New {
         return Err(StateError::NotNew { path, node, cluster, instance, starts: boot });
     }
     Ok(identity)
@@ -300,6 +310,7 @@ impl fmt::Display for Memory {
         match self {
             Self::Fresh => f.write_str("a new memory"),
             Self::Lost => f.write_str("the memory was lost"),
+            Self::Founding => f.write_str("the memory was lost, or there never was one"),
             Self::Kept { reserve, grants } => write!(f, "fences up to {reserve}, {grants}"),
         }
     }

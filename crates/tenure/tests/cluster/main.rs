@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set up should end there")]
 
+mod agree;
 mod handles;
 mod overload;
 mod restart;

@@ -6,6 +6,7 @@ mod etcd;
 #[path = "no_etcd.rs"]
 mod etcd;
 pub(super) mod nerio;
+mod troubles;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -26,9 +27,7 @@ pub(super) trait Participant {
     fn hopeless(&self, ledger: &Ledger) -> Later<Failure>;
 
     /// Why nobody answers at the moment, if that is known.
-    fn silent(&self) -> Option<Failure> {
-        None
-    }
+    fn silent(&self) -> Later<Option<Failure>>;
 
     /// Whether its own warnings say this already.
     fn warns_of(&self, _: &Waiting) -> bool {

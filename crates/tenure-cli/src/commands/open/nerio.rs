@@ -1,23 +1,23 @@
 //! Starting a node of Nerio with the settings of a command.
 
-use tenure::nerio::{Builder, Node, Notice};
+use tenure::nerio::{Builder, Node};
 use tenure::state::StateError;
 use tenure::transport::UdpError;
 use tenure::{AtMostOne, Election, ElectionName, NodeName, StartError};
-use tokio::sync::broadcast;
 
+use super::troubles::{self, Differing};
 use super::{Later, Participant};
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::settings::{Cluster, Ledger};
 
 /// A participant that is no grantor, for commands that only ask.
-pub(in crate::commands) fn asker(cluster: &Cluster, ledger: &Ledger) -> Result<Node, Failure> {
+pub(in crate::commands) fn asker(cluster: &Cluster, ledger: &Ledger) -> Result<Grantors, Failure> {
     let random = format!("ask-{}", std::process::id());
     let name = NodeName::new(&random).map_err(|error| {
         Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
     })?;
-    start(Node::builder(cluster.config.clone(), name), cluster, ledger)
+    Grantors::meet(name, cluster, ledger)
 }
 
 /// A candidate that is no grantor.
@@ -25,22 +25,49 @@ pub(super) fn candidate(
     cluster: &Cluster,
     id: &NodeName,
     ledger: &Ledger,
-) -> Result<Node, Failure> {
-    start(Node::builder(cluster.config.clone(), id.clone()), cluster, ledger)
+) -> Result<Grantors, Failure> {
+    Grantors::meet(id.clone(), cluster, ledger)
 }
 
-impl Participant for Node {
-    fn election(&self, name: &ElectionName) -> Election<AtMostOne> {
-        self.election_named(name.clone())
+/// One that asks the grantors of a cluster.
+pub(in crate::commands) struct Grantors {
+    pub(in crate::commands) node: Node,
+    cluster: Cluster,
+    ledger: Ledger,
+    differing: Differing,
+}
+
+impl Grantors {
+    fn meet(name: NodeName, cluster: &Cluster, ledger: &Ledger) -> Result<Self, Failure> {
+        let node = start(Node::builder(cluster.config.clone(), name), cluster, ledger)?;
+        let (cluster, ledger) = (cluster.clone(), ledger.clone());
+        Ok(Self { node, cluster, ledger, differing: Differing::default() })
     }
 
-    fn hopeless(&self, ledger: &Ledger) -> Later<Failure> {
-        let (mut notices, ledger) = (self.notices(), ledger.clone());
-        Box::pin(async move { mismatch(&mut notices, &ledger).await })
+    /// Says what keeps this one from being answered. Resolves when it is to end for that.
+    pub(in crate::commands) fn troubles(&self) -> Later<Failure> {
+        let (cluster, ledger) = (self.cluster.clone(), self.ledger.clone());
+        let (notices, differing) = (self.node.notices(), self.differing.clone());
+        Box::pin(troubles::watch(notices, cluster, ledger, differing))
+    }
+}
+
+impl Participant for Grantors {
+    fn election(&self, name: &ElectionName) -> Election<AtMostOne> {
+        self.node.election_named(name.clone())
+    }
+
+    fn hopeless(&self, _: &Ledger) -> Later<Failure> {
+        self.troubles()
+    }
+
+    fn silent(&self) -> Later<Option<Failure>> {
+        let (cluster, ledger) = (self.cluster.clone(), self.ledger.clone());
+        Box::pin(troubles::silent(cluster, ledger, self.differing.clone()))
     }
 
     fn close(self: Box<Self>) -> Later<()> {
-        Box::pin(async move { Self::close(&self).await })
+        Box::pin(async move { self.node.close().await })
     }
 }
 
@@ -98,31 +125,4 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = source.source();
     }
     text
-}
-
-/// Resolves when a member turns out to run with another configuration: nothing that is asked
-/// of it will ever be answered.
-pub(in crate::commands) async fn mismatch(
-    notices: &mut broadcast::Receiver<Notice>,
-    ledger: &Ledger,
-) -> Failure {
-    loop {
-        match notices.recv().await {
-            Ok(Notice::Mismatch { peer, address, .. }) => {
-                let what = format!("{peer} at {address} runs with another configuration");
-                let fix = "give all nodes and candidates the same cluster, members, quorums, \
-                           drift and lease-max";
-                let names = ["cluster", "members", "quorums", "drift", "lease-max"];
-                return ledger.explain(Failure::usage(what, fix), &names);
-            }
-            // What a leader should know, too.
-            Ok(
-                notice @ (Notice::Obstacle { .. }
-                | Notice::NameShared { .. }
-                | Notice::AddressContested { .. }),
-            ) => failure::warn(&notice.to_string()),
-            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
-            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
-        }
-    }
 }

@@ -22,7 +22,9 @@ impl Candidate {
             return self.emit(Event::Ignored(Ignored::Unasked), out);
         };
         campaign.reach.answered(member, granted.start, true);
+        campaign.reach.heard(member, granted.start);
         campaign.hindrances.granted(member);
+        campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
@@ -90,12 +92,21 @@ impl Candidate {
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
             shared.trips.observe(now.since(refused.start));
         }
+        let is_too_long = matches!(refused.refusal, Refusal::TooLong { .. });
+        let is_news = campaign.reach.is_news(member, refused.start) || !ruling(Rule::TooLongNews);
+        if is_too_long && !is_news {
+            return self.emit(Event::Ignored(Ignored::Stale), out);
+        }
+        campaign.reach.heard(member, refused.start);
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.reach.answered(member, refused.start, able);
             campaign.hindrances.refused(now, member, &refused, shared.config);
         }
         let grantor = shared.config.members[member].name.clone();
+        if !is_too_long {
+            campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
+        }
         match refused.refusal {
             Refusal::Held { holder, .. } => {
                 let rank = holder_rank(&self.election, &holder);
@@ -108,27 +119,52 @@ impl Candidate {
                     campaign.next_at = campaign.next_at.min(now.after(shared.config.refresh));
                 }
             }
-            Refusal::Quarantine { .. } | Refusal::Recovering => {}
-            Refusal::FenceTooFar => {
-                // What was heard of the fences was wrong: begin again from what this one saw.
-                self.best = refused.seen;
-                if campaign.lease.as_ref().is_none_or(|lease| lease.office.is_none()) {
-                    campaign.fence = self.best.next().unwrap_or(self.best);
+            Refusal::Quarantine { .. } => {}
+            refusal => {
+                let too_far = refusal == Refusal::FenceTooFar;
+                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
+                if too_far {
+                    self.on_too_far(refused.seen);
                 }
-                let refusal = Refusal::FenceTooFar;
-                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
-            }
-            refusal @ (Refusal::TooLong { .. }
-            | Refusal::OtherAddress { .. }
-            | Refusal::Full
-            | Refusal::Disk) => {
-                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
+                if is_too_long {
+                    self.on_too_long(now, member, shared, out);
+                }
             }
         }
         if refused.name_shared {
             self.emit(Event::NameShared { grantor }, out);
         }
         self.yield_if_hopeless(now, shared, out);
+    }
+
+    /// What was heard of the fences was wrong: begin again from what this grantor has `seen`.
+    fn on_too_far(&mut self, seen: Fence) {
+        self.best = seen;
+        let fence = self.best.next().unwrap_or(self.best);
+        if let Some(campaign) = &mut self.campaign
+            && campaign.lease.as_ref().is_none_or(|lease| lease.office.is_none())
+        {
+            campaign.fence = fence;
+        }
+    }
+
+    /// `member` gives no lease as long as this one's. Once no quorum does, what the others granted
+    /// is given back, and the places in their queues: another candidate may win with them.
+    fn on_too_long(&mut self, now: Time, member: usize, shared: &Shared<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let before = campaign.too_long_for(now, shared.config);
+        campaign.too_long = campaign.too_long.with(member);
+        let Some(unable) = campaign.too_long_for(now, shared.config) else { return };
+        let members = shared.config.quorums.everyone().minus(unable);
+        // That somebody is silent is news without a message.
+        if before.is_some() && !campaign.oks.keys().any(|granted| members.contains(*granted)) {
+            return;
+        }
+        for member in members.iter() {
+            campaign.oks.remove(&member);
+            campaign.floors[member] = self.last_start;
+        }
+        self.release_to(members, self.last_start, shared, out);
     }
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their

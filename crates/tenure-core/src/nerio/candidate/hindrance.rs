@@ -174,7 +174,13 @@ impl Hindrances {
 /// A refusal that time alone does not mend, for programs and for people.
 fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
     match refusal {
-        Refusal::TooLong { .. } => ("too-long", alloc::format!("{refusal}").into()),
+        Refusal::TooLong { lease, delta_max } => (
+            "too-long",
+            alloc::format!(
+                "it gives no lease longer than {delta_max:?}, and asked for is {lease:?}"
+            )
+            .into(),
+        ),
         Refusal::FenceTooFar => ("fence-too-far", "the fence proposed is far above its own".into()),
         Refusal::OtherAddress { holder } => (
             "other-address",

@@ -67,6 +67,7 @@ impl Candidate {
             election: self.election.clone(),
             start: now,
             delta,
+            lease: shared.config.lease,
             first: campaign.first.unwrap_or(now),
             fence: campaign.fence,
             announced: if ruling(Rule::Announced) { announced } else { Some(campaign.fence) },
@@ -75,7 +76,11 @@ impl Candidate {
             next: transfer.or_else(|| campaign.successor(now, shared.config).cloned()),
             value: campaign.value.clone(),
         };
+        let too_long = campaign.too_long_for(now, shared.config);
         for (member, to) in shared.config.members.iter().enumerate() {
+            if too_long.is_some_and(|asked| !asked.contains(member)) {
+                continue;
+            }
             let giving = self.giving.as_ref().is_some_and(|giving| giving.awaits(member));
             if giving || campaign.held_off.contains_key(&member) {
                 continue;

@@ -91,6 +91,8 @@ struct Campaign {
     reach: Reach,
     /// What it waits for, as long as it does not lead.
     hindrances: Hindrances,
+    /// Members whose last word was that they give no lease as long as this one's.
+    too_long: MemberSet,
     lease: Option<Lease>,
     transfer: Option<Transfer>,
     /// The first of those who wait, and when a grantor last named it.
@@ -198,6 +200,7 @@ impl Candidate {
             held_off: BTreeMap::new(),
             reach: Reach::default(),
             hindrances: Hindrances::default(),
+            too_long: MemberSet::EMPTY,
             lease: None,
             transfer: None,
             waiting: None,
@@ -371,6 +374,16 @@ impl Candidate {
 }
 
 impl Campaign {
+    /// Those that keep every quorum from a lease as long as this candidate asks for: members that
+    /// give no such lease, and members that nobody can wait for. Until that is over it asks only
+    /// these, and keeps nobody else from the others.
+    fn too_long_for(&self, now: Time, config: &Checked) -> Option<MemberSet> {
+        let unable = self.too_long.or(self.reach.lost(now, config.parked_for()));
+        let asks = self.lease.is_none() && !self.too_long.is_empty();
+        let hopeless = asks && !config.quorums.is_possible(unable);
+        (hopeless && ruling(Rule::TooLongYields)).then_some(unable)
+    }
+
     /// The first of those who wait, if a grantor has named it lately: it may have died since.
     fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
         let (name, named_at) = self.waiting.as_ref()?;

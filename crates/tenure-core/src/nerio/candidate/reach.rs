@@ -14,12 +14,25 @@ pub(super) struct Reach {
     unanswered: BTreeMap<usize, Time>,
     /// Members whose last answer was that they cannot grant to anybody, or not to this one.
     unable: MemberSet,
+    /// The highest Start that each member has answered.
+    latest: BTreeMap<usize, Time>,
 }
 
 impl Reach {
     /// A request went to `member`.
     pub(super) fn asked(&mut self, member: usize, start: Time) {
         self.unanswered.entry(member).or_insert(start);
+    }
+
+    /// Whether an answer of `member` to the request of `start` says more than those before it.
+    pub(super) fn is_news(&self, member: usize, start: Time) -> bool {
+        self.latest.get(&member).is_none_or(|latest| *latest < start)
+    }
+
+    /// `member` answered the request of `start`.
+    pub(super) fn heard(&mut self, member: usize, start: Time) {
+        let latest = self.latest.entry(member).or_insert(start);
+        *latest = (*latest).max(start);
     }
 
     /// `member` answered the request of `start`, and was able to grant or to let it wait.

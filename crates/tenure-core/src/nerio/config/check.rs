@@ -23,7 +23,7 @@ struct Inner {
 
 impl Checked {
     /// What must be the same on every node, as 64 bits: cluster, members with their addresses,
-    /// quorum system, ρ and `delta_max`. It does not depend on the order of the members list,
+    /// quorum system and ρ. It does not depend on the order of the members list,
     /// nor on the version of Rust or the machine. It finds mistakes, not forgers.
     ///
     /// The module document says why each part is in it and the others are not.
@@ -101,11 +101,14 @@ impl Config {
         demand(self.lease >= Self::LEASE_MIN, "lease", self.lease, || {
             format!("at least {:?}", Self::LEASE_MIN)
         })?;
-        demand(self.lease <= delta_max, "lease", self.lease, || {
-            format!("at most delta_max, {delta_max:?}")
+        demand(self.lease <= Self::DELTA_MAX_MAX, "lease", self.lease, || {
+            format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
         })?;
-        demand(self.verify_max <= delta_max, "verify_max", self.verify_max, || {
-            format!("at most delta_max, {delta_max:?}")
+        demand(delta_max >= Self::LEASE_MIN, "delta_max", delta_max, || {
+            format!("at least {:?}, the shortest lease", Self::LEASE_MIN)
+        })?;
+        demand(self.verify_max <= Self::DELTA_MAX_MAX, "verify_max", self.verify_max, || {
+            format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
         })?;
         demand(self.kill_margin <= self.grace, "kill_margin", self.kill_margin, || {
             format!("at most grace, {:?}: work is asked to stop before it is killed", self.grace)

@@ -2,14 +2,13 @@
 //!
 //! Bytes, in this order; every text has its length before it, every number is little-endian:
 //!
-//! 1. `nerio 1`, the name of this encoding;
+//! 1. `nerio 2`, the name of this encoding;
 //! 2. the cluster's name;
 //! 3. the number of members, then for each, sorted by name: name, IP (4 or 16 bytes, a mapped
 //!    IPv4 address as IPv4), port. The scope of a link-local address is a machine's own number
 //!    and is left out;
 //! 4. the quorum system as a text of names;
-//! 5. ρ in parts per billion, 4 bytes;
-//! 6. `delta_max` in nanoseconds, 8 bytes.
+//! 5. ρ in parts per billion, 4 bytes.
 //!
 //! Changing any of this keeps nodes of two versions apart, so it needs a new name in 1.
 
@@ -20,9 +19,8 @@ use core::net::IpAddr;
 use siphasher::sip::SipHasher13;
 
 use super::Config;
-use crate::time::nanos;
 
-const ENCODING: &str = "nerio 1";
+const ENCODING: &str = "nerio 2";
 const KEYS: (u64, u64) = (u64::from_le_bytes(*b"tenure c"), u64::from_le_bytes(*b"onfig v1"));
 
 impl Config {
@@ -51,7 +49,6 @@ impl Config {
         }
         text(&mut out, &self.quorums.canonical(&self.names()));
         out.extend(self.drift.parts_per_billion().to_le_bytes());
-        out.extend(nanos(self.delta_max).to_le_bytes());
         out
     }
 }

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | cluster, members, addresses, quorums | quorums of different lists need not meet |
 //! | ρ (`drift`) | the candidate shortens by it what the grantor lengthens by it |
-//! | `delta_max` | a grantor that lost its memory waits this long for what others were granted |
 //!
 //! | may differ from node to node | because |
 //! |---|---|
-//! | `lease` | every request carries its own δ, and a grantor refuses one above `delta_max` |
+//! | `lease` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
+//! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits as |
+//! | | long as the longest of the quorum that it reads the fences of |
 //! | `round_trip`, `refresh` | they say when to ask again: a grantor with a shorter `refresh` |
 //! | | than a candidate's forgets it early, which costs time and never safety |
 //! | `verify_max`, `grace`, `kill_margin` | a leader keeps them for itself |
@@ -76,25 +77,28 @@ pub struct Config {
     /// small, and two leaders are possible; larger costs ρ of every lease. Default 10⁻³, twice
     /// the rate at which Linux slews a clock.
     pub drift: Drift,
-    /// δ, the length of a lease, in real time: at least [`Config::LEASE_MIN`], at most
-    /// `delta_max`. Short: fast take-over after a crash. Long: the leader survives longer
-    /// interruptions. After the first renewal is due there must be room for `grace`,
-    /// `kill_margin` and 4 round trips, see [`Config::usable`]; that also implies section 10.1,
-    /// see [`Config::lease_needed`]. Default 5 s.
+    /// δ, the length of a lease that this node asks for, in real time: from
+    /// [`Config::LEASE_MIN`] to [`Config::DELTA_MAX_MAX`]. A quorum of grantors must allow it by
+    /// their `delta_max`; until then the candidate waits. Short: fast take-over after a crash.
+    /// Long: the leader survives longer interruptions. After the first renewal is due there must
+    /// be room for `grace`, `kill_margin` and 4 round trips, see [`Config::usable`]; that also
+    /// implies section 10.1, see [`Config::lease_needed`]. Default 5 s.
     pub lease: Duration,
-    /// The longest lease a grantor gives, in real time, and so how long a grantor that lost its
-    /// memory waits before it grants again ([`Config::quarantine`]). From `lease` to
-    /// [`Config::DELTA_MAX_MAX`]. Leave room to lengthen the lease later. Never lower it on a
-    /// running cluster: a grantor keeps the largest it ever had. Default 2 × lease. (Our
-    /// extension: restart.)
+    /// The longest lease that the grantor of this node gives, in real time, and so how long it
+    /// waits before it grants again after it lost its memory ([`Config::quarantine`]). From
+    /// [`Config::LEASE_MIN`] to [`Config::DELTA_MAX_MAX`]; it binds no candidate of this node.
+    /// Leave room to lengthen leases later: a grantor that is restarted with a larger one gives
+    /// the longer leases only after `(1 + ρ)` of it. One that is restarted with a smaller one
+    /// still waits as long as the largest it ever had. Default 2 × lease. (Our extension:
+    /// restart.)
     pub delta_max: Duration,
     /// d, a high percentile of round trips before any was measured (section 8). Too small costs
     /// needless retries, never safety; too large asks for a longer lease than needed. Default
     /// 10 ms.
     pub round_trip: Duration,
     /// R, how often a waiting candidate refreshes its parked requests. Above 0 and at least 2 d,
-    /// so that an answer is there before the question is repeated; 3 R + 2 d at most the lease
-    /// (and so `delta_max`), because the first lease must bridge a forgotten candidate
+    /// so that an answer is there before the question is repeated; 3 R + 2 d at most the lease,
+    /// because the first lease must bridge a forgotten candidate
     /// ([`Config::lease_first`]). Short: a dead candidate is forgotten sooner. Long: less
     /// traffic from those who wait. Default 250 ms. (Our extension: parked requests. Oks of
     /// several Starts may be combined, so R ≥ 2 d saves messages here; only the strict form, in
@@ -103,8 +107,8 @@ pub struct Config {
     /// The longest promise a verification answer makes (section 10.5), and so the longest that a
     /// resignation or hand-over is held up by one, however often somebody asks: nothing is
     /// promised after the claim was lowered. Some round trips, so that there is something left of
-    /// an answer that arrives. At most `delta_max`, beyond which there is nothing to promise; at
-    /// 0 every answer has run out when it comes. Default: a tenth of the lease.
+    /// an answer that arrives. At most [`Config::DELTA_MAX_MAX`]; above the lease there is nothing
+    /// to promise, and at 0 every answer has run out when it comes. Default: a tenth of the lease.
     pub verify_max: Duration,
     /// How long before the end of its lease a leader's work is asked to stop (SIGTERM, or
     /// `expiring`). As long as the work needs to end in order: too short, and it is killed; too
@@ -147,7 +151,7 @@ impl Config {
     pub const MEMBERS_MAX: usize = MemberSet::MEMBERS_MAX;
     /// The shortest lease: below it, timers and schedulers decide who leads.
     pub const LEASE_MIN: Duration = Duration::from_millis(10);
-    /// The largest `delta_max`: nobody waits longer than a day for a restarted grantor.
+    /// The largest `delta_max` and lease: nobody waits longer than a day for a restarted grantor.
     pub const DELTA_MAX_MAX: Duration = Duration::from_secs(24 * 60 * 60);
     /// The largest ρ, a quarter: a clock that is further off is broken, and above two thirds no
     /// lease would outlive its first renewal.
@@ -245,7 +249,7 @@ impl Config {
     }
 
     /// `⌈(1 + ρ)·delta_max⌉` on its own clock: how long a grantor that lost its memory grants
-    /// nothing to anybody.
+    /// nothing to anybody, at least.
     #[must_use]
     pub fn quarantine(&self) -> Duration {
         self.drift.stretch(self.delta_max)

@@ -17,6 +17,8 @@ const REACH: u64 = 1 << 40;
 pub(super) struct Fences {
     /// At least every fence ever seen in an election that has no office here.
     floor: Fence,
+    /// At least every fence ever seen in any election: kept, because it is asked for.
+    highest: Fence,
     /// `H`: no fence above it is accepted before a higher one is durable.
     high: Fence,
     /// A higher `H` on its way to the disk, and the flush that carries it.
@@ -27,7 +29,7 @@ impl Fences {
     /// After a start: `H` from the disk, where a restart begins.
     pub(super) fn new(high: Fence) -> Self {
         let floor = if ruling(Rule::RestartAtReserve) { high } else { Fence::NONE };
-        Self { floor, high, pending: None }
+        Self { floor, highest: floor, high, pending: None }
     }
 
     /// The highest fence seen in an election; the floor when it has no office here.
@@ -38,6 +40,17 @@ impl Fences {
     /// At least every fence ever seen in any election.
     pub(super) fn raise_floor(&mut self, seen: Fence) {
         self.floor = self.floor.max(seen);
+        self.note(seen);
+    }
+
+    /// A fence was seen in some election.
+    pub(super) fn note(&mut self, seen: Fence) {
+        self.highest = self.highest.max(seen);
+    }
+
+    /// At least every fence ever seen in any election.
+    pub(super) fn highest(&self) -> Fence {
+        self.highest
     }
 
     pub(super) fn floor(&self) -> Fence {
@@ -52,12 +65,13 @@ impl Fences {
 
     /// Takes a proposal for a leadership, with the grant that carries it; says whether it was
     /// accepted (the scalar fence, rule 1).
-    pub(super) fn propose(&self, office: &mut Office, fence: Fence, by: &Tenancy) -> bool {
+    pub(super) fn propose(&mut self, office: &mut Office, fence: Fence, by: &Tenancy) -> bool {
         let seen = office.fence_seen;
         let within = fence <= self.high || !ruling(Rule::WithinReserve);
         if fence > seen && within {
             debug_assert!(fence <= self.high, "I5: what is accepted is below the durable H");
             office.fence_seen = fence;
+            self.note(fence);
             office.fence_owner = Some(by.clone());
             return true;
         }

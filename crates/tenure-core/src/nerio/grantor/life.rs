@@ -5,7 +5,8 @@ use alloc::collections::BTreeMap;
 use core::time::Duration;
 
 use super::super::identity::{Boot, Instance};
-use super::super::message::Service;
+use super::super::message::{Recall, Service};
+use super::super::quorum::MemberSet;
 use super::super::record::GrantRecord;
 use super::super::rule::{Rule, ruling};
 use crate::contract::Ticket;
@@ -19,7 +20,7 @@ pub struct Memory {
     pub instance: Instance,
     /// The last boot that was written down; zero if none was.
     pub boot: Boot,
-    /// The largest lease length that was ever allowed.
+    /// The largest lease length that was ever allowed and written down.
     pub delta_max: Duration,
     /// `H`: the durable bound on all fences ever accepted.
     pub reserve: Fence,
@@ -38,6 +39,35 @@ pub enum Kept {
     Reserve,
     /// Nothing, though it may have granted before: the directory was lost, or there is none.
     Nothing,
+    /// The same, and an operator says that it is the cluster's very first start. Others are asked
+    /// whether they know better.
+    Founding,
+}
+
+/// What a grantor asks the others before it serves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Read {
+    /// Nothing: its own memory is whole.
+    Nothing,
+    /// The fences: its memory was lost.
+    Fences,
+    /// Whether there has been a leadership: its memory may have been lost, and is said not to be.
+    Founding,
+}
+
+/// What a member answered to a read.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Known {
+    pub(super) seen: Fence,
+    pub(super) delta_max: Duration,
+    pub(super) recall: Recall,
+}
+
+/// Who keeps a read from being done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Missing {
+    pub(super) silent: MemberSet,
+    pub(super) unfounded: MemberSet,
 }
 
 /// Where a grantor is in its life.
@@ -46,22 +76,39 @@ pub(super) enum Life {
     /// This node is no grantor yet: `Start` has not come.
     Unborn,
     /// Its boot is being written down.
-    Opening { ticket: Ticket, quarantine: Option<Time>, must_read: bool },
+    Opening { ticket: Ticket, quarantine: Option<Time>, read: Read },
     /// It could not write its boot down, and tries again at `at`.
-    Unwritten { at: Time, quarantine: Option<Time>, must_read: bool },
+    Unwritten { at: Time, quarantine: Option<Time>, read: Read },
     /// It waits until every lease that it may have given has ended.
-    Quarantine { until: Time, must_read: bool },
+    Quarantine { until: Time, read: Read },
     /// It asks the others for their fences.
-    Reading { since: Time, again: Time, answers: BTreeMap<usize, Fence> },
+    Reading {
+        since: Time,
+        again: Time,
+        read: Read,
+        answers: BTreeMap<usize, Known>,
+        told: Option<Missing>,
+    },
     /// What it read is being written down.
-    Storing { ticket: Ticket },
+    Storing { ticket: Ticket, read: Read },
     /// What it read could not be written down: it knows it, and writes again at `at`.
-    Unstored { at: Time },
+    Unstored { at: Time, read: Read },
     /// It grants.
     Serving,
 }
 
 impl Life {
+    /// What it is going to ask the others, or asks them.
+    pub(super) fn read_mut(&mut self) -> Option<&mut Read> {
+        match self {
+            Self::Opening { read, .. }
+            | Self::Unwritten { read, .. }
+            | Self::Quarantine { read, .. }
+            | Self::Reading { read, .. } => Some(read),
+            Self::Unborn | Self::Storing { .. } | Self::Unstored { .. } | Self::Serving => None,
+        }
+    }
+
     pub(super) fn service(&self, now: Time) -> Service {
         match self {
             Self::Serving => Service::Serving,
@@ -86,7 +133,7 @@ impl Life {
             Self::Quarantine { until, .. } => (*until, "the quarantine ends"),
             Self::Reading { again, .. } => (*again, "asking for fences again"),
             Self::Unwritten { at, .. } => (*at, "writing the boot again"),
-            Self::Unstored { at } => (*at, "writing the fences that were read again"),
+            Self::Unstored { at, .. } => (*at, "writing the fences that were read again"),
             Self::Unborn | Self::Opening { .. } | Self::Storing { .. } | Self::Serving => {
                 return None;
             }

@@ -5,10 +5,12 @@ mod fences;
 mod life;
 mod listing;
 mod office;
+mod raise;
+mod reading;
 mod recovery;
 mod writes;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use self::fences::Fences;
 use self::life::Life;
@@ -18,6 +20,7 @@ use self::listing::Listing;
 pub(super) use self::listing::PAGE_BYTES;
 pub(super) use self::office::holder_rank;
 use self::office::{Grant, Office, Parked};
+use self::raise::Raise;
 use self::writes::Writes;
 use super::config::Checked;
 use super::event::{Event, Ignored};
@@ -44,10 +47,18 @@ pub(super) struct Grantor {
     boot: Boot,
     /// The largest lease length ever allowed here.
     delta_max: core::time::Duration,
+    /// A larger one than before that is not given yet.
+    raise: Option<Raise>,
+    /// When this life began.
+    started: Time,
+    /// Whether it knows of a leadership, or may have forgotten one.
+    led: bool,
     life: Life,
     serving_since: Time,
     fences: Fences,
     offices: BTreeMap<ElectionName, Office>,
+    /// Those that a release opened, and no grant since: anybody can name elections.
+    early: BTreeSet<ElectionName>,
     agenda: Agenda,
     listing: Listing,
     /// The two last lives that used each name.
@@ -64,6 +75,9 @@ impl Grantor {
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         Self {
             delta_max: config.delta_max,
+            raise: None,
+            started: Time::ZERO,
+            led: false,
             config,
             name,
             instance: Instance(0),
@@ -72,6 +86,7 @@ impl Grantor {
             serving_since: Time::ZERO,
             fences: Fences::new(Fence::NONE),
             offices: BTreeMap::new(),
+            early: BTreeSet::new(),
             agenda: Agenda::default(),
             listing: Listing::default(),
             lives: BTreeMap::new(),
@@ -91,7 +106,7 @@ impl Grantor {
             Message::Query(query) => self.on_query(now, from, &query, out),
             Message::List(list) => self.on_list(now, from, &list, out),
             Message::FenceRead(read) => self.on_fence_read(from, read.start, out),
-            Message::FenceSeen(seen) => self.on_fence_seen(from, &seen, out),
+            Message::FenceSeen(seen) => self.on_fence_seen(now, from, &seen, out),
             Message::Granted(_)
             | Message::Refused(_)
             | Message::Released(_)
@@ -107,6 +122,7 @@ impl Grantor {
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
         self.settle(out);
         self.on_life_due(now, out);
+        self.on_raise_due(now, out);
         for election in self.agenda.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
@@ -121,7 +137,8 @@ impl Grantor {
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let office = self.agenda.first();
         let office = office.map(|at| Deadline { at, why: "a grant or a waiting request ends" });
-        Deadline::first(Deadline::first(self.life.due(), office), self.writes.due())
+        let raise = self.raise.as_ref().and_then(Raise::due);
+        [self.life.due(), raise, office, self.writes.due()].into_iter().fold(None, Deadline::first)
     }
 
     /// What it says of itself to others.
@@ -152,6 +169,9 @@ impl Grantor {
 
     fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
         let shared = self.meet(from, out);
+        if request.leading && ruling(Rule::LeadersRefuseFounding) {
+            self.hear_of_leader(&from.who, out);
+        }
         let election = request.election.clone();
         if request.delta.is_zero() {
             return emit(out, Some(election), Event::Ignored(Ignored::Empty));
@@ -221,9 +241,11 @@ impl Grantor {
             Service::Failing => return Some(Refusal::Disk),
         }
         let office = self.office(&request.election);
-        if request.delta > self.config.delta_max && ruling(Rule::WithinDeltaMax) {
-            let delta_max = self.config.delta_max;
-            return Some(Refusal::TooLong { delta_max });
+        // A first lease is short. Whoever cannot have a full one after it must not begin to lead.
+        let lease = if ruling(Rule::FullLeaseFits) { request.lease } else { request.delta };
+        let (lease, delta_max) = (request.delta.max(lease), self.longest());
+        if lease > delta_max && ruling(Rule::WithinDeltaMax) {
+            return Some(Refusal::TooLong { lease, delta_max });
         }
         if self.fences.is_too_far(office, request.fence) {
             return Some(Refusal::FenceTooFar);
@@ -231,10 +253,18 @@ impl Grantor {
         if self.writes.refuses(now) {
             return Some(Refusal::Disk);
         }
-        if office.is_none() && self.offices.len() >= self.config.limits.elections {
+        if !self.has_room_for(&request.election) {
             return Some(Refusal::Full);
         }
         None
+    }
+
+    /// Whether one more election may be granted. Those that only a release opened have room of
+    /// their own.
+    fn has_room_for(&self, election: &ElectionName) -> bool {
+        let early = if ruling(Rule::EarlyApart) { self.early.len() } else { 0 };
+        let known = self.offices.contains_key(election) && !self.early.contains(election);
+        known || self.offices.len() - early < self.config.limits.elections
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
@@ -248,6 +278,7 @@ impl Grantor {
         out: &mut Out,
     ) {
         let Parked { who, address, request, .. } = asked;
+        self.early.remove(&request.election);
         let stretched = self.config.drift.stretch(request.delta);
         let held = if ruling(Rule::GrantStretches) { stretched } else { request.delta };
         let floor = self.fences.floor();
@@ -271,10 +302,8 @@ impl Grantor {
         }
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
-        let kept_next = match &before {
-            Some(before) if !ruling(Rule::NextOnce) => before.next.clone(),
-            Some(_) | None => None,
-        };
+        let kept = before.as_ref().filter(|_| !ruling(Rule::NextOnce));
+        let kept_next = kept.and_then(|before| before.next.clone());
         if let Some(before) = before.filter(|_| changed && ruling(Rule::Tombstone)) {
             let (other, start) = (before.record.holder, before.record.start);
             let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
@@ -389,9 +418,12 @@ impl Grantor {
     fn on_release(&mut self, now: Time, from: &Sender, release: &Release, out: &mut Out) {
         let election = release.election.clone();
         let serving = self.life == Life::Serving;
-        let free_to_open = self.offices.len() < self.config.limits.elections;
-        if self.office(&election).is_none() && !free_to_open {
-            return emit(out, Some(election), Event::Ignored(Ignored::Full));
+        let (asker, start) = (from.who.inc, release.start);
+        let released = Message::Released(Released { election: election.clone(), asker, start });
+        if self.office(&election).is_none() && !self.remember_early(&election) {
+            // There is nothing to give up. A request that it overtook may be granted for a while.
+            emit(out, Some(election), Event::Ignored(Ignored::Full));
+            return send(out, from.address, released);
         }
         let at = self.sample(now).clock;
         let floor = self.fences.floor();
@@ -433,10 +465,15 @@ impl Grantor {
         } else if !unparked {
             emit(out, Some(election.clone()), Event::Ignored(Ignored::NotTheHolder));
         }
-        let (asker, start) = (from.who.inc, release.start);
-        let released = Released { election: election.clone(), asker, start };
-        send(out, from.address, Message::Released(released));
+        send(out, from.address, released);
         self.schedule(&election);
+    }
+
+    /// Whether there is room to remember a release of an election that is not known here. Room of
+    /// its own, and little: strangers must not take that of elections.
+    fn remember_early(&mut self, election: &ElectionName) -> bool {
+        let few = self.early.len() < self.config.limits.watermarks || !ruling(Rule::EarlyBounded);
+        few && self.early.insert(election.clone())
     }
 
     /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
@@ -468,6 +505,7 @@ impl Grantor {
                 self.fences.raise_floor(office.fence_seen);
             }
             self.offices.remove(election);
+            self.early.remove(election);
             self.persist(election, Record::Forget(election.clone()), out);
         }
     }

@@ -77,6 +77,10 @@ rules! {
     ParkedBounded: "parked requests",
     /// Over the bound the lowest in the common order is evicted.
     LowestEvicted: "parked requests",
+    /// Releases of unknown elections take little room, and none of that of elections.
+    EarlyBounded: "parked requests",
+    /// What only a release opened takes no room of elections.
+    EarlyApart: "parked requests",
     /// The checks of admission are made again when a request has waited.
     ChecksAgain: "parked requests 2",
     /// A parked request is replaced only by a higher Start.
@@ -229,6 +233,26 @@ rules! {
     QuarantineForAll: "restart 1",
     /// δ_max is the largest ever configured.
     DeltaMaxEver: "restart 1",
+    /// A grantor without memory waits for the largest δ_max of those it reads, not for its own
+    /// only.
+    DeltaMaxOfOthers: "restart 1: grantors that differ",
+    /// A larger δ_max is given only after every lease of that length that others may have
+    /// forgotten has ended.
+    RaiseWaits: "restart 1: grantors that differ",
+    /// A first lease is given only to those who may have a full one after it.
+    FullLeaseFits: "who is next 3: grantors that differ",
+    /// A candidate whose lease no quorum gives keeps nobody else from a grantor.
+    TooLongYields: "who is next 4: grantors that differ",
+    /// A refusal that came before another answer of its grantor says nothing any more.
+    TooLongNews: "who is next 4: grantors that differ",
+    /// Who founds over a directory that may have been lost asks the others.
+    FoundingAsks: "restart: founding",
+    /// It asks a full quorum of them.
+    FoundingByQuorum: "restart: founding",
+    /// It is refused when one of them took part in a leadership.
+    FoundingRefused: "restart: founding",
+    /// It is refused when a leader is heard, by this grantor or by one that answers.
+    LeadersRefuseFounding: "restart: founding",
     /// No lease is longer than δ_max.
     WithinDeltaMax: "restart 1; parked requests 2",
     /// The grant is written before its ok leaves.

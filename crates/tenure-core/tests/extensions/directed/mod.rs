@@ -3,7 +3,9 @@
 
 pub(crate) mod clocks;
 pub(crate) mod fence;
+pub(crate) mod founding;
 pub(crate) mod identity;
+pub(crate) mod maxima;
 pub(crate) mod next;
 pub(crate) mod observe;
 pub(crate) mod parked;

@@ -1,6 +1,6 @@
 //! Parked requests.
 
-use tenure_core::nerio::{Event, Ignored, Refusal};
+use tenure_core::nerio::{Event, Ignored, Message, Refusal, Release, Request};
 
 use crate::story::*;
 
@@ -188,4 +188,28 @@ pub(crate) fn a_start_that_has_lapsed_is_not_granted_again() {
     }
     let effects = s.ask("p", "a", for_span(at(10), ms(100)));
     assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+}
+
+/// A release that overtakes its request is remembered, for a few elections at a time: anybody can
+/// name elections.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn releases_of_strangers_take_no_room_of_elections() {
+    let mut config = config(&GRANTORS);
+    (config.limits.elections, config.limits.watermarks) = (10, 4);
+    let mut s = Story::with(config);
+    for n in 0..100 {
+        let election = format!("stranger-{n}").parse().unwrap();
+        let release = Release { election, start: at(10), next: None };
+        let answer = s.tell("q", "a", Message::Release(release));
+        assert_eq!(sent(&answer).count(), 1, "nothing is held, so it is confirmed");
+    }
+    for n in 0..10 {
+        let election = format!("election-{n}").parse().unwrap();
+        let asked = Request { election, ..request(at(10)) };
+        assert!(granted(&s.ask("p", "a", asked)).is_some(), "{n}");
+    }
+    for name in ["stranger-0", "one-more"] {
+        let asked = Request { election: name.parse().unwrap(), ..request(at(10)) };
+        assert_eq!(refusal(&s.ask("p", "a", asked)), Some(Refusal::Full));
+    }
 }

@@ -48,7 +48,8 @@ pub(crate) fn no_lease_is_longer_than_delta_max() {
     let mut s = Story::new();
     let delta_max = ms(2_000);
     let long = for_span(at(10), delta_max + std::time::Duration::from_nanos(1));
-    assert_eq!(refusal(&s.ask("p", "a", long)), Some(Refusal::TooLong { delta_max }));
+    let refused = refusal(&s.ask("p", "a", long.clone()));
+    assert_eq!(refused, Some(Refusal::TooLong { lease: long.lease, delta_max }));
     assert!(granted(&s.ask("p", "a", for_span(at(11), delta_max))).is_some());
     let empty = s.ask("p", "a", for_span(at(12), ms(0)));
     assert_eq!(emitted(&empty), [Event::Ignored(Ignored::Empty)]);

@@ -44,6 +44,10 @@ impl Property for FenceReadsTellAll {
                 last.1 = last.1.max(fence.unwrap_or(Fence::NONE));
                 Ok(())
             }
+            // Whoever has nothing to tell says so.
+            Fact::Sent { message: Message::FenceSeen(answer), .. } if !answer.recall.is_whole() => {
+                Ok(())
+            }
             Fact::Sent { node, message: Message::FenceSeen(answer), disk, .. } => {
                 let name = &court.plan.nodes[*node].name;
                 if !disk.is_whole() {

@@ -101,8 +101,8 @@ impl Participant for Client {
         matches!(waiting, Waiting::Connecting { .. } | Waiting::Refused { .. })
     }
 
-    fn silent(&self) -> Option<Failure> {
-        self.troubles.borrow().silent.clone()
+    fn silent(&self) -> Later<Option<Failure>> {
+        Box::pin(std::future::ready(self.troubles.borrow().silent.clone()))
     }
 
     /// The reason alone does not tell which setting it is about: that is found out anew.

@@ -1,0 +1,183 @@
+//! What a grantor without memory asks the others, and what the others answer.
+//!
+//! A lease that this grantor gave and forgot counts until the first of its quorum ends, and that
+//! quorum meets every quorum of the others in a member that remembers, or that has waited itself
+//! before it answers. So a full quorum of answers bounds the forgotten leases by the largest
+//! `delta_max` among them, and the forgotten fences by the highest: `docs/decisions/lease-max.md`.
+
+use alloc::collections::BTreeMap;
+
+use super::super::config::Config;
+use super::super::identity::Who;
+use super::super::message::{FenceRead, Recall};
+use super::super::quorum::MemberSet;
+use super::life::{Known, Missing, Read};
+use super::*;
+
+impl Grantor {
+    /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
+    /// repetitions: whatever was answered after the quarantine ended is good.
+    pub(super) fn read_fences(&mut self, now: Time, read: Read, out: &mut Out) {
+        let (since, answers, told) = match &mut self.life {
+            Life::Reading { since, answers, told, .. } => (*since, core::mem::take(answers), *told),
+            _ => (now, BTreeMap::new(), None),
+        };
+        let told =
+            if now > since { Some(self.tell_missing(read, &answers, told, out)) } else { None };
+        for member in self.config.members.iter().filter(|member| member.name != self.name) {
+            send(out, member.address, Message::FenceRead(FenceRead { start: since }));
+        }
+        let again = now.after(self.config.refresh);
+        self.life = Life::Reading { since, again, read, answers, told };
+        // In a cluster of one there is nobody to wait for.
+        self.conclude(now, out);
+    }
+
+    /// Who has not answered yet, and who has nothing to tell: said once until it changes.
+    fn tell_missing(
+        &self,
+        read: Read,
+        answers: &BTreeMap<usize, Known>,
+        told: Option<Missing>,
+        out: &mut Out,
+    ) -> Missing {
+        let own = self.config.position(&self.name).into_iter().collect();
+        let answered = answers.keys().copied().collect();
+        let nothing = answers.iter().filter(|(_, known)| !known.recall.is_whole());
+        let missing = Missing {
+            silent: self.config.quorums.everyone().minus(own).minus(answered),
+            unfounded: nothing.map(|(member, _)| *member).collect(),
+        };
+        if told != Some(missing) {
+            let names = |set: MemberSet| {
+                set.iter().map(|member| self.config.members[member].name.clone()).collect()
+            };
+            let (silent, unfounded) = (names(missing.silent), names(missing.unfounded));
+            let founding = read == Read::Founding;
+            emit(out, None, Event::RecoveryWaits { founding, silent, unfounded });
+        }
+        missing
+    }
+
+    /// Only the answer of a grantor whose own memory is whole bounds anything. The others say
+    /// that theirs is not, for those who found a cluster, and for people.
+    pub(super) fn on_fence_read(&self, from: &Sender, start: Time, out: &mut Out) {
+        let whole = if self.led { Recall::Led } else { Recall::Unled };
+        let recall = match &self.life {
+            Life::Serving | Life::Quarantine { read: Read::Nothing, .. } => whole,
+            // What it remembers may still be on its way from the disk.
+            Life::Unborn
+            | Life::Opening { read: Read::Nothing, .. }
+            | Life::Unwritten { read: Read::Nothing, .. } => return,
+            Life::Opening { .. }
+            | Life::Unwritten { .. }
+            | Life::Quarantine { .. }
+            | Life::Reading { .. }
+            | Life::Storing { .. }
+            | Life::Unstored { .. } => {
+                if !ruling(Rule::RecoveringSilent) {
+                    whole
+                } else if self.led {
+                    Recall::Lost
+                } else {
+                    Recall::Unfounded
+                }
+            }
+        };
+        // All offices are asked only where a rule is broken: this is answered in one step.
+        let seen = if ruling(Rule::AnswerHasFloor) {
+            self.fences.highest()
+        } else {
+            self.offices.values().map(|office| office.fence_seen).max().unwrap_or(Fence::NONE)
+        };
+        let (asker, delta_max) = (from.who.inc, self.delta_max);
+        let answer = FenceSeen { asker, start, seen, delta_max, recall };
+        send(out, from.address, Message::FenceSeen(answer));
+    }
+
+    pub(super) fn on_fence_seen(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        seen: &FenceSeen,
+        out: &mut Out,
+    ) {
+        let member = self.config.members.iter().position(|m| m.name == from.who.name);
+        let own = from.who.name == self.name;
+        let Life::Reading { since, answers, .. } = &mut self.life else {
+            return emit(out, None, Event::Ignored(Ignored::Unasked));
+        };
+        let Some(member) = member.filter(|_| !own && *since == seen.start) else {
+            return emit(out, None, Event::Ignored(Ignored::Unasked));
+        };
+        let FenceSeen { seen, delta_max, recall, .. } = *seen;
+        let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
+        answers.insert(member, Known { seen, delta_max, recall });
+        let knows = matches!(recall, Recall::Led | Recall::Lost);
+        if knows && ruling(Rule::FoundingRefused) {
+            self.not_founded(&from.who.name, out);
+        }
+        self.conclude(now, out);
+    }
+
+    /// Somebody leads, or did: this cluster is not new.
+    pub(super) fn hear_of_leader(&mut self, leader: &Who, out: &mut Out) {
+        self.led = true;
+        self.not_founded(&leader.name, out);
+    }
+
+    /// The cluster is not new, says `by`, so this memory was lost, and others may have been.
+    fn not_founded(&mut self, by: &NodeName, out: &mut Out) {
+        if let Some(read) = self.life.read_mut().filter(|read| **read == Read::Founding) {
+            *read = Read::Fences;
+            emit(out, None, Event::NotFounded { by: by.clone() });
+        }
+    }
+
+    /// Ends the read when enough members have answered.
+    fn conclude(&mut self, now: Time, out: &mut Out) {
+        let Life::Reading { since, read, answers, .. } = &self.life else { return };
+        let (since, read) = (*since, *read);
+        let counts = |known: &Known| known.recall.is_whole() || read == Read::Founding;
+        let counted = || answers.iter().filter(|(_, known)| counts(known));
+        if !self.is_enough(read, counted().map(|(member, _)| *member).collect()) {
+            return;
+        }
+        let fences = counted().map(|(_, known)| known.seen);
+        let highest = if ruling(Rule::ReadMaximum) { fences.max() } else { fences.min() };
+        let others = counted().map(|(_, known)| known.delta_max).max();
+        let longest = others.filter(|_| ruling(Rule::DeltaMaxOfOthers)).unwrap_or_default();
+        let until = self.ended(longest.max(self.delta_max));
+        if until > since && ruling(Rule::ReadAfterQuarantine) && ruling(Rule::Quarantine) {
+            // A lease that was forgotten may still be live: read again when it is not.
+            emit(out, None, Event::Quarantined { until: until.max(now) });
+            self.life = Life::Quarantine { until, read };
+            return self.on_life_due(now, out);
+        }
+        self.fences.raise_floor(highest.unwrap_or(Fence::NONE));
+        // A release may have opened offices since the start, at the floor of that moment.
+        for office in self.offices.values_mut().filter(|_| ruling(Rule::ReadRaisesAll)) {
+            office.raise_fence(self.fences.floor());
+        }
+        // The first reserve says that the read is done: until it is durable, every start reads
+        // again.
+        let ticket = self.reserve(self.fences.floor(), out);
+        self.life = Life::Storing { ticket, read };
+    }
+
+    /// Whether the answers of `answered` are enough: a quorum of others meets every quorum that
+    /// this grantor may have been part of. Where the others are none, in a cluster of one or two,
+    /// those who found it need the answers of all of them.
+    fn is_enough(&self, read: Read, mut answered: MemberSet) -> bool {
+        let quorums = &self.config.quorums;
+        let own = self.config.position(&self.name).into_iter().collect();
+        let others = quorums.everyone().minus(own);
+        let few = read == Read::Founding && !quorums.is_quorum(others);
+        if !ruling(Rule::ReadOthers) {
+            answered = answered.or(own);
+        }
+        quorums.is_quorum(answered)
+            || (few && others.minus(answered).is_empty())
+            || (read == Read::Founding && !ruling(Rule::FoundingByQuorum))
+    }
+}

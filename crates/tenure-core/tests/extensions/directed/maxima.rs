@@ -1,0 +1,275 @@
+//! Grantors whose longest leases differ.
+
+use std::time::Duration;
+
+use tenure_core::Fence;
+use tenure_core::nerio::{
+    Config, Event, FenceRead, FenceSeen, Ignored, Message, Recall, Refusal, Request, Sender,
+};
+
+use crate::story::*;
+
+/// Restart 1: what was forgotten is bounded by the largest δ_max of a full quorum that is read,
+/// counted from the start; then the fences are read again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lost_memory_waits_for_the_longest_lease_of_others() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(1_000));
+    s.lose_disk("a");
+    s.drop_all();
+    s.run(ms(1_100));
+    let remaining = ms(1_100);
+    assert_eq!(refusal(&s.ask("q", "a", request(at(10)))), Some(Refusal::Quarantine { remaining }));
+    s.run(ms(1_099));
+    let remaining = ms(1);
+    assert_eq!(refusal(&s.ask("q", "a", request(at(11)))), Some(Refusal::Quarantine { remaining }));
+    s.pass(ms(1));
+    let reads = |l: &&Letter| matches!(l.message, Message::FenceRead(_));
+    assert_eq!(s.letters.iter().filter(reads).count(), 2, "what was read before is too old");
+    s.deliver_all();
+    assert!(granted(&s.ask("q", "a", request(at(12)))).is_some());
+}
+
+/// Restart 1: what the largest own δ_max bounds is waited for, whatever the others say.
+#[test]
+fn a_lost_memory_waits_for_its_own_longest_lease_too() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.lose_disk("a");
+    s.run(ms(4_399));
+    assert!(matches!(refusal(&s.ask("q", "a", request(at(10)))), Some(Refusal::Quarantine { .. })));
+    s.run(ms(1));
+    assert!(granted(&s.ask("q", "a", request(at(11)))).is_some());
+}
+
+/// Two leaders, but for the rule: c, whose memory was lost, asked b while b gave short leases only.
+/// An ok that c forgot must not be completed by b's first longer one.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn longer_leases_are_given_when_what_others_forgot_has_ended() {
+    let short = |config: &mut Config| {
+        (config.lease, config.delta_max, config.verify_max) = (ms(500), ms(500), ms(500));
+    };
+    let mut config = config(&GRANTORS);
+    short(&mut config);
+    let mut s = Story::with(config);
+    s.configure(|config| (config.lease, config.delta_max) = (ms(1_500), ms(2_000)));
+    s.reboot("c");
+    s.run(ms(2_200));
+    s.start("p", None);
+    s.configure(short);
+    s.start("q", None);
+    s.campaign("p");
+    s.deliver("p", "c");
+    s.deliver("c", "p");
+    s.drop_all();
+    s.lose_disk("c");
+    s.slip(ms(550));
+    s.step("c", tenure_core::Input::Timeout);
+    s.deliver_all();
+    s.campaign("q");
+    s.deliver("q", "a");
+    s.deliver("q", "c");
+    s.deliver("a", "q");
+    s.deliver("c", "q");
+    assert_eq!(s.leader(), Some("q"), "nothing of the lease that c forgot is left elsewhere");
+    s.drop_all();
+    s.configure(|config| config.delta_max = ms(2_000));
+    s.restart("b");
+    s.slip(ms(10));
+    s.step("p", tenure_core::Input::Timeout);
+    s.deliver("p", "b");
+    s.deliver("b", "p");
+    assert_eq!(s.leader(), Some("q"), "p completes with what c has forgotten");
+}
+
+/// A larger δ_max is answered at once, given after `(1 + ρ)` of it, and waited for anew by each
+/// start before that.
+#[test]
+fn a_larger_delta_max_is_answered_at_once_and_given_later() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.restart("a");
+    let long = |start| for_span(at(start), ms(3_000));
+    let refused = Some(Refusal::TooLong { lease: ms(3_000), delta_max: ms(2_000) });
+    s.pass(ms(4_000));
+    assert_eq!(refusal(&s.ask("p", "a", long(10))), refused);
+    s.restart("a");
+    s.pass(ms(4_399));
+    assert_eq!(refusal(&s.ask("p", "a", long(20))), refused, "nothing of the wait was kept");
+    assert!(granted(&s.ask("p", "a", request(at(21)))).is_some(), "the shorter ones go on");
+    let read = Message::FenceRead(FenceRead { start: at(1) });
+    let answer = s.tell("b", "a", read);
+    let told =
+        sent(&answer).any(|m| matches!(m, Message::FenceSeen(f) if f.delta_max == ms(4_000)));
+    assert!(told, "{:?}", lines(&answer));
+    s.pass(ms(1));
+    assert!(granted(&s.ask("p", "a", long(30))).is_some());
+    s.restart("a");
+    s.pass(ms(10_000));
+    assert!(granted(&s.ask("p", "a", long(40))).is_some(), "it was written down");
+}
+
+/// A larger δ_max that could not be written down is not given, and is written again.
+#[test]
+fn a_larger_delta_max_is_given_when_it_is_written() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.slow_disks = true;
+    s.restart("a");
+    s.flush_one("a");
+    s.pass(ms(4_400));
+    let long = |start| for_span(at(start), ms(3_000));
+    assert!(granted(&s.ask("p", "a", long(10))).is_none());
+    let last = s.actor("a").flushes.pop_back().unwrap();
+    s.step("a", tenure_core::Input::Failed(Some(last.0)));
+    s.pass(ms(1_000));
+    assert!(granted(&s.ask("p", "a", long(11))).is_none());
+    let last = s.actor("a").flushes.pop_back().unwrap();
+    s.flushed("a", last.0, &last.1);
+    assert!(granted(&s.ask("p", "a", long(12))).is_some());
+}
+
+/// A first lease is short: who may not have a full one after it would lead for a moment, again
+/// and again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_first_lease_is_given_only_if_a_full_one_may_follow() {
+    let mut s = Story::new();
+    let (lease, delta_max) = (ms(2_001), ms(2_000));
+    let first = Request { lease, ..request(at(10)) };
+    assert_eq!(refusal(&s.ask("p", "a", first)), Some(Refusal::TooLong { lease, delta_max }));
+    assert_eq!(s.holder("a"), None);
+}
+
+/// A candidate whose lease no quorum gives waits, says so with both numbers, and keeps no grantor
+/// from others; when a quorum gives it, it leads.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.reboot("a");
+    s.run(ms(4_400));
+    s.configure(|config| (config.lease, config.delta_max) = (ms(3_000), ms(3_000)));
+    s.start("p", None);
+    s.campaign("p");
+    s.run(ms(50));
+    let refusal = Refusal::TooLong { lease: ms(3_000), delta_max: ms(2_000) };
+    let obstacle = Event::Obstacle { grantor: name("b"), refusal };
+    assert!(s.events("p").contains(&obstacle), "{:?}", s.events("p"));
+    s.configure(|config| config.lease = ms(1_000));
+    s.start("q", None);
+    s.campaign("q");
+    for _ in 0..20 {
+        // c is down: q needs a, which gives p all it asks for.
+        s.pass(ms(50));
+        for (from, to) in [("p", "a"), ("p", "b"), ("q", "a"), ("q", "b")] {
+            s.deliver(from, to);
+            s.deliver(to, from);
+        }
+        s.drop_all();
+    }
+    assert_eq!(s.leader(), Some("q"));
+    s.resign("q");
+    s.run(ms(500));
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.reboot("b");
+    s.run(ms(4_600));
+    assert_eq!(s.leader(), Some("p"), "a and b give 3 s");
+}
+
+/// The same with one that gives it, one that does not, and one that is down.
+#[test]
+fn one_that_is_down_is_no_reason_to_keep_the_others() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.reboot("a");
+    s.run(ms(4_400));
+    s.actors.remove("c");
+    s.configure(|config| (config.lease, config.delta_max) = (ms(3_000), ms(3_000)));
+    s.start("p", None);
+    s.campaign("p");
+    s.run(ms(1_000));
+    s.configure(|config| config.lease = ms(1_000));
+    s.start("q", None);
+    s.campaign("q");
+    s.run(ms(5_000));
+    assert_eq!(s.leader(), Some("q"), "{:?}", s.events("p"));
+}
+
+/// A refusal that is repeated says nothing after a later answer of the same grantor. b gives longer
+/// leases since, but waits first; what a granted is not given back for the old one.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_old_refusal_gives_nothing_back() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.reboot("a");
+    s.run(ms(4_400));
+    s.configure(|config| config.lease = ms(3_000));
+    s.start("p", None);
+    s.campaign("p");
+    s.deliver("p", "b");
+    let old = s.take("b", "p");
+    assert_eq!(old.len(), 1);
+    s.drop_all();
+    s.actors.remove("c");
+    s.reboot("b");
+    s.run(ms(500));
+    assert_eq!(s.holder("a").as_deref(), Some("p"));
+    for letter in old.iter().chain(&old) {
+        s.put(letter);
+        s.deliver("p", "a");
+        assert_eq!(s.holder("a").as_deref(), Some("p"), "for what b said before");
+    }
+    s.run(ms(4_400));
+    assert_eq!(s.leader(), Some("p"));
+}
+
+/// Restart 1: nobody waits longer than the longest lease that any settings allow.
+#[test]
+fn what_others_answer_is_waited_for_a_day_at_most() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    s.run(ms(2_100));
+    s.drop_all();
+    s.pass(ms(100));
+    let asked = s.letters.iter().find_map(|letter| match &letter.message {
+        Message::FenceRead(read) => Some(read.start),
+        _ => None,
+    });
+    let (asker, start) = (s.who("a").inc, asked.unwrap());
+    for member in ["b", "c"] {
+        let (seen, delta_max, recall) = (Fence::NONE, Duration::MAX, Recall::Led);
+        let answer = FenceSeen { asker, start, seen, delta_max, recall };
+        s.tell(member, "a", Message::FenceSeen(answer));
+    }
+    let Some(Refusal::Quarantine { remaining }) = refusal(&s.ask("q", "a", request(at(10)))) else {
+        panic!("it waits");
+    };
+    assert!(remaining < ms(2 * 86_400_000), "{remaining:?}");
+}
+
+/// One grantor with another maximum is as one that is down: a quorum that accepts suffices.
+#[test]
+fn a_quorum_that_gives_the_lease_suffices() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(500));
+    s.reboot("a");
+    s.configure(|config| config.delta_max = ms(2_000));
+    s.run(ms(3_000));
+    s.elect("p");
+    s.run(ms(10_000));
+    assert_eq!(s.leader(), Some("p"));
+    assert_eq!(s.holder("a"), None);
+}
+
+/// Fences are told to members only, at their own addresses.
+#[test]
+fn strangers_are_told_no_fences() {
+    let mut s = Story::new();
+    let read = || Message::FenceRead(FenceRead { start: at(1) });
+    let answer = s.tell("p", "a", read());
+    assert_eq!(emitted(&answer), [Event::Ignored(Ignored::NotAMember)]);
+    assert_eq!(sent(&answer).count(), 0);
+    let forged = Sender { who: s.who("b"), address: address("p") };
+    assert_eq!(sent(&s.tell_as(&forged, "a", read())).count(), 0);
+    assert_eq!(sent(&s.tell("b", "a", read())).count(), 1);
+}

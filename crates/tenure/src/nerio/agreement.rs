@@ -1,0 +1,195 @@
+//! Which members run with another configuration, as far as they have said.
+//!
+//! One datagram proves little: anybody can send one. A member counts as differing when it has said
+//! so again after a while, and nothing of it that agrees has come since. Others are told of, and
+//! change nothing.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::nerio::{Checked, MemberSet};
+use tenure_core::{NodeName, Obstacle, Time, Waiting};
+
+use super::notice::Notice;
+
+/// How long a member must have said nothing else before it counts as differing.
+const LASTING: Duration = Duration::from_secs(1);
+/// How often one address is told of.
+const AGAIN: Duration = Duration::from_secs(60);
+/// How many addresses are remembered to have been told of; more are only counted.
+const TOLD_MAX: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Agreement {
+    /// Since when each member has said that it differs.
+    differing: BTreeMap<usize, Differs>,
+    told: BTreeMap<SocketAddr, Time>,
+    hopeless: bool,
+}
+
+#[derive(Debug)]
+struct Differs {
+    since: Time,
+    last: Time,
+}
+
+impl Agreement {
+    /// A datagram of this configuration came from `address`.
+    pub(super) fn agrees(&mut self, address: SocketAddr, config: &Checked) -> Option<Notice> {
+        if self.differing.is_empty() {
+            return None;
+        }
+        let member = position(address, config)?;
+        self.differing.remove(&member)?;
+        self.told.remove(&address);
+        let possible = config.quorums.is_possible(self.lasting());
+        (self.hopeless && possible).then(|| {
+            self.hopeless = false;
+            Notice::QuorumMayAgree
+        })
+    }
+
+    /// A datagram of another configuration, with the digest `theirs`, came from `peer`.
+    pub(super) fn differs(
+        &mut self,
+        now: Time,
+        (peer, address): (NodeName, SocketAddr),
+        theirs: u64,
+        config: &Checked,
+    ) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        self.told.retain(|_, at| now.since(*at) < AGAIN);
+        if !self.told.contains_key(&address) && self.told.len() < TOLD_MAX {
+            self.told.insert(address, now);
+            notices.push(Notice::Mismatch { peer, address, theirs, ours: config.digest() });
+        }
+        let Some(member) = position(address, config) else { return notices };
+        self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
+        let lasting = self.lasting();
+        if !self.hopeless && !config.quorums.is_possible(lasting) {
+            self.hopeless = true;
+            let names = lasting.iter().map(|member| config.members[member].name.clone());
+            let (differing, members) = (names.collect(), config.members.len());
+            notices.push(Notice::NoQuorumAgrees { differing, members });
+        }
+        notices
+    }
+
+    /// Members of which nothing is heard because they run with another configuration: those are
+    /// what an operator must mend first.
+    pub(super) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
+        let (mut obstacles, mut missing) = match waiting {
+            Waiting::NoQuorum { missing } => (Vec::new(), missing),
+            Waiting::Refused { obstacles, missing } => (obstacles, missing),
+            waiting => return waiting,
+        };
+        for member in self.differing.keys() {
+            let name = config.members[*member].name.as_str();
+            let Some(nth) = missing.iter().position(|silent| **silent == *name) else { continue };
+            let by = missing.remove(nth);
+            let why = "it runs with another configuration".into();
+            obstacles.push(Obstacle { by, label: "other-configuration", why });
+        }
+        match obstacles.is_empty() {
+            true => Waiting::NoQuorum { missing },
+            false => Waiting::Refused { obstacles, missing },
+        }
+    }
+
+    fn lasting(&self) -> MemberSet {
+        let lasting = |differs: &Differs| differs.last.since(differs.since) >= LASTING;
+        let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
+        members.map(|(member, _)| *member).collect()
+    }
+}
+
+fn position(address: SocketAddr, config: &Checked) -> Option<usize> {
+    config.members.iter().position(|member| member.address == address)
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nerio::{Config, Member};
+
+    use super::*;
+
+    fn config() -> Checked {
+        let member = |n: u16| Member {
+            name: NodeName::new(["a", "b", "c"][usize::from(n)]).unwrap(),
+            address: ([127, 0, 0, 1], 7_101 + n).into(),
+        };
+        Config::new("x".parse().unwrap(), (0..3).map(member).collect()).check().unwrap()
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
+        let from = (NodeName::new("b").unwrap(), ([127, 0, 0, 1], port).into());
+        agreement.differs(at(millis), from, 1, &config())
+    }
+
+    fn hopeless(notices: &[Notice]) -> bool {
+        notices.iter().any(|notice| matches!(notice, Notice::NoQuorumAgrees { .. }))
+    }
+
+    #[test]
+    fn one_datagram_of_each_member_changes_nothing() {
+        let mut agreement = Agreement::default();
+        for port in [7_101, 7_102, 7_103] {
+            let notices = differs(&mut agreement, 1, port);
+            assert!(notices.len() == 1 && !hopeless(&notices), "{notices:?}");
+        }
+    }
+
+    #[test]
+    fn strangers_never_count() {
+        let mut agreement = Agreement::default();
+        for millis in (0..10_000).step_by(100) {
+            for port in [1, 2, 3] {
+                assert!(!hopeless(&differs(&mut agreement, millis, port)));
+            }
+        }
+        assert!(agreement.differing.is_empty());
+    }
+
+    #[test]
+    fn a_quorum_that_may_agree_is_enough() {
+        let mut agreement = Agreement::default();
+        for millis in (0..10_000).step_by(100) {
+            assert!(!hopeless(&differs(&mut agreement, millis, 7_102)), "a and c may agree");
+        }
+        differs(&mut agreement, 10_000, 7_103);
+        assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
+        assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
+        let c = ([127, 0, 0, 1], 7_103).into();
+        assert_eq!(agreement.agrees(c, &config()), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(c, &config()), None);
+    }
+
+    #[test]
+    fn whoever_differs_is_not_merely_silent() {
+        let mut agreement = Agreement::default();
+        let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
+        assert_eq!(agreement.explain(silent(), &config()), silent());
+        differs(&mut agreement, 1, 7_103);
+        assert_eq!(
+            agreement.explain(silent(), &config()).to_string(),
+            "refused by c: it runs with another configuration; nothing heard of b"
+        );
+        let behind = Waiting::Behind { who: "p".into(), leading: true };
+        assert_eq!(agreement.explain(behind.clone(), &config()), behind);
+    }
+
+    #[test]
+    fn a_flood_is_told_of_now_and_then() {
+        let mut agreement = Agreement::default();
+        let mut told = 0;
+        for n in 0..100_000u64 {
+            told += differs(&mut agreement, n / 10, u16::try_from(n % 5_000).unwrap()).len();
+        }
+        assert_eq!(told, TOLD_MAX);
+    }
+}
