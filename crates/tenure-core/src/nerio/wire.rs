@@ -9,6 +9,10 @@
 //! is not read further. The epoch is the membership's (section 10.6), zero until it changes. A
 //! message of an unknown kind is skipped and counted, so that kinds can be added: 13 (gone),
 //! 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9.
+//!
+//! Anybody can ask in anybody's name, so questions must not be shorter than their answers by much:
+//! a verification, a query, a list and a fence read count only where there are
+//! [`QUESTION_BYTES`] of the datagram for each, and zeros of kind 255 make up what is missing.
 
 use alloc::vec::Vec;
 
@@ -28,6 +32,13 @@ pub const VERSION: u8 = 3;
 
 /// The most bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
+
+/// How much of a datagram each question takes, with what fills it up: its answer is at most four
+/// times as long.
+pub const QUESTION_BYTES: usize = 280;
+
+/// Zeros behind a question.
+const FILLER: u8 = u8::MAX;
 
 /// The part of an envelope that says who speaks, and in which membership.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -63,6 +74,8 @@ pub enum Dropped {
     Malformed,
     /// A message of a kind that this version does not know.
     Kind(u8),
+    /// A question in a datagram that is too short for so many.
+    Question,
 }
 
 impl Dropped {
@@ -77,6 +90,7 @@ impl Dropped {
             Self::Epoch(_) => "epoch",
             Self::Malformed => "malformed",
             Self::Kind(_) => "kind",
+            Self::Question => "question",
         }
     }
 }
@@ -116,12 +130,19 @@ impl Packer {
     }
 
     /// Appends `message` if it fits, and says whether it did. One always fits into a datagram
-    /// that was just started.
+    /// that was just started. A question is filled up to [`QUESTION_BYTES`].
     pub fn push(&self, datagram: &mut Vec<u8>, message: &Message) -> bool {
         let before = datagram.len();
         datagram.extend_from_slice(&[kind(message), 0, 0]);
         push_body(datagram, message);
         let length = datagram.len() - before - FRAME;
+        let full = before + QUESTION_BYTES;
+        if is_question(kind(message)) && datagram.len() < full {
+            let zeros = full.saturating_sub(datagram.len() + FRAME);
+            let [low, high] = u16::try_from(zeros).unwrap_or_default().to_le_bytes();
+            datagram.extend_from_slice(&[FILLER, low, high]);
+            datagram.resize(datagram.len() + zeros, 0);
+        }
         let (true, Ok(length)) = (datagram.len() <= DATAGRAM_MAX, u16::try_from(length)) else {
             datagram.truncate(before);
             return false;
@@ -155,7 +176,8 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
         return Err(Dropped::Epoch(head.epoch));
     }
     let who = Who { name: head.name, inc: Inc(u128::from_le_bytes(head.inc)) };
-    Ok((Envelope { epoch, who }, Messages { rest }))
+    let questions = datagram.len() / QUESTION_BYTES;
+    Ok((Envelope { epoch, who }, Messages { rest, questions }))
 }
 
 /// The messages of a datagram, one after the other. A bad one ends or is skipped by its frame,
@@ -163,6 +185,8 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     rest: &'a [u8],
+    /// For how many questions more the datagram is long enough.
+    questions: usize,
 }
 
 impl Messages<'_> {
@@ -177,21 +201,41 @@ impl Iterator for Messages<'_> {
     type Item = Result<Message, Dropped>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
+        loop {
+            if self.rest.is_empty() {
+                return None;
+            }
+            let Some((kind, body)) = self.take_frame() else {
+                self.rest = &[];
+                return Some(Err(Dropped::Malformed));
+            };
+            if kind == FILLER {
+                continue;
+            }
+            if is_question(kind) {
+                let Some(fewer) = self.questions.checked_sub(1) else {
+                    return Some(Err(Dropped::Question));
+                };
+                self.questions = fewer;
+            }
+            return Some(decode(kind, body));
         }
-        let Some((frame, rest)) = self.rest.split_at_checked(FRAME) else {
-            self.rest = &[];
-            return Some(Err(Dropped::Malformed));
-        };
-        let length = usize::from(u16::from_le_bytes([frame[1], frame[2]]));
-        let Some((body, rest)) = rest.split_at_checked(length) else {
-            self.rest = &[];
-            return Some(Err(Dropped::Malformed));
-        };
-        self.rest = rest;
-        Some(decode(frame[0], body))
     }
+}
+
+impl<'a> Messages<'a> {
+    fn take_frame(&mut self) -> Option<(u8, &'a [u8])> {
+        let (frame, rest) = self.rest.split_at_checked(FRAME)?;
+        let length = usize::from(u16::from_le_bytes([frame[1], frame[2]]));
+        let (body, rest) = rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some((frame[0], body))
+    }
+}
+
+/// Whether it only asks, so that anybody may send it.
+const fn is_question(kind: u8) -> bool {
+    matches!(kind, VERIFY | QUERY | LIST | FENCE_READ)
 }
 
 fn push<T: Serialize>(into: &mut Vec<u8>, part: &T) {
@@ -230,6 +274,11 @@ macro_rules! kinds {
     };
 }
 
+const VERIFY: u8 = 5;
+const QUERY: u8 = 7;
+const LIST: u8 = 9;
+const FENCE_READ: u8 = 11;
+
 kinds! {
     0 => Request,
     1 => Granted,
@@ -255,7 +304,8 @@ mod tests {
     use super::super::grantor::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Stamp};
     use super::super::message::{
-        Granted, Holder, Listed, Refusal, Refused, Release, Request, Service, State,
+        FenceRead, Granted, Holder, List, Listed, Query, Refusal, Refused, Release, Request,
+        Service, State, Verify,
     };
     use super::*;
     use crate::fence::Fence;
@@ -350,6 +400,67 @@ mod tests {
             assert!(packer.push(&mut datagram, &message), "{message}");
             let (_, mut messages) = open(u64::MAX, u64::MAX, &datagram).unwrap();
             assert_eq!(messages.next(), Some(Ok(message)));
+        }
+    }
+
+    fn asks() -> Vec<Message> {
+        let election = ElectionName::new("x").unwrap();
+        let start = Time::ZERO;
+        alloc::vec![
+            Message::Verify(Verify { election: election.clone(), start }),
+            Message::Query(Query { election, start }),
+            Message::List(List { start, after: None }),
+            Message::FenceRead(FenceRead { start }),
+        ]
+    }
+
+    /// As many questions as count in one datagram, from a name of one byte, and as many answers of
+    /// each kind that is one, with the longest names.
+    #[test]
+    fn answers_are_at_most_four_times_as_long_as_questions() {
+        let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };
+        let asker = Packer::new(7, &Envelope { epoch: 0, who: who_asks });
+        let grantor = Packer::new(7, &Envelope { epoch: u64::MAX, who: who() });
+        let is_answer = |m: &Message| matches!(m, Message::State(_) | Message::Listed(_));
+        for question in asks() {
+            let mut datagram = asker.start();
+            let (mut asked, mut most) = (0, 0);
+            while asker.push(&mut datagram, &question) {
+                asked += 1;
+                for answer in largest().iter().filter(|answer| is_answer(answer)) {
+                    let mut reply = grantor.start();
+                    assert!(grantor.push(&mut reply, answer));
+                    // None shares a datagram with another one.
+                    most = most.max(asked * reply.len());
+                }
+                assert!(most <= 4 * datagram.len(), "{asked} {question}: {most}");
+            }
+            let (_, messages) = open(7, 0, &datagram).unwrap();
+            assert!(asked > 1 && messages.flatten().count() == asked, "{question}");
+        }
+    }
+
+    /// Whoever leaves out what fills a question up gets no more of them into a datagram.
+    #[test]
+    fn questions_that_are_too_short_are_dropped() {
+        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        for question in asks() {
+            let mut one = packer.start();
+            let head = one.len();
+            assert!(packer.push(&mut one, &question));
+            let filler = one.iter().rposition(|byte| *byte == FILLER).unwrap();
+            let mut datagram = one[..head].to_vec();
+            let mut pushed = 0;
+            while datagram.len() + filler - head <= DATAGRAM_MAX {
+                pushed += 1;
+                datagram.extend_from_slice(&one[head..filler]);
+                let (_, messages) = open(7, 0, &datagram).unwrap();
+                let (asked, dropped): (Vec<_>, Vec<_>) = messages.partition(Result::is_ok);
+                assert_eq!(asked.len(), pushed.min(datagram.len() / QUESTION_BYTES));
+                assert!(dropped.iter().all(|dropped| *dropped == Err(Dropped::Question)));
+            }
+            let (_, messages) = open(7, 0, &datagram).unwrap();
+            assert_eq!(messages.flatten().count(), DATAGRAM_MAX / QUESTION_BYTES);
         }
     }
 

@@ -21,7 +21,7 @@ use crate::setup::{candidate, config, grantors, soon};
 /// overflows.
 const WINDOW: u32 = 64;
 /// How many questions share a datagram.
-const QUESTIONS: usize = 8;
+const QUESTIONS: usize = 4;
 
 /// A socket that can be cut off, as the machine of a leader that dies.
 struct Cuttable {
