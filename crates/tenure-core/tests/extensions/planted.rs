@@ -42,6 +42,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::OneOk, parked::start_length_sample_and_fence_come_from_one_ok),
     (Rule::Watermark, parked::a_release_that_overtakes_its_request_ends_it),
     (Rule::Tombstone, parked::a_start_that_has_lapsed_is_not_granted_again),
+    (Rule::LapsedNotParked, parked::a_start_that_lapsed_just_now_does_not_wait),
     (Rule::NextFirst, next::a_release_hands_over_to_next),
     (Rule::NextOnce, next::next_does_not_outlive_the_holder_who_said_it),
     (Rule::CommonOrder, next::the_common_order_is_not_the_order_of_arrival),

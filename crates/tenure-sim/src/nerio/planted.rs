@@ -120,6 +120,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::GrantedStartGrows,
             Rule::Watermark,
             Rule::Tombstone,
+            Rule::LapsedNotParked,
         ],
     ),
     (&[STABILITY], &[Rule::HolderNotParked, Rule::RenewedAtOnce]),

@@ -189,6 +189,10 @@ impl Grantor {
         if others_wait && ruling(Rule::WaitersFirst) {
             self.handle_waiting(now, &election, out);
             self.schedule(&election);
+            // Whoever was granted just now may have taken the place of this request's own lease.
+            if self.office(&election).is_some_and(released) && ruling(Rule::LapsedNotParked) {
+                return emit(out, Some(election), Event::Ignored(Ignored::Released));
+            }
         }
         let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
         let stamp = self.sample(now);

@@ -109,6 +109,8 @@ rules! {
     Watermark: "erratum 4; parked requests 5",
     /// No request at or below a Start that has lapsed is granted once another held the grant.
     Tombstone: "parked requests 5",
+    /// Nor is such a request told that it waits, if the other got the grant on its arrival.
+    LapsedNotParked: "parked requests 5",
 
     // Who is next.
 

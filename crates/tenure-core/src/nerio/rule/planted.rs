@@ -37,6 +37,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::OneOk,
     Rule::Watermark,
     Rule::Tombstone,
+    Rule::LapsedNotParked,
     Rule::NextFirst,
     Rule::NextOnce,
     Rule::CommonOrder,

@@ -213,3 +213,16 @@ pub(crate) fn releases_of_strangers_take_no_room_of_elections() {
         assert_eq!(refusal(&s.ask("p", "a", asked)), Some(Refusal::Full));
     }
 }
+
+/// Rule 5: also when the other gets the grant by the arrival of that very message, because the
+/// timer is late: whoever is told that it waits must be one who can be granted.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_start_that_lapsed_just_now_does_not_wait() {
+    let mut s = Story::new();
+    s.ask("p", "a", for_span(at(10), ms(100)));
+    s.ask("q", "a", request(at(20)));
+    s.slip(ms(120));
+    let effects = s.ask("p", "a", for_span(at(10), ms(100)));
+    assert_eq!(s.holder("a").as_deref(), Some("q"));
+    assert_eq!(emitted(&effects).last(), Some(&Event::Ignored(Ignored::Released)));
+}

@@ -208,8 +208,7 @@ impl Queue {
             _ if self.grant.is_none() => None,
             (false, None, Some(_)) => others.next().map(|first| (first, "waited before it came")),
             (false, ..) => others
-                // Who comes at that very instant comes after those who wait.
-                .find(|waits| class_of(waits, &next) > class && waits.arrival < at)
+                .find(|waits| class_of(waits, &next) > class)
                 .map(|first| (first, "goes before it")),
         };
         let wrong = wrong.map(|(first, why)| format!("and {} {why}", first.name));
