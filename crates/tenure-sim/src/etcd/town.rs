@@ -475,7 +475,7 @@ impl Guest for Town {
                 let timer = timer.then(|| scene.local());
                 self.tell(scene, Fact::Handled { node, core, timer })?;
             }
-            Seen::Handled { .. } => {}
+            Seen::Handled { .. } | Seen::Dropped { .. } => {}
             Seen::Effect { node, effect, .. } => return self.effect(scene, node, effect),
             Seen::Moment => {
                 if let Some(wrong) = self.wrong.take() {

@@ -180,9 +180,11 @@ impl Guest for Cluster {
                 let wants = self.answer(node, life, effect);
                 Ok(wants.then(|| (self.election.clone(), self.campaign())))
             }
-            Seen::Started { .. } | Seen::Input { .. } | Seen::Handled { .. } | Seen::Moment => {
-                Ok(None)
-            }
+            Seen::Started { .. }
+            | Seen::Input { .. }
+            | Seen::Handled { .. }
+            | Seen::Dropped { .. }
+            | Seen::Moment => Ok(None),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    End, GrantRecord, Inc, Message, Nerio, Question, QuorumTimestamp, Release, Request, Sender,
-    View, Who,
+    End, GrantRecord, Inc, Message, Nerio, Question, QuorumTimestamp, Refused, Release, Request,
+    Sender, View, Who,
 };
 use tenure_core::{Fence, NodeName, Standing, Time};
 
@@ -30,6 +30,24 @@ pub enum Fact<'a> {
     Unwritten {
         /// The grantor.
         grantor: usize,
+        /// What its clock shows.
+        local: Time,
+    },
+    /// A grantor has decided on a grant that is not written down, and that nobody is told of.
+    Decided {
+        /// The grantor.
+        grantor: usize,
+        /// Which election.
+        election: usize,
+        /// The grant.
+        record: &'a GrantRecord,
+    },
+    /// A grantor lets a request wait, and does not say so: a write before that failed.
+    Silent {
+        /// The grantor.
+        grantor: usize,
+        /// What it would have said.
+        refused: &'a Refused,
     },
     /// A grantor has done what comes before its first grant.
     Serves {

@@ -26,7 +26,13 @@ pub(super) fn forge(
     match message {
         Message::Request(request) => {
             let request = request.clone();
-            Some(match draw % 6 {
+            if draw % 8 == 7 {
+                // Somebody who saw it go by gives up in its name.
+                let Request { election, start, .. } = request;
+                let release = Release { election, start, next: None };
+                return Some((elsewhere, Message::Release(release)));
+            }
+            Some(match draw % 8 {
                 0 => (elsewhere, Request { start: later(request.start), ..request }),
                 1 => (unknown(), Request { delta: config.delta_max * 2, ..request }),
                 2 => (unknown(), Request { fence: Fence::new(FAR), ..request }),

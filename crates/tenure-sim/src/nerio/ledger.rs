@@ -119,7 +119,7 @@ impl Ledger {
                 self.since[*node] = now;
             }
             Fact::Crashed { node } => self.lives[*node] = None,
-            Fact::Unwritten { grantor } => self.unwritten[*grantor] = Some(now),
+            Fact::Unwritten { grantor, .. } => self.unwritten[*grantor] = Some(now),
             Fact::Claimed { node, election, who, first, fence, until, .. } => {
                 let leaderships = &mut self.annals[*election].leaderships;
                 let same = |last: &&mut Leadership| last.who == **who && last.fence == *fence;

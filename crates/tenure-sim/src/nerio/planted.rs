@@ -13,6 +13,7 @@ const QUARANTINES: &str = "A quarantine lasts (1 + ρ) times the longest lease";
 const ASKS: &str = "A candidate asks for what it may";
 const NAMES: &str = "A name that two lives use at once is reported";
 const WAITS: &str = "Whoever waits is handled in the common order";
+const YIELDS: &str = "A candidate yields when it cannot win, and to somebody above it";
 const READS: &str = "A fence read is answered with all that was seen";
 const LAPSE: &str = "A fence ends with the lapse of its leadership";
 const ANSWERED: &str = "A verification is answered";
@@ -134,23 +135,18 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::YieldWithoutLost,
         ],
     ),
+    (&[SUCCESSION], &[Rule::CommonOrder, Rule::YieldEnds, Rule::YieldRenewed, Rule::VerifyMax]),
     (
-        &[SUCCESSION],
+        &[YIELDS, SUCCESSION],
         &[
-            Rule::CommonOrder,
             Rule::YieldHopeless,
             Rule::YieldOutranked,
             Rule::FullLeaseFits,
             Rule::TooLongYields,
             Rule::TooLongNews,
             Rule::YieldNews,
-            Rule::YieldRenewed,
-            Rule::YieldRenewed,
-            Rule::YieldEnds,
             Rule::YieldWaits,
-            Rule::YieldEnds,
             Rule::YieldNamesNext,
-            Rule::VerifyMax,
         ],
     ),
     (&[LAPSE, ELECTION], &[Rule::FenceEndsAtLapse]),

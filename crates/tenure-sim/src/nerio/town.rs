@@ -330,7 +330,10 @@ impl Town {
                 let local = scene.local();
                 self.tell(scene, Fact::Answered { node, election, from, message, local })
             }
-            Input::Failed(None) => self.tell(scene, Fact::Unwritten { grantor }),
+            Input::Failed(None) => {
+                let local = scene.local();
+                self.tell(scene, Fact::Unwritten { grantor, local })
+            }
             Input::Command { election, command } => {
                 let Some(election) = self.election(election) else { return Ok(()) };
                 let office = &mut self.apps[node].offices[election];
@@ -350,6 +353,25 @@ impl Town {
                     _ => {}
                 }
                 Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a core goes by from now on, though a failed write keeps it from everybody else.
+    fn dropped(
+        &mut self,
+        scene: &Scene<'_>,
+        grantor: usize,
+        effect: &Effect<Nerio>,
+    ) -> Result<(), Box<Violation>> {
+        match effect {
+            Effect::Persist(Record::Grant(record)) => {
+                let Some(election) = self.election(&record.election) else { return Ok(()) };
+                self.tell(scene, Fact::Decided { grantor, election, record })
+            }
+            Effect::Send { message: Message::Refused(refused), .. } => {
+                self.tell(scene, Fact::Silent { grantor, refused })
             }
             _ => Ok(()),
         }
@@ -555,6 +577,7 @@ impl Guest for Town {
             Seen::Effect { node, effect, disk, .. } => {
                 return self.effect(scene, node, effect, disk);
             }
+            Seen::Dropped { node, effect } => self.dropped(scene, node, effect)?,
             Seen::Moment => {
                 if let Some(wrong) = self.wrong.take() {
                     return Err(wrong);

@@ -6,6 +6,16 @@ use super::fault::Kind;
 use super::{Guest, Happening, Msg, Scene, Seen, World};
 use crate::rng::Rng;
 
+/// What became of an effect.
+enum Carried {
+    /// It was carried out: the next one follows.
+    Out,
+    /// It could not be written: the rest must be dropped.
+    Failed,
+    /// It ended the process.
+    Last,
+}
+
 type Sender<G> = <<G as Guest>::Core as Protocol>::Sender;
 
 /// Bits of a draw that are left when it is known that a fault strikes.
@@ -159,16 +169,23 @@ impl<G: Guest> World<G> {
             draw as usize % (effects.len() + 1)
         });
         let all = effects.len();
+        let mut dropped = false;
         for (number, effect) in effects.drain(..).enumerate() {
+            if dropped {
+                self.show(node, Seen::Dropped { node, effect: &effect })?;
+                continue;
+            }
             if crash == Some(number) {
                 self.note(node, || format!("ends before effect {} of {all}", number + 1));
                 return self.end_by_chance(node, count);
             }
-            if !self.carry_out(node, life, effect)? {
-                return Ok(());
+            match self.carry_out(node, life, effect)? {
+                Carried::Out => {}
+                Carried::Failed => dropped = true,
+                Carried::Last => return Ok(()),
             }
         }
-        if crash == Some(all) {
+        if crash == Some(all) && !dropped {
             self.note(node, || "ends after its effects".to_owned());
             return self.end_by_chance(node, count);
         }
@@ -178,20 +195,22 @@ impl<G: Guest> World<G> {
         Ok(())
     }
 
-    /// Carries out one effect; false if the rest must be dropped. A call of its own, to which the
-    /// effect is handed where it lies: inlined it would be moved once more.
+    /// Carries out one effect. A call of its own, to which the effect is handed where it lies:
+    /// inlined it would be moved once more.
     #[inline(never)]
     fn carry_out(
         &mut self,
         node: usize,
         life: u128,
         effect: Effect<G::Core>,
-    ) -> Result<bool, G::Wrong> {
+    ) -> Result<Carried, G::Wrong> {
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
             // What was not written has not happened to anybody else.
+            self.show(node, Seen::Dropped { node, effect: &effect })?;
             self.input(node, Input::Failed(None))?;
-            return Ok(self.conditions.undone.drop_after_failure);
+            let goes_on = self.conditions.undone.drop_after_failure;
+            return Ok(if goes_on { Carried::Out } else { Carried::Failed });
         }
         let this = &self.nodes[node];
         let scene = Scene::of(&self.conditions, &this.clock, self.now);
@@ -221,7 +240,8 @@ impl<G: Guest> World<G> {
             self.input(node, Input::Command { election, command })?;
         }
         // The command may have ended it.
-        Ok(self.nodes[node].life == life && self.nodes[node].core.is_some())
+        let goes_on = self.nodes[node].life == life && self.nodes[node].core.is_some();
+        Ok(if goes_on { Carried::Out } else { Carried::Last })
     }
 
     fn write_fails(&mut self, node: usize) -> bool {

@@ -180,6 +180,13 @@ pub enum Seen<'a, G: Guest> {
         /// What survives of that node.
         disk: &'a G::Disk,
     },
+    /// An effect is not carried out, because a write failed: this one, or one before it.
+    Dropped {
+        /// Which node.
+        node: usize,
+        /// The effect.
+        effect: &'a Effect<G::Core>,
+    },
     /// A moment has passed.
     Moment,
 }

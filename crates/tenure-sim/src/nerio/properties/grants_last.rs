@@ -11,8 +11,6 @@ use super::{Court, Fact, Plan, Property};
 /// never goes back, stays at one address, and has a stamp above all before.
 #[derive(Debug)]
 pub(super) struct GrantsLast {
-    /// Where writes fail, a grantor keeps grants that it never gave.
-    judges: bool,
     asked: BTreeMap<(usize, usize, Inc), Vec<Asked>>,
     grants: BTreeMap<(usize, usize), Grant>,
     /// Where a grant of an earlier life may go on, longer than it is known here.
@@ -36,6 +34,7 @@ struct Grant {
     address: SocketAddr,
     start: Time,
     finish: Time,
+    stamp: Stamp,
     freed: bool,
 }
 
@@ -48,15 +47,11 @@ impl Property for GrantsLast {
         let none = || vec![None; plan.nodes.len()];
         let (asked, grants) = (BTreeMap::new(), BTreeMap::new());
         let before = vec![None; plan.nodes.len()];
-        let judges = plan.conditions.rates.write == 0;
-        Self { judges, asked, grants, restored: BTreeSet::new(), stamps: none(), before }
+        Self { asked, grants, restored: BTreeSet::new(), stamps: none(), before }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        if !self.judges {
-            return Ok(());
-        }
         match fact {
             Fact::Crashed { node } => {
                 self.grants.retain(|(grantor, _), _| grantor != node);
@@ -84,9 +79,18 @@ impl Property for GrantsLast {
                 }
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, .. } => {
+            Fact::Granted { grantor, election, record, .. }
+            | Fact::Decided { grantor, election, record } => {
                 let (place, at) = ((*grantor, *election), record.stamp);
                 if self.before[*grantor].is_some_and(|boot| at.boot <= boot) {
+                    return Ok(());
+                }
+                // What could not be written is written again when it has been given back, too.
+                let again = |known: &Grant| {
+                    let same = known.holder == record.holder && known.start == record.start;
+                    same && known.stamp == at && known.freed
+                };
+                if self.grants.get(&place).is_some_and(again) {
                     return Ok(());
                 }
                 let done = self.judge(court, place, record);
@@ -100,6 +104,7 @@ impl Property for GrantsLast {
                         address: record.address,
                         start: record.start,
                         finish: record.finish,
+                        stamp: at,
                         freed: false,
                     },
                 );

@@ -29,6 +29,7 @@ mod release_keeps_promises;
 mod verification_is_answered;
 mod verification_never_overstates;
 mod who_waits;
+mod yields_are_due;
 
 use super::fact::Fact;
 use super::ledger::{Annals, Ledger};
@@ -164,6 +165,7 @@ properties! {
     candidates_ask_in_order::CandidatesAskInOrder,
     names_are_reported::NamesAreReported,
     who_waits::WhoWaits,
+    yields_are_due::YieldsAreDue,
     observers_see_what_is::ObserversSeeWhatIs,
     leader_stability::LeaderStability,
     eventual_election::EventualElection,

@@ -1,17 +1,21 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal, Refused, Release, Sender};
 use tenure_core::{NodeName, Time};
 
 use super::{Court, Fact, Plan, Property};
 
+/// How long a grantor grants nothing after a write has failed.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// Parked requests and who is next, kept by a second, simpler hand: of those who were told that
 /// they wait, the first in the common order is granted, as soon as the grant before has ended.
 #[derive(Debug)]
 pub(super) struct WhoWaits {
-    /// Where a write fails, what waits may be turned away when its turn comes.
-    judges: bool,
+    /// Until when each grantor turns away what waits when its turn comes: a write failed.
+    failing: Vec<Time>,
     room: usize,
     asks: BTreeMap<(usize, usize, Inc), Waiting>,
     queues: BTreeMap<(usize, usize), Queue>,
@@ -59,7 +63,7 @@ impl Property for WhoWaits {
 
     fn new(plan: &Plan) -> Self {
         Self {
-            judges: plan.conditions.rates.write == 0,
+            failing: vec![Time::ZERO; plan.nodes.len()],
             room: plan.config().limits.parked,
             asks: BTreeMap::new(),
             queues: BTreeMap::new(),
@@ -68,11 +72,9 @@ impl Property for WhoWaits {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        if !self.judges {
-            return Ok(());
-        }
         match fact {
             Fact::Crashed { node } => {
+                self.failing[*node] = Time::ZERO;
                 self.asks.retain(|(grantor, ..), _| grantor != node);
                 self.queues.retain(|(grantor, _), _| grantor != node);
                 Ok(())
@@ -91,7 +93,7 @@ impl Property for WhoWaits {
                     leading: request.leading,
                     priority: request.priority,
                     next: request.next.clone(),
-                    sure: true,
+                    sure: self.failing[*grantor] <= *local,
                 };
                 self.asks.insert((*grantor, *election, from.who.inc), asks);
                 Ok(())
@@ -116,7 +118,21 @@ impl Property for WhoWaits {
                 self.park(court, *node, refused);
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, .. } => {
+            Fact::Silent { grantor, refused }
+                if matches!(refused.refusal, Refusal::Held { parked: true, .. }) =>
+            {
+                self.park(court, *grantor, refused);
+                Ok(())
+            }
+            Fact::Unwritten { grantor, local } => {
+                self.failing[*grantor] = local.after(RETRY);
+                let there = self.queues.iter_mut().filter(|((other, _), _)| other == grantor);
+                let waits = there.flat_map(|(_, queue)| &mut queue.waits);
+                waits.for_each(|waits| waits.sure = false);
+                Ok(())
+            }
+            Fact::Granted { grantor, election, record, .. }
+            | Fact::Decided { grantor, election, record } => {
                 let asks = self.asks.get(&(*grantor, *election, record.holder.inc));
                 let queue = self.queues.entry((*grantor, *election)).or_default();
                 queue.owed = false;
@@ -157,7 +173,7 @@ impl WhoWaits {
         let inc = asks.inc;
         match queue.waits.iter_mut().find(|waits| waits.inc == inc) {
             Some(known) if known.start < asks.start => *known = asks,
-            Some(known) => known.sure = true,
+            Some(known) => known.sure = asks.sure,
             None => queue.waits.push(asks),
         }
         if queue.waits.len() > self.room {

@@ -1,0 +1,263 @@
+use std::time::Duration;
+
+use tenure_core::Time;
+use tenure_core::nerio::{Holder, Inc, MemberSet, Message, Refusal, Refused, Release, Request};
+
+use super::{Court, Fact, Plan, Property};
+
+/// Who is next 4: a candidate gives up what it was granted only when it cannot win, to somebody in
+/// its way who ranks no lower; it says for whom, and does not ask again at once.
+///
+/// What the candidate has forgotten since counts here, too: this allows more than it may.
+#[derive(Debug)]
+pub(super) struct YieldsAreDue {
+    elections: usize,
+    campaigns: Vec<Campaign>,
+}
+
+#[derive(Debug, Default)]
+struct Campaign {
+    asked: Option<Request>,
+    /// The first Start of the campaign.
+    began: Time,
+    leads: bool,
+    heard: Vec<Heard>,
+    /// When the last answer came: only answers make it yield.
+    heard_at: Time,
+    rivals: Vec<Rival>,
+    /// What it gave up with its last input, until it is known why.
+    gave: Option<(Release, MemberSet)>,
+}
+
+/// What one member answered last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    start: Time,
+    able: bool,
+    /// Who is in the way there.
+    holder: Option<Inc>,
+    /// When its grant ends at the latest.
+    until: Time,
+    /// Nothing is asked there before.
+    held_off: Time,
+}
+
+/// Somebody who is or was in the way.
+#[derive(Debug)]
+struct Rival {
+    holder: Holder,
+}
+
+impl Property for YieldsAreDue {
+    const NAME: &'static str = "A candidate yields when it cannot win, and to somebody above it";
+    const SOURCE: &'static str = "who is next 4";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(plan: &Plan) -> Self {
+        let elections = plan.elections.len();
+        let places = plan.nodes.len() * elections;
+        Self { elections, campaigns: (0..places).map(|_| Campaign::default()).collect() }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } => {
+                let places = node * self.elections..(node + 1) * self.elections;
+                self.campaigns[places].fill_with(Campaign::default);
+                Ok(())
+            }
+            // What it gave up with the input before was not the end of its campaign.
+            Fact::Handled { node, .. } => {
+                let places = node * self.elections..(node + 1) * self.elections;
+                for campaign in &mut self.campaigns[places] {
+                    if let Some(gave) = campaign.gave.take() {
+                        campaign.judge(court, *node, gave)?;
+                    }
+                }
+                Ok(())
+            }
+            Fact::Ended { node, election, .. } => {
+                *self.at(*node, *election) = Campaign::default();
+                Ok(())
+            }
+            Fact::Claimed { node, election, .. } => {
+                self.at(*node, *election).leads = true;
+                Ok(())
+            }
+            Fact::Answered { node, election, from, message, local } => {
+                let config = court.plan.config();
+                let member = config.members.iter().position(|member| {
+                    member.name == from.who.name && member.address == from.address
+                });
+                let Some(member) = member.filter(|_| asker(message) == court.ledger.lives[*node])
+                else {
+                    return Ok(());
+                };
+                let campaign = self.at(*node, *election);
+                if let Some(gave) = campaign.gave.take() {
+                    campaign.judge(court, *node, gave)?;
+                }
+                campaign.hear(member, message, *local, |span| config.drift.stretch(span));
+                Ok(())
+            }
+            Fact::Sent { node, to: Some(to), message: Message::Request(request), .. } => {
+                let Some(election) = election_of(court, &request.election) else { return Ok(()) };
+                let members = court.plan.members();
+                self.at(*node, election).ask(request, *to, members).map_err(|why| {
+                    let (name, to) = (&court.plan.nodes[*node].name, &court.plan.nodes[*to].name);
+                    format!("{name} asks {to} for {}, {why}", request.election)
+                })
+            }
+            Fact::Sent { node, to: Some(to), message: Message::Release(release), .. } => {
+                let Some(election) = election_of(court, &release.election) else { return Ok(()) };
+                let campaign = self.at(*node, election);
+                let of_now = campaign.asked.is_some() && release.start >= campaign.began;
+                if of_now && !campaign.leads {
+                    let gave = &mut campaign.gave;
+                    let (_, to_whom) =
+                        gave.get_or_insert_with(|| (release.clone(), MemberSet::EMPTY));
+                    *to_whom = to_whom.with(*to);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl YieldsAreDue {
+    fn at(&mut self, node: usize, election: usize) -> &mut Campaign {
+        &mut self.campaigns[node * self.elections + election]
+    }
+}
+
+impl Campaign {
+    fn ask(&mut self, request: &Request, to: usize, members: usize) -> Result<(), String> {
+        if self.asked.is_none() {
+            self.began = request.start;
+            self.heard = vec![Heard::default(); members];
+        }
+        self.asked = Some(request.clone());
+        self.leads |= request.leading;
+        let held_off = self.heard.get(to).map_or(Time::ZERO, |heard| heard.held_off);
+        match request.start < held_off && !self.leads {
+            true => Err(format!("and yielded there until {held_off}")),
+            false => Ok(()),
+        }
+    }
+
+    fn hear(
+        &mut self,
+        member: usize,
+        message: &Message,
+        local: Time,
+        stretch: impl Fn(Duration) -> Duration,
+    ) {
+        let Some(last) = self.asked.as_ref().map(|asked| asked.start) else { return };
+        self.heard_at = local;
+        match message {
+            Message::Granted(ok) if ok.start <= last => {
+                let heard = &mut self.heard[member];
+                (heard.start, heard.able) = (heard.start.max(ok.start), true);
+                if ok.waited {
+                    // Whoever was in the way has gone.
+                    self.heard.iter_mut().for_each(|heard| heard.held_off = Time::ZERO);
+                }
+            }
+            Message::Refused(refused) if refused.start <= last => {
+                let heard = &mut self.heard[member];
+                heard.start = heard.start.max(refused.start);
+                heard.able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
+                self.hear_holder(member, refused, local, stretch);
+            }
+            _ => {}
+        }
+    }
+
+    fn hear_holder(
+        &mut self,
+        member: usize,
+        refused: &Refused,
+        local: Time,
+        stretch: impl Fn(Duration) -> Duration,
+    ) {
+        let Refusal::Held { holder, .. } = &refused.refusal else { return };
+        let inc = holder.who.inc;
+        let heard = &mut self.heard[member];
+        let before = heard.holder.replace(inc);
+        heard.until = local.after(stretch(holder.remaining));
+        if before.is_some_and(|other| other != inc) {
+            self.heard.iter_mut().for_each(|heard| heard.held_off = Time::ZERO);
+        }
+        match self.rivals.iter_mut().find(|rival| rival.holder.who == holder.who) {
+            Some(rival) => {
+                let known = &mut rival.holder;
+                known.priority = known.priority.max(holder.priority);
+                known.leading |= holder.leading;
+                known.next |= holder.next;
+            }
+            None => self.rivals.push(Rival { holder: holder.clone() }),
+        }
+    }
+
+    fn judge(
+        &mut self,
+        court: &Court<'_>,
+        node: usize,
+        (release, to): (Release, MemberSet),
+    ) -> Result<(), String> {
+        let Some(asked) = &self.asked else { return Ok(()) };
+        let config = &court.plan.nodes[node].config;
+        let now = self.heard_at;
+        let wrong = |why: String| {
+            let (name, of) = (&court.plan.nodes[node].name, &release.election);
+            Err(format!("{name} yields {of} up to Start {}, {why}", release.start))
+        };
+        let lost = |heard: &Heard| {
+            !heard.able && heard.start > Time::ZERO
+                || now.since(heard.start.max(self.began)) >= config.parked_for()
+        };
+        let away = self.heard.iter().enumerate();
+        let away = away.filter(|(_, heard)| heard.holder.is_some() || lost(heard));
+        if config.quorums.is_possible(away.map(|(member, _)| member).collect()) {
+            return wrong("and may still win".to_owned());
+        }
+        let Some(next) = &release.next else {
+            return wrong("and does not say for whom".to_owned());
+        };
+        let above = |rival: &&Rival| {
+            let Holder { next, leading, priority, .. } = rival.holder;
+            (next, leading, priority) >= (false, false, asked.priority)
+        };
+        // Of that name there may be several lives.
+        let named = |rival: &&Rival| rival.holder.who.name == *next && above(rival);
+        let rivals: Vec<&Rival> = self.rivals.iter().filter(named).collect();
+        if rivals.is_empty() {
+            return wrong(format!("and {next} ranks below it"));
+        }
+        let is_it = |inc: Inc| rivals.iter().any(|rival| rival.holder.who.inc == inc);
+        let own = self.heard.iter().filter(|heard| heard.holder.is_some_and(is_it));
+        let lasts = own.map(|heard| heard.until).min().unwrap_or(Time::ZERO);
+        let until = lasts.min(now.after(config.refresh));
+        for member in to.iter() {
+            if let Some(heard) = self.heard.get_mut(member) {
+                heard.held_off = until;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The life that is answered.
+fn asker(message: &Message) -> Option<Inc> {
+    match message {
+        Message::Granted(ok) => Some(ok.asker),
+        Message::Refused(refused) => Some(refused.asker),
+        _ => None,
+    }
+}
+
+fn election_of(court: &Court<'_>, name: &tenure_core::ElectionName) -> Option<usize> {
+    court.plan.elections.iter().position(|election| election == name)
+}
