@@ -25,6 +25,8 @@ pub(super) fn forge(
     let unknown = || Sender { who: namesake().who, address: stranger() };
     match message {
         Message::Request(request) => {
+            // Who says that it leads is believed: these say something else.
+            let silent = || Request { announced: None, ..request.clone() };
             let request = request.clone();
             if draw % 8 == 7 {
                 // Somebody who saw it go by gives up in its name.
@@ -34,10 +36,10 @@ pub(super) fn forge(
             }
             Some(match draw % 8 {
                 0 => (elsewhere, Request { start: later(request.start), ..request }),
-                1 => (unknown(), Request { delta: config.delta_max * 2, ..request }),
-                2 => (unknown(), Request { fence: Fence::new(FAR), ..request }),
-                3 => (unknown(), Request { delta: request.delta / 1_000, ..request }),
-                _ => (namesake(), request),
+                1 => (unknown(), Request { delta: config.delta_max * 2, ..silent() }),
+                2 => (unknown(), Request { fence: Fence::new(FAR), ..silent() }),
+                3 => (unknown(), Request { delta: request.delta / 1_000, ..silent() }),
+                _ => (namesake(), silent()),
             })
             .map(|(from, request)| (from, Message::Request(request)))
         }
@@ -72,6 +74,6 @@ fn later(start: Time) -> Time {
 }
 
 /// An address at which no node is.
-fn stranger() -> SocketAddr {
+pub(super) fn stranger() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 6_999))
 }

@@ -4,6 +4,7 @@ use tenure_core::Fence;
 use tenure_core::nerio::{Inc, LeaderView, MemberSet, View};
 
 use crate::nerio::app::observe_every;
+use crate::nerio::forge::stranger;
 
 use crate::nerio::plan::Inhabitant;
 
@@ -107,13 +108,13 @@ impl ObserversSeeWhatIs {
         let (name, observer) = (court.election(election), &court.plan.nodes[node].name);
         let LeaderView { who, address, value, fence, .. } = leader;
         let known = court.plan.nodes.iter().find(|node| node.name == who.name);
-        // Somebody elsewhere may ask in its name.
-        let there = |known: &Inhabitant| known.address == *address || court.plan.forges > 0;
+        // A stranger may ask in its name.
+        let forged = court.plan.forges > 0 && *address == stranger();
+        let there = |known: &Inhabitant| known.address == *address || forged;
         if known.is_none_or(|known| !there(known) || value.as_str() != known.name.as_str()) {
             return Err(format!("{observer} sees that {who} holds {name} at {address} as {value}"));
         }
-        // A stranger who repeats a leader's request can be granted what that leader gave up.
-        if self.claimed.contains(&(election, who.inc, *fence)) || court.plan.forges > 0 {
+        if self.claimed.contains(&(election, who.inc, *fence)) {
             return Ok(());
         }
         Err(format!("{observer} sees that {who} leads {name} with fence {fence}, and it never did"))

@@ -98,10 +98,10 @@ impl Property for WhoWaits {
                 self.asks.insert((*grantor, *election, from.who.inc), asks);
                 Ok(())
             }
-            Fact::GivesUp { grantor, election, from, release, .. } => {
+            Fact::GivesUp { grantor, election, from, release, local } => {
                 self.is_paid(court, (*grantor, *election))?;
                 let queue = self.queues.entry((*grantor, *election)).or_default();
-                queue.give_up(from, release);
+                queue.give_up(from, release, *local);
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
@@ -193,12 +193,15 @@ impl Queue {
         self.grant.as_ref().and_then(|grant| grant.next.clone())
     }
 
-    fn give_up(&mut self, from: &Sender, release: &Release) {
+    fn give_up(&mut self, from: &Sender, release: &Release, now: Time) {
         let own = |inc: Inc, address: SocketAddr, start: Time| {
             inc == from.who.inc && address == from.address && start <= release.start
         };
         self.waits.retain(|waits| !own(waits.inc, waits.address, waits.start));
-        if let Some(grant) = self.grant.as_mut().filter(|g| own(g.inc, g.address, g.start)) {
+        // Only a grant that lasts can be given back, and be followed by the one that is named.
+        let ends =
+            |grant: &&mut Grant| own(grant.inc, grant.address, grant.start) && now < grant.finish;
+        if let Some(grant) = self.grant.as_mut().filter(ends) {
             grant.next = release.next.clone().or(grant.next.take());
         }
     }

@@ -34,8 +34,11 @@ struct Campaign {
 struct Heard {
     start: Time,
     able: bool,
-    /// Who is in the way there.
+    /// Who is in the way there, as the answer to the request of this Start told.
     holder: Option<Inc>,
+    told: Time,
+    /// Who was in the way there, as the last answer of all told.
+    last: Option<Inc>,
     /// When its grant ends at the latest.
     until: Time,
     /// Nothing is asked there before.
@@ -185,9 +188,15 @@ impl Campaign {
         let Refusal::Held { holder, .. } = &refused.refusal else { return };
         let inc = holder.who.inc;
         let heard = &mut self.heard[member];
-        let before = heard.holder.replace(inc);
-        heard.until = local.after(stretch(holder.remaining));
-        if before.is_some_and(|other| other != inc) {
+        let until = local.after(stretch(holder.remaining));
+        let before = [heard.last.replace(inc), heard.holder];
+        if refused.start < heard.told {
+            // News only to one who has forgotten the rest: then it may ask again at the earlier.
+            heard.until = heard.until.min(until);
+        } else {
+            (heard.told, heard.until, heard.holder) = (refused.start, until, Some(inc));
+        }
+        if before.iter().flatten().any(|other| *other != inc) {
             self.heard.iter_mut().for_each(|heard| heard.held_off = Time::ZERO);
         }
         match self.rivals.iter_mut().find(|rival| rival.holder.who == holder.who) {
