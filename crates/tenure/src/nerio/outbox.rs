@@ -15,6 +15,9 @@ use crate::transport::Transport;
 
 /// Buffers kept for reuse.
 const SPARE: usize = 64;
+/// So many messages are answers that somebody waits for; more are renewals, and share datagrams
+/// with those that come next.
+const HURRIED_MAX: usize = 4;
 
 /// Datagrams that are being filled: one for each address, in the order in which they were begun,
 /// which is the order in which they leave.
@@ -33,6 +36,7 @@ pub(super) struct Outbox {
 struct Datagram {
     to: SocketAddr,
     bytes: Vec<u8>,
+    messages: usize,
     /// Whether it holds anything that somebody may be waiting for.
     is_urgent: bool,
 }
@@ -53,10 +57,16 @@ impl Outbox {
     ) {
         let Self { packer, filling, places, spare, told, .. } = self;
         let place = *places.entry(to).or_insert_with(|| {
-            filling.push(Datagram { to, bytes: begin(packer, spare), is_urgent: false });
+            filling.push(Datagram {
+                to,
+                bytes: begin(packer, spare),
+                messages: 0,
+                is_urgent: false,
+            });
             filling.len() - 1
         });
-        let Some(Datagram { bytes, is_urgent, .. }) = filling.get_mut(place) else { return };
+        let Some(datagram) = filling.get_mut(place) else { return };
+        let Datagram { bytes, messages, is_urgent, .. } = datagram;
         if !packer.push(bytes, message) {
             dispatch((to, bytes), transport, counters, told);
             packer.restart(bytes);
@@ -64,12 +74,16 @@ impl Outbox {
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
         // A confirmation ends a leadership that is over: the next one begins by the others.
+        *messages += 1;
         *is_urgent |= !matches!(message, Message::Released(_));
     }
 
-    /// Sends what somebody may wait for, and lets them have the processor before anything that
-    /// nobody waits for follows with the next [`flush`](Self::flush).
+    /// Sends a few messages for which somebody may wait, and lets them have the processor before
+    /// anything that nobody waits for follows with the next [`flush`](Self::flush).
     pub(super) fn hurry(&mut self, transport: &mut impl Transport, counters: &mut Counters) {
+        if self.filling.iter().map(|datagram| datagram.messages).sum::<usize>() > HURRIED_MAX {
+            return;
+        }
         if self.filling.iter().any(|datagram| !datagram.is_urgent) {
             let later = self.filling.extract_if(.., |datagram| !datagram.is_urgent).collect();
             let hurried = !self.filling.is_empty();

@@ -128,7 +128,9 @@ impl Property for WhoWaits {
                 self.failing[*grantor] = local.after(RETRY);
                 let there = self.queues.iter_mut().filter(|((other, _), _)| other == grantor);
                 let waits = there.flat_map(|(_, queue)| &mut queue.waits);
-                waits.for_each(|waits| waits.sure = false);
+                let asks = self.asks.iter_mut().filter(|((other, ..), _)| other == grantor);
+                // Also of one whose request came with the failure, and waits from then on.
+                waits.chain(asks.map(|(_, asks)| asks)).for_each(|waits| waits.sure = false);
                 Ok(())
             }
             Fact::Granted { grantor, election, record, .. }
