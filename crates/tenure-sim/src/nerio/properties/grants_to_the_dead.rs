@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use tenure_core::Time;
-use tenure_core::nerio::{Checked, GrantRecord, Inc, Message, Refusal};
+use tenure_core::nerio::{Checked, Inc, Message, Refusal};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -77,11 +78,9 @@ impl Property for GrantsToTheDead {
                 self.freed.insert((*grantor, *election));
                 Ok(())
             }
+            // The word of a stranger ends nothing.
+            Fact::GivesUp { from, .. } if is_strange(court.plan, from.address) => Ok(()),
             Fact::GivesUp { grantor, election, from, release, local } => {
-                if court.plan.nodes.iter().all(|node| node.address != from.address) {
-                    // The word of a stranger ends nothing.
-                    return Ok(());
-                }
                 let key = (*grantor, *election, from.who.inc);
                 let gave_up = self.gave_up.entry(key).or_insert((release.start, *local));
                 if gave_up.0 <= release.start {
@@ -106,7 +105,7 @@ impl Property for GrantsToTheDead {
                     let key = (*grantor, *election, other.to.inc);
                     self.lapsed.insert(key, (other.start, *local));
                 }
-                if *late || is_strange(court.plan, record) {
+                if *late || is_strange(court.plan, record.address) {
                     return Ok(());
                 }
                 let (name, name_of) = (&court.plan.nodes[*grantor].name, court.election(*election));
@@ -124,9 +123,9 @@ fn remembers(plan: &Plan, grantor: usize) -> &Checked {
     node.later.as_ref().unwrap_or(&node.config)
 }
 
-/// Whether nobody has that address: what the bearer of a name gave up ends nothing of a stranger.
-fn is_strange(plan: &Plan, record: &GrantRecord) -> bool {
-    plan.nodes.iter().all(|node| node.address != record.address)
+/// Whether no node has that address.
+fn is_strange(plan: &Plan, address: SocketAddr) -> bool {
+    plan.nodes.iter().all(|node| node.address != address)
 }
 
 impl GrantsToTheDead {

@@ -82,14 +82,14 @@ impl Property for WhoWaits {
             Fact::Asks { grantor, election, from, request, local } => {
                 self.is_paid(court, (*grantor, *election))?;
                 let config = &court.plan.nodes[*grantor].config;
-                let lease = local.after(config.drift.stretch(request.delta));
+                let lease_ends = local.after(config.drift.stretch(request.delta));
                 let asks = Waiting {
                     name: from.who.name.clone(),
                     inc: from.who.inc,
                     address: from.address,
                     start: request.start,
                     arrival: *local,
-                    expires: lease.min(local.after(config.parked_for())),
+                    expires: lease_ends.min(local.after(config.parked_for())),
                     leading: request.leading,
                     priority: request.priority,
                     next: request.next.clone(),
@@ -99,17 +99,15 @@ impl Property for WhoWaits {
                 Ok(())
             }
             Fact::GivesUp { grantor, election, from, release, local } => {
-                self.is_paid(court, (*grantor, *election))?;
-                let queue = self.queues.entry((*grantor, *election)).or_default();
-                queue.give_up(from, release, *local);
+                let place = (*grantor, *election);
+                self.is_paid(court, place)?;
+                self.queues.entry(place).or_default().give_up(from, release, *local);
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
                 let queue = self.queues.entry((*grantor, *election)).or_default();
-                let finish = queue.grant.as_ref().map(|grant| grant.finish);
-                queue.owed = finish.is_some_and(|at| {
-                    queue.waits.iter().any(|waits| waits.sure && at < waits.expires)
-                });
+                let goes_on = |at: Time| queue.waits.iter().any(|w| w.sure && at < w.expires);
+                queue.owed = queue.grant.as_ref().is_some_and(|grant| goes_on(grant.finish));
                 Ok(())
             }
             Fact::Sent { node, message: Message::Refused(refused), .. }
@@ -125,12 +123,7 @@ impl Property for WhoWaits {
                 Ok(())
             }
             Fact::Unwritten { grantor, local } => {
-                self.failing[*grantor] = local.after(RETRY);
-                let there = self.queues.iter_mut().filter(|((other, _), _)| other == grantor);
-                let waits = there.flat_map(|(_, queue)| &mut queue.waits);
-                let asks = self.asks.iter_mut().filter(|((other, ..), _)| other == grantor);
-                // Also of one whose request came with the failure, and waits from then on.
-                waits.chain(asks.map(|(_, asks)| asks)).for_each(|waits| waits.sure = false);
+                self.cannot_write(*grantor, *local);
                 Ok(())
             }
             Fact::Granted { grantor, election, record, .. }
@@ -159,6 +152,15 @@ impl WhoWaits {
             )),
             false => Ok(()),
         }
+    }
+
+    /// Nobody is sure to wait there now, nor one whose request came with the failure.
+    fn cannot_write(&mut self, grantor: usize, now: Time) {
+        self.failing[grantor] = now.after(RETRY);
+        let there = self.queues.iter_mut().filter(|((other, _), _)| *other == grantor);
+        let waits = there.flat_map(|(_, queue)| &mut queue.waits);
+        let asks = self.asks.iter_mut().filter(|((other, ..), _)| *other == grantor);
+        waits.chain(asks.map(|(_, asks)| asks)).for_each(|waits| waits.sure = false);
     }
 
     fn park(&mut self, court: &Court<'_>, node: usize, told: &Refused) {
