@@ -94,7 +94,10 @@ fn a_command_that_cannot_be_killed_is_waited_for() {
     let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard")).unwrap();
     scene.freeze(guard);
     hanging.release();
-    scene.eventually("it runs", || plays(command, "sleep").then_some(()));
+    scene.eventually("it is another user's", || {
+        let name = fs::read_to_string(format!("/proc/{command}/comm"));
+        name.is_ok_and(|name| name == "sleep\n").then_some(())
+    });
     scene.signal(guard, Signal::KILL);
     while clock::now() < scene.until.after(3 * SECOND) {
         sleep(millis(10));
