@@ -172,16 +172,23 @@ pub(crate) fn clocks<S: Subject>() {
     }
 }
 
-/// Every input and every effect prints on one line: that line is the format of traces.
+/// Every input and every effect prints on one line: that line is the format of traces. Equal states
+/// have equal hashes, and others hardly ever: what is only told to people need not be in a hash.
 pub(crate) fn lines<S: Subject>() {
     let mut cluster = Cluster::<S>::new(5, Clocks::Forward);
+    let mut hidden = 0;
     for _ in 0..STEPS {
         let call = cluster.step();
         let printed = call.effects.iter().map(ToString::to_string).chain([call.input.to_string()]);
         for line in printed {
             assert!(!line.is_empty() && !line.contains('\n'), "{line:?}");
         }
-        let same = call.before == cluster.cores[call.node];
-        assert!(same == (hash(&call.before) == hash(&cluster.cores[call.node])));
+        let after = &cluster.cores[call.node];
+        let same_hash = hash(&call.before) == hash(after);
+        match call.before == *after {
+            true => assert!(same_hash),
+            false => hidden += usize::from(same_hash),
+        }
     }
+    assert!(hidden <= STEPS / 100, "{hidden} changes of the state are not in its hash");
 }

@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use tenure_core::nerio::planted::{DIRECTED, Rule, break_rule};
 
 use crate::directed::{
-    clocks, fence, founding, identity, maxima, next, observe, parked, restart, verification,
+    clocks, disk, fence, founding, identity, maxima, next, observe, parked, restart, verification,
 };
 
 /// Which story notices which rule.
@@ -106,6 +106,9 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::RecoveringNotFree, observe::a_grantor_without_memory_is_not_free),
     (Rule::Announced, observe::a_candidate_that_never_won_is_no_leader),
     (Rule::UnwrittenUntold, observe::a_grant_that_could_not_be_written_is_told_to_nobody),
+    (Rule::UnwrittenKept, disk::however_many_records_are_missing_none_is_told),
+    (Rule::WrittenAgainAlone, disk::a_record_that_is_tried_again_is_alone),
+    (Rule::RecordsReplaced, disk::a_disk_without_room_for_a_record_renews_the_known_ones),
     (Rule::FailingSaid, observe::a_grantor_that_cannot_write_is_not_free),
 ];
 

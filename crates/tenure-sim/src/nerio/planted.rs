@@ -209,9 +209,11 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::RecoveringNotFree,
             Rule::Announced,
             Rule::UnwrittenUntold,
+            Rule::UnwrittenKept,
             Rule::FailingSaid,
         ],
     ),
+    (&[STABILITY, ELECTION], &[Rule::WrittenAgainAlone, Rule::RecordsReplaced]),
 ];
 
 #[cfg(test)]

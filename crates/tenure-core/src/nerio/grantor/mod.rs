@@ -21,7 +21,7 @@ pub(super) use self::listing::PAGE_BYTES;
 pub(super) use self::office::holder_rank;
 use self::office::{Grant, Office, Parked};
 use self::raise::Raise;
-use self::writes::Writes;
+use self::writes::{Entry, Writes};
 use super::config::Checked;
 use super::event::{Event, Ignored};
 use super::identity::{Boot, Inc, Instance, Stamp};
@@ -254,7 +254,8 @@ impl Grantor {
         if self.fences.is_too_far(office, request.fence) {
             return Some(Refusal::FenceTooFar);
         }
-        if self.writes.refuses(now) {
+        let has_record = office.is_some_and(|office| office.grant.is_some());
+        if self.writes.refuses(now, &request.election, has_record) {
             return Some(Refusal::Disk);
         }
         if !self.has_room_for(&request.election) {
@@ -289,6 +290,7 @@ impl Grantor {
         let office =
             self.offices.entry(request.election.clone()).or_insert_with(|| Office::vacant(floor));
         let before = office.grant.take();
+        let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
         let mut finish = arrival.clock.after(held);
         if let Some(before) = &before
@@ -313,10 +315,9 @@ impl Grantor {
             let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
             office.raise_watermark(taken.clock, from, start, bound);
         }
-        let seen_before = office.fence_seen;
+        let (seen_before, highest) = (office.fence_seen, office.fence_seen.max(request.fence));
         let tenancy = Tenancy { who: who.clone(), first: request.first };
         let accepted = self.fences.propose(office, request.fence, &tenancy);
-        let highest = office.fence_seen.max(request.fence);
         office.unpark(&who);
         let record = GrantRecord {
             election: request.election.clone(),
@@ -335,7 +336,7 @@ impl Grantor {
         };
         let (waited, next) = (waited.is_some(), request.next.or(kept_next));
         office.grant = Some(Grant { record, seen_before, waited, next, was_next });
-        self.answer(taken.clock, &request.election, out);
+        self.answer(taken.clock, &request.election, entry, out);
         if changed {
             // Said when it is written, and after the ok, for which somebody waits.
             emit(out, Some(request.election.clone()), Event::Granted { to: who });
@@ -345,8 +346,8 @@ impl Grantor {
 
     /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
     /// that none leaves whose grant could be forgotten.
-    fn answer(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
-        self.writes.put(election);
+    fn answer(&mut self, at: Time, election: &ElectionName, entry: Entry, out: &mut Out) {
+        self.writes.put(election, entry);
         let Some(office) = self.office(election) else { return };
         let Some(grant) = &office.grant else { return };
         let record = &grant.record;
@@ -376,7 +377,7 @@ impl Grantor {
     /// A request that was granted before: the same ok again, and F is not extended.
     fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
         if self.office(election).is_some_and(|office| office.live(at).is_some()) {
-            self.answer(at, election, out);
+            self.answer(at, election, Entry::Renewed, out);
         } else {
             emit(out, Some(election.clone()), Event::Ignored(Ignored::Stale));
         }
@@ -510,7 +511,8 @@ impl Grantor {
             }
             self.offices.remove(election);
             self.early.remove(election);
-            self.persist(election, Record::Forget(election.clone()), out);
+            let record = Record::Forget(election.clone());
+            self.persist(election, record, Entry::Forgotten, out);
         }
     }
 

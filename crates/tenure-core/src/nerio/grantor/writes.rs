@@ -7,19 +7,29 @@ use core::time::Duration;
 
 use super::*;
 
-/// How long nothing is granted after a record could not be written, and how long until it is
-/// written again.
+/// How long until a record that could not be written is written again, and how long a grant that
+/// needs room for a record, or that of the same election, is refused.
 const RETRY: Duration = Duration::from_secs(1);
-/// How many records are written again at once.
-const AGAIN_MAX: usize = 64;
+
+/// What is written of an election.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Entry {
+    /// Its first record, which needs room.
+    New,
+    /// Another one in the place of the one before.
+    Renewed,
+    /// That it is forgotten.
+    Forgotten,
+}
 
 /// Which records are in the state directory, as far as its grantor knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Writes {
     /// Elections whose record went out with the last input. They are written, unless the next
     /// input says that one was not: then nobody knows which, and all count as unwritten.
-    last: Vec<ElectionName>,
-    /// Elections whose last record may not be written.
+    last: Vec<(ElectionName, Entry)>,
+    /// Elections whose last record may not be written: at most as many as there are elections,
+    /// and as many that were forgotten.
     unwritten: BTreeSet<ElectionName>,
     /// Whether the last flush failed.
     unflushed: bool,
@@ -27,17 +37,18 @@ pub(super) struct Writes {
     repeated: bool,
     /// When to write again what is not written.
     again_at: Time,
-    /// Nothing is granted before.
+    /// No election whose record is not written is granted before.
     refuses_until: Time,
-    /// The record that was tried first the last time: the others are dropped when it fails, so
-    /// another one is first the next time.
-    first: Option<ElectionName>,
+    /// No election without a record is granted before.
+    refuses_new_until: Time,
+    /// The record that was tried last.
+    tried: Option<ElectionName>,
 }
 
 impl Writes {
     /// A record of `election` goes out with the input at hand.
-    pub(super) fn put(&mut self, election: &ElectionName) {
-        self.last.push(election.clone());
+    pub(super) fn put(&mut self, election: &ElectionName, entry: Entry) {
+        self.last.push((election.clone(), entry));
     }
 
     /// Another input has come, and does not say that the last records failed. Says whether with
@@ -48,25 +59,29 @@ impl Writes {
             self.last.clear();
             return false;
         }
-        for election in self.last.drain(..) {
+        for (election, _) in self.last.drain(..) {
             self.unwritten.remove(&election);
         }
         !self.is_failing()
     }
 
-    /// One of the last records was not written. At most `bound` are remembered: the others are
-    /// of elections that were forgotten, and whose old record harms nobody. Says whether that is
-    /// news.
+    /// One of the last records was not written. Of forgotten elections, whose old record harms
+    /// nobody, no more are remembered when `bound` are. Says whether that is news.
     pub(super) fn fail(&mut self, now: Time, bound: usize) -> bool {
         let fails = self.is_failing();
-        for election in self.last.drain(..) {
-            if self.unwritten.len() < bound {
-                self.unwritten.insert(election);
-            }
-        }
         self.again_at = now.after(RETRY);
         if !self.repeated {
             self.refuses_until = self.again_at;
+            if self.last.iter().any(|(_, entry)| *entry == Entry::New) {
+                self.refuses_new_until = self.again_at;
+            }
+        }
+        for (election, entry) in self.last.drain(..) {
+            let gives_way = entry == Entry::Forgotten || !ruling(Rule::UnwrittenKept);
+            self.unwritten.insert(election.clone());
+            if gives_way && self.unwritten.len() > bound {
+                self.unwritten.remove(&election);
+            }
         }
         self.is_failing() && !fails
     }
@@ -96,9 +111,14 @@ impl Writes {
         self.unwritten.contains(election)
     }
 
-    /// Whether nothing is granted at `now`, because a grant could not be written just before.
-    pub(super) fn refuses(&self, now: Time) -> bool {
-        now < self.refuses_until
+    /// Whether `election` is not granted at `now`, because its record could not be written just
+    /// before, or another one for which there was no room. One that only replaces its record needs
+    /// none.
+    pub(super) fn refuses(&self, now: Time, election: &ElectionName, has_record: bool) -> bool {
+        match has_record && ruling(Rule::RecordsReplaced) {
+            true => now < self.refuses_until && self.lacks(election),
+            false => now < self.refuses_new_until,
+        }
     }
 
     /// When to try again.
@@ -108,25 +128,30 @@ impl Writes {
         comes.then_some(Deadline { at: self.again_at, why: "writing again" })
     }
 
-    /// What to write again, if it is time to: some of what is missing, each time with another one
-    /// first.
-    pub(super) fn take_due(&mut self, now: Time) -> Option<Vec<ElectionName>> {
+    /// The next of what to write again, if it is time to; `None` in it for a flush alone. Each time
+    /// another one, and one at a time: so one that can never be written holds up no other. The next
+    /// is due at once, unless this one fails.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<Option<ElectionName>> {
         if !self.is_failing() || now < self.again_at {
             return None;
         }
-        self.again_at = now.after(RETRY);
+        if !self.last.is_empty() && ruling(Rule::WrittenAgainAlone) {
+            // With other records, whose failure would not be told from that of this one.
+            self.again_at = now.next();
+            return None;
+        }
+        self.again_at = if self.unwritten.is_empty() { now.after(RETRY) } else { now.next() };
         self.repeated = true;
-        let after = self.first.as_ref().map_or(Unbounded, Excluded);
+        let after = self.tried.as_ref().map_or(Unbounded, Excluded);
         let rest = self.unwritten.range::<ElectionName, _>((after, Unbounded));
-        let again: Vec<_> = rest.chain(&self.unwritten).take(AGAIN_MAX).cloned().collect();
-        self.first = again.first().cloned();
-        Some(again)
+        self.tried = rest.chain(&self.unwritten).next().cloned();
+        Some(self.tried.clone())
     }
 }
 
 impl Grantor {
-    /// The last persist failed: nothing is granted for a while, and what went out with it counts
-    /// as unwritten until it is written again.
+    /// The last persist failed: what went out with it counts as unwritten until it is written
+    /// again.
     pub(in super::super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
         if self.writes.fail(now, self.config.limits.elections) {
             emit(out, None, Event::DiskFailed);
@@ -148,18 +173,23 @@ impl Grantor {
         if self.writes.lacks_flush() && self.life == Life::Serving && !self.fences.is_pending() {
             self.reserve(self.fences.floor(), out);
         }
-        for election in again {
-            let grant = self.office(&election).and_then(|office| office.grant.as_ref());
-            let record = match grant {
-                Some(grant) => Record::Grant(grant.record.clone()),
-                None => Record::Forget(election.clone()),
-            };
-            self.persist(&election, record, out);
-        }
+        let Some(election) = again else { return };
+        let grant = self.office(&election).and_then(|office| office.grant.as_ref());
+        let (record, entry) = match grant {
+            Some(grant) => (Record::Grant(grant.record.clone()), Entry::Renewed),
+            None => (Record::Forget(election.clone()), Entry::Forgotten),
+        };
+        self.persist(&election, record, entry, out);
     }
 
-    pub(super) fn persist(&mut self, election: &ElectionName, record: Record, out: &mut Out) {
-        self.writes.put(election);
+    pub(super) fn persist(
+        &mut self,
+        election: &ElectionName,
+        record: Record,
+        entry: Entry,
+        out: &mut Out,
+    ) {
+        self.writes.put(election, entry);
         out.push(super::super::node::Effect::Persist(record));
     }
 

@@ -286,6 +286,13 @@ rules! {
     Announced: "readings",
     /// A grant that could not be written is told to nobody.
     UnwrittenUntold: "readings; restart 2",
+    /// A grant that could not be written stays unwritten, however many are.
+    UnwrittenKept: "readings; restart 2",
+    /// What is written again is written alone: one record that never can be holds up no other.
+    WrittenAgainAlone: "restart 4",
+    /// A record that is only replaced needs no room: its election is granted though there was none
+    /// for another one.
+    RecordsReplaced: "restart 4",
     /// A grantor that cannot write says so: it is neither free nor serving.
     FailingSaid: "readings; restart 4",
 }

@@ -101,5 +101,8 @@ pub const DIRECTED: &[Rule] = &[
     Rule::RecoveringNotFree,
     Rule::Announced,
     Rule::UnwrittenUntold,
+    Rule::UnwrittenKept,
+    Rule::WrittenAgainAlone,
+    Rule::RecordsReplaced,
     Rule::FailingSaid,
 ];

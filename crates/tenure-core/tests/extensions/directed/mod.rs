@@ -2,6 +2,7 @@
 //! theme. `planted` says which story is whose.
 
 pub(crate) mod clocks;
+pub(crate) mod disk;
 pub(crate) mod fence;
 pub(crate) mod founding;
 pub(crate) mod identity;

@@ -1,0 +1,83 @@
+//! A disk that cannot be written, for one record or for all.
+
+use tenure_core::Input;
+use tenure_core::nerio::{Effect, Record, Refusal, Request};
+
+use crate::story::*;
+
+fn of(election: &str, request: Request) -> Request {
+    Request { election: election.parse().unwrap(), ..request }
+}
+
+/// The elections whose records these effects write.
+fn written(effects: &[Effect]) -> Vec<String> {
+    let election = |effect: &Effect| match effect {
+        Effect::Persist(Record::Grant(record)) => Some(record.election.to_string()),
+        Effect::Persist(Record::Forget(election)) => Some(election.to_string()),
+        _ => None,
+    };
+    effects.iter().filter_map(election).collect()
+}
+
+/// Restart 4: a full disk has no room for another record; those that are there are replaced.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_disk_without_room_for_a_record_renews_the_known_ones() {
+    let mut s = Story::new();
+    assert!(granted(&s.ask("p", "a", renewal(at(10), 1))).is_some());
+    s.failing = Some("a");
+    s.ask("q", "a", of("new", request(at(10))));
+    s.slip(ms(100));
+    assert!(granted(&s.ask("p", "a", renewal(at(20), 1))).is_some(), "the leader stays");
+    for election in ["new", "newer"] {
+        let refused = refusal(&s.ask("q", "a", of(election, request(at(20)))));
+        assert_eq!(refused, Some(Refusal::Disk), "{election}");
+    }
+    // A record that could not be replaced says nothing about others.
+    s.failing = Some("a");
+    s.slip(ms(900));
+    s.ask("p", "a", renewal(at(30), 1));
+    assert_eq!(refusal(&s.ask("p", "a", renewal(at(40), 1))), Some(Refusal::Disk));
+    assert!(granted(&s.ask("q", "a", of("newer", request(at(40))))).is_some());
+}
+
+/// Restart 4: the record that is tried again may fail; others of the same input would count as
+/// unwritten with it, again and again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_record_that_is_tried_again_is_alone() {
+    let mut s = Story::new();
+    s.ask("p", "a", of("held", request(at(10))));
+    s.failing = Some("a");
+    s.ask("p", "a", of("bad", request(at(10))));
+    s.slip(ms(1_000));
+    s.ask("q", "a", of("held", request(at(10))));
+    s.slip(ms(100));
+    assert_eq!(written(&s.step("a", Input::Timeout)), ["held"], "it is q's now");
+    s.slip(ms(1));
+    assert_eq!(written(&s.step("a", Input::Timeout)), ["bad"]);
+}
+
+/// What could not be written is told to nobody, also when more records are missing than a grantor
+/// has elections: those of elections that were forgotten give way.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn however_many_records_are_missing_none_is_told() {
+    let mut config = config(&GRANTORS);
+    config.limits.elections = 2;
+    let mut s = Story::with(config);
+    for election in ["one", "two"] {
+        s.failing = Some("a");
+        s.ask("p", "a", of(election, request(at(10))));
+        s.slip(ms(1_000));
+    }
+    let mut forgotten = 0;
+    for _ in 0..200 {
+        s.failing = Some("a");
+        let effects = s.step("a", Input::Timeout);
+        let is_forget = |effect: &&Effect| matches!(effect, Effect::Persist(Record::Forget(_)));
+        forgotten += effects.iter().filter(is_forget).count();
+        s.slip(ms(100));
+    }
+    assert!(forgotten > 2, "they are forgotten, and that is not written either");
+    s.failing = Some("a");
+    s.ask("p", "a", request(at(20)));
+    assert_eq!(s.holder("a"), None, "its record is not written");
+}
