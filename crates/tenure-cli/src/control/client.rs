@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
 
 use super::{Answer, Request, SOCKET, place};
 use crate::exit::Exit;
@@ -55,7 +54,10 @@ async fn exchange(
         Failure::new(Exit::Unreachable, what, "start it, or give --control PATH")
     };
     let exchange = async {
-        let mut stream = UnixStream::connect(path).await?;
+        let mut stream = match place::connect(path).await {
+            Ok(connected) => connected?,
+            Err(refused) => return Ok(Err(refused)),
+        };
         let mut line = serde_json::to_vec(request).map_err(io::Error::other)?;
         line.push(b'\n');
         stream.write_all(&line).await?;
@@ -64,12 +66,13 @@ async fn exchange(
         if answer.is_empty() {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a word"));
         }
-        serde_json::from_str(&answer).map_err(io::Error::other)
+        serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
     };
     let answer = tokio::time::timeout(patience, exchange).await.ok()?;
     Some(match answer {
-        Ok(Answer::Done(value)) => Ok(value),
-        Ok(Answer::Refused { what, fix }) => Err(Failure::new(Exit::Refused, what, fix)),
+        Ok(Ok(Answer::Done(value))) => Ok(value),
+        Ok(Ok(Answer::Refused { what, fix })) => Err(Failure::new(Exit::Refused, what, fix)),
+        Ok(Err(refused)) => Err(refused),
         Err(error) => Err(unreachable(error)),
     })
 }

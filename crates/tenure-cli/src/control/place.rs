@@ -52,11 +52,9 @@ impl Place {
     /// is missing, and must be safe from others; a socket at which nobody answers is replaced.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
         check_length(path)?;
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        safe_directory(directory)?;
+        let directory = directory_of(path);
+        make_directory(directory)?;
+        check_directory(directory)?;
         let lock = hold(path)?;
         let cannot = |error: io::Error| refused(path, &error.to_string());
         if let Ok(about) = path.symlink_metadata() {
@@ -67,7 +65,7 @@ impl Place {
                 return Err(taken(path));
             }
         }
-        let (listener, socket) = bind(directory, path).map_err(cannot)?;
+        let (listener, socket) = bind(path).map_err(cannot)?;
         Ok((Self { path: path.to_owned(), socket, lock }, listener))
     }
 }
@@ -119,27 +117,67 @@ fn lock_file(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whoever can write into the directory could put its own socket there.
-fn safe_directory(directory: &Path) -> Result<(), Failure> {
-    let cannot = |error: io::Error| {
-        let what = format!("{} cannot be made: {error}", directory.display());
-        Failure::new(Exit::System, what, "give --control PATH, or set XDG_RUNTIME_DIR")
-    };
-    if !directory.exists() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(cannot)?;
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
+}
+
+fn make_directory(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() {
+        return Ok(());
+    }
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| unusable(directory, &format!(" cannot be made: {error}")))
+}
+
+/// Whoever can write into the directory could put its own socket there.
+fn check_directory(directory: &Path) -> Result<(), Failure> {
+    let cannot = |error: io::Error| unusable(directory, &format!(" cannot be used: {error}"));
     let about = directory.metadata().map_err(cannot)?;
-    let user = rustix::process::geteuid().as_raw();
-    match unsafe_because(about.uid(), about.mode(), user) {
+    match unsafe_because(about.uid(), about.mode(), user()) {
         None => Ok(()),
         Some(why) => {
-            let what =
-                format!("{}, the directory of the control socket, {why}", directory.display());
-            let fix = "give --control PATH in a directory to which only this user can write, or \
-                       change the owner or mode of this one";
-            Err(Failure::new(Exit::System, what, fix))
+            Err(unusable(directory, &format!(", the directory of the control socket, {why}")))
         }
     }
+}
+
+fn unusable(directory: &Path, why: &str) -> Failure {
+    let what = format!("{}{why}", directory.display());
+    let fix = "give --control PATH in a directory to which only this user can write, or change the \
+               owner or mode of this one";
+    Failure::new(Exit::System, what, fix)
+}
+
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Connects to the socket at `path`, if nobody but its user and root can have put it there. Root
+/// asks anybody in a directory of their own.
+pub(super) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
+    let directory = directory_of(path);
+    let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
+    let owner = about.uid();
+    let asks_as = if user() == 0 { owner } else { user() };
+    if let Some(why) = unsafe_because(owner, about.mode(), asks_as) {
+        return Err(unusable(directory, &format!(", the directory of the control socket, {why}")));
+    }
+    let connected = async {
+        let stream = UnixStream::connect(path).await?;
+        let peer = stream.peer_cred()?.uid();
+        Ok((stream, peer))
+    };
+    Ok(match connected.await {
+        Ok((stream, peer)) if peer == 0 || peer == asks_as => Ok(stream),
+        Ok((_, peer)) => {
+            let what = format!("user {peer} listens there, and not user {asks_as}");
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+        }
+        Err(error) => Err(error),
+    })
 }
 
 /// Why sockets of `user` are not safe in a directory of `owner` with this `mode`. Root can do
@@ -162,29 +200,51 @@ fn hold(path: &Path) -> Result<File, Failure> {
         // Nobody else may open it, and so nobody else can hold the lock.
         let fd = rustix::fs::open(&lock, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o600));
         let file = File::from(fd.map_err(cannot)?);
+        let about = file.metadata().map_err(|error| refused(path, &error.to_string()))?;
+        if let Some(why) = foreign(&about) {
+            return Err(refused(path, &format!("{} {why}", lock.display())));
+        }
         match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(taken(path)),
             Err(error) => return Err(cannot(error)),
         }
         // The one before may have taken it away meanwhile, and a third one made another.
-        let held = file.metadata().ok().map(|about| Identity::of(&about));
-        if held.is_some() && Identity::at(&lock) == held {
+        if Identity::at(&lock) == Some(Identity::of(&about)) {
             return Ok(file);
         }
     }
     Err(taken(path))
 }
 
+/// What is wrong with a lock's file: with another owner, or where others may open it, others can
+/// hold the lock.
+fn foreign(about: &fs::Metadata) -> Option<String> {
+    let (owner, mode) = (about.uid(), about.mode() & 0o7777);
+    if owner != user() {
+        return Some(format!("belongs to user {owner}, and this process runs as user {}", user()));
+    }
+    (mode & 0o077 != 0).then(|| format!("has the mode {mode:03o}: others can open it"))
+}
+
 /// Binds in a directory that nobody else can enter, and gives the socket its name when its mode is
-/// right. The way through `/proc` keeps that directory's name out of the socket's path.
-fn bind(directory: &Path, path: &Path) -> io::Result<(UnixListener, Identity)> {
-    let private = tempfile::Builder::new()
-        .prefix(".tenure-")
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(directory)?;
-    let inside = private.path().join("socket");
-    let opened = File::open(private.path())?;
+/// right. The way through `/proc` keeps that directory's name out of the socket's path. Its name is
+/// of this place alone, so that what a crash left behind is found; where it belongs to somebody
+/// else, making it anew fails.
+fn bind(path: &Path) -> io::Result<(UnixListener, Identity)> {
+    let mut private = path.as_os_str().to_owned();
+    private.push(".new");
+    let private = PathBuf::from(private);
+    clear(&private);
+    fs::DirBuilder::new().mode(0o700).create(&private)?;
+    let bound = bind_within(&private, path);
+    clear(&private);
+    bound
+}
+
+fn bind_within(private: &Path, path: &Path) -> io::Result<(UnixListener, Identity)> {
+    let inside = private.join("socket");
+    let opened = File::open(private)?;
     let listener = UnixListener::bind(format!("/proc/self/fd/{}/socket", opened.as_raw_fd()))?;
     fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
     let socket = Identity::of(&inside.symlink_metadata()?);
@@ -192,8 +252,20 @@ fn bind(directory: &Path, path: &Path) -> io::Result<(UnixListener, Identity)> {
     Ok((listener, socket))
 }
 
+/// Removes the directory in which a socket was made, if it is one and this user's own.
+fn clear(private: &Path) {
+    let Ok(about) = private.symlink_metadata() else { return };
+    if !about.is_dir() || about.uid() != user() {
+        return;
+    }
+    let _ = fs::remove_file(private.join("socket"));
+    let _ = fs::remove_dir(private);
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{chown, symlink};
+
     use super::*;
 
     #[test]
@@ -244,6 +316,67 @@ mod tests {
         assert!(Place::take(&path).await.is_err(), "the second one's lock is gone");
         drop(second);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_a_crash_left_behind_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let private = folder.path().join("control.new");
+        fs::create_dir(&private).unwrap();
+        drop(UnixListener::bind(private.join("socket")).unwrap());
+        let (place, _listener) = Place::take(&path).await.unwrap();
+        assert!(!private.exists());
+        drop(place);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// In a directory like `/tmp` others can put names, but not take ours away.
+    #[tokio::test]
+    async fn what_others_put_there_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        let path = folder.path().join("control");
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(elsewhere.path(), folder.path().join("control.new")).unwrap();
+        fs::write(elsewhere.path().join("socket"), "").unwrap();
+        assert!(Place::take(&path).await.is_err(), "a link in the place of the directory");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+        fs::remove_file(folder.path().join("control.new")).unwrap();
+
+        let lock = lock_file(&path);
+        fs::write(&lock, "").unwrap();
+        fs::set_permissions(&lock, Permissions::from_mode(0o644)).unwrap();
+        let what = Place::take(&path).await.unwrap_err().what;
+        assert!(what.ends_with("control.lock has the mode 644: others can open it"), "{what}");
+        fs::remove_file(&lock).unwrap();
+
+        let refused = connect(&path).await.unwrap().unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let what = connect(&path).await.unwrap_err().what;
+        assert!(what.ends_with("has the mode 777: others can write to it"), "{what}");
+    }
+
+    /// Needs root, to give files to somebody else.
+    #[tokio::test]
+    async fn a_lock_of_somebody_else_is_not_taken() {
+        if user() != 0 {
+            return eprintln!("not run: only root can give a file to somebody else");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        fs::write(lock_file(&path), "").unwrap();
+        fs::set_permissions(lock_file(&path), Permissions::from_mode(0o600)).unwrap();
+        chown(lock_file(&path), Some(65534), None).unwrap();
+        let what = Place::take(&path).await.unwrap_err().what;
+        assert!(what.ends_with("belongs to user 65534, and this process runs as user 0"), "{what}");
+        fs::remove_file(lock_file(&path)).unwrap();
+
+        // Root listens in a directory that became somebody else's: it may do anything there.
+        let (_place, _listener) = Place::take(&path).await.unwrap();
+        chown(folder.path(), Some(65534), None).unwrap();
+        assert!(connect(&path).await.unwrap().is_ok());
     }
 
     #[tokio::test]

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use tenure_core::Time;
 
-/// As many things are told apart; what is beyond them is not said until older ones are forgotten.
+/// As many things of one kind are told apart; what is beyond them is not said until older ones are
+/// forgotten.
 const KNOWN_MAX: usize = 128;
 /// What lasts is said again after this.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// Remembers what was said of what. However much comes in, at most 128 lines are said in ten
-/// minutes, but for those that take the place of another text about the same thing.
+/// Remembers what was said of what. However much comes in, at most 128 lines of one kind are said
+/// in ten minutes, but for those that take the place of another text about the same thing. Kinds
+/// have their own room: forged senders silence nobody but others of theirs.
 #[derive(Debug, Default)]
 pub struct Told {
-    known: BTreeMap<(&'static str, String), (String, Time)>,
+    known: BTreeMap<&'static str, BTreeMap<String, (String, Time)>>,
 }
 
 impl Told {
@@ -22,26 +24,28 @@ impl Told {
     /// from what was said last, or that is ten minutes ago.
     #[must_use]
     pub fn is_news(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
-        let key = (kind, about.to_owned());
-        if let Some((said, at)) = self.known.get(&key)
+        let known = self.known.entry(kind).or_default();
+        if let Some((said, at)) = known.get(about)
             && said == text
             && now.since(*at) < AGAIN
         {
             return false;
         }
-        if self.known.len() >= KNOWN_MAX && !self.known.contains_key(&key) {
-            self.known.retain(|_, (_, at)| now.since(*at) < AGAIN);
-            if self.known.len() >= KNOWN_MAX {
+        if known.len() >= KNOWN_MAX && !known.contains_key(about) {
+            known.retain(|_, (_, at)| now.since(*at) < AGAIN);
+            if known.len() >= KNOWN_MAX {
                 return false;
             }
         }
-        self.known.insert(key, (text.to_owned(), now));
+        known.insert(about.to_owned(), (text.to_owned(), now));
         true
     }
 
     /// It is over: when it comes back it is news.
     pub fn forget(&mut self, kind: &'static str, about: &str) {
-        self.known.remove(&(kind, about.to_owned()));
+        if let Some(known) = self.known.get_mut(kind) {
+            known.remove(about);
+        }
     }
 }
 
@@ -75,6 +79,7 @@ mod tests {
         assert_eq!(flood(&mut told, 0, at(0)), KNOWN_MAX);
         assert_eq!(flood(&mut told, 10_000, at(599)), 0);
         assert_eq!(flood(&mut told, 20_000, at(600)), KNOWN_MAX);
-        assert_eq!(told.known.len(), KNOWN_MAX);
+        assert_eq!(told.known["name"].len(), KNOWN_MAX);
+        assert!(told.is_news(at(600), "disk", "", "full"), "of another kind");
     }
 }

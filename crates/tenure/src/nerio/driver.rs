@@ -472,7 +472,7 @@ impl<T: Transport> Driver<T> {
 
     /// Says it, unless that was said already.
     fn notice(&mut self, notice: Notice) {
-        if log::notice(&mut self.told, clock::now(), &notice) {
+        if log::notice(&mut self.told, clock::now(), &notice, &self.config.members) {
             // Nobody listening is fine.
             let _ = self.notices.send(notice);
         }

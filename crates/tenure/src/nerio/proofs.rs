@@ -11,22 +11,30 @@ pub(super) enum Proof {
     DoesNotLead { by: Who },
 }
 
+/// Where the answers of one who waits go.
+type Reply = mpsc::UnboundedSender<Proof>;
+
+/// As many questions of one who waits are remembered. It asks again every two round trips at the
+/// soonest; an answer that is later than sixteen of them is no use.
+const QUESTIONS_MAX: usize = 16;
+
 /// Those who wait for an answer, each with what it asked.
 #[derive(Default)]
 pub(super) struct Proofs {
-    waiting: Vec<(ElectionName, Question, mpsc::UnboundedSender<Proof>)>,
+    waiting: Vec<(ElectionName, Question, Reply)>,
 }
 
 impl Proofs {
     /// Somebody wants to know whether a leader leads. It may ask more than once, and takes the
     /// first answer to any of its questions.
-    pub(super) fn wait(
-        &mut self,
-        election: &ElectionName,
-        question: Question,
-        reply: mpsc::UnboundedSender<Proof>,
-    ) {
+    pub(super) fn wait(&mut self, election: &ElectionName, question: Question, reply: Reply) {
         self.waiting.retain(|(.., reply)| !reply.is_closed());
+        let own = |waits: &(ElectionName, Question, Reply)| waits.2.same_channel(&reply);
+        if self.waiting.iter().filter(|waits| own(waits)).count() >= QUESTIONS_MAX
+            && let Some(oldest) = self.waiting.iter().position(own)
+        {
+            self.waiting.remove(oldest);
+        }
         self.waiting.push((election.clone(), question, reply));
     }
 
@@ -79,5 +87,24 @@ mod tests {
         waits(&mut proofs, question(1, 7)).close();
         waits(&mut proofs, question(1, 8)).close();
         assert_eq!(proofs.waiting.len(), 1, "those who have gone are forgotten");
+    }
+
+    /// With long patience and a leader that is silent.
+    #[test]
+    fn whoever_asks_for_hours_is_remembered_by_its_last_questions() {
+        let billing: ElectionName = "billing".parse().unwrap();
+        let mut proofs = Proofs::default();
+        let (other, _answers) = mpsc::unbounded_channel();
+        proofs.wait(&billing, question(1, 0), other);
+        let (reply, mut answers) = mpsc::unbounded_channel();
+        for start in 1..=1_000 {
+            proofs.wait(&billing, question(1, start), reply.clone());
+        }
+        assert_eq!(proofs.waiting.len(), 1 + QUESTIONS_MAX);
+        let no = Proof::DoesNotLead { by: Who { name: "b".parse().unwrap(), inc: Inc(1) } };
+        proofs.answered(&billing, question(1, 984), &no);
+        assert!(answers.try_recv().is_err(), "forgotten");
+        proofs.answered(&billing, question(1, 985), &no);
+        assert_eq!(answers.try_recv(), Ok(no));
     }
 }

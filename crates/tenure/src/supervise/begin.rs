@@ -48,3 +48,36 @@ pub(super) fn begin(mut guard: Command, path: PathBuf, until: Time) -> io::Resul
     thread::Builder::new().name("tenure-begin".to_owned()).spawn(work)?;
     Ok(beginning)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock;
+
+    fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+        let give_up = clock::now().after(Duration::from_secs(60));
+        while !is_so() {
+            assert!(clock::now() < give_up, "waited for: {what}");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// It hangs after its file was written: another one is being spawned meanwhile.
+    #[test]
+    fn what_nobody_waits_for_any_more_is_not_spawned() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, ran) = (folder.path().join("until"), folder.path().join("ran"));
+        let mut command = Command::new("touch");
+        command.arg(&ran);
+        let spawning = guards::hold();
+        let beginning = begin(command, path.clone(), Time::from_nanos(7)).unwrap();
+        eventually("the file is written", || path.exists());
+        drop(beginning);
+        drop(spawning);
+        eventually("the file is removed", || !path.exists());
+        assert_eq!(guards::count(), 0);
+        assert!(!ran.exists());
+    }
+}

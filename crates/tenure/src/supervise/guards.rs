@@ -90,3 +90,15 @@ pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
 pub(super) fn abandon(guard: Option<Pid>) {
     guards().extend(guard.map(Pid::as_raw_pid));
 }
+
+/// Nothing is spawned while this is held.
+#[cfg(test)]
+pub(super) fn hold() -> MutexGuard<'static, ()> {
+    SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many are not reaped.
+#[cfg(test)]
+pub(super) fn count() -> usize {
+    guards().len()
+}

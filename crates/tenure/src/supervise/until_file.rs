@@ -1,6 +1,6 @@
 //! The file in which a command reads how long its lease holds.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,10 @@ impl Writer {
     /// Readers see the old content or the new, never half of it. Nothing needs to survive a crash
     /// of the machine, so nothing is flushed.
     fn replace(&mut self, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<()> {
-        let mut file = File::create(&self.new)?;
+        // A process of the same number may have left one behind. Where others can put names,
+        // nothing of theirs is written to: with both flags, no link is followed either.
+        fs::remove_file(&self.new).ok();
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.new)?;
         file.write_all(format!("{}\n", until.as_nanos()).as_bytes())?;
         if !wanted() {
             return Err(io::Error::other("nobody waits for it any more"));
@@ -160,8 +163,6 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
     use crate::clock;
 
@@ -204,26 +205,38 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// The writer of a leadership that is over hangs: what it opens is a pipe without a reader.
+    /// The writer of a leadership that is over hangs in the middle of writing, and goes on later.
     #[test]
     fn an_abandoned_writer_leaves_its_successors_file_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         let mut writer = Writer::new(&path);
         writer.write(Time::from_nanos(1), WANTED).unwrap();
-        let pipe = writer.new.clone();
-        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let abandoned = UntilFile { shared: Arc::default() };
-        let for_writer = Arc::clone(&abandoned.shared);
-        let thread = thread::spawn(move || for_writer.run(writer));
-        abandoned.set(Time::from_nanos(2));
-        eventually("it is being written", || abandoned.shared.lock().until.is_none());
-        drop(abandoned);
-        let _successor = UntilFile::create(&path, Time::from_nanos(3), WANTED).unwrap();
-        // A first reader, and the writer goes on.
-        assert_eq!(fs::read_to_string(&pipe).unwrap(), "2\n");
-        thread.join().unwrap();
+        let mut successor = Writer::new(&path);
+        let mut hangs = || {
+            successor.write(Time::from_nanos(3), WANTED).unwrap();
+            false
+        };
+        let hangs = std::cell::RefCell::new(&mut hangs);
+        assert!(writer.write(Time::from_nanos(2), &|| (hangs.borrow_mut())()).is_err());
+        writer.remove();
         assert_eq!(fs::read_to_string(&path).unwrap(), "3\n");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the pipe is removed");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        successor.remove();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_others_put_in_the_way_is_not_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        let mut writer = Writer::new(&folder.path().join("until"));
+        std::os::unix::fs::symlink(&precious, &writer.new).unwrap();
+        writer.write(Time::from_nanos(1), WANTED).unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        fs::create_dir(&writer.new).unwrap();
+        assert!(writer.write(Time::from_nanos(2), WANTED).is_err(), "not ours to remove");
+        assert_eq!(fs::read_to_string(&writer.path).unwrap(), "1\n");
     }
 }

@@ -16,9 +16,6 @@ pub(crate) const ROLE: &str = "__actor";
 /// The command never has this variable.
 pub(crate) const WITHHELD: &str = "TENURE_TEST_SECRET";
 
-/// While its folder has such a file, a supervisor whose handle is dropped goes on living.
-pub(crate) const LINGER: &str = "linger";
-
 /// `folder until grace kill_margin fence command…`, times in nanoseconds, fence 0 for none.
 pub(crate) fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let folder = PathBuf::from(args.next().unwrap());
@@ -55,9 +52,6 @@ pub(crate) fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => format!("error {} {error}", error.exit_code()),
     };
     writeln!(control, "{said}").unwrap();
-    while folder.join(LINGER).exists() {
-        std::thread::sleep(Duration::from_millis(2));
-    }
     ExitCode::SUCCESS
 }
 

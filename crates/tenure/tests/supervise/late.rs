@@ -9,48 +9,17 @@ use std::thread::sleep;
 use rustix::process::{Signal, getuid};
 use tenure::clock;
 
-use crate::actor::LINGER;
 use crate::deadline::EVERYWHERE;
 use crate::hanging::Hanging;
 use crate::scene::{Lease, SECOND, Scene, millis};
 use crate::start::{launching, plays};
 
 crate::tests!(
-    a_stop_while_the_until_file_hangs_starts_nothing_later,
     a_command_that_ran_is_not_called_hung,
     a_command_that_cannot_be_killed_is_waited_for,
     a_guard_that_cannot_be_reaped_is_not_waited_for,
     a_killed_guard_that_cannot_be_reaped_is_not_waited_for,
 );
-
-/// The until file is on a disk that does not answer: what is opened there is a pipe without a
-/// reader. Its supervisor stops waiting for it, and lives on.
-fn a_stop_while_the_until_file_hangs_starts_nothing_later() {
-    let mut scene = Scene::empty();
-    let folder = scene.path("");
-    fs::write(scene.path(LINGER), "").unwrap();
-    let script = r#": > "${TENURE_UNTIL_FILE%/*}/ran"; sleep 60"#;
-    let command = ["sh", "-c", script].map(OsString::from);
-    let lease = Lease { grace: millis(100), kill_margin: millis(100), ..Lease::long() };
-    scene.supervise(&lease, &command, |actor| {
-        let script = r#"mkfifo "$0/until.$$-0.new"; exec "$@""#;
-        let mut shell = Command::new("sh");
-        shell.args(["-c", script]).arg(folder).arg(actor.get_program()).args(actor.get_args());
-        shell.stdin(Stdio::null());
-        *actor = shell;
-    });
-    let pipe = scene.path(&format!("until.{}-0.new", scene.supervisor()));
-    scene.say("stop");
-    let said = scene.hear();
-    assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
-    // The disk answers: the file is written, and nobody wants it.
-    assert!(fs::read_to_string(&pipe).unwrap().ends_with('\n'));
-    scene.eventually("what was written is removed", || (!pipe.exists()).then_some(()));
-    assert_eq!(scene.alive(), [scene.supervisor()]);
-    assert!(!scene.path("until").exists() && !scene.path("ran").exists());
-    fs::remove_file(scene.path(LINGER)).unwrap();
-    assert_eq!(scene.exit_code(), Some(0));
-}
 
 /// Its guard stood still from before it ran until after it had ended, and finds a stop as well.
 fn a_command_that_ran_is_not_called_hung() {
