@@ -442,6 +442,10 @@ impl Driver {
                 self.granted.store(granted, Ordering::Relaxed);
                 self.notice(Notice::Opened { lease, asked, granted });
             }
+            Event::Moving { from, to, granted, term } => {
+                self.granted.store(granted, Ordering::Relaxed);
+                self.notice(Notice::Moving { from, to, term });
+            }
             Event::Closed { lease, lost } => self.notice(Notice::Closed { lease, lost }),
             Event::Obstacle { doing, refusal } => {
                 self.is_refused(election.as_ref(), doing, &refusal);

@@ -54,6 +54,16 @@ pub enum Notice {
         /// Its length as granted, which counts.
         granted: u32,
     },
+    /// etcd has another leader, and the keys of this node move to a new lease: the leader before
+    /// may revoke the old one late. Leaderships and places in the queue stay.
+    Moving {
+        /// The lease that the keys were on.
+        from: LeaseId,
+        /// The lease that they move to.
+        to: LeaseId,
+        /// The term of etcd's leader.
+        term: u64,
+    },
     /// The lease is over, and with it all that stood on it.
     Closed {
         /// The lease.
@@ -139,6 +149,12 @@ impl fmt::Display for Notice {
                 "lease {lease} for {granted} s, though {asked} s were asked for: etcd grants no \
                  shorter ones, so taking over after a crash takes {granted} s"
             ),
+            Self::Moving { from, to, term } => {
+                write!(
+                    f,
+                    "etcd has another leader, in term {term}: keys move from lease {from} to {to}"
+                )
+            }
             Self::Closed { lease, lost: Some(lost) } => write!(f, "lease {lease} is over: {lost}"),
             Self::Closed { lease, lost: None } => write!(f, "lease {lease} is given back"),
             Self::Waiting { election, behind } => write!(f, "{election}: waiting behind {behind}"),

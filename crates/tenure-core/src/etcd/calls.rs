@@ -3,8 +3,9 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
 
-use super::message::{CallId, Message, Op, Request, Revision};
+use super::message::{CallId, Header, Message, Op, Request, Revision};
 use super::node::{Effect, Out, Store};
+use super::rule::{Rule, ruling};
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -22,6 +23,8 @@ pub(super) struct Call {
     pub(super) asker: Asker,
     /// The highest revision known when it was sent: a linearizable answer is not below.
     pub(super) floor: Revision,
+    /// Which member had answered last before, and in which term.
+    told: Option<(u64, u64)>,
     /// Until when it is waited for; `None` for a watch that is open.
     due: Option<Time>,
     is_watch: bool,
@@ -35,6 +38,11 @@ pub(super) struct Calls {
     due: BTreeSet<(Time, CallId)>,
     /// The highest revision that etcd has named (ruling 7, E6).
     pub(super) seen: Revision,
+    /// Which member answered last, and in which term.
+    told: Option<(u64, u64)>,
+    /// The latest term that is established (ruling 14, E3b): leaders of earlier ones get nothing
+    /// carried out any more but what they forward to a later one.
+    pub(super) term: Option<u64>,
 }
 
 impl Calls {
@@ -50,7 +58,10 @@ impl Calls {
         let call = CallId(self.last);
         let due = now.after(within);
         let is_watch = matches!(op, Op::Watch { .. });
-        self.open.insert(call, Call { asker, floor: self.seen, due: Some(due), is_watch });
+        self.open.insert(
+            call,
+            Call { asker, floor: self.seen, told: self.told, due: Some(due), is_watch },
+        );
         self.due.insert((due, call));
         let message = Message::Request(Request { call, within, op });
         out.push(Effect::Send { to: Store, message });
@@ -64,6 +75,22 @@ impl Calls {
             self.due.remove(&(due, id));
         }
         if last || !call.is_watch { self.open.remove(&id) } else { Some(call.clone()) }
+    }
+
+    /// What the header of an answer shows. A linearizable one establishes a term if its member had
+    /// answered in that term before it was asked: one header alone proves nothing, for it is filled
+    /// after the read.
+    pub(super) fn learn(&mut self, call: &Call, header: Header, linearizable: bool) {
+        let told = Some((header.member, header.term));
+        if linearizable && (call.told == told || !ruling(Rule::TermEstablished)) {
+            self.term = self.term.max(Some(header.term));
+        }
+        self.told = told;
+    }
+
+    /// The store went back: nothing that was learned from it counts.
+    pub(super) fn forget_terms(&mut self) {
+        (self.told, self.term) = (None, None);
     }
 
     /// Nobody waits for this any more.

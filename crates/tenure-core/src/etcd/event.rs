@@ -39,6 +39,18 @@ pub enum Event {
         /// And as granted.
         granted: u32,
     },
+    /// etcd has another leader, and revocations of the one before may come late: keys are moved to
+    /// a new lease. Leaderships and places in the queue stay.
+    Moving {
+        /// The lease that carried the keys.
+        from: LeaseId,
+        /// The lease that carries them from now on.
+        to: LeaseId,
+        /// Its length as granted, in seconds.
+        granted: u32,
+        /// The term of etcd's leader.
+        term: u64,
+    },
     /// The lease is over, and with it all that stood on it.
     Closed {
         /// The lease.
@@ -234,6 +246,9 @@ impl fmt::Display for Event {
             Self::Again(lost) => write!(f, "again: {lost}"),
             Self::Opened { lease, asked, granted } => {
                 write!(f, "opened lease {lease} for {granted} s, {asked} s asked")
+            }
+            Self::Moving { from, to, granted, term } => {
+                write!(f, "moving from lease {from} to {to} for {granted} s, in term {term}")
             }
             Self::Closed { lease, lost: Some(lost) } => write!(f, "closed lease {lease}: {lost}"),
             Self::Closed { lease, lost: None } => write!(f, "closed lease {lease}"),

@@ -75,15 +75,34 @@ pub enum Op {
     },
 }
 
-/// A transaction: if the key was created at that revision, then one branch, else the other.
+/// A transaction: if all comparisons hold, then one branch, else the other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Txn {
-    /// `CREATE(key) = revision`; zero means that there is no such key. `None` is always true.
-    pub when: Option<(Bytes, Revision)>,
-    /// Done if it is so.
+    /// What is compared; without any it holds.
+    pub when: Vec<Compare>,
+    /// Done if they hold.
     pub then: Vec<Act>,
-    /// Done if it is not.
+    /// Done if one does not.
     pub otherwise: Vec<Act>,
+}
+
+/// A comparison of a transaction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Compare {
+    /// `CREATE(key) = revision`; zero means that there is no such key.
+    Created {
+        /// The key.
+        key: Bytes,
+        /// The revision.
+        revision: Revision,
+    },
+    /// `LEASE(key) = lease`.
+    Lease {
+        /// The key.
+        key: Bytes,
+        /// The lease.
+        lease: LeaseId,
+    },
 }
 
 /// One operation of a transaction.
@@ -97,6 +116,20 @@ pub enum Act {
         value: Bytes,
         /// The lease it goes with.
         lease: LeaseId,
+    },
+    /// Writes the key on another lease and leaves its value as it is (`ignore_value`).
+    Move {
+        /// The key.
+        key: Bytes,
+        /// The lease it goes with from then on.
+        lease: LeaseId,
+    },
+    /// Writes another value and leaves the key on its lease (`ignore_lease`).
+    Proclaim {
+        /// The key.
+        key: Bytes,
+        /// Its new value.
+        value: Bytes,
     },
     /// Deletes the key.
     Delete {
@@ -314,8 +347,11 @@ impl fmt::Display for Txn {
                 .enumerate()
                 .try_for_each(|(n, act)| write!(f, "{}{act}", if n == 0 { "" } else { ", " }))
         };
-        if let Some((key, revision)) = &self.when {
-            write!(f, "if create({key}) = {revision} then ")?;
+        for (n, compare) in self.when.iter().enumerate() {
+            write!(f, "{} {compare}", if n == 0 { "if" } else { " and" })?;
+        }
+        if !self.when.is_empty() {
+            f.write_str(" then ")?;
         }
         acts(&self.then, f)?;
         if !self.otherwise.is_empty() {
@@ -326,10 +362,21 @@ impl fmt::Display for Txn {
     }
 }
 
+impl fmt::Display for Compare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Created { key, revision } => write!(f, "create({key}) = {revision}"),
+            Self::Lease { key, lease } => write!(f, "lease({key}) = {lease}"),
+        }
+    }
+}
+
 impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Put { key, value, lease } => write!(f, "put {key} {value:?} lease {lease}"),
+            Self::Move { key, lease } => write!(f, "move {key} to lease {lease}"),
+            Self::Proclaim { key, value } => write!(f, "proclaim {key} {value:?}"),
             Self::Delete { key } => write!(f, "delete {key}"),
             Self::Read(Read { keys, pick: Pick::First }) => write!(f, "read {keys}"),
             Self::Read(Read { keys, pick: Pick::LastUpTo(revision) }) => {

@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | clocks | ours and those of etcd's servers run at `1 ± ρ` while their machines are up | |
 //! | etcd | linearizable transactions; no restore from a backup | a quorum is in touch |
-//! | its servers | not suspended and resumed; with the fix for leaders stuck on their disk | |
+//! | its servers | nothing: cut off, stuck on their disk, suspended and resumed | |
 //! | others | nobody else deletes our keys or revokes our lease | they keep to the recipe |
 //! | network, our processes | nothing: loss, delay, pauses, crashes | |
 //!
@@ -35,20 +35,23 @@
 //!   `--bump-revision … --mark-compacted` or raise [`Config::fence_epoch`], and keep etcd down for
 //!   the longest TTL first. A store that goes back under a running process is noticed
 //!   ([`Lost::History`]), but not by a process that was not there before.
-//! - With servers that lack the fix (before 3.4.31, 3.5.13; all of 3.6 have it), or with a
-//!   server process stopped and continued, a lease can end at the servers while a keep-alive was
-//!   answered: two may lead for up to the length of it.
+//! - Other programs in the same election: a leader of Go's may lose its lease to a revocation that
+//!   comes late (ruling 14), and does not know that it no longer leads.
+//! - That a leadership survives every change of etcd's leader: it does if a lease is granted and
+//!   the key moved before the E that was proven before. A full quota (`NOSPACE`) refuses both.
 //! - Priorities, and hand-over to a named candidate: the queue of the recipe knows neither.
 //!
 //! # One session, many elections
 //!
 //! ```text
-//!            somebody campaigns              granted
-//!  idle ──────────────────────> granting ─────────────────────────> open ──┐ a third of the TTL:
-//!   ^                              │ granted before, answer lost:     ^ │   │ keep-alive, then a
-//!   │                              └──> joining ──────────────────────┘ │<──┘ read of own keys,
-//!   │                                   (one keep-alive for TTL)        │     in the same term
-//!   └───────────────────────────────────────────────────────────────────┘
+//!       somebody campaigns            a term is          granted
+//!  idle ──────────────> establishing ───────────> granting ──────> open ──┐ a third of the TTL:
+//!   ^   (a lease that was               granted before,  │         ^ ^ │  │ keep-alive, then a
+//!   │    handed in is looked              answer lost:   └ joining ┘ │ │<─┘ read of own keys,
+//!   │    at first)                                      (keep-alive) │ │    in its term
+//!   │       another term is established: a lease is granted in that, ┘ │
+//!   │       and the keys are moved to it, 64 in a transaction          │
+//!   └──────────────────────────────────────────────────────────────────┘
 //!     nobody needs it, E is reached, or etcd says that it is gone: revoked, in the background
 //! ```
 //!
@@ -70,13 +73,15 @@
 //! | [`Op`] | when | deadline |
 //! |---|---|---|
 //! | [`Grant`](Op::Grant) | the first campaign, or a new lease after a lost one | TTL/4, ¼ s to 5 s |
-//! | [`KeepAlive`](Op::KeepAlive) | a third of the TTL after the last; sooner after a failure | the same |
+//! | [`KeepAlive`](Op::KeepAlive) | a third of the TTL after the last, or up to an eighth of that less; sooner after a failure | the same |
+//! | [`Txn`](Op::Txn) establish | before the first lease: a key is read, twice | the same |
+//! | [`Txn`](Op::Txn) move | after a change of term: if each key is on its lease, another one | the same |
 //! | [`Txn`](Op::Txn) confirm | after each keep-alive: up to 128 own keys, in rotation | the same |
 //! | [`Txn`](Op::Txn) create | if there is no such key, put, else read it | the same |
 //! | [`Txn`](Op::Txn) look | if the key is ours: who is first, who is just before | the same |
 //! | [`Txn`](Op::Txn) leave | if the key is ours: delete, else read it | the same |
 //! | [`Watch`](Op::Watch) | the one before; a leader's own key; an observed election | until it is open |
-//! | [`Revoke`](Op::Revoke) | lease not needed or over, its grant answered | 2 · TTL, all tries |
+//! | [`Revoke`](Op::Revoke) | lease not needed, over or empty, its grant answered | 2 · TTL, all tries |
 //!
 //! What has no answer in time has an unknown outcome: it is repeated in a way that is right either
 //! way. Pauses after failures double from 50 ms to 2 s, half of each by chance.
@@ -95,7 +100,8 @@
 //!    create of unknown outcome may be carried out after that; its key is watched and swept.
 //! 6. (E5) The lease's id is drawn by us, positive, so that a grant can be repeated. A lease that
 //!    is given up before its grant is answered is revoked after that, unless it was not granted. A
-//!    key that a create finds is adopted only if this campaign made it.
+//!    key that a create finds is adopted only if this campaign made it. An id is used once: what a
+//!    repeated grant makes when a first lease of that id may have ended is given up.
 //! 7. (E6) A linearizable answer below the highest revision known when it was asked ends all
 //!    leaderships. Watches are no proof that nothing happened: timers look as well.
 //! 8. (E7) The fence holds an epoch that operators raise after a restore; another cluster's
@@ -108,6 +114,37 @@
 //!     [`Refusal`]. A refused keep-alive renews nothing, and E stands.
 //! 12. The server's own `v3election` is not used.
 //! 13. A candidate that loses its lease before it has won goes on with a new one, by default.
+//! 14. (E3b) A lease counts only in the term of etcd's leader in which it was granted.
+//!
+//! # A change of etcd's leader
+//!
+//! A leader of etcd that is cut off, stuck or suspended may hold revocations of leases that ended
+//! by its clock, and they are carried out late, through its successor, though the leases were
+//! renewed there (`docs/decisions/late-revocations.md`). So a renewal in a later term than that of
+//! the grant moves no E. Instead:
+//!
+//! - A term is *established* by a linearizable answer of a member that had answered in that term
+//!   before it was asked. A header alone proves nothing: it is filled after the read. From then on
+//!   no leader of an earlier term gets an entry of its own into the log.
+//! - A lease is asked for under a fresh id, first after that: a leader of an earlier term learns of
+//!   it only from the log of a later one, and has given up leases by then. One that was first asked
+//!   for before is given up, however late its grant is answered.
+//! - The keys keep their names and create revisions, and are moved: *if CREATE = rev and LEASE =
+//!   old, put with `ignore_value` and the new lease*. A move that comes late finds its key
+//!   elsewhere. A proclamation uses `ignore_lease`, and takes no key back.
+//! - Until its own key is confirmed on the new lease, a leadership counts from the old one, whose E
+//!   stands. The new lease must not end before that: the key may be there already.
+//! - A move that fails has read what each key is, in the same transaction: one that is gone, or
+//!   on a lease of somebody else, is lost alone. A move that is refused is tried in parts.
+//! - The old lease is revoked when every key of ours has been seen on another. A create of unknown
+//!   outcome dies with it.
+//! - A lease that was handed in names the keys and carries none. It is renewed, and when it goes,
+//!   everything ends.
+//!
+//! Why it holds: E of a lease comes from its grant, and from renewals that the leader of its own
+//! term answered. Leaders of earlier terms never had the lease; that leader itself revokes it
+//! only when those are over by its clock, however late; and leaders of later terms give it its
+//! full length again before they time it.
 
 mod calls;
 mod candidate;
@@ -126,8 +163,8 @@ pub use config::{BACKOFF, Checked, Config, ConfigError, REVISION_END};
 pub use event::{End, Event, Ignored, Lost, View};
 pub use key::{Bytes, Keys, LeaseId};
 pub use message::{
-    Act, Answer, CallId, Change, Header, KeyValue, Message, Op, Pick, Read, Refusal, Reply,
-    Request, Revision, Txn,
+    Act, Answer, CallId, Change, Compare, Header, KeyValue, Message, Op, Pick, Read, Refusal,
+    Reply, Request, Revision, Txn,
 };
 pub use node::{Effect, Etcd, NoRecord, Start, Store};
 #[cfg(tenure_planted)]

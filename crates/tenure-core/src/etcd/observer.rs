@@ -81,7 +81,7 @@ impl Observer {
             return;
         }
         let read = Act::Read(Read { keys: self.keys(scene), pick: Pick::First });
-        let txn = Txn { when: None, then: vec![read], otherwise: vec![] };
+        let txn = Txn { when: vec![], then: vec![read], otherwise: vec![] };
         let within = scene.config.patience(scene.config.ttl());
         let asker = Asker::Observer(self.election.clone());
         self.look = Some(scene.calls.ask((scene.now, within), asker, Op::Txn(txn), scene.out));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Change, Checked, Command, Config, Etcd, Header, KeyValue, Keys,
-    LeaseId, Message, Op, Pick, Read, Refusal, Reply, Request, Revision, Start, Store, Txn,
+    Act, Answer, Bytes, CallId, Change, Checked, Command, Compare, Config, Etcd, Header, KeyValue,
+    Keys, LeaseId, Message, Op, Pick, Read, Refusal, Reply, Request, Revision, Start, Store, Txn,
 };
 
 use crate::rng::Rng;
@@ -154,7 +154,11 @@ impl SmallStore {
 
     fn txn(&mut self, txn: &Txn) -> (Reply, Vec<Change>) {
         let created = |key| self.keys.get(key).map_or(0, |kv: &KeyValue| kv.created);
-        let succeeded = txn.when.as_ref().is_none_or(|(key, revision)| created(key) == *revision);
+        let lease = |key| self.keys.get(key).and_then(|kv: &KeyValue| kv.lease);
+        let succeeded = txn.when.iter().all(|compare| match compare {
+            Compare::Created { key, revision } => created(key) == *revision,
+            Compare::Lease { key, lease: wanted } => lease(key) == Some(*wanted),
+        });
         let acts = if succeeded { &txn.then } else { &txn.otherwise };
         let (mut found, mut changes) = (Vec::new(), Vec::new());
         if acts.iter().any(|act| !matches!(act, Act::Read(_))) {
@@ -168,6 +172,16 @@ impl SmallStore {
                     let kv = KeyValue { key, value, created, modified: self.revision, lease };
                     self.keys.insert(kv.key.clone(), kv.clone());
                     changes.push(Change::Put(kv));
+                }
+                Act::Move { key, .. } | Act::Proclaim { key, .. } => {
+                    let Some(kv) = self.keys.get_mut(key) else { continue };
+                    kv.modified = self.revision;
+                    match act {
+                        Act::Move { lease, .. } => kv.lease = Some(*lease),
+                        Act::Proclaim { value, .. } => kv.value = value.clone(),
+                        _ => {}
+                    }
+                    changes.push(Change::Put(kv.clone()));
                 }
                 Act::Delete { key } => changes.push(self.delete(key.clone())),
                 Act::Read(Read { keys, pick }) => {

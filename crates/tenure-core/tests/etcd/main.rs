@@ -14,4 +14,5 @@ mod observe;
 mod planted;
 mod session;
 mod stage;
+mod terms;
 mod troubles;

@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 
 use tenure_core::etcd::planted::{DIRECTED, Rule, break_rule};
 
-use crate::{campaign, leave, observe, session, troubles};
+use crate::{campaign, leave, observe, session, terms, troubles};
 
 /// Which story notices which rule.
 const STORIES: &[(Rule, fn())] = &[
@@ -19,6 +19,18 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::NoRevival, session::what_comes_after_the_end_revives_nothing),
     (Rule::AliveConfirmed, session::a_keep_alive_alone_is_no_proof),
     (Rule::SameTerm, session::a_keep_alive_of_another_term_does_not_count),
+    (Rule::TermOwnsLease, terms::a_renewal_in_a_later_term_moves_no_deadline),
+    (Rule::TermEstablished, terms::one_header_establishes_no_term),
+    (Rule::EarlierGrantLeft, terms::a_grant_of_an_earlier_term_is_given_up),
+    (Rule::NextLastsLonger, terms::a_lease_that_ends_before_the_claim_is_not_moved_to),
+    (Rule::OwnLeaseCounts, terms::a_leadership_counts_from_the_lease_of_its_key),
+    (Rule::MoveFromThere, terms::a_move_without_an_answer_is_looked_for),
+    (Rule::ProclaimStays, terms::a_proclamation_leaves_the_key_on_its_lease),
+    (Rule::WaitingMove, terms::the_keys_of_those_who_wait_move_too),
+    (Rule::FailedMoveRead, terms::a_move_that_fails_shows_which_key_is_lost),
+    (Rule::RefusedMoveSplit, terms::a_move_that_is_refused_is_tried_in_parts),
+    (Rule::OldLeftEmpty, terms::the_lease_before_goes_when_it_is_empty),
+    (Rule::GivenEndsAll, terms::a_lease_that_was_handed_in_ends_all_when_it_goes),
     (Rule::KeyAsItWas, session::a_restored_store_that_has_caught_up_lacks_the_key),
     (Rule::LeaveRepeated, leave::a_resignation_is_repeated_until_the_key_is_gone),
     (Rule::DeniedNotGone, troubles::a_key_that_may_not_be_deleted),
@@ -26,6 +38,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::LoweredFirst, session::a_lost_lease_is_revoked_after_its_claims_are_lowered),
     (Rule::LeasePositive, campaign::the_id_of_a_lease_is_positive),
     (Rule::JoinInTime, session::a_lease_that_may_have_ended_is_not_joined),
+    (Rule::IdUsedOnce, session::a_lease_of_an_id_that_may_have_ended_is_not_used),
     (Rule::RevokeAfterGrant, session::a_revocation_does_not_overtake_its_grant),
     (Rule::LateGrantLeft, session::a_late_grant_opens_nothing),
     (Rule::NoSpaceUnsure, troubles::what_is_refused_for_space_may_have_been_carried_out),

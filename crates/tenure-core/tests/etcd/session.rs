@@ -35,6 +35,23 @@ pub(crate) fn a_lease_that_may_have_ended_is_not_joined() {
     }
 }
 
+/// Rulings 6 and 14 (E5, E3b): the first grant was carried out, its lease has ended, and the
+/// repeated one makes a second lease of the same id. The revocation of the first may come late, and
+/// names the id.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_of_an_id_that_may_have_ended_is_not_used() {
+    for (late, used) in [(ms(1_000), true), (ms(10_000), false)] {
+        let mut s = Stage::new();
+        s.campaign("db");
+        s.lose("grant");
+        s.pass(ms(100));
+        s.sleep(late);
+        s.answer("grant", Reply::Granted { ttl: 10 });
+        assert_eq!(s.asks("if create(db/"), used, "after {late:?}: {:#?}", s.requests());
+        assert_eq!(s.asks("revoke") && s.asks("grant"), !used, "{:#?}", s.requests());
+    }
+}
+
 /// One key that is as it should be shows that the lease is (ruling 4); the leadership whose key is
 /// not there ends, and is not claimed again with the rest.
 #[cfg_attr(not(tenure_planted), test)]
@@ -67,7 +84,7 @@ pub(crate) fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
     s.command("a", Command::Resign);
     s.answer("read a/", so(vec![Some(own)]));
     s.elect_next("b");
-    assert!(s.until("b") > before.after(ms(3_000)), "E has moved");
+    assert!(s.until("b") > before.after(ms(2_500)), "E has moved");
 }
 
 /// A renewal for which there was no key is confirmed by the first key that is made after it.
@@ -83,7 +100,7 @@ pub(crate) fn a_key_that_is_made_later_confirms_a_renewal() {
     let own = s.own("a", created);
     s.answer("read a/", so(vec![Some(own.clone())]));
     s.answer("if create(a/", so(vec![Some(own), None]));
-    assert!(s.until("a") > s.now.after(ms(9_800)), "E counts from the keep-alive");
+    assert!(s.until("a") > s.now.after(ms(9_300)), "E counts from the keep-alive");
 }
 
 /// Ruling 3 (E2): E counts from the send of the keep-alive, with the margin of both clocks.
@@ -144,9 +161,6 @@ pub(crate) fn a_keep_alive_of_another_term_does_not_count() {
     let own = s.own("db", created);
     s.answer("read db/", so(vec![Some(own)]));
     assert_eq!(s.until("db"), until, "another leader may not know of the renewal");
-    s.pass(ms(1_000));
-    s.renew("db", created);
-    assert!(s.until("db") > until);
 }
 
 /// The same: a leader that is stuck on its disk renews, another one does not hear of it, and the
@@ -318,19 +332,20 @@ pub(crate) fn another_cluster_is_not_heard() {
     s.campaign("db");
     s.done.clear();
     for _ in 0..100 {
-        for like in ["grant", "revoke"] {
+        for like in ["read db/", "revoke"] {
             if s.asks(like) {
-                let granted = Reply::Granted { ttl: 10 };
-                s.answer(like, if like == "grant" { granted } else { Reply::Revoked });
+                let read = so(vec![None]);
+                s.answer(like, if like == "revoke" { Reply::Revoked } else { read });
             }
         }
         s.pass(ms(100));
     }
-    let asked = s.told().iter().filter(|line| line.contains("grant lease")).count();
+    let asked = s.told().iter().filter(|line| line.contains("read db/")).count();
     assert!((3..20).contains(&asked), "{asked} times in ten seconds");
     assert!(!s.leads("db") && !s.has_told("opened"));
     s.header.cluster = 1;
     s.pass(ms(2_000));
+    s.establish();
     s.answer("grant", Reply::Granted { ttl: 10 });
     assert!(s.has_told("opened"));
     s.command("db", Command::Resign);

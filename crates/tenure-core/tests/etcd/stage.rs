@@ -80,6 +80,19 @@ impl Stage {
 
     pub(crate) fn campaign(&mut self, election: &str) {
         self.command(election, Command::Campaign { value: value("v") });
+        self.establish();
+    }
+
+    /// Whatever is read to see the term of etcd is answered.
+    pub(crate) fn establish(&mut self) {
+        let is_probe = |request: &&Request| {
+            let text = request.op.to_string();
+            text.starts_with("read ") && text.ends_with('/')
+        };
+        while let Some(probe) = self.open.iter().find(is_probe) {
+            let call = probe.call;
+            self.say(call, so(vec![None]));
+        }
     }
 
     pub(crate) fn proclaim(&mut self, election: &str, text: &str) {
@@ -168,6 +181,7 @@ impl Stage {
 
     /// A campaign that has begun gets a lease, its key, and is the first.
     pub(crate) fn elect_again(&mut self, election: &str) -> Revision {
+        self.establish();
         self.answer("grant", Reply::Granted { ttl: 10 });
         self.elect_next(election)
     }
@@ -192,6 +206,24 @@ impl Stage {
         self.answer(&format!("if create({election}/"), so(both));
         self.done.clear();
         (created, other)
+    }
+
+    /// Every watch opens.
+    pub(crate) fn open_watches(&mut self) {
+        let is_watch = |request: &&Request| matches!(request.op, Op::Watch { .. });
+        let watches: Vec<_> = self.open.iter().filter(is_watch).map(|watch| watch.call).collect();
+        watches.into_iter().for_each(|watch| self.say(watch, Reply::Watching));
+    }
+
+    /// The key of one more candidate is made, and another is before it.
+    pub(crate) fn queue_behind(&mut self, election: &str) -> Revision {
+        self.campaign(election);
+        let created = self.write(&format!("if create({election}/"));
+        let other = self.other(election, created - 1);
+        let both = vec![Some(other.clone()), Some(other)];
+        self.answer(&format!("if create({election}/"), so(both));
+        self.done.clear();
+        created
     }
 
     /// A candidate whose create had no certain outcome leaves, and finds no key of its own.
@@ -223,7 +255,8 @@ impl Stage {
 
     /// Our key in an election.
     pub(crate) fn key(&self, election: &str) -> Bytes {
-        format!("{election}/{}", self.lease()).as_str().into()
+        let name = self.core.names_keys().unwrap();
+        format!("{election}/{name}").as_str().into()
     }
 
     pub(crate) fn own(&self, election: &str, created: Revision) -> KeyValue {
@@ -286,7 +319,7 @@ pub(crate) fn puts(request: &Request) -> Vec<&Bytes> {
     let Op::Txn(txn) = &request.op else { return Vec::new() };
     let mut values = Vec::new();
     for act in &txn.then {
-        if let Act::Put { value, .. } = act {
+        if let Act::Put { value, .. } | Act::Proclaim { value, .. } = act {
             values.push(value);
         }
     }

@@ -1,10 +1,12 @@
-//! Renewals: one stream, one request on it at a time.
+//! Renewals: one stream for each lease, one request on it at a time.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use etcd_client::{Error, LeaseKeepAliveStream, LeaseKeeper};
 use tenure_core::etcd::{Answer, Header, LeaseId, Op, Reply, Request};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::News;
@@ -24,10 +26,42 @@ struct Beats {
     answers: LeaseKeepAliveStream,
 }
 
-/// Answers each request. The core renews one lease at a time, and asks again only when it does
-/// not wait for the answer before: so a newer request ends an older one, and with it the stream
-/// on which that would be answered.
+/// How many leases are renewed side by side: that of a session, the next one, and one that was
+/// handed in.
+const LEASES: usize = 4;
+
+/// Answers each request, those of different leases side by side. A lease that was not renewed for
+/// the longest time makes room for another.
 pub(super) async fn run(
+    links: Links,
+    mut requests: mpsc::UnboundedReceiver<Request>,
+    news: mpsc::Sender<News>,
+) {
+    // They end with this.
+    let mut tasks = JoinSet::new();
+    let mut lanes: VecDeque<(LeaseId, mpsc::UnboundedSender<Request>)> = VecDeque::new();
+    while let Some(request) = requests.recv().await {
+        let Op::KeepAlive { lease } = request.op else { continue };
+        let known = lanes.iter().position(|(known, _)| *known == lease);
+        let (_, lane) = known.and_then(|nth| lanes.remove(nth)).unwrap_or_else(|| {
+            if lanes.len() >= LEASES {
+                lanes.pop_front();
+            }
+            let (lane, asked) = mpsc::unbounded_channel();
+            tasks.spawn(renew(links.clone(), asked, news.clone()));
+            (lease, lane)
+        });
+        // Its task ends only when this lets go of it.
+        let _ = lane.send(request);
+        lanes.push_back((lease, lane));
+        while tasks.try_join_next().is_some() {}
+    }
+}
+
+/// Answers the requests of one lease. The core asks again only when it does not wait for the
+/// answer before: so a newer request ends an older one, and with it the stream on which that would
+/// be answered.
+async fn renew(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,
     news: mpsc::Sender<News>,

@@ -34,18 +34,34 @@ pub(super) fn ttl(ttl: i64) -> Option<u32> {
 pub(super) fn txn(txn: &Txn) -> EtcdTxn {
     let Txn { when, then, otherwise } = txn;
     let acts = |acts: &[Act]| acts.iter().map(act).collect::<Vec<_>>();
-    let mut request = EtcdTxn::new();
-    if let Some((key, revision)) = when {
-        let created = Compare::create_revision(key.as_slice(), CompareOp::Equal, signed(*revision));
-        request = request.when([created]);
+    let when: Vec<_> = when.iter().map(comparison).collect();
+    EtcdTxn::new().when(when).and_then(acts(then)).or_else(acts(otherwise))
+}
+
+fn comparison(compare: &tenure_core::etcd::Compare) -> Compare {
+    use tenure_core::etcd::Compare as Asked;
+    match compare {
+        Asked::Created { key, revision } => {
+            Compare::create_revision(key.as_slice(), CompareOp::Equal, signed(*revision))
+        }
+        Asked::Lease { key, lease: LeaseId(lease) } => {
+            Compare::lease(key.as_slice(), CompareOp::Equal, *lease)
+        }
     }
-    request.and_then(acts(then)).or_else(acts(otherwise))
 }
 
 fn act(act: &Act) -> TxnOp {
     match act {
         Act::Put { key, value, lease: LeaseId(lease) } => {
             let options = PutOptions::new().with_lease(*lease);
+            TxnOp::put(key.as_slice(), value.as_slice(), Some(options))
+        }
+        Act::Move { key, lease: LeaseId(lease) } => {
+            let options = PutOptions::new().with_lease(*lease).with_ignore_value();
+            TxnOp::put(key.as_slice(), [], Some(options))
+        }
+        Act::Proclaim { key, value } => {
+            let options = PutOptions::new().with_ignore_lease();
             TxnOp::put(key.as_slice(), value.as_slice(), Some(options))
         }
         Act::Delete { key } => TxnOp::delete(key.as_slice(), None),

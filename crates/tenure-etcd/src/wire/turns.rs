@@ -62,7 +62,8 @@ fn kind(op: &Op) -> Kind {
     match op {
         Op::Grant { .. } | Op::Revoke { .. } | Op::KeepAlive { .. } => Kind::Lease,
         Op::Txn(txn) if is_confirmation(txn) => Kind::Lease,
-        Op::Txn(Txn { when: Some(_), .. }) => Kind::Candidate,
+        Op::Txn(Txn { then, .. }) if matches!(then.first(), Some(Act::Move { .. })) => Kind::Lease,
+        Op::Txn(Txn { when, .. }) if !when.is_empty() => Kind::Candidate,
         Op::Txn(Txn { then, .. }) if then.iter().all(|act| matches!(act, Act::Read(_))) => {
             Kind::Observer
         }
@@ -70,16 +71,17 @@ fn kind(op: &Op) -> Kind {
     }
 }
 
-/// Whether it confirms a renewal: only that reads nothing but single keys, without a condition.
+/// Whether it confirms a renewal, or looks which term etcd is in: only these read nothing but
+/// single keys, without a condition.
 /// Candidates have a condition, and observers read all keys of an election.
 fn is_confirmation(Txn { when, then, otherwise }: &Txn) -> bool {
     let is_single = |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(_), .. }));
-    when.is_none() && otherwise.is_empty() && then.iter().all(is_single)
+    when.is_empty() && otherwise.is_empty() && then.iter().all(is_single)
 }
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::etcd::{LeaseId, Pick};
+    use tenure_core::etcd::{Compare, LeaseId, Pick};
 
     use super::*;
 
@@ -88,12 +90,15 @@ mod tests {
         let read = |keys| Act::Read(Read { keys, pick: Pick::First });
         let one = || read(Keys::One("e/1".into()));
         let txn = |when, then| Op::Txn(Txn { when, then, otherwise: vec![] });
-        assert_eq!(kind(&txn(None, vec![one(), one()])), Kind::Lease);
+        assert_eq!(kind(&txn(vec![], vec![one(), one()])), Kind::Lease);
         assert_eq!(kind(&Op::Revoke { lease: LeaseId(1) }), Kind::Lease);
+        let there = Compare::Created { key: "e/1".into(), revision: 0 };
+        let moved = Act::Move { key: "e/1".into(), lease: LeaseId(1) };
+        assert_eq!(kind(&txn(vec![there.clone()], vec![moved])), Kind::Lease);
         // A candidate that looks for its key, one that makes it, and an observer.
-        assert_eq!(kind(&txn(Some(("e/1".into(), 0)), vec![one()])), Kind::Candidate);
+        assert_eq!(kind(&txn(vec![there.clone()], vec![one()])), Kind::Candidate);
         let put = Act::Put { key: "e/1".into(), value: "".into(), lease: LeaseId(1) };
-        assert_eq!(kind(&txn(None, vec![one(), put])), Kind::Candidate);
-        assert_eq!(kind(&txn(None, vec![read(Keys::Prefix("e/".into()))])), Kind::Observer);
+        assert_eq!(kind(&txn(vec![], vec![one(), put])), Kind::Candidate);
+        assert_eq!(kind(&txn(vec![], vec![read(Keys::Prefix("e/".into()))])), Kind::Observer);
     }
 }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Header, KeyValue, Keys, LeaseId, Op, Pick, Read, Reply, Request,
-    Txn,
+    Act, Answer, Bytes, CallId, Compare, Header, KeyValue, Keys, LeaseId, Op, Pick, Read, Reply,
+    Request, Txn,
 };
 use tenure_etcd::wire::{News, Wire};
 use tenure_etcd::{CheckedOptions, Config, Node, Options};
@@ -184,12 +184,17 @@ pub(crate) fn read_all(prefix: &str, pick: Pick) -> Act {
 
 /// Always.
 pub(crate) fn then(then: Vec<Act>) -> Op {
-    Op::Txn(Txn { when: None, then, otherwise: vec![] })
+    Op::Txn(Txn { when: vec![], then, otherwise: vec![] })
+}
+
+/// That the key was created at this revision.
+pub(crate) fn created(key: &str, revision: u64) -> Compare {
+    Compare::Created { key: Bytes::from(key), revision }
 }
 
 /// If there is no such key.
 pub(crate) fn create(key: &str, value: &str, lease: LeaseId) -> Op {
-    let when = Some((Bytes::from(key), 0));
+    let when = vec![created(key, 0)];
     Op::Txn(Txn { when, then: vec![put(key, value, lease)], otherwise: vec![read(key)] })
 }
 

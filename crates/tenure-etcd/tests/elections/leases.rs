@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::{Change, View};
-use tenure_etcd::{Config, Counters, LeaseId, Node};
+use tenure_etcd::{Config, Counters, LeaseId, Node, Notice};
 use tenure_services::etcd::{Cluster, Version};
 use tokio::task::JoinSet;
 
@@ -55,11 +55,83 @@ fn a_lease_that_was_handed_in() {
             let node = builder.lease(lease).start().unwrap();
             let leader = soon(node.election("e").unwrap().campaign("")).await.unwrap();
             assert_eq!(leader.id(), lease.to_string());
-            assert!(leader.remaining() > Duration::from_secs(length / 2), "as it was granted");
+            let remaining = leader.remaining();
+            let most = Duration::from_secs(10);
+            assert!(
+                remaining > most / 2 && remaining <= most,
+                "{remaining:?}: of a lease of its own"
+            );
             soon(node.close()).await;
             until_empty(&cluster).await;
         });
     }
+}
+
+#[test]
+fn leaderships_outlive_a_leader_of_debians_3_4() {
+    leaderships_outlive_a_leader_of_etcd(Version::Debian34);
+}
+
+#[test]
+fn leaderships_outlive_a_leader_of_the_newest() {
+    leaderships_outlive_a_leader_of_etcd(Version::Newest);
+}
+
+/// etcd's leader changes twice, and each time all keys move to another lease: names, fences and
+/// places in the queue stay.
+fn leaderships_outlive_a_leader_of_etcd(version: Version) {
+    const MANY: usize = 150;
+    let cluster = Cluster::start(version, 3).unwrap();
+    run(async {
+        let (one, two) = (node(&all(&cluster), 10), node(&all(&cluster), 10));
+        let mut notices = one.notices();
+        let mut campaigns = JoinSet::new();
+        for n in 0..MANY {
+            let election = one.election(&format!("many/{n}")).unwrap();
+            campaigns.spawn(async move { election.campaign("one").await.unwrap() });
+        }
+        let leaders = soon(campaigns.join_all()).await;
+        let election = two.election("many/7").unwrap();
+        let mut waiting = Box::pin(election.campaign("two"));
+        let keys = || cluster.etcdctl(&["get", "many/", "--prefix", "--keys-only"]).unwrap();
+        let leases = || cluster.etcdctl(&["lease", "list"]).unwrap();
+        // Until it stands in line.
+        while keys().lines().filter(|line| line.starts_with("many/7/")).count() < 2 {
+            let short = Duration::from_millis(200);
+            assert!(tokio::time::timeout(short, &mut waiting).await.is_err());
+        }
+        let (keys_before, mut leases_before) = (keys(), leases());
+        for _ in 0..2 {
+            let leader = cluster.leader().unwrap().unwrap();
+            let next = cluster.members().find(|member| !member.status().unwrap().leads()).unwrap();
+            let next = format!("{:x}", next.status().unwrap().member);
+            leader.etcdctl(&["move-leader", &next]).unwrap();
+            let moved =
+                async { while !matches!(notices.recv().await, Ok(Notice::Moving { .. })) {} };
+            soon(moved).await;
+            // Longer than the lease that each had then.
+            let over = leaders[0].until();
+            let mut until = over;
+            while until <= over.after(Duration::from_secs(4)) {
+                until = soon(leaders[0].renewed(until)).await.unwrap();
+            }
+            assert!(leaders.iter().all(tenure::Leadership::is_current), "all of them");
+            assert_eq!(keys(), keys_before);
+            let leases_after = leases();
+            assert_ne!(leases_after, leases_before, "both nodes have another");
+            assert_eq!(leases_after.lines().count(), leases_before.lines().count());
+            leases_before = leases_after;
+        }
+        for leader in leaders {
+            soon(leader.resign()).await;
+        }
+        let successor = soon(waiting).await.unwrap();
+        assert!(successor.is_current(), "it kept its place");
+        drop(successor);
+        soon(one.close()).await;
+        soon(two.close()).await;
+        until_empty(&cluster).await;
+    });
 }
 
 #[test]

@@ -44,6 +44,13 @@ pub(crate) const FACTS: &[Fact] = &[
         "A lease that ends deletes its keys in one revision."
     ),
     fact!(
+        key_on_another_lease,
+        Always(
+            "created at the same revision, its value as it was; there when the first is revoked"
+        ),
+        "A key that is put on another lease keeps its create revision, and the first takes nothing."
+    ),
+    fact!(
         lease_ends_no_earlier,
         Always("after its TTL"),
         "A lease of 5 s ends no earlier than 5 s after it was asked for."
@@ -104,6 +111,27 @@ async fn keep_alive_through_a_follower(stage: Stage) -> Seen {
     let whose = statuses.iter().position(|status| status.member == from);
     let whose = if whose == Some(follower) { "the follower's" } else { "another's" };
     Ok(format!("TTL {}; the header is {whose}", answer.ttl()))
+}
+
+async fn key_on_another_lease(stage: Stage) -> Seen {
+    let mut client = stage.client().await?;
+    let first = client.lease_grant(60, None).await?.id();
+    let second = client.lease_grant(60, None).await?.id();
+    let key = stage.name();
+    client.put(key, "value", Some(PutOptions::new().with_lease(first))).await?;
+    let before = client.get(key, None).await?;
+    let before = before.kvs().first().ok_or("no key")?.create_revision();
+    let moved = PutOptions::new().with_lease(second).with_ignore_value();
+    client.put(key, "", Some(moved)).await?;
+    client.lease_revoke(first).await?;
+    let after = client.get(key, None).await?;
+    client.lease_revoke(second).await?;
+    let Some(after) = after.kvs().first() else { return Ok("gone with the first".to_owned()) };
+    if after.create_revision() != before || after.lease() != second {
+        return Ok(format!("created at {before}, then {after:?}"));
+    }
+    let value = if after.value() == b"value" { "its value as it was" } else { "another value" };
+    Ok(format!("created at the same revision, {value}; there when the first is revoked"))
 }
 
 /// A lease with three keys, and a watch for what becomes of them.

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use tenure_core::etcd::{Act, Bytes, LeaseId, Op, Pick, Refusal, Reply, Txn};
+use tenure_core::etcd::{Act, Bytes, Compare, LeaseId, Op, Pick, Refusal, Reply, Txn};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
-use crate::common::{Line, PATIENCE, all, create, delete, found, put, read, read_all, run, then};
+use crate::common::{
+    Line, PATIENCE, all, create, created, delete, found, put, read, read_all, run, then,
+};
 
 const LEASE: LeaseId = LeaseId(0x0123_4567_89ab_cdef);
 
@@ -25,6 +27,7 @@ fn calls(version: Version) {
         let mut line = Line::new(all(&cluster));
         leases(&mut line).await;
         transactions(&mut line).await;
+        moves(&mut line).await;
         refusals(&mut line).await;
         many_at_once(&mut line).await;
     });
@@ -85,7 +88,7 @@ async fn transactions(line: &mut Line) {
     let Reply::Txn { succeeded: true, found } = line.ask(both).await.1 else { panic!() };
     let keys: Vec<_> = found.into_iter().map(|kv| kv.map(|kv| kv.key)).collect();
     assert_eq!(keys, [Some(Bytes::from("e/b")), None]);
-    let when = Some(("e/b".into(), revisions[1]));
+    let when = vec![created("e/b", revisions[1])];
     let resign = Txn { when, then: vec![delete("e/b")], otherwise: vec![read("e/b")] };
     for succeeded in [true, false] {
         let reply = line.ask(Op::Txn(resign.clone())).await.1;
@@ -95,6 +98,55 @@ async fn transactions(line: &mut Line) {
     assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
     let left = line.ask(then(vec![read_all("e", Pick::First)])).await.1;
     assert_eq!(key_of(left), None);
+}
+
+/// A key is put on another lease, and its value is written without that; both leases are renewed
+/// side by side.
+async fn moves(line: &mut Line) {
+    let other = LeaseId(0x77);
+    for lease in [LEASE, other] {
+        assert_eq!(line.ask(Op::Grant { lease, ttl: 60 }).await.1, Reply::Granted { ttl: 60 });
+    }
+    let calls: Vec<_> = [LEASE, other, LEASE, other]
+        .map(|lease| (lease, line.send(PATIENCE, Op::KeepAlive { lease })))
+        .into();
+    // A newer request on a lease ends the one before, and none of another lease.
+    for (nth, (_, call)) in calls.iter().enumerate() {
+        let reply = line.answer(*call).await.reply;
+        let given_up = nth < 2 && matches!(reply, Reply::Unknown { .. });
+        assert!(given_up || reply == Reply::Alive { ttl: Some(60) }, "{nth}: {reply}");
+    }
+    let (header, made) = line.ask(create("m/a", "value", LEASE)).await;
+    assert_eq!(made, Reply::Txn { succeeded: true, found: vec![] });
+    let revision = header.revision;
+    let key = || Bytes::from("m/a");
+    let shift = |from, to| {
+        let there = Compare::Lease { key: key(), lease: from };
+        let when = vec![created("m/a", revision), there];
+        let then = vec![Act::Move { key: key(), lease: to }];
+        Op::Txn(Txn { when, then, otherwise: vec![read("m/a")] })
+    };
+    let say = |value: &str| {
+        let then = vec![Act::Proclaim { key: key(), value: value.into() }];
+        let when = vec![created("m/a", revision)];
+        Op::Txn(Txn { when, then, otherwise: vec![read("m/a")] })
+    };
+    let done = |reply: &Reply| matches!(reply, Reply::Txn { succeeded: true, .. });
+    assert!(done(&line.ask(shift(LEASE, other)).await.1));
+    assert!(done(&line.ask(say("said")).await.1));
+    // It is not there any more, and comes back from nowhere.
+    let Reply::Txn { succeeded: false, found: at } = line.ask(shift(LEASE, LEASE)).await.1 else {
+        panic!("it was moved")
+    };
+    let at = at.into_iter().next().flatten().unwrap();
+    assert_eq!((at.created, at.lease, at.value), (revision, Some(other), "said".into()));
+    assert_eq!(line.reply(shift(other, LeaseId(5))).await, Reply::LeaseGone);
+    // With the lease before, nothing goes.
+    assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
+    let left = line.ask(then(vec![read("m/a")])).await.1;
+    assert_eq!(found(left).unwrap().created, revision);
+    assert_eq!(line.ask(Op::Revoke { lease: other }).await.1, Reply::Revoked);
+    assert_eq!(found(line.ask(then(vec![read("m/a")])).await.1), None);
 }
 
 async fn refusals(line: &mut Line) {

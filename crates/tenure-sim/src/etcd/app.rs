@@ -102,10 +102,13 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
         return Some(if back { Trouble::Restore { span } } else { Trouble::Backup });
     }
     if plan.meddling && rng.once_in(4) {
-        let key = rng.once_in(2);
-        return Some(if key { Trouble::DeleteKey { nth } } else { Trouble::RevokeLease { nth } });
+        return Some(match rng.within(0..5) {
+            0 | 1 => Trouble::DeleteKey { nth },
+            2 | 3 => Trouble::RevokeLease { nth },
+            _ => Trouble::Overwrite { nth },
+        });
     }
-    Some(match rng.within(0..20) {
+    Some(match rng.within(0..22) {
         0..=4 => Trouble::Cut { member, span },
         5 | 6 => Trouble::Split { span },
         7..=9 => Trouble::Kill { member, span },
@@ -114,6 +117,7 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
         15 => Trouble::Break { member },
         16 | 17 => Trouble::Compact { keep: rng.choose(&[0, 1, 5]) },
         18 => Trouble::Full { span },
+        19 | 20 => Trouble::Stop { span },
         _ => Trouble::Deny { node: rng.below(ours), span },
     })
 }

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Keys, LeaseId, Op, Pick, Read, Reply, Request, Revision, Txn,
+    Act, Answer, Bytes, CallId, Compare, Keys, LeaseId, Op, Pick, Read, Reply, Request, Revision,
+    Txn,
 };
 use tenure_core::{Deadline, Effect, ElectionName, Input, Time};
 
@@ -96,7 +97,7 @@ impl Foreign {
                 let value = "foreign".into();
                 let read = Read { keys: Keys::One(key.clone()), pick: Pick::First };
                 let txn = Txn {
-                    when: Some((key.clone(), 0)),
+                    when: vec![Compare::Created { key: key.clone(), revision: 0 }],
                     then: vec![Act::Put { key, value, lease }],
                     otherwise: vec![Act::Read(read)],
                 };
@@ -123,7 +124,8 @@ impl Foreign {
                 match self.draw() % 3 {
                     // It resigns, and revokes its lease.
                     0 => {
-                        let (when, otherwise) = (Some((key.clone(), created)), Vec::new());
+                        let key_is = Compare::Created { key: key.clone(), revision: created };
+                        let (when, otherwise) = (vec![key_is], Vec::new());
                         let then = vec![Act::Delete { key }];
                         self.ask(Op::Txn(Txn { when, then, otherwise }), out);
                         self.ask(Op::Revoke { lease: self.lease }, out);

@@ -1,14 +1,16 @@
 //! What is in the store, and who led when, in true time: what the properties look things up in.
 //! Written after they have seen a fact, so that they see it against what was before.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tenure_core::Fence;
-use tenure_core::etcd::{Act, Bytes, KeyValue, LeaseId, Op, Request, Revision, Txn};
+use tenure_core::etcd::{
+    Act, Bytes, CallId, Compare, KeyValue, LeaseId, Op, Request, Revision, Txn,
+};
 
 use super::fact::Fact;
 use super::plan::Plan;
-use super::store::note::{Cause, Note};
+use super::store::note::{Cause, MEDDLED, Note};
 
 /// How much of the past is kept of each election.
 const PAST: usize = 256;
@@ -103,14 +105,19 @@ pub struct Ledger {
     pub owners: BTreeMap<LeaseId, (usize, u64)>,
     /// When a key went last, and why.
     pub gone: BTreeMap<Bytes, (u64, Cause)>,
+    /// Keys that an operator has put on another lease.
+    overwritten: BTreeSet<Bytes>,
     /// The life of each node that runs.
     pub lives: Vec<Option<u64>>,
     /// When each node's life began or ended last.
     pub since: Vec<u64>,
     /// When each node last asked as a candidate, and as an observer, by election.
     pub asked: Vec<Vec<[u64; 2]>>,
-    /// When each node last sent a transaction that only reads keys of its own.
+    /// When each node asked what was answered last of what only reads keys of its own, or moves
+    /// them.
     pub confirmed: Vec<u64>,
+    /// And when it asked what is not answered yet.
+    asking: Vec<BTreeMap<CallId, u64>>,
     /// When a backup was restored last.
     pub restored: Option<u64>,
     /// Since when etcd has a leader, or none.
@@ -132,10 +139,12 @@ impl Ledger {
             leases: BTreeMap::new(),
             owners: BTreeMap::new(),
             gone: BTreeMap::new(),
+            overwritten: BTreeSet::new(),
             lives: vec![None; nodes],
             since: vec![0; nodes],
             asked: vec![vec![[0; 2]; plan.elections.len()]; nodes],
             confirmed: vec![0; nodes],
+            asking: vec![BTreeMap::new(); nodes],
             restored: None,
             leader: (false, 0),
         }
@@ -153,12 +162,13 @@ impl Ledger {
         self.restored.is_some_and(|at| at >= since)
     }
 
-    /// Whether a key is not there because somebody took it away who may do so, or because the
-    /// store went back.
+    /// Whether a key is not there, or not on its lease, because somebody took it away who may do
+    /// so, or because the store went back.
     #[must_use]
     pub fn is_taken(&self, key: &Bytes) -> bool {
-        let taken = matches!(self.gone.get(key), Some((_, Cause::Meddled | Cause::Early)));
-        !self.keys.contains_key(key) && (taken || self.restored.is_some())
+        let taken = matches!(self.gone.get(key), Some((_, Cause::Meddled)));
+        self.overwritten.contains(key)
+            || !self.keys.contains_key(key) && (taken || self.restored.is_some())
     }
 
     pub(super) fn note(&mut self, now: u64, fact: &Fact<'_>) {
@@ -168,6 +178,7 @@ impl Ledger {
             }
             Fact::Crashed { node } => {
                 (self.lives[*node], self.since[*node]) = (None, now);
+                self.asking[*node].clear();
                 for annals in &mut self.annals {
                     let of_node = annals.leaderships.iter_mut().filter(|l| l.node == *node);
                     of_node.for_each(|l| l.until = l.until.min(now));
@@ -181,6 +192,11 @@ impl Ledger {
                 }
             }
             Fact::Sent { node, life, request, .. } => self.sent(now, *node, *life, request),
+            Fact::Heard { node, answer } => {
+                if let Some(asked) = self.asking[*node].remove(&answer.call) {
+                    self.confirmed[*node] = asked;
+                }
+            }
             Fact::Stored(note) => self.stored(now, note),
             _ => {}
         }
@@ -215,20 +231,28 @@ impl Ledger {
                     owner.1 = life;
                 }
             }
-            Op::Txn(txn) => self.asked(now, node, txn),
+            Op::Txn(txn) => self.asked(now, node, request.call, txn),
             Op::Revoke { .. } | Op::Watch { .. } | Op::Unwatch { .. } => {}
         }
     }
 
-    fn asked(&mut self, now: u64, node: usize, txn: &Txn) {
+    fn asked(&mut self, now: u64, node: usize, call: CallId, txn: &Txn) {
         let key = |act: &Act| match act {
-            Act::Put { key, .. } | Act::Delete { key } => Some(key.clone()),
+            Act::Put { key, .. }
+            | Act::Move { key, .. }
+            | Act::Proclaim { key, .. }
+            | Act::Delete { key } => Some(key.clone()),
             Act::Read(read) => match &read.keys {
                 tenure_core::etcd::Keys::One(key) => Some(key.clone()),
                 tenure_core::etcd::Keys::Prefix(_) => None,
             },
         };
-        if let Some((key, _)) = &txn.when {
+        // Keys that are moved: each claim stands on that from then on.
+        if matches!(txn.then.first(), Some(Act::Move { .. })) {
+            self.asking[node].insert(call, now);
+            return;
+        }
+        if let Some(Compare::Created { key, .. }) = txn.when.first() {
             if let Some(election) = self.election_of(key) {
                 self.asked[node][election][0] = now;
             }
@@ -243,7 +267,7 @@ impl Ledger {
             return;
         }
         if !txn.then.is_empty() && txn.then.iter().all(|act| key(act).is_some()) {
-            self.confirmed[node] = now;
+            self.asking[node].insert(call, now);
         } else if let [Act::Read(read)] = &txn.then[..]
             && let tenure_core::etcd::Keys::Prefix(prefix) = &read.keys
             && let Some(election) = self.election_of(prefix)
@@ -255,12 +279,19 @@ impl Ledger {
     fn stored(&mut self, now: u64, note: &Note) {
         match note {
             Note::Put(kv) => {
+                if kv.value == MEDDLED.into() {
+                    self.overwritten.insert(kv.key.clone());
+                    self.gone.insert(kv.key.clone(), (now, Cause::Meddled));
+                    self.rob(now, |leadership| leadership.key == kv.key);
+                }
                 self.keys.insert(kv.key.clone(), kv.clone());
             }
             Note::Gone { key, cause } => {
                 self.keys.remove(key);
+                let foul = self.overwritten.remove(key);
+                let cause = if foul { &Cause::Meddled } else { cause };
                 self.gone.insert(key.clone(), (now, *cause));
-                if matches!(cause, Cause::Meddled | Cause::Early) {
+                if matches!(cause, Cause::Meddled) {
                     self.rob(now, |leadership| leadership.key == *key);
                 }
             }

@@ -326,6 +326,7 @@ fn setting(
         seed,
         rates,
         late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
+        crowded: rng.once_in(3),
         // Of a lease that is handed in nobody knows how old it is.
         racing: rng.once_in(3) && given.is_empty(),
         fixed: !rng.once_in(6),

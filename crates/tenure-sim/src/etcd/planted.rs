@@ -37,7 +37,20 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
             &[LEASE, KEY, ONE_LEADER]
         }
+        Rule::TermOwnsLease
+        | Rule::TermEstablished
+        | Rule::EarlierGrantLeft
+        | Rule::NextLastsLonger
+        | Rule::OwnLeaseCounts
+        | Rule::MoveFromThere
+        | Rule::ProclaimStays
+        | Rule::OldLeftEmpty => &[LEASE, KEY, ONE_LEADER],
+        Rule::WaitingMove | Rule::FailedMoveRead | Rule::RefusedMoveSplit => {
+            &[LEADER, STABLE, LEFT]
+        }
+        Rule::GivenEndsAll => &[LEASE, KEY],
         Rule::RenewedEarly => &[STABLE],
+        Rule::IdUsedOnce => &[LEASE, KEY, ONE_LEADER],
         Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
         Rule::LoweredFirst => &[KEY],
         Rule::RevokeAfterGrant => &[IDLE, LEFT],

@@ -141,7 +141,7 @@ impl Town {
         self.plan.elections.iter().position(|election| election == name)
     }
 
-    /// The key of a node in an election, on the lease that its core has.
+    /// The key of a node in an election, by the lease that names the keys of its core.
     fn key(&self, node: usize, name: &ElectionName) -> Option<Bytes> {
         Some(format!("{name}/{}", self.leases[node]?).as_str().into())
     }
@@ -471,7 +471,7 @@ impl Guest for Town {
                     self.handled[node] = scene.now;
                 }
                 let core = process.core();
-                self.leases[node] = core.lease().or(self.leases[node]);
+                self.leases[node] = core.names_keys().or(self.leases[node]);
                 let timer = timer.then(|| scene.local());
                 self.tell(scene, Fact::Handled { node, core, timer })?;
             }

@@ -104,12 +104,11 @@ impl Candidate {
             }
             (Doing::Check, true) => {
                 let own = found.next()??;
-                self.watch(own.key.clone(), header.revision + 1, shared);
-                self.check_value(&own, shared);
+                self.on_checked(&own, header, shared);
             }
             (Doing::Leave, true) => self.left(shared),
             (Doing::Leave, false) => match found.next()? {
-                Some(found) if found.lease == shared.lease() => {
+                Some(found) if shared.session.owns(found.lease) => {
                     self.phase = Phase::Leaving { revision: Some(found.created) };
                     self.again = Some(shared.now);
                     self.work(shared);
@@ -129,17 +128,27 @@ impl Candidate {
         Some(())
     }
 
+    /// Its own key is there; on a lease of somebody else it is not its own.
+    fn on_checked(&mut self, own: &KeyValue, header: Header, shared: &mut Shared<'_>) {
+        if !shared.session.owns(own.lease) && ruling(Rule::KeyAsItWas) {
+            return self.on_key_lost(shared);
+        }
+        self.watch(own.key.clone(), header.revision + 1, shared);
+        self.check_value(own, shared);
+    }
+
     /// A key is in the way. It is ours if a create of this campaign made it; one of an earlier
     /// process or campaign has a fence that is used up (ruling 6, E5). On a lease that was handed
     /// in nobody can tell, whatever the value.
     fn on_found(&mut self, found: &KeyValue, shared: &mut Shared<'_>) {
-        let made_here = shared.session.lease().is_some_and(|lease| !lease.given);
+        let made_here = !shared.session.is_given();
         let ours = self.phase == (Phase::Creating { unsure: true })
             && made_here
             && found.lease == shared.lease()
             && (found.created > self.since || !ruling(Rule::AdoptNewer))
             && found.value == self.value.as_str().into();
         if ours || !ruling(Rule::AdoptOwn) {
+            self.home = found.lease;
             return self.queue(found.created, shared);
         }
         self.phase = Phase::Clearing { revision: found.created };
@@ -171,8 +180,11 @@ impl Candidate {
             return self.win(header, shared);
         }
         let own = (self.election.clone(), self.key(shared), revision);
+        let is_current = self.home == shared.lease();
         let Shared { now, config, draw, calls, session, out } = shared;
-        session.on_key(own, &mut Around { now: *now, config, draw: *draw, calls, out });
+        if is_current {
+            session.on_key(own, &mut Around { now: *now, config, draw: *draw, calls, out });
+        }
         self.look(shared);
     }
 
@@ -191,9 +203,11 @@ impl Candidate {
     ) {
         let Some(before) = before else {
             let key = self.key(shared);
+            // On a lease of somebody else it is not ours, whoever made it.
             let is_own = |first: &KeyValue| {
                 Some(first.created) == self.revision()
                     && (first.key == key || !ruling(Rule::WinByName))
+                    && (shared.session.owns(first.lease) || !ruling(Rule::KeyAsItWas))
             };
             let known = !ruling(Rule::ConfirmOwnKey) || !ruling(Rule::ConfirmInOne);
             if first.as_ref().is_some_and(is_own) || known {
@@ -226,7 +240,7 @@ impl Candidate {
     fn win(&mut self, header: Header, shared: &mut Shared<'_>) {
         let Some(revision) = self.revision() else { return };
         let Some(fence) = shared.config.fence(revision) else { return };
-        let Some(until) = shared.session.until(shared.now) else {
+        let Some(until) = shared.session.until(self.home, shared.now) else {
             // The lease exists, but since when is not known: that comes first.
             shared.session.hurry(shared.now);
             self.phase = Phase::Queued { revision, first: true };
@@ -295,6 +309,16 @@ impl Candidate {
                 if changes.iter().any(other) {
                     return self.on_key_lost(shared);
                 }
+                // It may be from before its lease was left, or somebody else has put the key on
+                // another one: a read tells.
+                let elsewhere = |change: &Change| match change {
+                    Change::Deleted { .. } => false,
+                    Change::Put(kv) => !shared.session.owns(kv.lease),
+                };
+                if changes.iter().any(elsewhere) {
+                    self.unwatch(shared);
+                    return self.look(shared);
+                }
                 for change in changes {
                     if let Change::Put(kv) = change {
                         self.check_value(kv, shared);
@@ -340,7 +364,7 @@ impl Candidate {
 
     /// A key that a create of ours made after we had left. It would hang the election for ever.
     fn on_zombie(&mut self, created: Revision, lease: Option<LeaseId>, shared: &mut Shared<'_>) {
-        if self.phase != Phase::Over || lease != shared.lease() {
+        if self.phase != Phase::Over || !shared.session.owns(lease) {
             return;
         }
         let key = self.key(shared);

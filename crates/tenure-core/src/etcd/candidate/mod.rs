@@ -9,7 +9,7 @@ use super::calls::{Asker, Calls};
 use super::config::{BACKOFF, Checked};
 use super::event::{End, Event, Ignored, Lost};
 use super::key::{self, Bytes, Keys, LeaseId};
-use super::message::{Act, CallId, Op, Pick, Read, Refusal, Revision, Txn};
+use super::message::{Act, CallId, Compare, Op, Pick, Read, Refusal, Revision, Txn};
 use super::node::{Effect, Out, emit};
 use super::rule::{Rule, ruling};
 use super::session::Session;
@@ -29,6 +29,8 @@ pub(super) struct Candidate {
     election: ElectionName,
     value: Value,
     phase: Phase,
+    /// The lease on which its key is, or on which it was last to be made.
+    home: Option<LeaseId>,
     call: Option<(CallId, Doing)>,
     watch: Option<Watch>,
     /// A create of ours on this lease had no certain outcome: it may still be carried out, long
@@ -143,6 +145,7 @@ impl Candidate {
             election,
             value,
             phase: Phase::Over,
+            home: None,
             call: None,
             watch: None,
             haunted: false,
@@ -178,6 +181,17 @@ impl Candidate {
             Phase::Queued { revision, .. } | Phase::Leading { revision, .. } => Some(revision),
             _ => None,
         }
+    }
+
+    /// The lease that its key is on, while it counts on having one.
+    pub(super) fn home(&self) -> Option<LeaseId> {
+        self.home.filter(|_| self.revision().is_some())
+    }
+
+    /// Whether a key of its own is on this lease, or is being made on it now.
+    pub(super) fn stands_on(&self, lease: LeaseId) -> bool {
+        let creates = matches!(self.call, Some((_, Doing::Create)));
+        self.home == Some(lease) && (creates || self.revision().is_some())
     }
 
     /// Its fence, if it leads.
@@ -366,7 +380,7 @@ impl Candidate {
         let key = self.key(shared);
         let read = || Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First });
         let only = |revision: Revision, then: Act| Txn {
-            when: Some((key.clone(), revision)),
+            when: vec![Compare::Created { key: key.clone(), revision }],
             then: vec![then],
             otherwise: vec![read()],
         };
@@ -374,9 +388,17 @@ impl Candidate {
             let value = self.value.as_str().into();
             Act::Put { key: key.clone(), value, lease }
         };
+        // It may come late, when the key is on another lease: there it stays.
+        let proclaim = || match ruling(Rule::ProclaimStays) {
+            true => Act::Proclaim { key: key.clone(), value: self.value.as_str().into() },
+            false => put(),
+        };
         let delete = || Act::Delete { key: key.clone() };
         let (doing, txn) = match self.phase {
-            Phase::Creating { .. } => (Doing::Create, only(0, put())),
+            Phase::Creating { .. } => {
+                self.home = Some(lease);
+                (Doing::Create, only(0, put()))
+            }
             Phase::Clearing { revision } => (Doing::Clear, only(revision, delete())),
             Phase::Queued { revision, .. } if !ruling(Rule::ConfirmInOne) => {
                 (Doing::Check, only(revision, read()))
@@ -384,7 +406,7 @@ impl Candidate {
             Phase::Queued { revision, .. } => (Doing::Look, self.first(revision, shared)),
             Phase::Leading { revision, .. } if self.stale_value => {
                 self.stale_value = false;
-                (Doing::Proclaim, only(revision, put()))
+                (Doing::Proclaim, only(revision, proclaim()))
             }
             // The watch has ended: what it would have told meanwhile must be asked.
             Phase::Leading { .. } if self.watch.is_none() && !ruling(Rule::MissedAsked) => {
@@ -424,8 +446,8 @@ impl Candidate {
             otherwise.clear();
         }
         let in_one = ruling(Rule::ConfirmOwnKey) && ruling(Rule::ConfirmInOne);
-        let when = in_one.then_some((key, revision));
-        Txn { when, then, otherwise }
+        let when = in_one.then_some(Compare::Created { key, revision });
+        Txn { when: when.into_iter().collect(), then, otherwise }
     }
 
     fn ask(&mut self, doing: Doing, txn: Txn, shared: &mut Shared<'_>) {
@@ -433,6 +455,30 @@ impl Candidate {
         let asker = Asker::Candidate(self.election.clone());
         let call = shared.calls.ask((shared.now, within), asker, Op::Txn(txn), shared.out);
         self.call = Some((call, doing));
+    }
+
+    /// Its key is on this lease now, from which its claim counts: on one of which no leader of an
+    /// earlier term knows.
+    pub(super) fn moved(&mut self, home: LeaseId, shared: &mut Shared<'_>) {
+        self.home = Some(home);
+        if matches!(self.call, Some((_, Doing::Check | Doing::Look))) {
+            // What it finds may be from before.
+            self.drop_call(shared);
+            self.again = Some(shared.now);
+            self.work(shared);
+        }
+        let Some(until) = shared.session.until(self.home, shared.now) else { return };
+        self.renew(until, shared.out);
+        self.on_proven(shared);
+    }
+
+    /// The lease that its key is on has run out.
+    pub(super) fn on_old_run_out(&mut self, shared: &mut Shared<'_>) {
+        let is_old = self.home != shared.lease();
+        if self.fence().is_some() && is_old && shared.session.until(self.home, shared.now).is_none()
+        {
+            self.leave(End::Lost(Lost::Expired), shared);
+        }
     }
 
     /// E moved.
@@ -480,7 +526,7 @@ impl Candidate {
     }
 
     fn key(&self, shared: &Shared<'_>) -> Bytes {
-        let lease = shared.lease().unwrap_or(LeaseId(0));
+        let lease = shared.session.name().unwrap_or(LeaseId(0));
         key::key(&shared.config.namespace, &self.election, lease)
     }
 

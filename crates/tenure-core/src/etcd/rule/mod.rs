@@ -46,6 +46,34 @@ rules! {
     /// And in the same term: another leader of etcd's may not know of the renewal, and a leader
     /// that was stuck revokes what was renewed there.
     SameTerm: "ruling 4 (E3)",
+    /// A lease counts only in the term of etcd's leader in which it was granted: a leader of an
+    /// earlier one may have its revocation in hand, and it is carried out late.
+    TermOwnsLease: "ruling 14 (E3b)",
+    /// A term is established by a linearizable answer of a member that had answered in that term
+    /// before: a header alone is filled after the read.
+    TermEstablished: "ruling 14 (E3b)",
+    /// A lease that was first asked for before its term was established is given up.
+    EarlierGrantLeft: "ruling 14 (E3b)",
+    /// The lease of the next term must not end before those that its keys come from.
+    NextLastsLonger: "ruling 14 (E3b)",
+    /// A leadership counts from the lease on which its own key was confirmed.
+    OwnLeaseCounts: "ruling 14 (E3b)",
+    /// A key is moved only from the lease that it is on: a move that comes late moves none back.
+    MoveFromThere: "ruling 14 (E3b)",
+    /// A proclamation leaves the key on its lease: one that comes late takes none back.
+    ProclaimStays: "ruling 14 (E3b)",
+    /// The keys of candidates that wait are moved, too.
+    WaitingMove: "ruling 14 (E3b)",
+    /// What a move that failed has found is read: one key that is gone leaves the others their
+    /// places.
+    FailedMoveRead: "ruling 14 (E3b)",
+    /// A move that is refused is tried in parts: one key that may not be written holds up no other.
+    RefusedMoveSplit: "ruling 14 (E3b)",
+    /// The lease of an earlier term is revoked when none of our keys is on it any more.
+    OldLeftEmpty: "ruling 14 (E3b)",
+    /// A lease that was handed in ends all leaderships when it goes, though their keys are on
+    /// another.
+    GivenEndsAll: "ruling 14 (E3b)",
     /// And finds it as it was made, with its create revision and its lease: a restored store may
     /// be at the same revision.
     KeyAsItWas: "rulings 4 and 8 (E3, E7)",
@@ -62,6 +90,9 @@ rules! {
     LeasePositive: "ruling 6 (E5)",
     /// A lease that a repeated grant finds is used only while it cannot have ended.
     JoinInTime: "rulings 4 and 6 (E3, E5)",
+    /// A lease that a repeated grant makes is used only while an earlier one of its id cannot have
+    /// ended: a revocation names no more than the id, and may come late.
+    IdUsedOnce: "rulings 6 and 14 (E5, E3b)",
     /// A lease is revoked once its grant is answered, or overdue: before that there may be nothing
     /// to revoke yet.
     RevokeAfterGrant: "ruling 6 (E5)",

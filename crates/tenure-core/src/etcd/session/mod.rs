@@ -1,10 +1,17 @@
 //! The lease that carries all elections of a process, and when it must be taken for over.
 
+mod grant;
 mod renewal;
+mod retired;
+mod shift;
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use self::grant::Grant;
+use self::retired::Retired;
+use self::shift::Shift;
+pub(super) use self::shift::{Placed, Shifted};
 use super::calls::{Asker, Calls};
 use super::config::{BACKOFF, Checked};
 use super::event::{Event, Ignored, Lost};
@@ -19,18 +26,28 @@ use crate::time::Time;
 
 /// The most keys that one confirming transaction reads: etcd's limit on operations.
 pub(super) const CONFIRM_MAX: usize = 128;
-/// The most old leases that are remembered until etcd has revoked them.
-const RETIRED_MAX: usize = 16;
 
-/// One process's lease, if it has one.
+/// One process's lease, if it has one, and those that it had.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Session {
     pub(super) phase: Phase,
+    /// What the keys are named by: the first lease of this session, or one that was handed in.
+    name: Option<LeaseId>,
     /// Handed in by the caller, and not used yet.
     given: Option<LeaseId>,
+    /// An election whose keys can be read, and what is read of them to see the term.
+    pub(super) probe: Option<(ElectionName, Bytes)>,
+    /// The lease that was handed in: it names the keys, and carries none.
+    side: Option<Side>,
+    /// The lease of the next term, while it is asked for.
+    next: Option<Grant>,
+    /// The leases of earlier terms on which there are still keys.
+    old: Vec<Old>,
+    shift: Shift,
     retired: Vec<Retired>,
-    /// How many ids were drawn.
+    /// How many ids were drawn, and how many renewals.
     drawn: u64,
+    renewals: u64,
     /// How many failures in a row.
     failures: u32,
     /// The key after which the next confirmation begins.
@@ -42,11 +59,12 @@ pub(super) enum Phase {
     /// No lease, and none needed.
     #[default]
     Idle,
-    /// A lease was asked for. It may exist already if it was asked for before, first at `first`.
-    Granting { lease: LeaseId, call: Option<(CallId, Time)>, again: Time, first: Option<Time> },
-    /// The lease exists; how long it lasts is not known yet. One of ours may have ended at `end`;
-    /// one that was handed in is alive, its giver says.
-    Joining { lease: LeaseId, call: Option<(CallId, Time)>, again: Time, end: Option<Time> },
+    /// A lease was handed in: whether it is there is being asked.
+    Checking,
+    /// A term is being established, with reads, so that a lease can be granted in it.
+    Establishing { call: Option<CallId>, again: Time },
+    /// A lease was asked for.
+    Granting(Grant),
     /// The lease exists.
     Open(Lease),
 }
@@ -54,16 +72,36 @@ pub(super) enum Phase {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) id: LeaseId,
-    /// Whether it was handed in: an earlier process may have made keys on it.
-    pub(super) given: bool,
     /// Its length, in seconds.
     pub(super) ttl: u32,
+    /// The term of etcd's leader in which it was asked for: only in that do renewals count. A
+    /// leader of an earlier term may hold a revocation back that it carries out later, but not of
+    /// a lease that it has never heard of (ruling 14, E3b).
+    term: u64,
     /// E: it lasts until then, by a grant or by a keep-alive that a linearizable read of a key
     /// of ours confirmed. `None` before there was either.
     pub(super) proven: Option<Time>,
     /// What the last keep-alive promised, without confirmation: nobody leads by this.
     promised: Time,
     beat: Beat,
+}
+
+/// A lease of an earlier term: it is not renewed any more, and its E stands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Old {
+    id: LeaseId,
+    ttl: u32,
+    proven: Option<Time>,
+}
+
+/// A lease that was handed in. It is renewed as long as there is a session, and when it goes, so
+/// does everything.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Side {
+    lease: LeaseId,
+    ttl: u32,
+    call: Option<CallId>,
+    again: Time,
 }
 
 /// Where the renewal is.
@@ -105,28 +143,6 @@ pub(super) struct Found {
     pub(super) kv: Option<KeyValue>,
 }
 
-/// A lease that is to be revoked.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Retired {
-    lease: LeaseId,
-    /// Its grant, as long as that is not answered: what is revoked before may be granted after.
-    grant: Option<CallId>,
-    /// Whether it may exist, whatever the answer to that is.
-    made: bool,
-    call: Option<CallId>,
-    again: Time,
-    /// etcd has ended it by itself by then.
-    until: Time,
-    failures: u32,
-}
-
-impl Retired {
-    /// Whether no call about it is under way.
-    const fn is_resting(&self) -> bool {
-        self.grant.is_none() && self.call.is_none()
-    }
-}
-
 /// What a session needs of its surroundings.
 pub(super) struct Around<'a> {
     pub(super) now: Time,
@@ -140,6 +156,11 @@ impl Around<'_> {
     fn pause(&self, failures: u32, backoff: Backoff, purpose: &'static str) -> Duration {
         let attempt = u64::from(failures);
         backoff.pause(failures, |bound| self.draw.span(bound, "session", purpose, attempt))
+    }
+
+    /// How long a call about a lease may take.
+    fn patience(&self) -> Duration {
+        self.config.patience(self.config.ttl())
     }
 
     fn ask(&mut self, within: Duration, op: Op) -> CallId {
@@ -168,6 +189,10 @@ pub(super) enum News {
     Nothing,
     /// There is a lease: keys can be made.
     Opened,
+    /// There is a lease of a new term: keys are moved to it.
+    Moving,
+    /// A move was answered, and the node sees to its keys.
+    Shifted(Shifted),
     /// A keep-alive was answered, and [`Session::confirm`] comes next.
     Answered,
     /// What a confirming transaction found, and [`Session::confirmed`] comes next.
@@ -176,6 +201,8 @@ pub(super) enum News {
     Lost(Lost),
     /// etcd refuses a lease.
     Refused(Refusal),
+    /// etcd refuses to read keys of this election.
+    Unread(ElectionName, Refusal),
 }
 
 impl Session {
@@ -187,13 +214,40 @@ impl Session {
     pub(super) const fn lease(&self) -> Option<&Lease> {
         match &self.phase {
             Phase::Open(lease) => Some(lease),
-            Phase::Idle | Phase::Granting { .. } | Phase::Joining { .. } => None,
+            _ => None,
         }
     }
 
-    /// E, if it is proven and not over at `now`.
-    pub(super) fn until(&self, now: Time) -> Option<Time> {
-        self.lease()?.proven.filter(|until| now < *until)
+    /// What keys are named by.
+    pub(super) const fn name(&self) -> Option<LeaseId> {
+        self.name
+    }
+
+    /// Whether keys are named by a lease that was handed in: an earlier process may have made
+    /// some of that name.
+    pub(super) const fn is_given(&self) -> bool {
+        self.side.is_some()
+    }
+
+    /// Whether keys on this lease are of this session.
+    pub(super) fn owns(&self, lease: Option<LeaseId>) -> bool {
+        let current = self.lease().map(|lease| lease.id);
+        let side = self.side.as_ref().map(|side| side.lease);
+        lease.is_some()
+            && (lease == current
+                || lease == side
+                || self.old.iter().any(|old| lease == Some(old.id)))
+    }
+
+    /// E of the lease that carries a key, if it is proven and not over at `now`.
+    pub(super) fn until(&self, home: Option<LeaseId>, now: Time) -> Option<Time> {
+        let current = self.lease()?;
+        let is_current = home == Some(current.id) || !ruling(Rule::OwnLeaseCounts);
+        let proven = match is_current {
+            true => current.proven,
+            false => self.old.iter().find(|old| home == Some(old.id))?.proven,
+        };
+        proven.filter(|until| now < *until)
     }
 
     /// A renewal is wanted now, if none is under way.
@@ -222,6 +276,17 @@ impl Session {
         self.end().is_some_and(|end| end <= now)
     }
 
+    /// Whether a lease of an earlier term has run out at `now`, for the first time of asking.
+    pub(super) fn has_old_run_out(&mut self, now: Time) -> bool {
+        let mut any = false;
+        for old in &mut self.old {
+            if old.proven.is_some_and(|proven| proven <= now) {
+                (old.proven, any) = (None, true);
+            }
+        }
+        any
+    }
+
     /// Somebody needs a lease.
     pub(super) fn want(&mut self, around: &mut Around<'_>) {
         if !matches!(self.phase, Phase::Idle) {
@@ -230,23 +295,13 @@ impl Session {
         self.failures = 0;
         let again = around.now;
         self.phase = match self.given.take() {
-            Some(lease) => Phase::Joining { lease, call: None, again, end: None },
-            None => {
-                let lease = self.draw_id(around.draw);
-                Phase::Granting { lease, call: None, again, first: None }
+            Some(lease) => {
+                self.side = Some(Side { lease, ttl: around.config.ttl(), call: None, again });
+                Phase::Checking
             }
+            None => Phase::Establishing { call: None, again },
         };
         self.work(around);
-    }
-
-    /// In [1, 2⁶³ − 1]: Go would print another one with a sign (ruling 6).
-    fn draw_id(&mut self, draw: Draw) -> LeaseId {
-        self.drawn += 1;
-        let number = draw.number("session", "lease", self.drawn);
-        if !ruling(Rule::LeasePositive) {
-            return LeaseId((number | 1 << 63).cast_signed());
-        }
-        LeaseId((number >> 1).max(1).cast_signed())
     }
 
     /// Nobody needs the lease any more, or it is over: [`Session::work`] will revoke it, so that
@@ -254,51 +309,42 @@ impl Session {
     /// answered yet, its revocation waits for the answer, or it may come first and find nothing.
     /// What was certainly not granted is not revoked.
     pub(super) fn retire(&mut self, around: &mut Around<'_>) -> Option<LeaseId> {
-        let asked = around.config.ttl();
-        let (lease, ttl, grant, made) = match &self.phase {
+        let name = self.name.take();
+        for old in core::mem::take(&mut self.old) {
+            self.give_back(old.id, old.ttl, around);
+        }
+        if let Some(next) = self.next.take() {
+            self.retire_grant(next, around);
+        }
+        self.drop_shift(around);
+        if let Some(Side { lease, ttl, call, .. }) = self.side.take() {
+            call.into_iter().for_each(|call| around.calls.forget(call));
+            self.give_back(lease, ttl, around);
+        }
+        let lease = match core::mem::take(&mut self.phase) {
             Phase::Idle => return None,
-            Phase::Granting { lease, call, first, .. } => {
-                let waits = ruling(Rule::RevokeAfterGrant);
-                let grant = call.map(|(call, _)| call).filter(|_| waits);
-                (*lease, asked, grant, first.is_some() || !waits)
+            Phase::Checking => name,
+            Phase::Establishing { call, .. } => {
+                call.into_iter().for_each(|call| around.calls.forget(call));
+                name
             }
-            Phase::Joining { lease, .. } => (*lease, asked, None, true),
-            Phase::Open(lease) => (lease.id, lease.ttl, None, true),
+            Phase::Granting(grant) => {
+                let lease = grant.lease;
+                self.retire_grant(grant, around);
+                Some(lease)
+            }
+            Phase::Open(lease) => {
+                if let Beat::Asked { call, .. } | Beat::Confirming { call, .. } = lease.beat {
+                    around.calls.forget(call);
+                }
+                self.give_back(lease.id, lease.ttl, around);
+                Some(lease.id)
+            }
         };
-        if let Some(call) = self.call().filter(|_| grant.is_none()) {
-            around.calls.forget(call);
-        }
-        self.phase = Phase::Idle;
         self.failures = 0;
-        if made || grant.is_some() {
-            let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
-            let again = around.now;
-            let old = Retired { lease, grant, made, call: None, again, until, failures: 0 };
-            self.remember(old, around);
-        }
-        Some(lease)
-    }
-
-    fn remember(&mut self, old: Retired, around: &mut Around<'_>) {
-        if self.retired.len() >= RETIRED_MAX {
-            // etcd ends it by itself.
-            let Retired { grant, call, .. } = self.retired.remove(0);
-            grant.into_iter().chain(call).for_each(|call| around.calls.forget(call));
-        }
-        self.retired.push(old);
-    }
-
-    fn call(&self) -> Option<CallId> {
-        match &self.phase {
-            Phase::Idle => None,
-            Phase::Granting { call, .. } | Phase::Joining { call, .. } => {
-                call.map(|(call, _)| call)
-            }
-            Phase::Open(lease) => match &lease.beat {
-                Beat::Resting { .. } => None,
-                Beat::Asked { call, .. } | Beat::Confirming { call, .. } => Some(*call),
-            },
-        }
+        // Whoever leads etcd by the time of the next lease is asked then.
+        around.calls.term = None;
+        lease
     }
 
     /// Whether nothing is left to be done.
@@ -309,30 +355,30 @@ impl Session {
     /// When there is something to do.
     pub(super) fn due(&self) -> Option<Time> {
         let own = match &self.phase {
-            Phase::Idle => None,
-            Phase::Granting { call: None, again, .. }
-            | Phase::Joining { call: None, again, .. } => Some(*again),
-            Phase::Granting { .. } | Phase::Joining { .. } => None,
+            Phase::Idle | Phase::Checking => None,
+            Phase::Establishing { call, again } => {
+                (call.is_none() && self.probe.is_some()).then_some(*again)
+            }
+            Phase::Granting(grant) => grant.due(),
             Phase::Open(Lease { beat: Beat::Resting { until, .. }, .. }) => {
                 Some(self.end().map_or(*until, |end| end.min(*until)))
             }
             Phase::Open(_) => self.end(),
         };
-        let retired = self.retired.iter().filter(|old| old.is_resting()).map(|old| old.again);
-        own.into_iter().chain(retired).min()
+        let next = self.next.as_ref().and_then(Grant::due);
+        let side = self.side.as_ref().filter(|side| side.call.is_none());
+        let side = side.map(|side| side.again);
+        let old = self.old.iter().filter_map(|old| old.proven).min();
+        let all = [own, next, side, old, self.shift.due(), self.retired_due()];
+        all.into_iter().flatten().min()
     }
 
     /// Does what is due.
     pub(super) fn work(&mut self, around: &mut Around<'_>) {
-        let (now, ttl) = (around.now, around.config.ttl());
-        let within = around.config.patience(ttl);
+        let now = around.now;
         match &mut self.phase {
-            Phase::Granting { lease, call: call @ None, again, .. } if *again <= now => {
-                *call = Some((around.ask(within, Op::Grant { lease: *lease, ttl }), now));
-            }
-            Phase::Joining { lease, call: call @ None, again, .. } if *again <= now => {
-                *call = Some((around.ask(within, Op::KeepAlive { lease: *lease }), now));
-            }
+            Phase::Establishing { call: None, again } if *again <= now => self.establish(around),
+            Phase::Granting(grant) => grant.work(around),
             Phase::Open(Lease { id, ttl, beat, .. }) => match beat {
                 Beat::Resting { until, .. } if *until <= now => {
                     let within = around.config.patience(*ttl);
@@ -341,14 +387,17 @@ impl Session {
                 }
                 Beat::Resting { .. } | Beat::Asked { .. } | Beat::Confirming { .. } => {}
             },
-            Phase::Idle | Phase::Granting { .. } | Phase::Joining { .. } => {}
+            Phase::Idle | Phase::Checking | Phase::Establishing { .. } => {}
         }
-        self.retired.retain(|old| now < old.until || !old.is_resting());
-        for old in &mut self.retired {
-            if old.is_resting() && old.again <= now {
-                old.call = Some(around.ask(within, Op::Revoke { lease: old.lease }));
-            }
+        if let Some(next) = &mut self.next {
+            next.work(around);
         }
+        if let Some(Side { lease, call: call @ None, again, .. }) = &mut self.side
+            && *again <= now
+        {
+            *call = Some(around.ask(around.patience(), Op::KeepAlive { lease: *lease }));
+        }
+        self.work_off(around);
     }
 
     /// An answer to a call of the session's.
@@ -357,165 +406,95 @@ impl Session {
         (call, header, reply): (CallId, Option<Header>, Reply),
         around: &mut Around<'_>,
     ) -> News {
-        if let Some(nth) = self.retired.iter().position(|old| old.call == Some(call)) {
-            self.on_revoked(nth, reply, around);
-            return News::Nothing;
+        if let Some(news) = self.on_retired_answer(call, &reply, around) {
+            return news;
         }
-        if let Some(nth) = self.retired.iter().position(|old| old.grant == Some(call)) {
-            return self.on_late_grant(nth, &reply, around);
+        if self.shift.is(call) {
+            return self.on_shifted(reply, around);
         }
-        if self.call() != Some(call) {
-            return News::Nothing;
+        if self.side.as_ref().is_some_and(|side| side.call == Some(call)) {
+            return self.on_side_answer(reply, around);
+        }
+        if self.next.as_ref().is_some_and(|next| next.is(call)) {
+            return self.on_grant_answer(true, reply, around);
         }
         match &mut self.phase {
-            Phase::Granting { call: Some((_, sent)), .. } => {
-                let sent = *sent;
-                self.on_granted(sent, reply, around)
+            Phase::Establishing { call: asked, .. } if *asked == Some(call) => {
+                self.on_established(reply, around)
             }
-            Phase::Joining { call: Some((_, sent)), .. } => {
-                let sent = *sent;
-                self.on_joined(sent, reply, around)
-            }
-            Phase::Open(Lease { beat: Beat::Asked { sent, .. }, .. }) => {
+            Phase::Granting(grant) if grant.is(call) => self.on_grant_answer(false, reply, around),
+            Phase::Open(Lease { beat: Beat::Asked { call: asked, sent }, .. })
+                if *asked == call =>
+            {
                 let sent = *sent;
                 self.on_alive(sent, header, reply, around)
             }
-            Phase::Open(Lease { beat: Beat::Confirming { .. }, .. }) => {
+            Phase::Open(Lease { beat: Beat::Confirming { call: asked, .. }, .. })
+                if *asked == call =>
+            {
                 self.on_read(header, reply, around)
             }
             _ => News::Nothing,
         }
     }
 
-    fn on_granted(&mut self, sent: Time, reply: Reply, around: &mut Around<'_>) -> News {
-        let Phase::Granting { lease, first, .. } = self.phase else { return News::Nothing };
-        let doing = "asking for a lease";
-        match (reply, first) {
-            (Reply::Granted { ttl }, _) if ttl > 0 => return self.open(lease, sent, ttl, around),
-            // Granted to an earlier request of ours whose answer was lost (ruling 6): since when
-            // it lasts is not known.
-            (Reply::LeaseExists, Some(first)) => {
-                let (again, ttl) = (around.now, around.config.ttl());
-                let end = Some(first.after(around.config.proven(ttl)));
-                self.phase = Phase::Joining { lease, call: None, again, end };
-                self.work(around);
-                return News::Nothing;
-            }
-            // Somebody else's.
-            (Reply::LeaseExists, None) => {
-                self.phase = Phase::Idle;
-                self.want(around);
-                return News::Nothing;
-            }
-            (Reply::Refused(refusal), _) => {
-                let again = self.pause(around);
-                let first = first.or((!is_certain(&refusal)).then_some(sent));
-                self.phase = Phase::Granting { lease, call: None, again, first };
-                return around.refused(doing, refusal);
-            }
-            (reply, _) => around.unsure(doing, reply),
-        }
-        let again = self.pause(around);
-        let first = first.or(Some(sent));
-        self.phase = Phase::Granting { lease, call: None, again, first };
-        News::Nothing
-    }
-
-    fn on_joined(&mut self, sent: Time, reply: Reply, around: &mut Around<'_>) -> News {
-        let Phase::Joining { lease, end, .. } = self.phase else { return News::Nothing };
+    /// What has become of the lease that was handed in.
+    fn on_side_answer(&mut self, reply: Reply, around: &mut Around<'_>) -> News {
+        let ours = self.lease().map(|lease| lease.ttl);
+        let Some(side) = &mut self.side else { return News::Nothing };
+        side.call = None;
+        let is_first = matches!(self.phase, Phase::Checking);
         let doing = "asking how long a lease lasts";
-        // It may have ended, and its revocation be under way: then a renewal counts for nothing,
-        // though it is answered, and its keys are still there (ruling 4).
-        if end.is_some_and(|end| end <= around.now) && ruling(Rule::JoinInTime) {
-            self.retire(around);
-            self.want(around);
-            return News::Nothing;
-        }
-        let news = match reply {
+        match reply {
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
-                return self.open(lease, sent, ttl, around);
-            }
-            Reply::Alive { .. } | Reply::LeaseGone => {
-                self.phase = Phase::Idle;
-                self.want(around);
-                return News::Nothing;
-            }
-            Reply::Refused(refusal) => around.refused(doing, refusal),
-            reply => {
-                around.unsure(doing, reply);
+                (side.ttl, side.again) = (ttl, around.now.after(third(ours.unwrap_or(ttl))));
+                if is_first {
+                    self.name = Some(side.lease);
+                    self.phase = Phase::Establishing { call: None, again: around.now };
+                    self.on_term(around);
+                    self.work(around);
+                }
                 News::Nothing
             }
-        };
-        let again = self.pause(around);
-        self.phase = Phase::Joining { lease, call: None, again, end };
-        news
-    }
-
-    /// The lease exists and lasts for `ttl` seconds from `sent`.
-    fn open(&mut self, id: LeaseId, sent: Time, ttl: u32, around: &mut Around<'_>) -> News {
-        let end = sent.after(around.config.proven(ttl));
-        let granted = matches!(self.phase, Phase::Granting { .. });
-        let given = matches!(self.phase, Phase::Joining { end: None, .. });
-        // A grant goes through Raft. A keep-alive does not, and no key is there to confirm it.
-        let proven = (granted || !ruling(Rule::AliveConfirmed)).then_some(end);
-        let until = if granted { sent.after(third(ttl)) } else { around.now };
-        let beat = Beat::Resting { until, bare: None };
-        self.phase = Phase::Open(Lease { id, given, ttl, proven, promised: end, beat });
-        self.failures = 0;
-        let asked = around.config.ttl();
-        emit(None, Event::Opened { lease: id, asked, granted: ttl }, around.out);
-        News::Opened
-    }
-
-    fn pause(&mut self, around: &Around<'_>) -> Time {
-        self.failures = self.failures.saturating_add(1);
-        around.now.after(around.pause(self.failures, BACKOFF, "lease"))
-    }
-
-    /// What has become of the grant of a lease that was given up meanwhile.
-    fn on_late_grant(&mut self, nth: usize, reply: &Reply, around: &mut Around<'_>) -> News {
-        let old = &mut self.retired[nth];
-        (old.grant, old.again) = (None, around.now);
-        let (lease, made) = (old.lease, old.made);
-        match reply {
-            Reply::Granted { ttl } if !ruling(Rule::LateGrantLeft) => {
-                return self.open(lease, around.now, *ttl, around);
+            Reply::Alive { .. } | Reply::LeaseGone if is_first => {
+                (self.side, self.phase) = (None, Phase::Idle);
+                self.want(around);
+                News::Nothing
             }
-            Reply::Refused(refusal) if !made && is_certain(refusal) => {
-                self.retired.remove(nth);
+            Reply::Alive { .. } | Reply::LeaseGone => {
+                self.side = None;
+                if ruling(Rule::GivenEndsAll) {
+                    return News::Lost(Lost::LeaseGone);
+                }
+                News::Nothing
             }
-            // Somebody else's.
-            Reply::LeaseExists if !made => {
-                self.retired.remove(nth);
+            reply => {
+                self.failures = self.failures.saturating_add(1);
+                side.again = around.now.after(around.pause(self.failures, BACKOFF, "lease"));
+                match reply {
+                    Reply::Refused(refusal) if is_first => around.refused(doing, refusal),
+                    Reply::Refused(refusal) => {
+                        emit(None, Event::Obstacle { doing, refusal }, around.out);
+                        News::Nothing
+                    }
+                    reply => {
+                        around.unsure(doing, reply);
+                        News::Nothing
+                    }
+                }
             }
-            _ => self.work(around),
         }
-        News::Nothing
-    }
-
-    fn on_revoked(&mut self, nth: usize, reply: Reply, around: &mut Around<'_>) {
-        match reply {
-            Reply::Revoked | Reply::LeaseGone => {
-                self.retired.remove(nth);
-                return;
-            }
-            Reply::Refused(refusal) => {
-                let doing = "revoking a lease";
-                emit(None, Event::Obstacle { doing, refusal }, around.out);
-            }
-            reply => around.unsure("revoking a lease", reply),
-        }
-        let old = &mut self.retired[nth];
-        old.call = None;
-        old.failures = old.failures.saturating_add(1);
-        old.again = around.now.after(around.pause(old.failures, BACKOFF, "revoke"));
     }
 }
 
-/// Whether a grant that is refused like this was certainly not carried out: that there is no room
-/// may be said after it was.
-fn is_certain(refusal: &Refusal) -> bool {
-    !matches!(refusal, Refusal::NoSpace { .. }) || !ruling(Rule::NoSpaceUnsure)
+impl Session {
+    /// How long after the last renewal the next one begins: a third of the lease, and a little
+    /// earlier by chance, so that processes that started together do not end together.
+    fn rest_for(&mut self, ttl: u32, around: &Around<'_>) -> Duration {
+        self.renewals += 1;
+        let third = third(ttl);
+        third.saturating_sub(around.draw.span(third / 8, "session", "renewal", self.renewals))
+    }
 }
 
 /// When a lease of `ttl` seconds is renewed.

@@ -86,7 +86,8 @@ impl Session {
         let asked: Vec<_> = own.into_iter().map(|(name, _, created)| (name, created)).collect();
         self.cursor = asked.last().map(|(name, _)| name.clone());
         let within = around.config.patience(alive.ttl);
-        let call = around.ask(within, Op::Txn(Txn { when: None, then, otherwise: Vec::new() }));
+        let call =
+            around.ask(within, Op::Txn(Txn { when: Vec::new(), then, otherwise: Vec::new() }));
         if let Phase::Open(Lease { beat, .. }) = &mut self.phase {
             *beat = Beat::Confirming { call, alive, asked };
         }
@@ -128,12 +129,16 @@ impl Session {
 
     /// The confirmation found at least one key as it should be, or none. Whether E moved.
     pub(in crate::etcd) fn confirmed(&mut self, alive: bool, around: &mut Around<'_>) -> bool {
-        let Phase::Open(Lease { proven, promised, beat, .. }) = &mut self.phase else {
+        let Phase::Open(Lease { term, proven, promised, beat, .. }) = &mut self.phase else {
             return false;
         };
-        let Beat::Confirming { alive: Alive { sent, ttl, .. }, .. } = beat else { return false };
+        let Beat::Confirming { alive: Alive { sent, ttl, term: renewed }, .. } = beat else {
+            return false;
+        };
+        // Leaders of earlier terms know the lease, and may revoke it late (ruling 14, E3b).
+        let counts = renewed == term || !ruling(Rule::TermOwnsLease);
         let end = sent.after(around.config.proven(*ttl));
-        let moved = alive && around.now < end && proven.is_none_or(|proven| proven < end);
+        let moved = alive && counts && around.now < end && proven.is_none_or(|proven| proven < end);
         if moved {
             *proven = Some(end);
             *promised = end.max(*promised);
@@ -147,17 +152,19 @@ impl Session {
     fn rest(&mut self, failed: bool, around: &Around<'_>) {
         let failures = if failed { self.failures.saturating_add(1) } else { 0 };
         self.failures = failures;
-        let Phase::Open(Lease { ttl, beat, .. }) = &mut self.phase else { return };
+        let Phase::Open(Lease { ttl, beat, .. }) = &self.phase else { return };
+        let (ttl, beat) = (*ttl, beat.clone());
         let until = match beat {
             _ if failed => {
-                let backoff = Backoff { longest: third(*ttl), ..BACKOFF };
+                let backoff = Backoff { longest: third(ttl), ..BACKOFF };
                 around.now.after(around.pause(failures, backoff, "renewal"))
             }
             Beat::Asked { sent, .. } | Beat::Confirming { alive: Alive { sent, .. }, .. } => {
-                sent.after(third(*ttl))
+                sent.after(self.rest_for(ttl, around))
             }
-            Beat::Resting { until, .. } => *until,
+            Beat::Resting { until, .. } => until,
         };
+        let Phase::Open(Lease { beat, .. }) = &mut self.phase else { return };
         *beat = Beat::Resting { until: until.max(around.now), bare: None };
     }
 }

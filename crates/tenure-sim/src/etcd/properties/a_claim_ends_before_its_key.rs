@@ -33,10 +33,11 @@ impl Property for AClaimEndsBeforeItsKey {
                 let what = format!("it sends: {}", request.op);
                 match &request.op {
                     Op::Revoke { lease } => {
-                        let end = format!("/{lease}");
-                        let ends = |l: &super::Leadership| {
-                            l.node == *node && l.key.as_slice().ends_with(end.as_bytes())
+                        let on_it = |l: &super::Leadership| {
+                            let kv = court.ledger.keys.get(&l.key);
+                            kv.is_some_and(|kv| kv.lease == Some(*lease))
                         };
+                        let ends = |l: &super::Leadership| l.node == *node && on_it(l);
                         (holding(&ends), what)
                     }
                     Op::Txn(txn) => {

@@ -73,7 +73,7 @@ impl Court<'_> {
 
 /// Whether a key or lease that went for this cause was taken away against the promise.
 const fn is_foul(cause: Cause) -> bool {
-    matches!(cause, Cause::Meddled | Cause::Early)
+    matches!(cause, Cause::Meddled)
 }
 
 /// True time as people read it.

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use tenure_core::etcd::{Bytes, Change, Op, Reply, Revision};
+use tenure_core::etcd::{Bytes, Change, Compare, Op, Reply, Revision};
 
 use super::{Court, Fact, Plan, Property};
 use crate::etcd::store::note::Note;
@@ -42,7 +42,9 @@ impl Property for OneWakeUp {
             }
             Fact::Sent { node, request, .. } => {
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
-                let Some((own, created)) = &txn.when else { return Ok(()) };
+                let [Compare::Created { key: own, revision: created }] = &txn.when[..] else {
+                    return Ok(());
+                };
                 let is_there = court.ledger.keys.get(own).is_some_and(|kv| kv.created == *created);
                 let Some(election) = court.ledger.election_of(own).filter(|_| is_there) else {
                     return Ok(());

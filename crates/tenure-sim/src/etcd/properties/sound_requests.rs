@@ -21,8 +21,8 @@ impl Property for SoundRequests {
         let Fact::Sent { node, request, .. } = fact else { return Ok(()) };
         let wrong = match &request.op {
             Op::Txn(txn) if !is_linearizable(txn) => "a transaction without operations is stale",
-            Op::Txn(txn) if txn.then.len().max(txn.otherwise.len()) > 128 => {
-                "a transaction has more than 128 operations"
+            Op::Txn(txn) if txn.when.len().max(txn.then.len()).max(txn.otherwise.len()) > 128 => {
+                "a transaction has more than 128 operations or comparisons"
             }
             Op::Grant { lease, .. } | Op::KeepAlive { lease } | Op::Revoke { lease }
                 if lease.0 <= 0 =>

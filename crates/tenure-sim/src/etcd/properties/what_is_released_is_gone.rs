@@ -45,6 +45,9 @@ impl Property for WhatIsReleasedIsGone {
             }
             Fact::Handled { node, .. } => return self.nodes[*node].told.take().map_or(Ok(()), Err),
             Fact::Sent { node, request, .. } => {
+                if let Op::Revoke { lease } = request.op {
+                    self.nodes[*node].over.insert(lease);
+                }
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
                 if let Some(Act::Put { key, .. }) = txn.then.first() {
                     self.nodes[*node].asked.insert(request.call, key.clone());
@@ -67,9 +70,11 @@ impl Property for WhatIsReleasedIsGone {
                 let this = &mut self.nodes[*node];
                 let may_come =
                     this.doubtful.contains(*key) || this.asked.values().any(|asked| asked == *key);
-                // On a lease that it was handed there may be a key of an earlier life.
-                let given = court.plan.ours(*node).and_then(|ours| ours.lease);
-                let earlier = given.is_some() && kv.lease == given;
+                // By the name of a lease that it was handed there may be a key of an earlier life;
+                // and somebody else may have put it on another lease.
+                let owner = kv.lease.and_then(|lease| court.ledger.owners.get(&lease));
+                let life = court.ledger.lives[*node];
+                let earlier = owner.is_none_or(|(n, owner)| n != node || life != Some(*owner));
                 let over = kv.lease.is_some_and(|lease| this.over.contains(&lease));
                 if !may_come && !earlier && !over && court.ledger.restored.is_none() {
                     this.told = Some(format!(

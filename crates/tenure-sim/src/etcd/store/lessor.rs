@@ -34,8 +34,8 @@ impl Cluster {
     /// A lease lasts until then, by the clock of `leader`.
     fn extend(&mut self, leader: usize, lease: LeaseId, ends: u64, out: &mut Out) {
         self.members[leader].expiry.insert(lease, ends);
+        self.plan(ends.saturating_sub(self.now), Task::Expire { member: leader, lease });
         if self.leader == Some(leader) {
-            self.plan(ends.saturating_sub(self.now), Task::Expire(lease));
             tell(Note::Lease { lease, ends }, out);
         }
     }
@@ -95,11 +95,13 @@ impl Cluster {
         answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
     }
 
-    /// A lease may have ended.
-    pub(super) fn expire(&mut self, lease: LeaseId) {
-        let Some(leader) = self.leader else { return };
-        let ends = self.members[leader].expiry.get(&lease).copied();
+    /// A lease may have ended, by the clock of a member that leads, or believes to.
+    pub(super) fn expire(&mut self, member: usize, lease: LeaseId) {
+        let ends = self.members[member].expiry.get(&lease).copied();
         let Some(ends) = ends.filter(|ends| *ends <= self.now) else { return };
+        if self.leader != Some(member) {
+            return self.expire_apart(member, lease);
+        }
         if self.truth.leases.contains_key(&lease) && self.doomed.insert(lease, false).is_none() {
             let late = self.span(LATE ^ lease.0.cast_unsigned(), ends, self.setting.late);
             self.plan(late, Task::Revoke { lease, term: self.term });
@@ -123,25 +125,5 @@ impl Cluster {
             }
             None => {}
         }
-    }
-
-    /// A leader that was stuck goes on. Before etcd#16822 it revoked what it had not heard of
-    /// for too long, though another leader had.
-    pub(super) fn unstick(&mut self, member: usize, out: &mut Out) {
-        let this = &self.members[member];
-        let deposed = this.leads && self.leader.is_some_and(|leader| leader != member);
-        if deposed && !self.setting.fixed && this.cut <= self.now && this.dead <= self.now {
-            let over = this.expiry.iter().filter(|(_, ends)| **ends <= self.now);
-            let over: Vec<LeaseId> = over.map(|(lease, _)| *lease).collect();
-            for lease in over {
-                let renewed = self.leader.and_then(|l| self.members[l].expiry.get(&lease));
-                let early = renewed.is_some_and(|ends| *ends > self.now);
-                let cause = if early { Cause::Early } else { Cause::Expired };
-                if self.truth.leases.contains_key(&lease) {
-                    self.commit(&Entry::Revoke(lease), cause, out);
-                }
-            }
-        }
-        self.settle(out);
     }
 }

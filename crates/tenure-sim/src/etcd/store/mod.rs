@@ -7,6 +7,7 @@
 //! they are deposed, requests that hang, and answers that never come although the request was
 //! carried out.
 
+mod late;
 mod lessor;
 pub mod note;
 mod raft;
@@ -44,6 +45,9 @@ pub struct Setting {
     pub rates: [u64; MEMBERS],
     /// How late after its end a lease is revoked, at most.
     pub late: u64,
+    /// Whether leases of other people end in numbers, so that a leader that is cut off has not
+    /// proposed the revocation of all when it is deposed.
+    pub crowded: bool,
     /// Whether a renewal that comes while a revocation is under way is answered as if it counted
     /// (before 3.5.23).
     pub racing: bool,
@@ -75,6 +79,10 @@ struct Member {
     dead: u64,
     stuck: u64,
     slow: u64,
+    /// Until when its process is suspended.
+    stopped: u64,
+    /// How often its process was started.
+    start: u64,
     /// Whether it took part when that was last looked at.
     up: bool,
     /// Since when it knows no leader.
@@ -106,15 +114,46 @@ struct Waiting {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Task {
     Serve(Ask),
-    GiveUp { node: usize, life: u64, call: CallId },
-    Renew { ask: Ask, header: Header, leader: usize, lease: LeaseId },
-    Expire(LeaseId),
-    Revoke { lease: LeaseId, term: u64 },
-    Apply { member: usize },
+    GiveUp {
+        node: usize,
+        life: u64,
+        call: CallId,
+    },
+    Renew {
+        ask: Ask,
+        header: Header,
+        leader: usize,
+        lease: LeaseId,
+    },
+    Expire {
+        member: usize,
+        lease: LeaseId,
+    },
+    /// A revocation that a member has in hand.
+    Propose {
+        member: usize,
+        start: u64,
+        lease: LeaseId,
+        until: u64,
+    },
+    Revoke {
+        lease: LeaseId,
+        term: u64,
+    },
+    Apply {
+        member: usize,
+    },
     Elect,
-    StepDown { member: usize, term: u64 },
-    Doubt { member: usize },
-    Unstick { member: usize },
+    StepDown {
+        member: usize,
+        term: u64,
+    },
+    Doubt {
+        member: usize,
+    },
+    Unstick {
+        member: usize,
+    },
     Settle,
     NotFull,
     Beat,
@@ -213,7 +252,10 @@ impl Cluster {
             Task::Renew { ask, header, leader, lease } => {
                 self.renew(&ask, header, leader, lease, out);
             }
-            Task::Expire(lease) => self.expire(lease),
+            Task::Expire { member, lease } => self.expire(member, lease),
+            Task::Propose { member, start, lease, until } => {
+                self.propose(member, start, (lease, until), out);
+            }
             Task::Revoke { lease, term } => self.revoke_expired(lease, term, out),
             Task::Apply { member } => self.catch_up(member, out),
             Task::Elect => {

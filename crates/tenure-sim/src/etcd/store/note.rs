@@ -4,6 +4,9 @@ use std::fmt;
 
 use tenure_core::etcd::{Bytes, KeyValue, LeaseId};
 
+/// The value of a key that an operator has written, and nobody else.
+pub const MEDDLED: &str = "meddled";
+
 /// Something that has become true in the store. Judges see it at once; nobody else does.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Note {
@@ -51,8 +54,9 @@ pub enum Cause {
     },
     /// The lease was not renewed in time, by the clock of etcd's leader.
     Expired,
-    /// A leader that was stuck on its disk revoked what was renewed elsewhere (etcd#15247).
-    Early,
+    /// A member that led before revoked what was renewed elsewhere: it had the revocation in hand
+    /// when it was deposed, or was stuck on its disk (etcd#15247), or suspended.
+    Late,
     /// An operator did it.
     Meddled,
 }
@@ -81,6 +85,11 @@ pub enum Trouble {
     },
     /// The leader is stuck on its disk, and answers keep-alives.
     Stick {
+        /// For how long.
+        span: u64,
+    },
+    /// The leader's process is suspended.
+    Stop {
         /// For how long.
         span: u64,
     },
@@ -125,6 +134,11 @@ pub enum Trouble {
         /// The how-manieth.
         nth: usize,
     },
+    /// An operator writes a key.
+    Overwrite {
+        /// The how-manieth.
+        nth: usize,
+    },
     /// An operator revokes a lease.
     RevokeLease {
         /// The how-manieth.
@@ -155,7 +169,7 @@ impl fmt::Display for Cause {
         match self {
             Self::Asked { node } => write!(f, "node {node} asked for it"),
             Self::Expired => f.write_str("its time was over"),
-            Self::Early => f.write_str("a leader that had been stuck did not know of its renewal"),
+            Self::Late => f.write_str("a member that had led did not know of its renewal"),
             Self::Meddled => f.write_str("an operator did it"),
         }
     }

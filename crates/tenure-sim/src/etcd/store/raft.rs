@@ -1,6 +1,8 @@
 //! Who leads etcd, who believes to, and what goes wrong between the members.
 
-use super::note::{Cause, Note, Trouble};
+use tenure_core::etcd::{Act, LeaseId, Txn};
+
+use super::note::{Cause, MEDDLED, Note, Trouble};
 use super::state::Entry;
 use super::{Cluster, MEMBERS, MS, Out, Task, tell};
 
@@ -8,8 +10,10 @@ use super::{Cluster, MEMBERS, MS, Out, Task, tell};
 const ELECTION: u64 = 31;
 const WHO: u64 = 32;
 const BELIEF: u64 = 33;
+/// Leases of operators have ids from here on.
+const OPERATORS: i64 = 0x0e00_0000_0000;
 /// How long a deposed leader may believe that it leads.
-const BELIEVES: u64 = 1_600 * MS;
+const BELIEVES: u64 = 2 * ELECTION_TIMEOUT;
 /// How long members wait before they elect, at least; and at most twice as long.
 const ELECTION_TIMEOUT: u64 = 1_000 * MS;
 
@@ -137,6 +141,7 @@ impl Cluster {
         if !leads && this.leads && this.term == term && this.stuck <= now {
             this.leads = false;
             this.leader = None;
+            this.expiry.clear();
             this.lonely.get_or_insert(now);
         }
     }
@@ -166,6 +171,13 @@ impl Cluster {
                 self.plan(until - self.now, Task::Unstick { member });
                 self.settle(out);
             }
+            Trouble::Stop { span } => {
+                let Some(member) = self.leader else { return };
+                let until = until(span);
+                (self.members[member].stuck, self.members[member].stopped) = (until, until);
+                self.plan(until - self.now, Task::Unstick { member });
+                self.settle(out);
+            }
             Trouble::Slow { member, span } => self.members[member].slow = until(span),
             Trouble::Break { member } => self.end_streams(member, "connection reset", out),
             Trouble::Full { span } if self.leader.is_some() => {
@@ -186,6 +198,7 @@ impl Cluster {
             Trouble::Compact { .. }
             | Trouble::Full { .. }
             | Trouble::DeleteKey { .. }
+            | Trouble::Overwrite { .. }
             | Trouble::RevokeLease { .. } => self.meddle(trouble, out),
         }
     }
@@ -202,6 +215,7 @@ impl Cluster {
         self.end_streams(member, "connection reset", out);
         let this = &mut self.members[member];
         (this.leads, this.leader) = (false, None);
+        this.start += 1;
         this.expiry.clear();
         self.hung.retain(|ask| ask.member != member);
         self.waiting.retain(|waiting| waiting.ask.member != member);
@@ -220,9 +234,18 @@ impl Cluster {
                 let nth = nth % self.truth.keys.len().max(1);
                 let key = self.truth.keys.keys().nth(nth).cloned();
                 key.map(|key| {
-                    let then = vec![tenure_core::etcd::Act::Delete { key }];
-                    let (when, otherwise) = (None, Vec::new());
-                    Entry::Txn(tenure_core::etcd::Txn { when, then, otherwise })
+                    let then = vec![Act::Delete { key }];
+                    Entry::Txn(Txn { when: Vec::new(), then, otherwise: Vec::new() })
+                })
+            }
+            // The key is on a lease of the operator from then on, which nobody renews.
+            Trouble::Overwrite { nth } => {
+                let nth = nth % self.truth.keys.len().max(1);
+                self.truth.keys.keys().nth(nth).cloned().map(|key| {
+                    let lease = LeaseId(OPERATORS + self.numbered.cast_signed());
+                    self.commit(&Entry::Grant(lease, 2), Cause::Meddled, out);
+                    let then = vec![Act::Put { key, value: MEDDLED.into(), lease }];
+                    Entry::Txn(Txn { when: Vec::new(), then, otherwise: Vec::new() })
                 })
             }
             Trouble::RevokeLease { nth } => {

@@ -27,6 +27,9 @@ impl Cluster {
         if self.members[ask.member].dead > self.now {
             return answer(&ask, None, unknown("connection refused"), out);
         }
+        if self.members[ask.member].stopped > self.now {
+            return;
+        }
         if self.denied.get(&ask.node).is_some_and(|until| *until > self.now) {
             let said = "etcdserver: permission denied".into();
             return answer(&ask, None, Reply::Refused(Refusal::Denied { said }), out);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::etcd::{
-    Act, Bytes, Change, KeyValue, Keys, LeaseId, Pick, Read, Refusal, Reply, Revision, Txn,
+    Act, Bytes, Change, Compare, KeyValue, Keys, LeaseId, Pick, Read, Refusal, Reply, Revision, Txn,
 };
 
 /// What a log consists of.
@@ -29,9 +29,7 @@ impl Entry {
     #[must_use]
     pub fn needs_room(&self) -> bool {
         match self {
-            Self::Txn(txn) => {
-                txn.then.iter().chain(&txn.otherwise).any(|act| if_put(act).is_some())
-            }
+            Self::Txn(txn) => txn.then.iter().chain(&txn.otherwise).any(is_put),
             Self::Grant(..) => true,
             Self::Revoke(_) | Self::Compact(_) | Self::Full(_) | Self::Anyway(_) => false,
         }
@@ -128,14 +126,19 @@ impl State {
 
     /// Whether a transaction may be carried out, and what the answer is if not.
     fn objection(&self, acts: &[Act]) -> Option<Reply> {
-        let lacks_lease = |lease: LeaseId| !self.leases.contains_key(&lease);
-        acts.iter().filter_map(if_put).any(lacks_lease).then_some(Reply::LeaseGone)
+        let lacks_lease = |lease: LeaseId| lease.0 != 0 && !self.leases.contains_key(&lease);
+        acts.iter().filter_map(attaches).any(lacks_lease).then_some(Reply::LeaseGone)
     }
 
     /// Which branch a transaction takes now.
     fn holds(&self, txn: &Txn) -> bool {
         let created = |key| self.keys.get(key).map_or(0, |kv: &KeyValue| kv.created);
-        txn.when.as_ref().is_none_or(|(key, revision)| created(key) == *revision)
+        let lease = |key| self.keys.get(key).and_then(|kv: &KeyValue| kv.lease);
+        txn.when.iter().all(|compare| match compare {
+            Compare::Created { key, revision } => created(key) == *revision,
+            // A key without a lease compares as zero, and so does one that is not there.
+            Compare::Lease { key, lease: wanted } => lease(key).unwrap_or(LeaseId(0)) == *wanted,
+        })
     }
 
     fn txn(&mut self, txn: &Txn) -> Reply {
@@ -151,11 +154,18 @@ impl State {
             match act {
                 Act::Put { key, value, lease } => {
                     let created = self.keys.get(key).map_or(revision, |kv| kv.created);
-                    let (key, value, lease) = (key.clone(), value.clone(), Some(*lease));
+                    let lease = Some(*lease).filter(|lease| lease.0 != 0);
+                    let (key, value) = (key.clone(), value.clone());
                     let kv = KeyValue { key, value, created, modified: revision, lease };
                     self.keys.insert(kv.key.clone(), kv.clone());
                     changes.push(Change::Put(kv));
                 }
+                Act::Move { key, lease } => changes.extend(self.change(key, revision, |kv| {
+                    kv.lease = Some(*lease);
+                })),
+                Act::Proclaim { key, value } => changes.extend(self.change(key, revision, |kv| {
+                    kv.value = value.clone();
+                })),
                 Act::Delete { key } => {
                     if self.keys.remove(key).is_some() {
                         changes.push(Change::Deleted { key: key.clone(), revision });
@@ -171,6 +181,19 @@ impl State {
         Reply::Txn { succeeded, found }
     }
 
+    /// Writes a key that is there: the rest of it stays.
+    fn change(
+        &mut self,
+        key: &Bytes,
+        modified: Revision,
+        change: impl FnOnce(&mut KeyValue),
+    ) -> Option<Change> {
+        let kv = self.keys.get_mut(key)?;
+        kv.modified = modified;
+        change(kv);
+        Some(Change::Put(kv.clone()))
+    }
+
     /// The answer to a transaction that only reads.
     #[must_use]
     pub fn look(&self, txn: &Txn) -> Reply {
@@ -178,7 +201,7 @@ impl State {
         let acts = if succeeded { &txn.then } else { &txn.otherwise };
         let reads = acts.iter().filter_map(|act| match act {
             Act::Read(read) => Some(self.read(read)),
-            Act::Put { .. } | Act::Delete { .. } => None,
+            _ => None,
         });
         Reply::Txn { succeeded, found: reads.collect() }
     }
@@ -214,11 +237,15 @@ impl State {
     }
 }
 
-const fn if_put(act: &Act) -> Option<LeaseId> {
+const fn attaches(act: &Act) -> Option<LeaseId> {
     match act {
-        Act::Put { lease, .. } => Some(*lease),
-        Act::Delete { .. } | Act::Read(_) => None,
+        Act::Put { lease, .. } | Act::Move { lease, .. } => Some(*lease),
+        Act::Proclaim { .. } | Act::Delete { .. } | Act::Read(_) => None,
     }
+}
+
+const fn is_put(act: &Act) -> bool {
+    matches!(act, Act::Put { .. } | Act::Move { .. } | Act::Proclaim { .. })
 }
 
 /// A refusal for want of room.
@@ -247,7 +274,8 @@ mod tests {
         let (value, lease) = ("v".into(), LeaseId(lease));
         let then = vec![Act::Put { key: key.into(), value, lease }];
         let read = Read { keys: Keys::One(key.into()), pick: Pick::First };
-        Txn { when: Some((key.into(), 0)), then, otherwise: vec![Act::Read(read)] }
+        let when = vec![Compare::Created { key: key.into(), revision: 0 }];
+        Txn { when, then, otherwise: vec![Act::Read(read)] }
     }
 
     fn read(keys: Keys, pick: Pick) -> Act {
@@ -284,11 +312,36 @@ mod tests {
             read(all(), Pick::LastUpTo(1)),
             read(all(), Pick::LastUpTo(99)),
         ];
-        let txn = Txn { when: Some(("a/9".into(), 0)), then, otherwise: vec![] };
+        let txn = Txn { when: vec![], then, otherwise: vec![] };
         let Reply::Txn { succeeded: true, found } = state.look(&txn) else { panic!("it is so") };
         let created: Vec<_> = found.iter().map(|kv| kv.as_ref().map(|kv| kv.created)).collect();
         assert_eq!(created, [Some(2), Some(3), None, Some(4)]);
         assert!(is_linearizable(&txn) && !writes(&txn));
+    }
+
+    #[test]
+    fn a_key_that_is_moved_stays_what_it_is_and_its_old_lease_takes_nothing() {
+        let mut state = State::default();
+        state.apply(&Entry::Grant(LeaseId(1), 5));
+        state.apply(&Entry::Grant(LeaseId(2), 5));
+        state.apply(&Entry::Txn(put("a/1", 1)));
+        let key = || Bytes::from("a/1");
+        let shift = |from, to| {
+            let when = vec![
+                Compare::Created { key: key(), revision: 2 },
+                Compare::Lease { key: key(), lease: LeaseId(from) },
+            ];
+            let then = vec![Act::Move { key: key(), lease: LeaseId(to) }];
+            Entry::Txn(Txn { when, then, otherwise: vec![read(Keys::One(key()), Pick::First)] })
+        };
+        assert!(matches!(state.apply(&shift(1, 2)), Reply::Txn { succeeded: true, .. }));
+        assert!(matches!(state.apply(&shift(1, 2)), Reply::Txn { succeeded: false, .. }));
+        assert_eq!(state.apply(&shift(2, 3)), Reply::LeaseGone);
+        let then = vec![Act::Proclaim { key: key(), value: "w".into() }];
+        state.apply(&Entry::Txn(Txn { when: vec![], then, otherwise: vec![] }));
+        assert_eq!(state.apply(&Entry::Revoke(LeaseId(1))), Reply::Revoked);
+        let kv = &state.keys[&key()];
+        assert_eq!((kv.created, kv.lease, &kv.value), (2, Some(LeaseId(2)), &"w".into()));
     }
 
     #[test]

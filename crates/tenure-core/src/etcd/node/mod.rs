@@ -1,6 +1,8 @@
 //! One process's part in elections on etcd: a session, and any number of candidates and
 //! observers.
 
+mod keys;
+
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -16,7 +18,7 @@ use super::key::{self, LeaseId};
 use super::message::{Answer, CallId, Header, Message, Refusal, Reply};
 use super::observer::{Observer, Scene};
 use super::rule::{Rule, ruling};
-use super::session::{Around, CONFIRM_MAX, Found, News, Own, Session};
+use super::session::{Around, News, Session};
 use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
@@ -98,10 +100,18 @@ impl Etcd {
         self.candidates.is_empty() && self.session.is_idle()
     }
 
-    /// The lease that carries all elections of this process, if there is one.
+    /// The lease that carries new keys of this process, if there is one.
     #[must_use]
     pub fn lease(&self) -> Option<LeaseId> {
         self.session.lease().map(|lease| lease.id)
+    }
+
+    /// What the keys of this process are named by, if it has or gets a lease: the first one of its
+    /// session, or one that was handed in. After a change of etcd's leader another one carries
+    /// them.
+    #[must_use]
+    pub const fn names_keys(&self) -> Option<LeaseId> {
+        self.session.name()
     }
 
     /// The cluster that answered first: no other one is listened to.
@@ -139,8 +149,28 @@ impl Etcd {
             self.candidates.insert(election.clone(), candidate);
         }
         self.with_candidate(&election, out, |candidate, shared| candidate.contend(value, shared));
+        self.want(out);
+    }
+
+    /// A candidate needs a lease.
+    fn want(&mut self, out: &mut Out) {
+        self.choose_probe(None);
         let (session, mut around) = self.around(out);
         session.want(&mut around);
+    }
+
+    /// Chooses an election whose keys can be read, so that etcd's term is seen: the next one after
+    /// this, so that each comes up.
+    fn choose_probe(&mut self, after: Option<&ElectionName>) {
+        if self.session.probe.is_some() {
+            return;
+        }
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = self.candidates.range::<ElectionName, _>((from, Bound::Unbounded));
+        let mut all = rest.chain(&self.candidates);
+        let needing = all.find(|(_, candidate)| candidate.needs_lease());
+        self.session.probe = needing
+            .map(|(election, _)| (election.clone(), key::prefix(&self.config.namespace, election)));
     }
 
     /// Why nobody here may contend in this election, or observe it, as one of so many, beside
@@ -179,6 +209,7 @@ impl Etcd {
         let Some(asked) = self.calls.answered(call, is_end) else {
             return emit(None, Event::Ignored(Ignored::Unasked), out);
         };
+        let mut established = false;
         if let Some(header) = header {
             if *self.cluster.get_or_insert(header.cluster) != header.cluster {
                 return self.on_other_cluster(call, asked.asker, out);
@@ -189,8 +220,14 @@ impl Etcd {
                 return self.on_history(header, out);
             }
             self.calls.seen = self.calls.seen.max(header.revision);
+            self.calls.learn(&asked, header, linearizable);
+            established = linearizable;
         }
         self.hand_over(asked.asker, (call, header, reply), out);
+        if established {
+            let (session, mut around) = self.around(out);
+            session.on_term(&mut around);
+        }
     }
 
     fn hand_over(&mut self, asker: Asker, answer: (CallId, Option<Header>, Reply), out: &mut Out) {
@@ -215,7 +252,8 @@ impl Etcd {
 
     fn on_news(&mut self, news: News, out: &mut Out) {
         match news {
-            News::Nothing => {}
+            // What it asks for is asked in the end of the step.
+            News::Nothing | News::Moving => {}
             News::Opened => {
                 self.each_candidate(out, |candidate, shared| candidate.wake(shared));
             }
@@ -225,68 +263,22 @@ impl Etcd {
                 session.confirm(own, &mut around);
             }
             News::Found(found) => self.on_found(found, out),
+            News::Shifted(shifted) => self.on_shifted(shifted, out),
             News::Lost(lost) => self.on_lease_lost(lost, out),
             News::Refused(refusal) => {
-                let hopeless =
-                    matches!(refusal, Refusal::Denied { .. } | Refusal::Unauthenticated { .. });
-                if hopeless {
+                if is_hopeless(&refusal) {
                     self.each_candidate(out, |candidate, shared| {
                         candidate.on_lease_refused(refusal.clone(), shared);
                     });
                 }
             }
-        }
-    }
-
-    /// The next keys that can confirm a renewal, in rotation, so that each comes up.
-    fn own_keys(&self) -> Vec<Own> {
-        let Some(lease) = self.lease() else { return Vec::new() };
-        let cursor = self.session.cursor();
-        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
-        let rest = self.candidates.range::<ElectionName, _>((from, Bound::Unbounded));
-        let wrapped = cursor.map(|cursor| self.candidates.range::<ElectionName, _>(..=cursor));
-        let all = rest.chain(wrapped.into_iter().flatten());
-        let own = all.filter_map(|(election, candidate)| {
-            let key = key::key(&self.config.namespace, election, lease);
-            Some((election.clone(), key, candidate.revision()?))
-        });
-        own.take(CONFIRM_MAX).collect()
-    }
-
-    /// What a confirmation found: one key that is as it was shows that the lease is, even if its
-    /// candidate leaves now.
-    fn on_found(&mut self, found: Vec<Found>, out: &mut Out) {
-        let Some(lease) = self.lease() else { return };
-        let is_right = |found: &Found| {
-            let kv = found.kv.as_ref();
-            kv.is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
-                || !ruling(Rule::KeyAsItWas)
-        };
-        let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
-        // What is lost is not claimed again with the rest.
-        for Found { election, asked, .. } in wrong {
-            // It may have got a newer key, or given it up, while the answer was on its way.
-            let candidate = self.candidates.get(&election);
-            if candidate.and_then(Candidate::revision) == Some(asked) {
-                self.with_candidate(&election, out, Candidate::on_key_lost);
-            }
-        }
-        let now = self.now;
-        let is_first_proof = self.session.until(now).is_none();
-        let (session, mut around) = self.around(out);
-        if session.confirmed(!right.is_empty(), &mut around)
-            && let Some(until) = self.session.until(now)
-        {
-            self.candidates.values().for_each(|candidate| candidate.renew(until, out));
-            if is_first_proof {
-                self.each_candidate(out, Candidate::on_proven);
-            }
-        }
-        for Found { election, kv, .. } in right {
-            if let Some(kv) = kv {
-                self.with_candidate(&election, out, |candidate, shared| {
-                    candidate.on_confirmed(&kv, shared);
-                });
+            News::Unread(election, refusal) => {
+                if is_hopeless(&refusal) && self.candidates.contains_key(&election) {
+                    self.with_candidate(&election, out, |candidate, shared| {
+                        candidate.on_lease_refused(refusal, shared);
+                    });
+                }
+                self.choose_probe(Some(&election));
             }
         }
     }
@@ -301,8 +293,7 @@ impl Etcd {
         self.each_candidate(out, |candidate, shared| candidate.on_lease_lost(lost, shared));
         self.close(retired, Some(lost), out);
         if self.candidates.values().any(Candidate::needs_lease) {
-            let (session, mut around) = self.around(out);
-            session.want(&mut around);
+            self.want(out);
         }
     }
 
@@ -318,6 +309,7 @@ impl Etcd {
     /// The store is not what it was (ruling 7, E6): nothing that was learned from it counts.
     fn on_history(&mut self, header: Header, out: &mut Out) {
         self.calls.seen = header.revision;
+        self.calls.forget_terms();
         self.on_lease_lost(Lost::History, out);
         let elections: Vec<_> = self.observers.keys().cloned().collect();
         for election in elections {
@@ -341,6 +333,8 @@ impl Etcd {
     fn expire(&mut self, out: &mut Out) {
         if self.session.has_run_out(self.now) {
             self.on_lease_lost(Lost::Expired, out);
+        } else if self.session.has_old_run_out(self.now) {
+            self.each_candidate(out, Candidate::on_old_run_out);
         }
     }
 
@@ -374,8 +368,7 @@ impl Etcd {
             self.close(retired, None, out);
             // A campaign may have waited for that.
             if self.candidates.values().any(Candidate::needs_lease) {
-                let (session, mut around) = self.around(out);
-                session.want(&mut around);
+                self.want(out);
             }
         }
     }
@@ -455,6 +448,7 @@ impl Protocol for Etcd {
             Input::Flushed(_) | Input::Failed(_) => {}
         }
         self.tidy(out);
+        self.shift(out);
     }
 
     fn deadline(&self) -> Option<Deadline> {
@@ -470,12 +464,18 @@ impl Protocol for Etcd {
     }
 
     fn standing(&self, election: &ElectionName, now: Time) -> Standing {
-        let fence = self.candidates.get(election).and_then(Candidate::fence);
-        match (fence, self.session.until(now)) {
+        let candidate = self.candidates.get(election);
+        let fence = candidate.and_then(Candidate::fence);
+        match (fence, self.session.until(candidate.and_then(Candidate::home), now)) {
             (Some(fence), Some(until)) => Standing::Leading { until, fence: Some(fence) },
             _ => Standing::NotLeading,
         }
     }
+}
+
+/// Whether it will be refused for ever.
+const fn is_hopeless(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Denied { .. } | Refusal::Unauthenticated { .. })
 }
 
 /// One whose keys are also keys of this election, or the other way round.

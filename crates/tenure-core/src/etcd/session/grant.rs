@@ -1,0 +1,358 @@
+//! How a lease is got: a term is established, and then it is granted in it.
+
+use super::super::config::BACKOFF;
+use super::super::event::{Event, Lost};
+use super::super::key::{Keys, LeaseId};
+use super::super::message::{Act, CallId, Op, Pick, Read, Refusal, Reply, Txn};
+use super::super::node::emit;
+use super::super::rule::{Rule, ruling};
+use super::{Around, Beat, Lease, News, Old, Phase, Session, third};
+use crate::draw::Draw;
+use crate::time::Time;
+
+/// The most leases of earlier terms with keys on them. That many terms in which no key could be
+/// moved are as good as none.
+const OLD_MAX: usize = 8;
+
+/// A lease that was asked for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::etcd) struct Grant {
+    pub(super) lease: LeaseId,
+    /// The term that was established before it was first asked for.
+    pub(super) term: u64,
+    call: Option<(CallId, Time)>,
+    again: Time,
+    /// It may exist already: it was asked for before, first then.
+    first: Option<Time>,
+    /// It exists, and one keep-alive asks how long it lasts: it may have ended by then.
+    joining: Option<Time>,
+    failures: u32,
+}
+
+/// What an answer means for a grant.
+enum Step {
+    /// It is asked again, after a pause or at once.
+    Wait,
+    /// The lease exists; E if that is known, and since when it lasts.
+    Open { ttl: u32, proven: Option<Time>, promised: Time, renewed: Option<Time> },
+    /// It is not ours, or may be over.
+    Anew { is_ours: bool },
+}
+
+impl Grant {
+    const fn new(lease: LeaseId, term: u64, again: Time) -> Self {
+        Self { lease, term, call: None, again, first: None, joining: None, failures: 0 }
+    }
+
+    pub(super) fn is(&self, call: CallId) -> bool {
+        self.call() == Some(call)
+    }
+
+    pub(super) fn call(&self) -> Option<CallId> {
+        self.call.map(|(call, _)| call)
+    }
+
+    pub(super) const fn is_joining(&self) -> bool {
+        self.joining.is_some()
+    }
+
+    /// Whether it may exist, whatever the answer to a grant that is under way is.
+    pub(super) const fn may_exist(&self) -> bool {
+        self.first.is_some()
+    }
+
+    pub(super) fn due(&self) -> Option<Time> {
+        self.call.is_none().then_some(self.again)
+    }
+
+    pub(super) fn work(&mut self, around: &mut Around<'_>) {
+        if self.due().is_some_and(|due| due <= around.now) {
+            let (lease, ttl) = (self.lease, around.config.ttl());
+            let op = match self.joining {
+                None => Op::Grant { lease, ttl },
+                Some(_) => Op::KeepAlive { lease },
+            };
+            self.call = Some((around.ask(around.patience(), op), around.now));
+        }
+    }
+
+    fn pause(&mut self, around: &Around<'_>) {
+        self.failures = self.failures.saturating_add(1);
+        self.again = around.now.after(around.pause(self.failures, BACKOFF, "lease"));
+    }
+
+    fn on_answer(&mut self, reply: Reply, around: &mut Around<'_>) -> (Step, News) {
+        let Some((_, sent)) = self.call.take() else { return (Step::Wait, News::Nothing) };
+        match self.joining {
+            Some(end) => self.on_joined(sent, end, reply, around),
+            None => self.on_granted(sent, reply, around),
+        }
+    }
+
+    fn on_granted(&mut self, sent: Time, reply: Reply, around: &mut Around<'_>) -> (Step, News) {
+        let doing = "asking for a lease";
+        let mut news = News::Nothing;
+        let end = |first: Time| first.after(around.config.proven(around.config.ttl()));
+        let over = self.first.is_some_and(|first| end(first) <= around.now);
+        match (reply, self.first) {
+            // An earlier one of this id may have ended, and its revocation be on its way.
+            (Reply::Granted { .. }, _) if over && ruling(Rule::IdUsedOnce) => {
+                return (Step::Anew { is_ours: true }, news);
+            }
+            // A grant goes through Raft.
+            (Reply::Granted { ttl }, _) if ttl > 0 => {
+                let promised = sent.after(around.config.proven(ttl));
+                let (proven, renewed) = (Some(promised), Some(sent));
+                return (Step::Open { ttl, proven, promised, renewed }, news);
+            }
+            // Granted to an earlier request of ours whose answer was lost (ruling 6): since when
+            // it lasts is not known.
+            (Reply::LeaseExists, Some(first)) => {
+                (self.joining, self.again) = (Some(end(first)), around.now);
+                return (Step::Wait, news);
+            }
+            (Reply::LeaseExists, None) => return (Step::Anew { is_ours: false }, news),
+            (Reply::Refused(refusal), first) => {
+                self.first = first.or((!is_certain(&refusal)).then_some(sent));
+                news = around.refused(doing, refusal);
+            }
+            (reply, first) => {
+                self.first = first.or(Some(sent));
+                around.unsure(doing, reply);
+            }
+        }
+        self.pause(around);
+        (Step::Wait, news)
+    }
+
+    fn on_joined(
+        &mut self,
+        sent: Time,
+        end: Time,
+        reply: Reply,
+        around: &mut Around<'_>,
+    ) -> (Step, News) {
+        let doing = "asking how long a lease lasts";
+        let mut news = News::Nothing;
+        // It may have ended, and its revocation be under way: then a renewal counts for nothing,
+        // though it is answered, and its keys are still there (ruling 4).
+        if end <= around.now && ruling(Rule::JoinInTime) {
+            return (Step::Anew { is_ours: true }, news);
+        }
+        match reply {
+            // No key is there to confirm it.
+            Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
+                let promised = sent.after(around.config.proven(ttl));
+                let proven = (!ruling(Rule::AliveConfirmed)).then_some(promised);
+                return (Step::Open { ttl, proven, promised, renewed: None }, news);
+            }
+            Reply::Alive { .. } | Reply::LeaseGone => {
+                return (Step::Anew { is_ours: false }, news);
+            }
+            Reply::Refused(refusal) => news = around.refused(doing, refusal),
+            reply => around.unsure(doing, reply),
+        }
+        self.pause(around);
+        (Step::Wait, news)
+    }
+}
+
+impl Session {
+    /// Reads something, so that the answer shows in which term etcd is. One header proves
+    /// nothing, as it is filled after the read; the second of one member does.
+    pub(super) fn establish(&mut self, around: &mut Around<'_>) {
+        let Some((_, key)) = &self.probe else { return };
+        let read = Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First });
+        let txn = Txn { when: [].into(), then: [read].into(), otherwise: [].into() };
+        let asked = around.ask(around.patience(), Op::Txn(txn));
+        if let Phase::Establishing { call, .. } = &mut self.phase {
+            *call = Some(asked);
+        }
+    }
+
+    /// The answer to that. The term itself is known already, if it is established.
+    pub(super) fn on_established(&mut self, reply: Reply, around: &mut Around<'_>) -> News {
+        let doing = "looking which term etcd is in";
+        self.failures = self.failures.saturating_add(1);
+        // Two answers are enough, unless they come from two members.
+        let again = match &reply {
+            Reply::Txn { .. } if self.failures <= 2 => around.now,
+            _ => around.now.after(around.pause(self.failures, BACKOFF, "lease")),
+        };
+        self.phase = Phase::Establishing { call: None, again };
+        match reply {
+            Reply::Txn { .. } => {
+                self.on_term(around);
+                self.work(around);
+            }
+            Reply::Refused(refusal) => {
+                let news = around.refused(doing, refusal);
+                if let (Some((election, _)), News::Refused(refusal)) = (self.probe.take(), news) {
+                    return News::Unread(election, refusal);
+                }
+            }
+            reply => around.unsure(doing, reply),
+        }
+        News::Nothing
+    }
+
+    /// A term may have been established. A lease that was first asked for before that is not
+    /// used: a leader of an earlier term may know it (ruling 14, E3b).
+    pub(in crate::etcd) fn on_term(&mut self, around: &mut Around<'_>) {
+        let Some(term) = around.calls.term else { return };
+        match &self.phase {
+            Phase::Establishing { call, .. } => {
+                call.iter().for_each(|call| around.calls.forget(*call));
+                self.ask_for_first(term, around);
+            }
+            Phase::Granting(grant) if grant.term != term && ruling(Rule::EarlierGrantLeft) => {
+                if let Phase::Granting(grant) = core::mem::take(&mut self.phase) {
+                    self.retire_grant(grant, around);
+                }
+                self.ask_for_first(term, around);
+            }
+            Phase::Open(lease) if lease.term != term && ruling(Rule::TermOwnsLease) => {
+                match &mut self.next {
+                    Some(next) if next.term == term => return,
+                    Some(next) if !ruling(Rule::EarlierGrantLeft) => next.term = term,
+                    next => {
+                        let earlier = next.take();
+                        earlier.into_iter().for_each(|next| self.retire_grant(next, around));
+                        let lease = self.draw_id(around.draw);
+                        self.next = Some(Grant::new(lease, term, around.now));
+                    }
+                }
+            }
+            _ => return,
+        }
+        self.work(around);
+    }
+
+    fn ask_for_first(&mut self, term: u64, around: &Around<'_>) {
+        let lease = self.draw_id(around.draw);
+        self.phase = Phase::Granting(Grant::new(lease, term, around.now));
+    }
+
+    /// In [1, 2⁶³ − 1]: Go would print another one with a sign (ruling 6).
+    fn draw_id(&mut self, draw: Draw) -> LeaseId {
+        self.drawn += 1;
+        let number = draw.number("session", "lease", self.drawn);
+        if !ruling(Rule::LeasePositive) {
+            return LeaseId((number | 1 << 63).cast_signed());
+        }
+        LeaseId((number >> 1).max(1).cast_signed())
+    }
+
+    /// An answer about the first lease, or the next one.
+    pub(super) fn on_grant_answer(
+        &mut self,
+        is_next: bool,
+        reply: Reply,
+        around: &mut Around<'_>,
+    ) -> News {
+        let grant = match is_next {
+            true => self.next.take(),
+            false => match core::mem::take(&mut self.phase) {
+                Phase::Granting(grant) => Some(grant),
+                _ => None,
+            },
+        };
+        let Some(mut grant) = grant else { return News::Nothing };
+        let (step, news) = grant.on_answer(reply, around);
+        let term = grant.term;
+        match step {
+            Step::Open { ttl, proven, promised, renewed } => {
+                // Since it was first asked for it lasts, if not longer.
+                let proven = proven.or(grant.joining.filter(|_| is_next));
+                let wait = self.rest_for(ttl, around);
+                let until = renewed.map_or(around.now, |sent| sent.after(wait));
+                let (id, beat) = (grant.lease, Beat::Resting { until, bare: None });
+                let lease = Lease { id, ttl, term, proven, promised, beat };
+                return match is_next {
+                    true => self.open_next(lease, around),
+                    false => self.open(lease, around),
+                };
+            }
+            Step::Wait => self.put_back(is_next, grant),
+            Step::Anew { is_ours } => {
+                if is_ours {
+                    self.retire_grant(grant, around);
+                }
+                let lease = self.draw_id(around.draw);
+                self.put_back(is_next, Grant::new(lease, term, around.now));
+            }
+        }
+        self.work(around);
+        news
+    }
+
+    fn put_back(&mut self, is_next: bool, grant: Grant) {
+        match is_next {
+            true => self.next = Some(grant),
+            false => self.phase = Phase::Granting(grant),
+        }
+    }
+
+    fn open(&mut self, lease: Lease, around: &mut Around<'_>) -> News {
+        let (asked, granted, lease_id) = (around.config.ttl(), lease.ttl, lease.id);
+        self.name = Some(self.name.unwrap_or(lease_id));
+        self.phase = Phase::Open(lease);
+        self.failures = 0;
+        // If somebody revokes it, that is known within a third of ours.
+        if let Some(side) = &mut self.side {
+            side.again = side.again.min(around.now.after(third(granted)));
+        }
+        emit(None, Event::Opened { lease: lease_id, asked, granted }, around.out);
+        News::Opened
+    }
+
+    /// A grant that is answered after its lease was given up: what a careless core does with it.
+    pub(super) fn open_late(&mut self, id: LeaseId, ttl: u32, around: &mut Around<'_>) -> News {
+        let end = around.now.after(around.config.proven(ttl));
+        let beat = Beat::Resting { until: around.now.after(third(ttl)), bare: None };
+        let term = around.calls.term.unwrap_or(0);
+        let (proven, promised) = (Some(end), end);
+        self.open(Lease { id, ttl, term, proven, promised, beat }, around)
+    }
+
+    /// The lease of the new term is there: keys are made on it, and moved to it. The one before
+    /// keeps its E.
+    fn open_next(&mut self, lease: Lease, around: &mut Around<'_>) -> News {
+        let Phase::Open(current) = &self.phase else { return News::Nothing };
+        let of_old = self.old.iter().filter_map(|old| old.proven);
+        let latest = of_old.chain(current.proven).max();
+        // A key may be on it before that is known: it must not end before the claims.
+        if lease.proven < latest && ruling(Rule::NextLastsLonger) {
+            self.give_back(lease.id, lease.ttl, around);
+            let id = self.draw_id(around.draw);
+            let mut next = Grant::new(id, lease.term, around.now);
+            next.pause(around);
+            self.next = Some(next);
+            self.work(around);
+            return News::Nothing;
+        }
+        if self.old.len() >= OLD_MAX {
+            self.give_back(lease.id, lease.ttl, around);
+            return News::Lost(Lost::Expired);
+        }
+        let (from, to, granted, term) = (current.id, lease.id, lease.ttl, lease.term);
+        let Phase::Open(current) = core::mem::replace(&mut self.phase, Phase::Open(lease)) else {
+            return News::Nothing;
+        };
+        if let Beat::Asked { call, .. } | Beat::Confirming { call, .. } = current.beat {
+            around.calls.forget(call);
+        }
+        let Lease { id, ttl, proven, .. } = current;
+        self.old.push(Old { id, ttl, proven });
+        self.failures = 0;
+        self.reset_shift(around);
+        emit(None, Event::Moving { from, to, granted, term }, around.out);
+        News::Moving
+    }
+}
+
+/// Whether a grant that is refused like this was certainly not carried out: that there is no room
+/// may be said after it was.
+pub(super) fn is_certain(refusal: &Refusal) -> bool {
+    !matches!(refusal, Refusal::NoSpace { .. }) || !ruling(Rule::NoSpaceUnsure)
+}

@@ -1,0 +1,394 @@
+//! A change of etcd's leader: keys move to a lease of the new term (ruling 14, E3b).
+
+use tenure_core::etcd::{Change, Command, KeyValue, LeaseId, Op, Refusal, Reply, Revision};
+
+use crate::stage::*;
+
+/// The next renewal finds that etcd is in a later term, and a lease is asked for in it.
+fn enter_the_next_term(s: &mut Stage, election: &str, created: Revision) {
+    s.header.term += 1;
+    s.open_watches();
+    s.pass(ms(3_400));
+    s.renew(election, created);
+}
+
+/// That lease is granted.
+fn get_the_next_lease(s: &mut Stage) -> LeaseId {
+    let before = s.lease();
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    assert_ne!(s.lease(), before, "{:#?}", s.told());
+    before
+}
+
+fn is_move(request: &str) -> bool {
+    request.contains(" and lease(") && request.contains(" then move ")
+}
+
+/// The keys that the move under way is about.
+fn moved_keys(s: &Stage) -> usize {
+    let moves = s.requests().into_iter().filter(|request| is_move(request));
+    moves.map(|request| request.matches(" to lease ").count()).sum()
+}
+
+fn on(lease: LeaseId, kv: KeyValue) -> Option<KeyValue> {
+    Some(KeyValue { lease: Some(lease), ..kv })
+}
+
+/// A leader of etcd that was deposed may have a revocation of the lease in its hands, and it is
+/// carried out late, through its successor: renewals there do not help. E does not move until the
+/// keys are on a lease that the leader before has never heard of; and leadership goes on.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_renewal_in_a_later_term_moves_no_deadline() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let until = s.until("db");
+    enter_the_next_term(&mut s, "db", created);
+    assert_eq!(s.until("db"), until, "a renewal in a later term");
+    let key = s.key("db");
+    let old = get_the_next_lease(&mut s);
+    assert!(s.has_told("moving from lease"), "{:#?}", s.told());
+    assert_eq!(s.key("db"), key, "the key keeps its name");
+    assert_eq!(s.until("db"), until, "nothing has moved yet");
+    s.write("if create(db/");
+    assert!(s.until("db") > until.after(ms(2_500)), "E counts from the new lease");
+    // That one is renewed from now on, in its term.
+    let until = s.until("db");
+    s.pass(ms(3_400));
+    let keep = s.asked("keep").op;
+    assert!(matches!(keep, Op::KeepAlive { lease } if lease != old), "{keep}");
+    s.renew("db", created);
+    assert!(s.until("db") > until.after(ms(2_500)) && s.leads("db"));
+}
+
+/// A header is filled after the read, so one alone may name a later term than that in which the
+/// read was served. Of a member that had answered in a term before, the next read proves it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_header_establishes_no_term() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = s.own("db", created);
+    s.header.term += 1;
+    s.answer("read db/", so(vec![Some(own.clone())]));
+    assert!(!s.asks("grant"), "{:#?}", s.requests());
+    // Another member says the same: no proof either.
+    s.pass(ms(600));
+    s.header.member = 2;
+    s.answer("keep", Reply::Unknown { why: "connection reset".into() });
+    s.pass(ms(2_000));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.header.member = 1;
+    s.answer("read db/", so(vec![Some(own.clone())]));
+    assert!(!s.asks("grant"), "{:#?}", s.requests());
+    s.pass(ms(3_400));
+    s.renew("db", created);
+    assert!(s.asks("grant"), "{:#?}", s.requests());
+}
+
+/// The lease that was asked for in one term is not used in the next: the leader of the first may
+/// know it, and revoke it late.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_grant_of_an_earlier_term_is_given_up() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    enter_the_next_term(&mut s, "db", created);
+    let earlier = s.asked("grant");
+    let before = s.lease();
+    s.header.term += 1;
+    s.observe("db", None);
+    s.pass(ms(20));
+    s.command("db", Command::Unobserve);
+    s.observe("db", None);
+    s.say(earlier.call, Reply::Granted { ttl: 10 });
+    assert_eq!(s.lease(), before, "it is not used: {:#?}", s.told());
+    let Op::Grant { lease, .. } = earlier.op else { panic!("{}", earlier.op) };
+    assert!(s.asks(&format!("revoke lease {lease}")), "{:#?}", s.requests());
+    get_the_next_lease(&mut s);
+    assert_ne!(s.lease(), lease);
+}
+
+/// A key may be on the new lease before that is known. So that must not end before the claim.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_that_ends_before_the_claim_is_not_moved_to() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let before = s.lease();
+    enter_the_next_term(&mut s, "db", created);
+    s.answer("grant", Reply::Granted { ttl: 3 });
+    assert_eq!(s.lease(), before, "{:#?}", s.told());
+    assert!(s.asks("revoke") && moved_keys(&s) == 0, "{:#?}", s.requests());
+    s.pass(ms(200));
+    get_the_next_lease(&mut s);
+    assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
+}
+
+/// As long as its key may be on the lease before, a leadership counts from that, whatever is known
+/// of the new one; and it ends with it, alone, if the key does not come to be moved.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_leadership_counts_from_the_lease_of_its_key() {
+    let mut s = Stage::new();
+    let created = s.elect("a");
+    let until = s.until("a");
+    enter_the_next_term(&mut s, "a", created);
+    get_the_next_lease(&mut s);
+    // One that is made on the new lease confirms that.
+    s.elect("b");
+    assert_eq!(s.until("a"), until, "its key has not moved");
+    assert!(s.until("b") > until);
+    s.header.revision += 1;
+    s.sleep(until.since(s.now));
+    s.pass(ms(1));
+    assert!(!s.leads("a") && s.leads("b"), "{:#?}", s.told());
+    assert!(s.has_told("a: ended: its lease was not renewed in time"), "{:#?}", s.told());
+    assert!(!s.has_told("b: ended") && !s.asks("revoke"), "{:#?}", s.told());
+}
+
+/// A move whose answer was lost may be carried out, now or later. What it did is read; a key that
+/// is where it was is moved from there only, so that no late move takes it back.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_move_without_an_answer_is_looked_for() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    enter_the_next_term(&mut s, "db", created);
+    let old = get_the_next_lease(&mut s);
+    let until = s.until("db");
+    let asked = s.asked("if create(db/").op.to_string();
+    assert!(asked.contains(&format!(" and lease({}) = {old} then move", s.key("db"))), "{asked}");
+    s.lose("if create(db/");
+    assert_eq!(s.until("db"), until, "nobody knows where it is");
+    s.pass(ms(200));
+    let there = s.own("db", created);
+    s.answer("if create(db/", not_so(vec![Some(there)]));
+    assert!(s.until("db") > until && moved_keys(&s) == 0, "{:#?}", s.told());
+    assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
+}
+
+/// Several terms in a row: a key is moved from wherever it is, and each lease goes when it is
+/// empty.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn several_terms_follow_each_other() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let first_end = s.until("db");
+    enter_the_next_term(&mut s, "db", created);
+    let first = get_the_next_lease(&mut s);
+    let second = s.lease();
+    let lost = s.asked("if create(db/").call;
+    // The move is on its way, and there is another term: nothing confirms the second lease.
+    s.header.term += 1;
+    for _ in 0..2 {
+        s.observe("db", None);
+        s.command("db", Command::Unobserve);
+    }
+    get_the_next_lease(&mut s);
+    assert_eq!(s.until("db"), first_end);
+    s.say(lost, so(vec![]));
+    assert_eq!(s.until("db"), first_end, "that move does not count any more");
+    // It was carried out all the same.
+    let there = on(second, s.own("db", created));
+    s.answer("if create(db/", not_so(vec![there]));
+    let asked = s.asked("if create(db/").op.to_string();
+    assert!(asked.contains(&format!("= {second} then move")), "{asked}");
+    assert!(!s.asks("revoke"), "{:#?}", s.requests());
+    s.write("if create(db/");
+    assert!(s.leads("db") && s.until("db") > first_end);
+    for old in [first, second] {
+        assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
+    }
+}
+
+/// What a candidate says to others is written without its lease: a proclamation that comes late
+/// does not take the key back to the lease before.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_proclamation_leaves_the_key_on_its_lease() {
+    let mut s = Stage::new();
+    s.elect("db");
+    s.proclaim("db", "w");
+    let asked = s.asked("if create(db/").op.to_string();
+    assert!(asked.contains(" then proclaim db/") && !asked.contains("lease"), "{asked}");
+}
+
+/// A candidate that waits keeps its place in the queue.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_keys_of_those_who_wait_move_too() {
+    let mut s = Stage::new();
+    let (created, other) = s.queue("db");
+    enter_the_next_term(&mut s, "db", created);
+    let old = get_the_next_lease(&mut s);
+    assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
+    s.write("if create(db/");
+    assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
+    assert!(!s.has_told("again"), "{:#?}", s.told());
+    s.changed("db/", vec![deleted(&other.key, 30)]);
+    let own = s.own("db", created);
+    s.answer("if create(db/", so(vec![Some(own), None]));
+    assert!(s.leads("db"), "{:#?}", s.told());
+}
+
+/// A key that somebody has deleted, or put on a lease of somebody else, is lost, alone.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_move_that_fails_shows_which_key_is_lost() {
+    for taken in [false, true] {
+        let mut s = Stage::new();
+        let a = s.elect("a");
+        let b = s.elect("b");
+        enter_the_next_term(&mut s, "a", a);
+        // The confirmation reads both.
+        let (own_a, own_b) = (s.own("a", a), s.own("b", b));
+        if s.asks("read a/") {
+            s.answer("read a/", so(vec![Some(own_a.clone()), Some(own_b.clone())]));
+        }
+        let old = match s.asks("grant") {
+            true => get_the_next_lease(&mut s),
+            false => panic!("{:#?}", s.requests()),
+        };
+        assert_eq!(moved_keys(&s), 2, "{:#?}", s.requests());
+        let gone = if taken { on(LeaseId(0x77), own_a) } else { None };
+        s.answer("if create(a/", not_so(vec![gone, on(old, own_b)]));
+        assert!(!s.leads("a") && s.leads("b"), "{:#?}", s.told());
+        assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
+        s.write("if create(b/");
+        assert!(s.leads("b") && s.asks("revoke"), "{:#?}", s.requests());
+    }
+}
+
+/// A key that may not be written holds up no other: what is refused is tried in parts.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {
+    let mut s = Stage::new();
+    let a = s.elect("a");
+    let until = s.until("a");
+    s.queue_behind("b");
+    enter_the_next_term_with_two(&mut s, a);
+    get_the_next_lease(&mut s);
+    assert_eq!(moved_keys(&s), 2, "{:#?}", s.requests());
+    let denied = || {
+        let said = "etcdserver: permission denied".into();
+        Reply::Refused(Refusal::Denied { said })
+    };
+    s.answer("if create(a/", denied());
+    s.pass(ms(200));
+    assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
+    s.write("if create(a/");
+    assert!(s.until("a") > until, "{:#?}", s.told());
+    // The other is the one that may not be written: it is tried again and again.
+    for _ in 0..5 {
+        s.answer("if create(b/", denied());
+        s.pass(ms(2_100));
+        if s.asks("keep") {
+            s.renew("a", a);
+        }
+    }
+    assert!(s.leads("a") && moved_keys(&s) == 1, "{:#?}", s.requests());
+}
+
+/// Both keys confirm a renewal in a later term.
+fn enter_the_next_term_with_two(s: &mut Stage, a: Revision) {
+    s.header.term += 1;
+    s.open_watches();
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let (own, other) = (s.own("a", a), s.own("b", a + 1));
+    s.answer("read a/", so(vec![Some(own), Some(other)]));
+}
+
+/// The lease before goes when it is empty, and not before: its keys would go with it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_lease_before_goes_when_it_is_empty() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    enter_the_next_term(&mut s, "db", created);
+    let old = get_the_next_lease(&mut s);
+    assert!(!s.asks("revoke"), "{:#?}", s.requests());
+    s.pass(ms(100));
+    assert!(!s.asks("revoke"), "{:#?}", s.requests());
+    s.write("if create(db/");
+    assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
+}
+
+/// A lease that was handed in names the keys, and they lie on another. It is renewed; and when
+/// somebody revokes it, that ends everything.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_that_was_handed_in_ends_all_when_it_goes() {
+    let mut s = Stage::with(config(), Some(LeaseId(0x42)));
+    s.campaign("db");
+    s.answer("keep lease 42", Reply::Alive { ttl: Some(86_400) });
+    s.establish();
+    s.elect_again("db");
+    assert_eq!(s.key("db").to_string(), "db/42");
+    assert_ne!(s.lease(), LeaseId(0x42));
+    s.pass(ms(3_400));
+    s.answer("keep lease 42", Reply::Alive { ttl: None });
+    assert!(!s.leads("db") && s.has_told("ended: etcd has ended its lease"), "{:#?}", s.told());
+    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+}
+
+/// Ten thousand keys move in transactions that etcd takes, those of leaders first.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn ten_thousand_keys_move_in_parts() {
+    let keys = 10_000;
+    let mut s = Stage::new();
+    s.campaign("e0000");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    // Every hundredth leads, the others wait behind somebody else.
+    for n in 0..keys {
+        let election = format!("e{n:04}");
+        if n > 0 {
+            s.command(&election, Command::Campaign { value: "v".parse().unwrap() });
+        }
+        let created = s.write(&format!("if create({election}/"));
+        let (own, other) = (s.own(&election, created), s.other(&election, created - 1));
+        let before = (n % 100 != 0).then_some(other);
+        let first = before.clone().unwrap_or(own);
+        s.answer(&format!("if create({election}/"), so(vec![Some(first), before]));
+        s.answer("watch e", Reply::Watching);
+    }
+    s.done.clear();
+    s.header.term += 1;
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let read = s.asked("read e");
+    let Op::Txn(txn) = &read.op else { panic!("{}", read.op) };
+    let all = (0..txn.then.len()).map(|n| Some(s.own(&format!("e{n:04}"), 11 + n as u64)));
+    let all = all.collect();
+    s.say(read.call, so(all));
+    let old = get_the_next_lease(&mut s);
+    let (mut moves, mut moved, mut leaders) = (0, 0, 0);
+    while let Some(request) = s.open.iter().rev().find(|request| is_move(&request.op.to_string())) {
+        let Op::Txn(txn) = &request.op else { panic!("{}", request.op) };
+        assert!(txn.when.len().max(txn.otherwise.len()) <= 128, "{}", txn.when.len());
+        (moves, moved) = (moves + 1, moved + txn.then.len());
+        let call = request.call;
+        s.header.revision += 1;
+        s.done.clear();
+        s.say(call, so(vec![]));
+        leaders += s.told().iter().filter(|line| line.starts_with("claim ")).count();
+        if moves == 2 {
+            assert_eq!(leaders, keys / 100, "those who lead come first");
+        }
+    }
+    assert_eq!((moves, moved), (keys.div_ceil(64), keys));
+    assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests().len());
+}
+
+/// What a watch tells late may be from before the lease was left: a read tells where a key is. Who
+/// finds it on a lease of somebody else has lost it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_key_on_a_lease_of_somebody_else_is_lost() {
+    for taken in [false, true] {
+        let mut s = Stage::new();
+        let created = s.elect("db");
+        enter_the_next_term(&mut s, "db", created);
+        let old = get_the_next_lease(&mut s);
+        s.write("if create(db/");
+        s.answer("revoke", Reply::Revoked);
+        let own = s.own("db", created);
+        let late = on(if taken { LeaseId(0x77) } else { old }, own.clone()).unwrap();
+        s.changed("db/", vec![Change::Put(late)]);
+        assert!(s.leads("db"), "{:#?}", s.told());
+        let found = if taken { on(LeaseId(0x77), own) } else { Some(own) };
+        s.answer("if create(db/", so(vec![found]));
+        assert_eq!(s.leads("db"), !taken, "{:#?}", s.told());
+    }
+}

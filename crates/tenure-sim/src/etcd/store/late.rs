@@ -1,0 +1,83 @@
+//! Revocations that come late, although another leader renewed the lease meanwhile.
+//!
+//! A leader that is cut off times leases until it looks for its quorum, for up to two election
+//! timeouts. What ends meanwhile it revokes in lots of 16, as etcd's `revokeExpiredLeases` does:
+//! the first 16 proposals go into its own log, and are lost with it; they keep their places until
+//! their request times out. The rest is proposed then. By that time the member follows the next
+//! leader, and forwards them.
+
+use tenure_core::etcd::LeaseId;
+
+use super::note::Cause;
+use super::state::Entry;
+use super::{Cluster, MS, Out, Task};
+
+/// What a draw is for.
+const LOT: u64 = 41;
+const RESUMED: u64 = 42;
+/// `ReqTimeout`: 5 s and two election timeouts.
+const REQUEST: u64 = 7_000 * MS;
+/// How often a proposal that waits looks whether there is a leader.
+const WAIT: u64 = 100 * MS;
+
+impl Cluster {
+    /// A lease has ended by the clock of a member that has no quorum and believes that it leads.
+    pub(super) fn expire_apart(&mut self, member: usize, lease: LeaseId) {
+        let this = &self.members[member];
+        if !this.leads || this.dead.max(this.stuck) > self.now || !self.setting.crowded {
+            return;
+        }
+        let lot = self.span(LOT ^ lease.0.cast_unsigned(), self.now, 4);
+        if lot > 0 {
+            let (start, until) = (this.start, self.now + (lot + 1) * REQUEST);
+            self.plan(REQUEST, Task::Propose { member, start, lease, until });
+        }
+    }
+
+    /// A member proposes a revocation that it has had in hand, to whoever leads.
+    pub(super) fn propose(
+        &mut self,
+        member: usize,
+        start: u64,
+        (lease, until): (LeaseId, u64),
+        out: &mut Out,
+    ) {
+        if self.members[member].start != start || self.now > until {
+            return;
+        }
+        if self.leader.is_none() || !self.takes_part(member) {
+            return self.plan(WAIT, Task::Propose { member, start, lease, until });
+        }
+        self.revoke_late(lease, out);
+    }
+
+    /// A leader that was stuck or suspended goes on. Before etcd#16822 one that was stuck revoked
+    /// what it had not heard of for too long, though another leader had; one that was suspended
+    /// still does, when it looks at leases before it looks at its mail.
+    pub(super) fn unstick(&mut self, member: usize, out: &mut Out) {
+        let this = &self.members[member];
+        let was_stopped = this.stopped + WAIT > self.now;
+        let hasty = match was_stopped {
+            true => self.span(RESUMED, self.now, 2) == 0,
+            false => !self.setting.fixed,
+        };
+        let deposed = this.leads && self.leader.is_some_and(|leader| leader != member);
+        if deposed && hasty && this.cut.max(this.dead).max(this.stuck) <= self.now {
+            let over = this.expiry.iter().filter(|(_, ends)| **ends <= self.now);
+            let over: Vec<LeaseId> = over.map(|(lease, _)| *lease).collect();
+            for lease in over {
+                self.revoke_late(lease, out);
+            }
+        }
+        self.settle(out);
+    }
+
+    fn revoke_late(&mut self, lease: LeaseId, out: &mut Out) {
+        let renewed = self.leader.and_then(|leader| self.members[leader].expiry.get(&lease));
+        let early = renewed.is_some_and(|ends| *ends > self.now);
+        let cause = if early { Cause::Late } else { Cause::Expired };
+        if self.truth.leases.contains_key(&lease) {
+            self.commit(&Entry::Revoke(lease), cause, out);
+        }
+    }
+}
