@@ -100,14 +100,13 @@ impl<K: Kind> Leadership<K> {
         &self.resignation.election
     }
 
-    /// Why it is over, once it is.
+    /// Why it is over, once that is known: a moment after [`is_current`](Self::is_current) has
+    /// become false, unless the lease ran out.
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
         let ended = self.progress.borrow().ended;
-        match ended {
-            None if !self.is_current() => Some(Loss::Expired),
-            ended => ended,
-        }
+        let lapsed = || !self.is_current() && !self.is_lowered();
+        ended.or_else(|| lapsed().then_some(Loss::Expired))
     }
 
     /// Resolves once a lease of full length was obtained, one round trip after the election;
@@ -158,7 +157,7 @@ impl<K: Kind> Leadership<K> {
         tokio::select! {
             biased;
             loss = ended => loss,
-            () = self.closer_than(Duration::ZERO) => self.loss().unwrap_or(Loss::Expired),
+            () = self.lapsed() => Loss::Expired,
         }
     }
 
@@ -186,7 +185,9 @@ impl<K: Kind> Leadership<K> {
                 self.resign().await;
                 Ok(output)
             }
-            None => Err(self.loss().unwrap_or(Loss::Expired)),
+            // Too little is left.
+            None if self.is_current() => Err(Loss::Expired),
+            None => Err(self.lost().await),
         }
     }
 
@@ -248,6 +249,19 @@ impl<K: Kind> Leadership<K> {
 
     pub(crate) fn extra(&self) -> Arc<dyn Any + Send + Sync> {
         self.elected.extra.clone()
+    }
+
+    /// Whether the driver has ended it: it says why right after that.
+    fn is_lowered(&self) -> bool {
+        self.claim.until() == Time::ZERO
+    }
+
+    /// Resolves when it has run out by itself.
+    async fn lapsed(&self) {
+        self.closer_than(Duration::ZERO).await;
+        if self.is_lowered() {
+            std::future::pending().await
+        }
     }
 
     /// Resolves when at most `margin` is left.

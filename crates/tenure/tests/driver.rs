@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set up should end there")]
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tenure::driver::{Boards, Elected, Office, Order, Resign, Seats, Timing, election, extra};
@@ -239,6 +241,35 @@ async fn a_leadership_that_ends_says_why() {
     let leadership = lead(&election, &mut driver, Fence::new(2)).await;
     driver.seats.refused(&driver.name, "permission denied on /e/".to_owned());
     assert_eq!(leadership.loss(), Some(Loss::Revoked));
+}
+
+/// The claim is lowered before anybody is told why, and a handle may ask in between.
+#[tokio::test]
+async fn a_leadership_that_was_taken_away_has_not_expired() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let leadership = lead(&election, &mut driver, Fence::new(1)).await;
+    driver.seats.lower(&driver.name);
+    assert!(!leadership.is_current());
+    assert_eq!(leadership.loss(), None, "nobody has said why");
+    let mut lost = Box::pin(leadership.lost());
+    assert!(is_pending(lost.as_mut()).await);
+    driver.seats.ended(&driver.name, Loss::Revoked);
+    assert_eq!(soon(lost).await, Loss::Revoked);
+    assert_eq!(leadership.loss(), Some(Loss::Revoked));
+    drop(leadership);
+    assert_eq!(driver.resignation().await, None);
+    // The same of work that was to run under it.
+    let leadership = lead(&election, &mut driver, Fence::new(2)).await;
+    driver.seats.lower(&driver.name);
+    let mut work = Box::pin(leadership.run(std::future::pending::<()>()));
+    assert!(is_pending(work.as_mut()).await);
+    driver.seats.ended(&driver.name, Loss::Revoked);
+    assert_eq!(soon(work).await, Err(Loss::Revoked));
+}
+
+/// Whether it is, after one more look.
+async fn is_pending<F: Future>(mut future: Pin<&mut F>) -> bool {
+    std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_pending())).await
 }
 
 #[tokio::test]
