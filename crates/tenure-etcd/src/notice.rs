@@ -133,8 +133,9 @@ impl fmt::Display for Notice {
             Self::EarlyRevocation { endpoint, version } => write!(
                 f,
                 "{endpoint} runs etcd {version}, of which a leader that is stuck on its disk may \
-                 end a lease too early, so that two lead at once: upgrade to 3.4.31, 3.5.13, 3.6 \
-                 or newer"
+                 end leases too early: this process moves its keys to a new one, but candidates \
+                 of other programs may lead on without theirs; upgrade to 3.4.31, 3.5.13, 3.6 or \
+                 newer"
             ),
             Self::Disconnected { endpoint, why } => {
                 write!(f, "disconnected from {endpoint}: {why}")

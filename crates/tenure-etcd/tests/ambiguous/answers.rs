@@ -29,6 +29,8 @@ type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
 /// Of which request the answer is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum At {
+    /// The read that shows which term etcd is in.
+    Term,
     Grant,
     Create,
     /// The transaction that confirms the win.
@@ -49,14 +51,17 @@ enum How {
 }
 
 impl At {
-    const ALL: [Self; 5] = [Self::Grant, Self::Create, Self::Win, Self::Leave, Self::Revoke];
+    const ALL: [Self; 6] =
+        [Self::Term, Self::Grant, Self::Create, Self::Win, Self::Leave, Self::Revoke];
 
-    /// Which call it is of a campaign, or else of a resignation.
+    /// Which call it is of a campaign, or else of a resignation. The observer was told the term
+    /// before, so that one read establishes it.
     const fn call(self) -> (Option<u32>, Option<u32>) {
         match self {
-            Self::Grant => (Some(1), None),
-            Self::Create => (Some(2), None),
-            Self::Win => (Some(3), None),
+            Self::Term => (Some(1), None),
+            Self::Grant => (Some(2), None),
+            Self::Create => (Some(3), None),
+            Self::Win => (Some(4), None),
             Self::Leave => (None, Some(1)),
             Self::Revoke => (None, Some(2)),
         }
@@ -68,9 +73,10 @@ impl At {
             (Self::Grant, _) => Some("asking for a lease"),
             (Self::Create, _) => Some("making the key"),
             (Self::Leave, _) => Some("deleting the key"),
+            (Self::Term, How::Silence) => Some("looking which term etcd is in"),
             (Self::Win, How::Silence) => Some("looking who is first"),
             (Self::Revoke, How::Silence) => Some("revoking a lease"),
-            (Self::Win | Self::Revoke, How::Cut | How::Lost) => None,
+            (Self::Term | Self::Win | Self::Revoke, How::Cut | How::Lost) => None,
         }
     }
 }
@@ -222,14 +228,15 @@ impl Case<'_> {
         let seen = ((sent("grant"), sent("txn"), sent("revoke")), (keys.join(" "), leases));
         let arrived = self.how != How::Lost;
         let sent = match self.at {
-            At::Grant => (1, 0, 0),
-            At::Create => (1, 1, 0),
-            At::Win => (1, 2, 0),
-            At::Leave => (1, 3, 0),
-            At::Revoke => (1, 3, 1),
+            At::Term => (0, 1, 0),
+            At::Grant => (1, 1, 0),
+            At::Create => (1, 2, 0),
+            At::Win => (1, 3, 0),
+            At::Leave => (1, 4, 0),
+            At::Revoke => (1, 4, 1),
         };
         let stored = match (self.at, arrived) {
-            (At::Grant, false) => ("", 0),
+            (At::Term, _) | (At::Grant, false) => ("", 0),
             (At::Grant, true) | (At::Create, false) => ("", 1),
             (At::Create, true) | (At::Win, _) => ("ours", 1),
             (At::Leave, false) => ("ours rival", 2),

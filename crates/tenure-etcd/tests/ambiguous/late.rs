@@ -111,7 +111,8 @@ fn a_zombie_without_a_lease() {
             let mut notices = ours.notices();
             let _observer = connected(&ours, &rival).await;
             gone(&mut store).await;
-            let held = proxy.trap(What::Request, 2);
+            // After the read that shows the term, and the grant.
+            let held = proxy.trap(What::Request, 3);
             let haunted = ours.election("haunted").unwrap();
             let campaign = tokio::spawn(async move { haunted.campaign("zombie").await });
             let held = held.await;
