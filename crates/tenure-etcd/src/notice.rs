@@ -23,7 +23,7 @@ pub enum Notice {
         /// What it runs.
         version: Version,
     },
-    /// The member in use lacks a fix that the promise needs: see
+    /// The member in use lacks a fix that candidates of other programs need: see
     /// [`Version::has_stalled_leader_fix`].
     EarlyRevocation {
         /// The endpoint.

@@ -15,8 +15,9 @@ const SIX_FOR_THREE: &str = "warning: etcd grants a lease of 6 s at least, and 3
 fn the_shortest_on_debians_3_4() {
     leads(ClusterConfig::new(Version::Debian34, 1), 1, |cluster| {
         let version = format!(
-            "warning: {} runs etcd 3.4.23, of which a leader that is stuck on its disk may end a \
-             lease too early, so that two lead at once: upgrade to 3.4.31, 3.5.13, 3.6 or newer",
+            "warning: {} runs etcd 3.4.23, of which a leader that is stuck on its disk may end \
+             leases too early: this process moves its keys to a new one, but candidates of other \
+             programs may lead on without theirs; upgrade to 3.4.31, 3.5.13, 3.6 or newer",
             cluster.endpoints()[0]
         );
         vec![version, TWO_FOR_ONE.to_owned()]

@@ -121,6 +121,9 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
             assert_ne!(leases_after, leases_before, "both nodes have another");
             assert_eq!(leases_after.lines().count(), leases_before.lines().count());
             leases_before = leases_after;
+            // The lease that the keys are named by is gone.
+            let revoked = cluster.etcdctl(&["lease", "revoke", leaders[0].id()]).unwrap_err();
+            assert!(revoked.to_string().contains("requested lease not found"), "{revoked}");
         }
         for leader in leaders {
             soon(leader.resign()).await;

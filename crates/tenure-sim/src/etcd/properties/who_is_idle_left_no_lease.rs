@@ -20,6 +20,9 @@ struct Leases {
     asked: BTreeMap<CallId, (LeaseId, Time)>,
     /// Those that may be granted late: nobody waits for the answer any more.
     doubtful: BTreeSet<LeaseId>,
+    /// Those of which a grant was refused for want of room, and may have been carried out: that
+    /// another one was not says nothing.
+    unsure: BTreeSet<LeaseId>,
     revoking: BTreeMap<CallId, LeaseId>,
     /// Those that it was told are gone, or were not granted.
     gone: BTreeSet<LeaseId>,
@@ -31,10 +34,8 @@ impl Leases {
         if let Some((lease, _)) = self.asked.remove(&call) {
             match reply {
                 Reply::Unknown { .. } => self.doubtful.insert(lease),
-                // That there is no room may be said after it was granted.
-                Reply::Refused(refusal) if !matches!(refusal, Refusal::NoSpace { .. }) => {
-                    self.gone.insert(lease)
-                }
+                Reply::Refused(Refusal::NoSpace { .. }) => self.unsure.insert(lease),
+                Reply::Refused(_) if !self.unsure.contains(&lease) => self.gone.insert(lease),
                 _ => false,
             };
         }
