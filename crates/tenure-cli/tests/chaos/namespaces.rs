@@ -7,7 +7,8 @@ use std::process::Command;
 use crate::host::Host;
 use crate::network::{Network, Weather};
 
-const NEEDS: &str = "this test needs root, `ip` (Debian: iproute2) and `iptables`";
+const NEEDS: &str = "this test needs root, `ip` (Debian: iproute2) and, unless it says otherwise, \
+                     `iptables`";
 const HUB: &str = "hub";
 const PORT: u16 = 7100;
 
@@ -18,8 +19,17 @@ pub(crate) struct Namespaces {
 
 impl Namespaces {
     pub(crate) fn create() -> Self {
+        Self::create_with(&["ip", "iptables"])
+    }
+
+    /// For those who only pull plugs.
+    pub(crate) fn create_without_filters() -> Self {
+        Self::create_with(&["ip"])
+    }
+
+    fn create_with(tools: &[&str]) -> Self {
         assert!(rustix::process::geteuid().is_root(), "{NEEDS}; run it as root");
-        for tool in ["ip", "iptables"] {
+        for tool in tools {
             let found = Command::new(tool).arg("--version").output();
             let missing = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
             assert!(!missing, "{NEEDS}; there is no {tool} in PATH, install it");
@@ -43,6 +53,15 @@ impl Namespaces {
         run(&format!("ip -n {own} address add {ip}/24 dev eth0"));
         run(&format!("ip -n {own} link set lo up"));
         run(&format!("ip -n {own} link set eth0 up"));
+    }
+
+    /// From now on nobody reaches `host`, and it reaches nobody.
+    pub(crate) fn unplug(&self, host: Host) {
+        run(&format!("ip -n {} link set dev {host} down", self.name(HUB)));
+    }
+
+    pub(crate) fn plug(&self, host: Host) {
+        run(&format!("ip -n {} link set dev {host} up", self.name(HUB)));
     }
 
     fn name(&self, place: &str) -> String {

@@ -18,7 +18,9 @@ use crate::line::{Line, What};
 
 pub(crate) const ROLE: &str = "__worker";
 
-const TICK: Duration = Duration::from_millis(4);
+/// How often it works, in milliseconds, unless [`PACE`] says otherwise: where many do side by side.
+const TICK: u64 = 4;
+pub(crate) const PACE: &str = "CHAOS_TICK_MS";
 /// How long a slow worker goes on after SIGTERM.
 const TAIL: Duration = Duration::from_millis(150);
 
@@ -63,6 +65,8 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Some("session") => drop(setsid().unwrap()),
         _ => {}
     }
+    let pace = env::var(PACE).ok().and_then(|pace| pace.parse().ok());
+    let tick = Duration::from_millis(pace.unwrap_or(TICK));
     let told = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(Signal::TERM.as_raw(), Arc::clone(&told)).unwrap();
     let mut work = Work::open(journal);
@@ -71,12 +75,12 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         ["here", "group", "session"].into_iter().for_each(|place| bring(journal, place));
     }
     while !told.load(Ordering::Relaxed) || manner == Manner::Stubborn {
-        sleep(TICK);
+        sleep(tick);
         work.write(What::Tick);
     }
     let end = clock::now().after(TAIL);
     while manner == Manner::Slow && clock::now() < end {
-        sleep(TICK);
+        sleep(tick);
         work.write(What::Tick);
     }
     work.write(What::End);

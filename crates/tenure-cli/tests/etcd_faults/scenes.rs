@@ -24,6 +24,7 @@ pub(crate) const ALL: &[(&str, Scene)] = &[
     ("runner_killed", runner_killed),
     ("runner_stopped_beyond_its_lease", runner_stopped_beyond_its_lease),
     ("leader_of_etcd_killed", leader_of_etcd_killed),
+    ("leader_of_etcd_stopped", leader_of_etcd_stopped),
     ("no_quorum_for_longer_than_the_lease", no_quorum_for_longer_than_the_lease),
     ("lease_revoked_by_hand", lease_revoked_by_hand),
     ("compacted_while_others_wait", compacted_while_others_wait),
@@ -80,6 +81,49 @@ fn leader_of_etcd_killed(version: Version) {
         team.etcd.wait_ready().unwrap();
     }
     team.works_again();
+}
+
+/// A leader of etcd's that slept ends leases, when it goes on, that were renewed with its successor
+/// meanwhile (`docs/decisions/late-revocations.md`). Ours have moved their keys to others by then.
+fn leader_of_etcd_stopped(version: Version) {
+    let rounds = if std::env::var_os("TENURE_LONG").is_some() { 49 } else { 2 };
+    let mut team = Team::start(three(version));
+    let (mut stayed, mut late) = (0, 0);
+    for round in 0..rounds {
+        let leader = team.await_any();
+        // Its renewals go on, with the next leader of etcd.
+        let endpoint = team.asked_by(Team::runner_of(&leader)).endpoint().to_owned();
+        lead_elsewhere(&team, &endpoint);
+        // Renewed at least once, on the lease of this term, and stopped at any moment after.
+        sleep(LEASE / 2 + LEASE * (round % 7) / 21);
+        let leader = team.await_any();
+        let is_it = |member: &Member<'_>| member.status().is_ok_and(|status| status.leads());
+        let stopped =
+            eventually("etcd has a leader", || team.etcd.members().position(|m| is_it(&m)));
+        let before = refused_revocations(team.etcd.member(stopped));
+        let struck = clock::now();
+        team.etcd.member(stopped).stop().unwrap();
+        sleep(Duration::from_millis(3_500 + u64::from(round * 977 % 2_500)));
+        team.etcd.member(stopped).cont().unwrap();
+        // For what it has in hand, and for whoever follows to begin.
+        sleep(LEASE / 2);
+        team.someone_leads(&leader, struck, "etcd's leader stopped");
+        stayed += u32::from(team.judged().fence() == leader.fence);
+        team.etcd.wait_ready().unwrap();
+        late += u32::from(refused_revocations(team.etcd.member(stopped)) > before);
+    }
+    println!(
+        "etcd's leader stopped {rounds} times: the leader stayed {stayed} times; {late} times etcd \
+         would have ended a lease late that was empty and gone"
+    );
+    team.works_again();
+}
+
+/// How many leases a member wanted to end that were gone already.
+fn refused_revocations(member: Member<'_>) -> usize {
+    let log = member.log();
+    let is_it = |line: &&str| line.contains("failed to revoke") && line.contains("not found");
+    log.lines().filter(is_it).count()
 }
 
 fn no_quorum_for_longer_than_the_lease(version: Version) {
