@@ -14,7 +14,7 @@ use crate::settings::ask::{TellSettings, TransferSettings};
 pub(super) async fn resign(settings: TellSettings) -> Result<Exit, Failure> {
     let socket = find(&settings).await?;
     let answer = control::ask(&socket, &Request::Resign).await?;
-    say(&settings, &answer, "resigned")
+    say(&settings, &answer, "resigned", "")
 }
 
 /// Has the leader on this machine stop its CMD and hand over to another candidate.
@@ -30,27 +30,27 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
         })?,
         None => control::ask(&socket, &request).await?,
     };
-    let done = match answer["held_ms"].as_u64() {
+    match answer["held_ms"].as_u64() {
         Some(held) => {
             let held = Duration::from_millis(held);
-            format!("hands over to {to} in {held:?}, as a verification promised,")
+            let when = format!(" in {held:?}, as a verification promised");
+            say(&tell, &answer, &format!("hands over to {to}"), &when)
         }
-        None => format!("handed over to {to}"),
-    };
-    say(&tell, &answer, &done)
+        None => say(&tell, &answer, &format!("handed over to {to}"), ""),
+    }
 }
 
 async fn find(settings: &TellSettings) -> Result<std::path::PathBuf, Failure> {
     control::find_leader(&settings.runner, settings.election.as_str()).await
 }
 
-fn say(settings: &TellSettings, answer: &Value, done: &str) -> Result<Exit, Failure> {
-    let text = if settings.json { answer.to_string() } else { describe(answer, done) };
+fn say(settings: &TellSettings, answer: &Value, done: &str, when: &str) -> Result<Exit, Failure> {
+    let text = if settings.json { answer.to_string() } else { describe(answer, done, when) };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
 }
 
-fn describe(answer: &Value, done: &str) -> String {
+fn describe(answer: &Value, done: &str, when: &str) -> String {
     let text = |key: &str| answer[key].as_str().unwrap_or("?").to_owned();
-    format!("{} {done} ({})", text("id"), text("election"))
+    format!("{} {done} ({}){when}", text("id"), text("election"))
 }

@@ -202,3 +202,50 @@ impl Asker {
         Ok(holders)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(who: &str, start: u64) -> Holder {
+        Holder {
+            who: Who { name: who.parse().unwrap(), inc: Inc(1) },
+            address: ([127, 0, 0, 1], 1).into(),
+            value: "".parse().unwrap(),
+            remaining: Duration::from_secs(1),
+            start: Time::from_nanos(start),
+            priority: 0,
+            leading: true,
+            next: false,
+            fence: None,
+        }
+    }
+
+    /// A member that lags behind may do so because another one is silent or fails: those first.
+    #[test]
+    fn members_that_cannot_be_counted_on_come_before_leases_that_are_late() {
+        let name = |name: &str| name.parse::<NodeName>().unwrap();
+        let services = ["a", "b", "c"].map(|member| (name(member), Some(Service::Serving)));
+        let of_a = [("a", 1), ("b", 2), ("c", 2)];
+        let grants = of_a.map(|(member, start)| (name(member), Some(holder("p", start))));
+        let elections = [("e".parse().unwrap(), grants.into())].into();
+        let mut survey = Survey { members: services.into(), elections };
+        let late = "a has not granted the latest lease of e to p";
+        let said = |survey: &Survey| survey.obstacle().map(|why| why.to_string());
+        assert_eq!(said(&survey).as_deref(), Some(late));
+        survey.members.insert(name("c"), Some(Service::Failing));
+        assert_eq!(said(&survey).as_deref(), Some("c is unable to write its state directory"));
+        survey.members.insert(name("b"), None);
+        assert_eq!(said(&survey).as_deref(), Some("b does not answer"));
+        survey.members.insert(name("b"), Some(Service::Serving));
+        survey.members.insert(name("c"), Some(Service::Serving));
+        let election = "e".parse().unwrap();
+        let hold = |survey: &mut Survey, member, holder| {
+            survey.elections.get_mut(&election).unwrap().insert(name(member), holder);
+        };
+        hold(&mut survey, "a", Some(holder("p", 2)));
+        assert_eq!(said(&survey), None);
+        hold(&mut survey, "b", None);
+        assert!(said(&survey).is_some(), "a grantor without a grant is late, too");
+    }
+}

@@ -1,13 +1,13 @@
 //! The directory itself: found or created, locked, and the files in it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::disk::{Disk, Linux};
@@ -19,6 +19,9 @@ pub(super) const LOCK: &str = "lock";
 /// Is locked by the process that has the directory. Its name is none that people take for left
 /// over, and is not removed by `rm *`.
 pub(super) const HELD: &str = ".held";
+
+/// How often another one may take that file away while it is opened.
+const ATTEMPTS: u32 = 100;
 
 const HELD_TEXT: &[u8] =
     b"The process that uses this directory holds a lock on this file: leave it\n";
@@ -58,16 +61,39 @@ impl Directory {
 
     /// From now on nobody else has the directory.
     pub(super) fn lock(&mut self) -> Result<(), StateError> {
-        let held = open_held(&self.fd, &self.path)?;
-        match rustix::fs::flock(&held, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {
+        for _ in 0..ATTEMPTS {
+            let held = open_held(&self.fd, &self.path)?;
+            match lock_now(held.as_fd()) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => {
+                    return Err(StateError::InUse {
+                        path: self.path.clone(),
+                        owner: owner(&self.fd),
+                    });
+                }
+                Err(errno) => return Err(StateError::io("lock", &self.at(HELD), errno)),
+            }
+            // Somebody may have removed it since it was opened, and another process made another.
+            let there = rustix::fs::statat(&self.fd, HELD, AtFlags::SYMLINK_NOFOLLOW);
+            let same = |there: &Stat, about: &Metadata| {
+                (there.st_dev, there.st_ino) == (about.dev(), about.ino())
+            };
+            if there.is_ok_and(|there| held.metadata().is_ok_and(|about| same(&there, &about))) {
                 self.held = Some(held);
-                Ok(())
+                return self.lock_as_before();
             }
-            Err(Errno::WOULDBLOCK) => {
-                Err(StateError::InUse { path: self.path.clone(), owner: owner(&self.fd) })
-            }
-            Err(errno) => Err(StateError::io("lock", &self.at(HELD), errno)),
+        }
+        Err(StateError::io("lock", &self.at(HELD), Errno::AGAIN))
+    }
+
+    /// Releases before this one lock the directory itself, which its readers can do as well: only
+    /// with the signature of a living process does that mean that one of them has it.
+    fn lock_as_before(&self) -> Result<(), StateError> {
+        let taken = lock_now(self.fd.as_fd()) == Err(Errno::WOULDBLOCK);
+        let others = owner(&self.fd).filter(|pid| *pid != std::process::id());
+        match others {
+            Some(_) if taken => Err(StateError::InUse { path: self.path.clone(), owner: others }),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -159,9 +185,14 @@ impl Drop for Directory {
     fn drop(&mut self) {
         // A child between fork and exec has the same lock: closing alone would leave it held.
         if let Some(held) = &self.held {
+            let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
             let _ = rustix::fs::flock(held, FlockOperation::Unlock);
         }
     }
+}
+
+fn lock_now(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
 /// Where a file is prepared before it takes its name.

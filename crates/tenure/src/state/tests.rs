@@ -434,6 +434,28 @@ fn a_reader_of_the_directory_cannot_keep_a_node_from_starting() {
     }
 }
 
+/// A node of the release before, which is still running, has locked the directory and signed.
+#[test]
+fn a_process_of_the_release_before_still_has_its_directory() {
+    let world = World::new();
+    drop(world.first());
+    let mut sleep = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    fs::write(world.path().join(LOCK), format!("{:<10}\n", sleep.id())).unwrap();
+    let before = fs::File::open(world.path()).unwrap();
+    rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
+    let refused = world.open("boot 1", Opening::Existing).unwrap_err();
+    assert!(matches!(&refused, StateError::InUse { owner, .. } if *owner == Some(sleep.id())));
+    // One of that release that is started later finds the directory locked.
+    drop(before);
+    let state = world.open("boot 1", Opening::Existing).unwrap();
+    let later = fs::File::open(world.path()).unwrap();
+    let locked = rustix::fs::flock(&later, FlockOperation::NonBlockingLockExclusive);
+    assert_eq!(locked, Err(rustix::io::Errno::WOULDBLOCK));
+    drop(state);
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+}
+
 #[test]
 fn a_directory_that_others_can_change_is_refused() {
     let world = World::new();
