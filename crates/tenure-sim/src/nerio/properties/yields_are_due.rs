@@ -21,6 +21,8 @@ struct Campaign {
     /// The first Start of the campaign.
     began: Time,
     leads: bool,
+    /// Whether a lease was too long for somebody: then others may get back what they granted.
+    too_long: bool,
     heard: Vec<Heard>,
     /// When the last answer came: only answers make it yield.
     heard_at: Time,
@@ -172,6 +174,7 @@ impl Campaign {
                 let heard = &mut self.heard[member];
                 heard.start = heard.start.max(refused.start);
                 heard.able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
+                self.too_long |= matches!(refused.refusal, Refusal::TooLong { .. });
                 self.hear_holder(member, refused, local, stretch);
             }
             _ => {}
@@ -217,6 +220,9 @@ impl Campaign {
         (release, to): (Release, MemberSet),
     ) -> Result<(), String> {
         let Some(asked) = &self.asked else { return Ok(()) };
+        if self.too_long {
+            return Ok(());
+        }
         let config = &court.plan.nodes[node].config;
         let now = self.heard_at;
         let wrong = |why: String| {
