@@ -49,9 +49,15 @@ impl Stage {
     }
 
     fn start(&mut self, name: &str, args: &[&str], more: &[&str]) {
+        self.start_in(&[], name, args, more);
+    }
+
+    /// The same under another command, which executes it.
+    fn start_in(&mut self, around: &[&str], name: &str, args: &[&str], more: &[&str]) {
         let log = File::create(self.path(&format!("{name}.log"))).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(args).arg("--config").arg(self.path("tenure.toml"));
+        let line = [around, &[env!("CARGO_BIN_EXE_tenure")], args].concat();
+        let mut command = Command::new(line[0]);
+        command.args(&line[1..]).arg("--config").arg(self.path("tenure.toml"));
         command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.processes.push(command.spawn().unwrap());
@@ -68,6 +74,18 @@ impl Stage {
         let mut args = vec!["run", "--id", id];
         args.extend(more);
         self.start(name, &args, &["--", "sleep", "1000"]);
+    }
+
+    /// What a command says and its exit code; with `--control` if it is for a runner.
+    fn tenure(&self, args: &[&str], control: Option<&str>) -> (Option<i32>, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(args).arg("--config").arg(self.path("tenure.toml"));
+        if let Some(name) = control {
+            command.arg("--control").arg(self.path(&format!("{name}.sock")));
+        }
+        let output = wait::output(&mut command);
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
     }
 
     fn says(&self, name: &str, text: &str) {
@@ -168,4 +186,118 @@ fn a_name_used_twice_is_told_to_those_who_use_it() {
     stage.says("first", "tenure: same waits: another process uses this name, say");
     stage.says("second", "tenure: same waits: another process uses this name, say");
     stage.says("a", "two processes use the name same at the same time");
+}
+
+/// A verification promised that nobody else leads for some seconds: until then a hand-over is not
+/// done, and says so, or waits.
+#[test]
+fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
+    for wait in [false, true] {
+        let mut stage = Stage::new();
+        for node in ["a", "b", "c"] {
+            stage.node(node, &["--new"]);
+        }
+        // A minute while it is only said; some seconds while it is waited for.
+        let promise = ["--verify-max", if wait { "3s" } else { "60s" }, "--lease-max", "120s"];
+        stage.candidate("one", "one", &promise);
+        stage.says("one", "one leads e");
+        stage.says("one", "CMD runs");
+        stage.candidate("two", "two", &promise);
+        stage.says("two", "behind one, which leads");
+        let (code, said) = stage.tenure(&["verify"], None);
+        assert!(code == Some(0) && said.starts_with("verified one"), "{code:?} {said}");
+        if !wait {
+            let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
+            let end = "s, as a verification promised\n";
+            let begin = "one hands over to two (e) in ";
+            assert!(said.starts_with(begin) && said.ends_with(end), "{said}");
+            assert_eq!(code, Some(0));
+            let (code, said) = stage.tenure(&["leader"], None);
+            assert!(code != Some(0) || !said.contains("two"), "nobody else leads yet: {said}");
+            continue;
+        }
+        let (code, said) = stage.tenure(&["transfer", "--to", "two", "--wait", "50s"], Some("one"));
+        assert_eq!((code, &*said), (Some(0), "one handed over to two (e)\n"));
+        stage.says("two", "two leads e");
+    }
+}
+
+/// A full disk of its own for one node, in a mount namespace.
+struct FullDisk {
+    file: PathBuf,
+}
+
+impl FullDisk {
+    fn fill(&self) {
+        let mut file = File::create(&self.file).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+    }
+
+    fn clear(&self) {
+        fs::remove_file(&self.file).unwrap();
+    }
+}
+
+/// Starts node a with its state on a small file system. `None` where that is not allowed.
+fn node_on_a_small_disk(stage: &mut Stage) -> Option<FullDisk> {
+    let state = stage.path("state");
+    fs::create_dir(&state).unwrap();
+    let place = state.to_str().unwrap().to_owned();
+    let mount = format!("mount -t tmpfs -o size=192k,mode=700 tenure {place} && exec \"$@\"");
+    let flags = if rustix::process::geteuid().is_root() { "-m" } else { "-Urm" };
+    let around = ["unshare", flags, "sh", "-c", &mount, "sh"];
+    let probe = format!("mount -t tmpfs tenure {place}");
+    let probe = Command::new("unshare").args([flags, "sh", "-c", &probe]).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        eprintln!("not run: no file system can be mounted in a namespace of its own");
+        return None;
+    }
+    stage.silent.retain(|(silent, _)| *silent != "a");
+    stage.start_in(&around, "a", &["node", "--name", "a", "--state", &place], &["--new"]);
+    stage.says("a", " on 127.0.0.1:");
+    let node = stage.processes.last().unwrap().id();
+    Some(FullDisk { file: PathBuf::from(format!("/proc/{node}/root{place}/fill")) })
+}
+
+/// Where another grantor is down, the one with the full disk is needed for a quorum. What has no
+/// room is told as it is: nobody leads, and nothing may be restarted. What has room goes on.
+#[test]
+fn a_full_disk_is_told_and_costs_what_needs_room() {
+    let mut stage = Stage::new();
+    let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
+    fs::write(stage.path("tenure.toml"), settings.replace("60s", "10s")).unwrap();
+    let Some(disk) = node_on_a_small_disk(&mut stage) else { return };
+    stage.node("b", &["--new"]);
+    disk.fill();
+    stage.candidate("one", "one", &[]);
+    stage.says("a", "warning: ");
+    for _ in 0..10 {
+        let (code, said) = stage.tenure(&["leader"], None);
+        assert!(code != Some(0), "nobody has won: {said}");
+    }
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
+    assert!(said.contains("a is unable to write its state directory"), "{said}");
+    assert_eq!(code, Some(4));
+    let status = stage.status("a");
+    assert_eq!(status["done"]["service"], "failing", "{status}");
+    disk.clear();
+    stage.says("one", "one leads e");
+    let leader = || stage.tenure(&["leader"], None);
+    assert_eq!(leader().0, Some(0));
+    assert_eq!(stage.status("a")["done"]["service"], "serving");
+
+    // Its record is there: renewals replace it.
+    disk.fill();
+    let remaining = || stage.status("one")["done"]["remaining_ms"].as_u64();
+    let mut before = remaining();
+    for _ in 0..3 {
+        wait::eventually("a renewal", || {
+            let now = remaining();
+            let renewed = now > before;
+            before = now;
+            renewed.then_some(())
+        });
+    }
+    assert_eq!(stage.log("one").matches("one leads e").count(), 1, "{}", stage.log("one"));
+    assert_eq!(stage.status("a")["done"]["service"], "serving");
 }
