@@ -65,6 +65,67 @@ impl Bent {
         self == Self::Memory && rng.once_in(2)
     }
 
+    /// Makes the leases of some nodes much shorter than those of others, so that what one grantor
+    /// forgets outlasts what others wait for. Says whether members give only short ones at first.
+    pub(super) fn leases(self, seed: u64, nodes: &mut [Inhabitant]) -> bool {
+        let mut rng = Rng::new(seed, 2);
+        if self != Self::Memory || rng.once_in(2) {
+            return false;
+        }
+        for node in nodes.iter_mut().filter(|_| rng.once_in(2)) {
+            let shorter = |parts: u32| {
+                let mut config = Config::clone(&node.config);
+                (config.lease, config.grace) = (config.lease / parts, config.grace / parts);
+                config.kill_margin /= parts;
+                config.check().ok()
+            };
+            if let Some(config) = shorter(4).or_else(|| shorter(2)) {
+                node.config = config;
+                node.later = None;
+            }
+        }
+        rng.once_in(2)
+    }
+
+    /// Every member starts again, and gives longer leases since.
+    pub(super) fn raises(
+        self,
+        seed: u64,
+        nodes: &[Inhabitant],
+        (unit, storm_ends): (u64, u64),
+        incidents: &mut Vec<(u64, Incident)>,
+    ) {
+        let mut rng = Rng::new(seed, 3);
+        for (node, _) in nodes.iter().enumerate().filter(|(_, this)| this.member) {
+            let (at, down) = (rng.within(unit..storm_ends), rng.within(1..unit / 8));
+            let crash = Incident::Crash { node, down, reboot: None, disk: DiskFate::Kept };
+            incidents.push((at, crash));
+        }
+        // One grantor raises early; a candidate that reaches nobody else asks it, it forgets that,
+        // and another grantor raises while the grant lasts.
+        let members: Vec<_> = (0..nodes.len()).filter(|node| nodes[*node].member).collect();
+        let longest = nodes.iter().map(|node| node.config.lease).max();
+        let asks =
+            |node: &usize| !nodes[*node].member && Some(nodes[*node].config.lease) == longest;
+        let Some(asker) = (0..nodes.len()).find(asks).filter(|_| members.len() > 2) else { return };
+        let (mut at, down) = (unit, unit / 64);
+        while at + 4 * unit < storm_ends {
+            let (first, other) = (rng.choose(&members), rng.choose(&members));
+            let crash = |node, disk| Incident::Crash { node, down, reboot: None, disk };
+            let from = members.iter().filter(|node| **node != first);
+            let from = from.fold(0, |set, node| set | 1 << node);
+            let (forgets, raised) = (rng.within(unit / 8..unit / 2), rng.within(unit / 2..unit));
+            let apart = Incident::Apart { node: asker, from, until: at + unit + raised };
+            incidents.extend([
+                (at, crash(first, DiskFate::Kept)),
+                (at + unit / 4, apart),
+                (at + unit + forgets, crash(first, DiskFate::Lost)),
+                (at + unit + raised, crash(other, DiskFate::Kept)),
+            ]);
+            at += rng.within(3 * unit..8 * unit);
+        }
+    }
+
     /// An application that leads or contends for nothing campaigns at one wish in so many.
     pub(super) fn reluctance(self, rng: &mut Rng) -> u64 {
         match self {

@@ -15,35 +15,42 @@ pub(super) struct Installed {
     seed: u64,
     draws: u64,
     first: Vec<Checked>,
+    /// Whether the first settings come with a node's second life.
+    raises: bool,
     /// The shortest and the longest lease that anybody asks for.
     leases: (Duration, Duration),
 }
 
 impl Installed {
-    /// Some give no longer leases than are asked for.
+    /// Some give no longer leases than are asked for; where members raise what they give, all
+    /// that do give the shortest ones only.
     pub(super) fn new(plan: &mut Plan) -> Self {
         let leases = || plan.nodes.iter().map(|node| node.config.lease);
         let shortest = leases().min().unwrap_or_default();
         let longest = leases().max().unwrap_or_default();
         let seed = mix(plan.conditions.seed ^ 0x1a57);
-        let leases = (shortest, longest);
-        let mut this = Self { seed, draws: 0, first: Vec::new(), leases };
+        let (leases, raises) = ((shortest, longest), plan.raises);
+        let mut this = Self { seed, draws: 0, first: Vec::new(), raises, leases };
         for node in 0..plan.nodes.len() {
             if this.draw(2) {
                 give(plan, node, longest);
             }
         }
         this.first = plan.nodes.iter().map(|node| node.config.clone()).collect();
+        for node in 0..plan.members() {
+            if raises && plan.nodes[node].directory {
+                give(plan, node, shortest);
+                plan.nodes[node].later = None;
+            }
+        }
         this
     }
 
     /// A node whose directory is lost is installed with what it had, or gives short leases only
-    /// from now on: as long as a quorum of the others gives all of them.
+    /// from now on: where a quorum of the others gives all of them, or is yet to do so.
     pub(super) fn install(&mut self, plan: &mut Plan, node: usize) {
         let (shortest, longest) = self.leases;
-        let able = |n: &usize| *n != node && plan.nodes[*n].config.delta_max >= longest;
-        let others = (0..plan.members()).filter(able).collect();
-        if plan.config().quorums.is_quorum(others) && self.draw(2) {
+        if (self.raises || is_given(plan, longest, Some(node))) && self.draw(2) {
             give(plan, node, shortest);
             // Until it starts with its first settings again.
             plan.nodes[node].later = None;
@@ -52,7 +59,7 @@ impl Installed {
 
     /// A node starts again, sometimes with its first settings.
     pub(super) fn restart(&mut self, plan: &mut Plan, node: usize) {
-        if plan.nodes[node].config != self.first[node] && self.draw(4) {
+        if plan.nodes[node].config != self.first[node] && (self.raises || self.draw(4)) {
             plan.nodes[node].config = self.first[node].clone();
         }
     }
@@ -62,6 +69,12 @@ impl Installed {
         self.draws += 1;
         mix(self.seed ^ mix(self.draws)).is_multiple_of(once_in)
     }
+}
+
+/// Whether a quorum of members, `without` one, gives leases as long as that.
+pub(super) fn is_given(plan: &Plan, lease: Duration, without: Option<usize>) -> bool {
+    let able = |n: &usize| Some(*n) != without && plan.nodes[*n].config.delta_max >= lease;
+    plan.config().quorums.is_quorum((0..plan.members()).filter(able).collect())
 }
 
 fn give(plan: &mut Plan, node: usize, delta_max: Duration) {

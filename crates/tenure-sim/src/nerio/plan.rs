@@ -47,6 +47,8 @@ pub struct Plan {
     pub grain: u64,
     /// What it concentrates on.
     pub bent: Bent,
+    /// Whether members give short leases only, until they start again for the first time.
+    pub raises: bool,
     /// Whether everything but the clocks behaves.
     pub calm: bool,
     /// Whether clocks keep to ρ. Where they do not, leaders may overlap, and only fences hold.
@@ -103,6 +105,7 @@ impl Plan {
         let unit = nanos(config.lease);
         let storm_ends = unit * rng.within(8..36);
         let mut nodes = settings.inhabitants(&mut rng, members, candidates);
+        let raises = bent.leases(seed, &mut nodes);
         let elections = 1 + rng.below(3);
         let elections = ELECTIONS[..elections].iter().map(|name| known(name));
         let grain = bent.grain(&mut rng, nanos(config.round_trip)).max(1);
@@ -118,6 +121,9 @@ impl Plan {
             false => incidents(&mut rng, nodes.len(), unit, storm_ends),
         };
         bent.incidents(&mut rng, &nodes, (unit, storm_ends), &mut incidents);
+        if raises {
+            bent.raises(seed, &nodes, (unit, storm_ends), &mut incidents);
+        }
         if !calm && bent.may_lose_nodes() && rng.once_in(3) {
             some_never_return(&mut rng, &mut nodes, &mut incidents, storm_ends);
         }
@@ -146,6 +152,7 @@ impl Plan {
             reluctance: bent.reluctance(&mut rng),
             wire: rng.once_in(32),
             bent,
+            raises,
             calm,
             bounded,
             broken: None,

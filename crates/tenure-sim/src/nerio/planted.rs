@@ -48,12 +48,12 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ClaimByMinimum,
             Rule::Floor,
             Rule::Quarantine,
-            Rule::DeltaMaxOfOthers,
             Rule::RaiseWaits,
             Rule::ReleaseInQuarantine,
         ],
     ),
     (&[ONE_LEADER, GRANTS, DURABLE], &[Rule::QuarantineForAll]),
+    (&[ONE_LEADER, GRANTS, OBSERVERS], &[Rule::DeltaMaxOfOthers]),
     (&[ONE_LEADER, GRANTS, ASKS], &[Rule::AnswerBound, Rule::OkFromMember, Rule::AttemptWaits]),
     (&[ONE_LEADER, GRANTS, FENCES], &[Rule::ReadAfterQuarantine]),
     (

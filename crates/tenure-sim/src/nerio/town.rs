@@ -15,7 +15,7 @@ use super::disk::{Disk, instance};
 use super::driver::DriverRule;
 use super::fact::Fact;
 use super::forge;
-use super::installed::Installed;
+use super::installed::{Installed, is_given};
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::properties::{Court, Properties};
@@ -87,7 +87,12 @@ impl Town {
     #[inline(always)]
     fn tell(&mut self, scene: &Scene<'_>, fact: Fact<'_>) -> Result<(), Box<Violation>> {
         let Self { plan, ledger, properties, apps, .. } = self;
-        let contended = |election: usize| apps.iter().any(|a| a.offices[election].campaigning);
+        // A lease that no quorum gives is waited for in vain.
+        let able = |node: usize| is_given(plan, plan.nodes[node].config.lease, None);
+        let contended = |election: usize| {
+            let mut apps = apps.iter().enumerate();
+            apps.any(|(node, app)| app.offices[election].campaigning && able(node))
+        };
         let court = Court { now: scene.now, plan, ledger, contended: &contended };
         properties.see(&court, fact)?;
         self.ledger.note(scene.now, &fact);
