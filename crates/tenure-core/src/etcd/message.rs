@@ -246,6 +246,12 @@ pub enum Refusal {
         /// What etcd said.
         said: Arc<str>,
     },
+    /// A transaction has more comparisons or operations than this server takes
+    /// (`--max-txn-ops`).
+    TooManyOperations {
+        /// What etcd said.
+        said: Arc<str>,
+    },
     /// Anything else that was certainly not carried out.
     Other {
         /// What etcd said.
@@ -261,6 +267,7 @@ impl Refusal {
             Self::Denied { .. } => "denied",
             Self::Unauthenticated { .. } => "unauthenticated",
             Self::NoSpace { .. } => "no-space",
+            Self::TooManyOperations { .. } => "too-many-operations",
             Self::Other { .. } => "refused",
         }
     }
@@ -428,6 +435,7 @@ impl fmt::Display for Refusal {
         let (Self::Denied { said }
         | Self::Unauthenticated { said }
         | Self::NoSpace { said }
+        | Self::TooManyOperations { said }
         | Self::Other { said }) = self;
         f.write_str(said)
     }

@@ -29,6 +29,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::WaitingMove, terms::the_keys_of_those_who_wait_move_too),
     (Rule::FailedMoveRead, terms::a_move_that_fails_shows_which_key_is_lost),
     (Rule::RefusedMoveSplit, terms::a_move_that_is_refused_is_tried_in_parts),
+    (Rule::FewerOperations, terms::a_server_that_takes_fewer_operations_is_asked_in_parts),
     (Rule::OldLeftEmpty, terms::the_lease_before_goes_when_it_is_empty),
     (Rule::GivenEndsAll, terms::a_lease_that_was_handed_in_ends_all_when_it_goes),
     (Rule::KeyAsItWas, session::a_restored_store_that_has_caught_up_lacks_the_key),

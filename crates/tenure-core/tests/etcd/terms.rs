@@ -283,6 +283,55 @@ pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {
     assert!(s.leads("a") && moved_keys(&s) == 1, "{:#?}", s.requests());
 }
 
+/// A server may be set to take fewer operations in a transaction: it is asked with fewer, at once,
+/// and from then on, and nothing is lost by that.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
+    let mut s = Stage::new();
+    let created: Vec<_> = (0..100).map(|n| s.elect(&format!("e{n:02}"))).collect();
+    let until = s.until("e00");
+    let too_many = || {
+        let said = "etcdserver: too many operations in txn request".into();
+        Reply::Refused(Refusal::TooManyOperations { said })
+    };
+    let asked = |s: &Stage| {
+        let Op::Txn(txn) = s.asked("read e").op else { panic!("{:#?}", s.requests()) };
+        txn.then.len()
+    };
+    let (mut sizes, mut at) = (Vec::new(), 0);
+    for _ in 0..2 {
+        s.pass(ms(3_400));
+        s.answer("keep", Reply::Alive { ttl: Some(10) });
+        sizes.push(asked(&s));
+        while sizes[sizes.len() - 1] > 64 {
+            at = (at + sizes[sizes.len() - 1]) % 100;
+            s.answer("read e", too_many());
+            sizes.push(asked(&s));
+        }
+        let keys = *sizes.last().unwrap();
+        let own = (at..at + keys).map(|n| n % 100);
+        let own = own.map(|n| Some(s.own(&format!("e{n:02}"), created[n]))).collect();
+        at = (at + keys) % 100;
+        s.answer("read e", so(own));
+    }
+    assert_eq!(sizes, [100, 50, 50]);
+    assert!(s.until("e00") > until.after(ms(5_500)), "each renewal counts from its send");
+    assert!(!s.has_told("obstacle"), "{:#?}", s.told());
+    // The same of moves, of which each takes two.
+    s.header.term += 1;
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = (at..at + 50).map(|n| n % 100);
+    let own = own.map(|n| Some(s.own(&format!("e{n:02}"), created[n]))).collect();
+    s.answer("read e", so(own));
+    get_the_next_lease(&mut s);
+    assert_eq!(moved_keys(&s), 25, "{:#?}", s.requests());
+    s.answer("if create(e", too_many());
+    assert_eq!(moved_keys(&s), 12, "{:#?}", s.requests());
+    s.write("if create(e");
+    assert_eq!(moved_keys(&s), 12, "as many as it took");
+}
+
 /// Both keys confirm a renewal in a later term.
 fn enter_the_next_term_with_two(s: &mut Stage, a: Revision) {
     s.header.term += 1;

@@ -82,6 +82,9 @@ impl Fault {
             code::UNAUTHENTICATED => Reply::Refused(Refusal::Unauthenticated { said }),
             code::PERMISSION_DENIED => Reply::Refused(Refusal::Denied { said }),
             code::RESOURCE_EXHAUSTED => Reply::Refused(Refusal::NoSpace { said }),
+            code::INVALID_ARGUMENT if is("too many operations") => {
+                Reply::Refused(Refusal::TooManyOperations { said })
+            }
             // Another member may be the leader.
             code::FAILED_PRECONDITION if is("not leader") => return None,
             code::INVALID_ARGUMENT
@@ -164,6 +167,9 @@ mod tests {
         );
         let large = "etcdserver: request is too large";
         assert_eq!(Fault::known(3, large), refused(|said| Refusal::Other { said }, large));
+        let many = "etcdserver: too many operations in txn request";
+        let too_many = |said| Refusal::TooManyOperations { said };
+        assert_eq!(Fault::known(3, many), refused(too_many, many));
         let gone = Fault::known(5, "etcdserver: requested lease not found");
         assert_eq!(gone, Some(Fault::Answer(Reply::LeaseGone)));
         let exists = Fault::known(9, "etcdserver: lease already exists");

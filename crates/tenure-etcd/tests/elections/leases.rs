@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::{Change, View};
 use tenure_etcd::{Config, Counters, LeaseId, Node, Notice};
-use tenure_services::etcd::{Cluster, Version};
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::task::JoinSet;
 
 use crate::common::{all, node, run, soon, until_empty};
@@ -36,6 +36,29 @@ fn many_elections_on_one_lease() {
         assert!(more("txn") <= 4, "{}", more("txn"));
         assert_eq!((sent(&after, "grant"), after.elected), (1, 400));
         assert_eq!((after.unknown, after.refused, after.connections), (0, 0, 1), "{after:?}");
+        soon(node.close()).await;
+        until_empty(&cluster).await;
+    });
+}
+
+/// A server that takes fewer operations in a transaction than there are elections.
+#[test]
+fn fewer_operations_than_elections() {
+    let config = ClusterConfig::new(Version::Newest, 1).argument("--max-txn-ops=16");
+    let cluster = config.start().unwrap();
+    run(async {
+        let node = node(&all(&cluster), 5);
+        let mut campaigns = JoinSet::new();
+        for n in 0..100 {
+            let election = node.election(&format!("many/{n}")).unwrap();
+            campaigns.spawn(async move { election.campaign("me").await.unwrap() });
+        }
+        let leaders = soon(campaigns.join_all()).await;
+        let mut until = leaders[0].until();
+        for _ in 0..4 {
+            until = soon(leaders[0].renewed(until)).await.unwrap();
+        }
+        assert!(leaders.iter().all(tenure::Leadership::is_current), "longer than a lease");
         soon(node.close()).await;
         until_empty(&cluster).await;
     });

@@ -8,7 +8,7 @@ use tenure_core::{Drift, ElectionName};
 
 use super::store::{MEMBERS, Setting};
 use crate::nerio::plan::ELECTIONS;
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
@@ -17,6 +17,8 @@ use crate::world::fault::Rates;
 const MS: u64 = 1_000_000;
 /// ρ, in parts per billion, and how often each is drawn.
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
+/// What the draw of how many operations a transaction may have is for.
+const OPERATIONS: u64 = 0x6f70_6572;
 /// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
 const LEFTOVER: u64 = 3;
 
@@ -332,6 +334,8 @@ fn setting(
         fixed: !rng.once_in(6),
         given,
         latency: rng.choose(&[MS, 5 * MS, 50 * MS]),
+        // Not drawn from the row, so that worlds stay what they were.
+        operations: if mix(seed ^ OPERATIONS).is_multiple_of(4) { 2 } else { 128 },
         mended,
     }
 }

@@ -48,6 +48,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::WaitingMove | Rule::FailedMoveRead | Rule::RefusedMoveSplit => {
             &[LEADER, STABLE, LEFT]
         }
+        Rule::FewerOperations => &[STABLE, LEADER],
         Rule::GivenEndsAll => &[LEASE, KEY],
         Rule::RenewedEarly => &[STABLE],
         Rule::IdUsedOnce => &[LEASE, KEY, ONE_LEADER],

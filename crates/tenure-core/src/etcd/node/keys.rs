@@ -7,7 +7,7 @@ use super::super::candidate::Candidate;
 use super::super::key::{self, LeaseId};
 use super::super::message::{KeyValue, Revision};
 use super::super::rule::{Rule, ruling};
-use super::super::session::{Around, CONFIRM_MAX, Found, Own, Placed, Shifted};
+use super::super::session::{Around, Found, Own, Placed, Shifted};
 use super::{Etcd, Out};
 use crate::name::ElectionName;
 
@@ -28,7 +28,7 @@ impl Etcd {
             let key = key::key(&self.config.namespace, election, name);
             Some((election.clone(), key, candidate.revision()?))
         });
-        own.take(CONFIRM_MAX).collect()
+        own.take(self.session.operations()).collect()
     }
 
     /// What a confirmation found: one key that is as it was shows that the lease is, even if its

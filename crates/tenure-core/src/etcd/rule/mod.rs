@@ -69,6 +69,8 @@ rules! {
     FailedMoveRead: "ruling 14 (E3b)",
     /// A move that is refused is tried in parts: one key that may not be written holds up no other.
     RefusedMoveSplit: "ruling 14 (E3b)",
+    /// A transaction of which etcd says that it has too many operations is asked again with fewer.
+    FewerOperations: "wire facts: --max-txn-ops",
     /// The lease of an earlier term is revoked when none of our keys is on it any more.
     OldLeftEmpty: "ruling 14 (E3b)",
     /// A lease that was handed in ends all leaderships when it goes, though their keys are on

@@ -26,6 +26,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::WaitingMove,
     Rule::FailedMoveRead,
     Rule::RefusedMoveSplit,
+    Rule::FewerOperations,
     Rule::OldLeftEmpty,
     Rule::GivenEndsAll,
     Rule::KeyAsItWas,

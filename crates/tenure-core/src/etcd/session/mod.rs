@@ -24,8 +24,8 @@ use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The most keys that one confirming transaction reads: etcd's limit on operations.
-pub(super) const CONFIRM_MAX: usize = 128;
+/// The most operations of one transaction that etcd takes, unless it is set to fewer.
+const OPERATIONS_MAX: usize = 128;
 
 /// One process's lease, if it has one, and those that it had.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -52,6 +52,8 @@ pub(super) struct Session {
     failures: u32,
     /// The key after which the next confirmation begins.
     cursor: Option<ElectionName>,
+    /// How many operations of one transaction etcd takes at most, if it has refused more.
+    operations: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -248,6 +250,21 @@ impl Session {
             false => self.old.iter().find(|old| home == Some(old.id))?.proven,
         };
         proven.filter(|until| now < *until)
+    }
+
+    /// How many operations a transaction may have: as many comparisons, and as many of each branch.
+    pub(super) fn operations(&self) -> usize {
+        self.operations.unwrap_or(OPERATIONS_MAX)
+    }
+
+    /// etcd refuses a transaction. Whether it has too many operations, and may have fewer.
+    fn takes_fewer(&mut self, refusal: &Refusal, asked: usize) -> bool {
+        let too_many = matches!(refusal, Refusal::TooManyOperations { .. });
+        let fewer = too_many && asked > 1 && ruling(Rule::FewerOperations);
+        if fewer {
+            self.operations = Some(asked / 2);
+        }
+        fewer
     }
 
     /// A renewal is wanted now, if none is under way.

@@ -119,6 +119,11 @@ impl Session {
                 return News::Found(found.collect());
             }
             (Reply::Refused(refusal), _) => {
+                let count = asked.len();
+                // The keep-alive before it still counts.
+                if self.takes_fewer(&refusal, count) {
+                    return News::Answered;
+                }
                 emit(None, Event::Obstacle { doing, refusal }, around.out);
             }
             (reply, _) => around.unsure(doing, reply),

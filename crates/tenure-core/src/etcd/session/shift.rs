@@ -12,9 +12,8 @@ use super::{Around, Found, Own, Phase, Session};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The most keys that one transaction moves: each takes two comparisons, and etcd counts these as
-/// operations, of which it takes 128.
-pub(in crate::etcd) const SHIFT_MAX: usize = 64;
+/// How many operations it takes to move a key: etcd counts comparisons as such.
+const OPERATIONS: usize = 2;
 
 /// A key of ours, and the lease that it is on.
 pub(in crate::etcd) type Placed = (Own, LeaseId);
@@ -35,7 +34,7 @@ pub(super) struct Shift {
 impl Default for Shift {
     fn default() -> Self {
         let (call, asked, again, after, failures) = (None, Vec::new(), None, None, 0);
-        Self { call, asked, again, most: SHIFT_MAX, after, failures }
+        Self { call, asked, again, most: usize::MAX, after, failures }
     }
 }
 
@@ -67,8 +66,9 @@ impl Session {
     }
 
     /// How many keys at most, and after which election to begin.
-    pub(in crate::etcd) const fn shift_next(&self) -> (usize, Option<&ElectionName>) {
-        (self.shift.most, self.shift.after.as_ref())
+    pub(in crate::etcd) fn shift_next(&self) -> (usize, Option<&ElectionName>) {
+        let most = (self.operations() / OPERATIONS).clamp(1, self.shift.most);
+        (most, self.shift.after.as_ref())
     }
 
     /// Moves these keys, if each is as it was made and where it is thought to be: then a move that
@@ -106,7 +106,7 @@ impl Session {
         match reply {
             Reply::Txn { succeeded: true, .. } => {
                 self.shift.failures = 0;
-                self.shift.most = (self.shift.most * 2).min(SHIFT_MAX);
+                self.shift.most = self.shift.most.saturating_mul(2);
                 return News::Shifted(Shifted::All(to, asked));
             }
             Reply::Txn { succeeded: false, found } if found.len() == asked.len() => {
@@ -122,6 +122,12 @@ impl Session {
             }
             // The new lease is gone: its renewal will say so.
             Reply::LeaseGone => self.hurry(around.now),
+            // The rest is asked for in the end of the step.
+            Reply::Refused(refusal)
+                if asked.len() > 1 && self.takes_fewer(&refusal, asked.len() * OPERATIONS) =>
+            {
+                return News::Nothing;
+            }
             Reply::Refused(refusal) => {
                 if self.shift.most == 1 {
                     self.shift.after = asked.into_iter().next().map(|(election, _)| election);

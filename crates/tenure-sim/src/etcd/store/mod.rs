@@ -57,6 +57,8 @@ pub struct Setting {
     pub given: Vec<(LeaseId, u32)>,
     /// How long anything takes within etcd, at most.
     pub latency: u64,
+    /// How many operations a transaction may have.
+    pub operations: usize,
     /// What goes wrong is over by then.
     pub mended: u64,
 }

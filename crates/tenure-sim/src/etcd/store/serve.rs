@@ -3,7 +3,7 @@
 use tenure_core::etcd::{CallId, Header, Op, Refusal, Reply, Revision, Txn};
 
 use super::note::Cause;
-use super::state::{Entry, is_linearizable, no_space, writes};
+use super::state::{Entry, is_linearizable, no_space, operations, writes};
 use super::{Ask, Cluster, MS, Out, Task, Waiting, answer, unknown};
 
 /// Without a leader a write fails after this.
@@ -36,6 +36,11 @@ impl Cluster {
         }
         let latency = self.latency(&ask);
         match &ask.request.op {
+            Op::Txn(txn) if operations(txn) > self.setting.operations => {
+                let said = "etcdserver: too many operations in txn request".into();
+                let refused = Reply::Refused(Refusal::TooManyOperations { said });
+                answer(&ask, None, refused, out);
+            }
             Op::Watch { .. } => self.open(&ask, out),
             Op::KeepAlive { lease } => {
                 let lease = *lease;

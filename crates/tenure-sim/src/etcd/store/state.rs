@@ -254,6 +254,12 @@ pub fn no_space() -> Reply {
     Reply::Refused(Refusal::NoSpace { said: "etcdserver: mvcc: database space exceeded".into() })
 }
 
+/// How many operations a transaction has, as etcd counts them.
+#[must_use]
+pub fn operations(txn: &Txn) -> usize {
+    txn.when.len().max(txn.then.len()).max(txn.otherwise.len())
+}
+
 /// Whether a transaction has an operation that makes it linearizable, in either branch.
 #[must_use]
 pub fn is_linearizable(txn: &Txn) -> bool {

@@ -71,7 +71,9 @@ impl Explain {
         match refusal {
             Refusal::Denied { said } => Some(self.denied(said, "read")),
             Refusal::Unauthenticated { said } => Some(self.failure(self.no_login(said))),
-            Refusal::NoSpace { .. } | Refusal::Other { .. } => None,
+            Refusal::NoSpace { .. } | Refusal::TooManyOperations { .. } | Refusal::Other { .. } => {
+                None
+            }
         }
     }
 
