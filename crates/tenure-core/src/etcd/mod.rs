@@ -79,6 +79,7 @@
 //! | [`Txn`](Op::Txn) confirm | after each keep-alive: up to 128 own keys, in rotation | the same |
 //! | [`Txn`](Op::Txn) create | if there is no such key, put, else read it | the same |
 //! | [`Txn`](Op::Txn) look | if the key is ours: who is first, who is just before | the same |
+//! | [`Txn`](Op::Txn) wait | every max(TTL, 10 s): are its key and the one before there | that |
 //! | [`Txn`](Op::Txn) leave | if the key is ours: delete, else read it | the same |
 //! | [`Watch`](Op::Watch) | the one before; a leader's own key; an observed election | until it is open |
 //! | [`Revoke`](Op::Revoke) | lease not needed, over or empty, its grant answered | 2 · TTL, all tries |
@@ -88,7 +89,8 @@
 //!
 //! # Rulings
 //!
-//! 1. After each departure look again; look again every max(TTL, 10 s) all the same.
+//! 1. After each departure look again; every max(TTL, 10 s) look all the same whether the one
+//!    before is there, and at the whole queue if it is not.
 //! 2. (E1) A win is confirmed in one linearizable transaction that reads: the own key is there and
 //!    is the first, and nobody is before it, while `now < E`. Who lacks only a proven E looks again
 //!    as soon as there is one.
@@ -135,7 +137,8 @@
 //! - Until its own key is confirmed on the new lease, a leadership counts from the old one, whose E
 //!   stands. The new lease must not end before that: the key may be there already.
 //! - A move that fails has read what each key is, in the same transaction: one that is gone, or
-//!   on a lease of somebody else, is lost alone. A move that is refused is tried in parts.
+//!   on a lease of somebody else, is lost alone. A move that is refused is tried in parts. One of
+//!   too many operations for this server is made smaller, and so is a confirmation.
 //! - The old lease is revoked when every key of ours has been seen on another. A create of unknown
 //!   outcome dies with it.
 //! - A lease that was handed in names the keys and carries none. It is renewed, and when it goes,

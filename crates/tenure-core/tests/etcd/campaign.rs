@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tenure_core::etcd::{
     Act, Change, Command, Compare, Config, KeyValue, LeaseId, Op, Pick, Read, Refusal, Reply,
+    Revision,
 };
 
 use crate::stage::*;
@@ -121,8 +122,66 @@ pub(crate) fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
         }
     }
     let own = s.own("db", created);
+    s.answer("if create(db/", not_so(vec![Some(own.clone())]));
     s.answer("if create(db/", so(vec![Some(own), None]));
     assert!(s.leads("db"));
+}
+
+/// Until the candidate looks, its lease being renewed.
+fn until_it_looks(s: &mut Stage, created: Revision) -> String {
+    for _ in 0..6 {
+        s.pass(ms(2_000));
+        if s.asks("keep") {
+            s.renew("db", created);
+        }
+        if s.asks("if create(db/") {
+            return s.asked("if create(db/").op.to_string();
+        }
+    }
+    panic!("it does not look: {:#?}", s.requests());
+}
+
+/// etcd sorts the whole queue for each who looks at it. As long as the one before is there, that is
+/// all who waits has to know, also when the watch has ended.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_waits_looks_at_the_one_before() {
+    let mut s = Stage::new();
+    let (created, _) = s.queue("db");
+    s.answer("watch db/77", Reply::Watching);
+    let key = s.key("db");
+    let own = s.own("db", created);
+    for watch_ends in [false, true, false] {
+        if watch_ends {
+            s.lose("watch db/77");
+        }
+        let asked = until_it_looks(&mut s, created);
+        let expected = format!(" and create(db/77) = {} then read {key}", created - 1);
+        assert!(asked.contains(&expected) && !asked.contains('*'), "{asked}");
+        s.answer("if create(db/", so(vec![Some(own.clone())]));
+        assert!(!s.asks("if create(db/"), "{:#?}", s.requests());
+        assert!(s.asks("watch db/77"), "{:#?}", s.requests());
+        s.answer("watch db/77", Reply::Watching);
+    }
+    // Without the own key there is nothing to wait for.
+    until_it_looks(&mut s, created);
+    s.answer("if create(db/", not_so(vec![None]));
+    assert!(s.has_told("again: its key was deleted"), "{:#?}", s.told());
+}
+
+/// The one before has left, and perhaps come again, while nothing was told: then the whole is
+/// looked at.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_has_left_is_not_waited_for() {
+    let mut s = Stage::new();
+    let (created, _) = s.queue("db");
+    s.answer("watch db/77", Reply::Watching);
+    until_it_looks(&mut s, created);
+    let own = s.own("db", created);
+    s.answer("if create(db/", not_so(vec![Some(own.clone())]));
+    let asked = s.asked("if create(db/").op.to_string();
+    assert!(asked.contains("read db/*"), "{asked}");
+    s.answer("if create(db/", so(vec![Some(own), None]));
+    assert!(s.leads("db"), "{:#?}", s.told());
 }
 
 /// Ruling 1: of a long queue each watches the one just before it, and not the leader.

@@ -34,6 +34,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::MissedAsked => &[LEASE],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],
+        Rule::LookNarrow => &[SOUND],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
             &[LEASE, KEY, ONE_LEADER]
         }

@@ -27,7 +27,8 @@ impl Candidate {
         match (reply, header) {
             (Reply::Txn { succeeded, found }, Some(header)) => {
                 // Whoever looks because its watch does not open has made no progress.
-                if self.watch.is_some() || !matches!(doing, Doing::Look | Doing::Check) {
+                let looks = matches!(doing, Doing::Look | Doing::Wait | Doing::Check);
+                if self.watch.is_some() || !looks {
                     self.failures = 0;
                 }
                 let fits = self.on_txn(doing, succeeded, found, header, shared);
@@ -92,6 +93,8 @@ impl Candidate {
                 let (first, before) = (found.next()?, found.next()?);
                 self.on_first(first, before, header, shared);
             }
+            (Doing::Wait, true) => self.wait_on(header, shared),
+            (Doing::Wait, false) => self.wait_no_longer(found.next()?.as_ref(), shared),
             (Doing::Look | Doing::Proclaim | Doing::Check, false) => self.on_key_lost(shared),
             (Doing::Proclaim, true) => {
                 if self.watch.is_none() {
@@ -107,14 +110,7 @@ impl Candidate {
                 self.on_checked(&own, header, shared);
             }
             (Doing::Leave, true) => self.left(shared),
-            (Doing::Leave, false) => match found.next()? {
-                Some(found) if shared.session.owns(found.lease) => {
-                    self.phase = Phase::Leaving { revision: Some(found.created) };
-                    self.again = Some(shared.now);
-                    self.work(shared);
-                }
-                Some(_) | None => self.left(shared),
-            },
+            (Doing::Leave, false) => self.on_other(found.next()?, shared),
             (Doing::Sweep, true) => self.sweep_later(header, shared),
             (Doing::Sweep, false) => {
                 let found = found.next()??;
@@ -126,6 +122,18 @@ impl Candidate {
             }
         }
         Some(())
+    }
+
+    /// The key that was to go is not there, or another one is: that goes, too, if it is ours.
+    fn on_other(&mut self, found: Option<KeyValue>, shared: &mut Shared<'_>) {
+        match found {
+            Some(found) if shared.session.owns(found.lease) => {
+                self.phase = Phase::Leaving { revision: Some(found.created) };
+                self.again = Some(shared.now);
+                self.work(shared);
+            }
+            Some(_) | None => self.left(shared),
+        }
     }
 
     /// Its own key is there; on a lease of somebody else it is not its own.
@@ -202,6 +210,7 @@ impl Candidate {
         shared: &mut Shared<'_>,
     ) {
         let Some(before) = before else {
+            self.before = None;
             let key = self.key(shared);
             // On a lease of somebody else it is not ours, whoever made it.
             let is_own = |first: &KeyValue| {
@@ -219,12 +228,31 @@ impl Candidate {
             Some(first) if !ruling(Rule::WatchPredecessor) => first,
             _ => before,
         };
+        self.before = Some((before.key.clone(), before.created));
         if self.watch.as_ref().is_none_or(|watch| watch.key != before.key) {
             self.tell(Event::Waiting { behind: before.key.clone() }, shared.out);
             self.unwatch(shared);
             self.watch(before.key, header.revision + 1, shared);
         }
         self.look_later(shared);
+    }
+
+    /// The key before the own one is as it was made. Nobody comes in between, and one that is made
+    /// anew is behind: it is still the one to wait for.
+    fn wait_on(&mut self, header: Header, shared: &mut Shared<'_>) {
+        if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
+            self.watch(before, header.revision + 1, shared);
+        }
+        self.look_later(shared);
+    }
+
+    /// The key before the own one has gone, or the own one has.
+    fn wait_no_longer(&mut self, own: Option<&KeyValue>, shared: &mut Shared<'_>) {
+        self.before = None;
+        match own.is_some_and(|own| Some(own.created) == self.revision()) {
+            true => self.look(shared),
+            false => self.on_key_lost(shared),
+        }
     }
 
     /// Ruling 1: whoever waits looks again, whatever it is told.
@@ -292,6 +320,7 @@ impl Candidate {
             .any(|change| matches!(change, Change::Deleted { key, .. } if *key == watched));
         match self.phase {
             Phase::Queued { .. } if gone => {
+                self.before = None;
                 self.unwatch(shared);
                 if !ruling(Rule::LookAfterDeparture) {
                     let revision = shared.calls.seen;
@@ -378,7 +407,7 @@ impl Candidate {
 
     fn on_refused(&mut self, doing: Doing, refusal: Refusal, shared: &mut Shared<'_>) {
         let hopeless = matches!(refusal, Refusal::Denied { .. } | Refusal::Unauthenticated { .. });
-        let contends = matches!(doing, Doing::Create | Doing::Clear | Doing::Look);
+        let contends = matches!(doing, Doing::Create | Doing::Clear | Doing::Look | Doing::Wait);
         if hopeless && contends {
             return self.leave(End::Refused(refusal), shared);
         }

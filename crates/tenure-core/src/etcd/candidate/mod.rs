@@ -33,6 +33,8 @@ pub(super) struct Candidate {
     home: Option<LeaseId>,
     call: Option<(CallId, Doing)>,
     watch: Option<Watch>,
+    /// The key before its own, with its create revision, while it waits for that to go.
+    before: Option<(Bytes, Revision)>,
     /// A create of ours on this lease had no certain outcome: it may still be carried out, long
     /// after we left (ruling 5, E4).
     haunted: bool,
@@ -86,6 +88,8 @@ enum Doing {
     Create,
     Clear,
     Look,
+    /// Look whether the key before the own one is still there.
+    Wait,
     Leave,
     Proclaim,
     /// Look whether the own key is there, after the watch of it has ended.
@@ -100,6 +104,7 @@ impl Doing {
             Self::Create => "making the key",
             Self::Clear => "deleting an older key",
             Self::Look => "looking who is first",
+            Self::Wait => "looking whether the one before is there",
             Self::Leave => "deleting the key",
             Self::Proclaim => "writing the value",
             Self::Check => "looking for the own key",
@@ -148,6 +153,7 @@ impl Candidate {
             home: None,
             call: None,
             watch: None,
+            before: None,
             haunted: false,
             denied: false,
             since: 0,
@@ -220,6 +226,7 @@ impl Candidate {
     }
 
     fn begin(&mut self, value: Value, shared: &mut Shared<'_>) {
+        self.before = None;
         self.drop_call(shared);
         self.unwatch(shared);
         self.value = value;
@@ -403,7 +410,16 @@ impl Candidate {
             Phase::Queued { revision, .. } if !ruling(Rule::ConfirmInOne) => {
                 (Doing::Check, only(revision, read()))
             }
-            Phase::Queued { revision, .. } => (Doing::Look, self.first(revision, shared)),
+            // The whole queue is looked at only when that one has gone: etcd sorts it for each who
+            // does.
+            Phase::Queued { revision, .. } => match self.before.clone() {
+                Some((before, created)) if ruling(Rule::LookNarrow) => {
+                    let mut txn = only(revision, read());
+                    txn.when.push(Compare::Created { key: before, revision: created });
+                    (Doing::Wait, txn)
+                }
+                _ => (Doing::Look, self.first(revision, shared)),
+            },
             Phase::Leading { revision, .. } if self.stale_value => {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, proclaim()))
@@ -461,7 +477,7 @@ impl Candidate {
     /// earlier term knows.
     pub(super) fn moved(&mut self, home: LeaseId, shared: &mut Shared<'_>) {
         self.home = Some(home);
-        if matches!(self.call, Some((_, Doing::Check | Doing::Look))) {
+        if matches!(self.call, Some((_, Doing::Check | Doing::Look | Doing::Wait))) {
             // What it finds may be from before.
             self.drop_call(shared);
             self.again = Some(shared.now);

@@ -14,6 +14,9 @@ rules! {
     /// Whoever waits or observes looks again after a while, whatever its watch says: one from a
     /// revision that a restored store has not reached is silent.
     LookAgain: "rulings 1 and 7 (E6)",
+    /// Whoever waits looks at its own key and the one before; at the whole queue only when that
+    /// has gone.
+    LookNarrow: "ruling 1",
     /// A win is confirmed by looking who is first.
     WinConfirmed: "ruling 2 (E1)",
     /// The confirmation finds the own key, in the same transaction: what an earlier call said of

@@ -7,6 +7,7 @@ pub use super::{Broken, Rule, break_rule, in_force};
 pub const DIRECTED: &[Rule] = &[
     Rule::WatchPredecessor,
     Rule::LookAgain,
+    Rule::LookNarrow,
     Rule::ConfirmOwnKey,
     Rule::ConfirmInOne,
     Rule::WinByName,
