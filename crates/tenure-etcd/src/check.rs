@@ -143,7 +143,8 @@ async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError>
     let keys = Keys::Prefix(prefix.as_str().into());
     let (first, end) = keys.range();
     let never = Compare::create_revision(first, CompareOp::Equal, i64::MAX);
-    let read = TxnOp::get(first, Some(GetOptions::new().with_range(end).with_limit(1)));
+    let options = GetOptions::new().with_range(end).with_limit(1).with_keys_only();
+    let read = TxnOp::get(first, Some(options));
     let txn = Txn::new().when([never]).and_then([TxnOp::put(first, "", None)]).or_else([read]);
     let Err(error) = client.txn(txn).await else { return Ok(()) };
     Err(match Fault::of(&error) {

@@ -10,10 +10,15 @@ use tenure_core::etcd::{Refusal, Reply};
 /// How much of what others say is passed on, in bytes.
 const SAID_MAX: usize = 512;
 
+/// What the client library says of an answer that is larger than it takes, with both sizes: a value
+/// of somebody else's, where the server allows larger ones than by default.
+const TOO_LARGE: &str = "decoded message length too large";
+
 /// What an error means.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// It is etcd's own answer, and certain.
+    /// It is etcd's own answer, and certain; or one that is too large to be taken, which tells
+    /// nothing of what became of the request, and nothing against the link.
     Answer(Reply),
     /// etcd does not accept the login, or misses one; nothing was carried out.
     Login(Arc<str>),
@@ -40,6 +45,13 @@ impl Fault {
     /// What the error of a call or of a stream means.
     pub(crate) fn of(error: &Error) -> Self {
         match error {
+            Error::GRpcStatus(status)
+                if i32::from(status.code()) == code::OUT_OF_RANGE
+                    && status.message().contains(TOO_LARGE) =>
+            {
+                let why = format!("an answer of etcd's cannot be taken: {}", words(error));
+                Self::Answer(Reply::Unknown { why: shorten(&why) })
+            }
             Error::GRpcStatus(status) => {
                 let known = Self::known(i32::from(status.code()), status.message());
                 known.unwrap_or_else(|| Self::Lost(words(error)))

@@ -284,6 +284,8 @@ impl Watches {
     async fn on_stream_error(&mut self, error: &Error) {
         let Stage::Live(Live { link, .. }) = &self.stage else { return };
         let fault = match Fault::of(error) {
+            // An event that is too large ends the stream; the link is good.
+            large @ Fault::Answer(Reply::Unknown { .. }) => large,
             // It is about the stream, and not about a watch of it.
             Fault::Answer(_) => Fault::Lost(words(error)),
             fault => fault,

@@ -135,6 +135,11 @@ impl Line {
         silent && !self.came.iter().any(is_answer)
     }
 
+    /// Whether a connection was given up.
+    pub(crate) fn was_disconnected(&self) -> bool {
+        self.came.iter().any(|news| matches!(news, News::Disconnected { .. }))
+    }
+
     /// Where it is connected, as told last.
     pub(crate) fn connected(&self) -> Option<String> {
         self.came.iter().rev().find_map(|news| match news {

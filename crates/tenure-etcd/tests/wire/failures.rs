@@ -5,14 +5,47 @@ use std::time::Duration;
 use tenure::clock;
 use tenure_core::etcd::{Answer, Keys, LeaseId, Op, Reply};
 use tenure_etcd::wire::News;
-use tenure_services::etcd::{Cluster, Version};
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
-use crate::common::{Line, all, create, found, options, put, read, run, soon, then};
+use crate::common::{Line, all, create, delete, found, options, put, read, run, soon, then};
 
 const WITHIN: Duration = Duration::from_millis(700);
 
 fn is_unknown(answer: &Answer) -> bool {
     matches!(answer.reply, Reply::Unknown { .. })
+}
+
+/// A value of somebody else's that is larger than is taken: who reads it is told so, and the link
+/// and all others on it go on.
+#[test]
+fn an_answer_that_is_too_large() {
+    let config = ClusterConfig::new(Version::Newest, 1).argument("--max-request-bytes=16777216");
+    let cluster = config.start().unwrap();
+    let lease = LeaseId(9);
+    run(async {
+        let (mut theirs, mut line) = (Line::new(all(&cluster)), Line::new(all(&cluster)));
+        theirs.ask(Op::Grant { lease, ttl: 60 }).await;
+        let watch = line.watch(Keys::One("s/mine".into()), 0).await;
+        let value = "x".repeat(5 << 20);
+        theirs.ask(create("s/theirs", &value, lease)).await;
+        for _ in 0..3 {
+            let reply = line.reply(then(vec![read("s/theirs")])).await;
+            let Reply::Unknown { why } = &reply else { panic!("{reply}") };
+            let limit = "decoded message length too large: found 52";
+            assert!(why.contains("cannot be taken") && why.contains(limit), "{why}");
+        }
+        theirs.ask(create("s/mine", "small", lease)).await;
+        let told = line.answer(watch).await;
+        assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
+        assert!(!line.was_disconnected());
+        // A watch that would tell it ends; the link is still good.
+        let all = line.watch(Keys::Prefix("s/".into()), 0).await;
+        let changed = then(vec![delete("s/theirs"), put("s/large", &value, lease)]);
+        theirs.ask(changed).await;
+        let ended = line.answer(all).await;
+        assert!(is_unknown(&ended), "{ended}");
+        assert!(!line.was_disconnected());
+    });
 }
 
 /// Every request is answered in its time, once, and nothing that comes later is taken for the
