@@ -155,7 +155,7 @@ async fn refusals(line: &mut Line) {
     let too_many = (0..200).map(|n| read(&format!("r/{n}"))).collect();
     let refused = line.reply(then(too_many)).await;
     let said = "etcdserver: too many operations in txn request".into();
-    assert_eq!(refused, Reply::Refused(Refusal::Other { said }));
+    assert_eq!(refused, Reply::Refused(Refusal::TooManyOperations { said }));
     let large =
         Act::Put { key: "r/large".into(), value: Bytes::new(&vec![0; 7 << 18]), lease: LeaseId(0) };
     let refused = line.reply(then(vec![large])).await;
