@@ -48,6 +48,32 @@ pub(crate) fn a_value_that_comes_late_does_not_stay() {
     }
 }
 
+/// Somebody else writes the key as often as its value is mended: both pause, and the own value is
+/// there in the end.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn two_who_write_one_value_pause() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    s.answer("watch db/", Reply::Watching);
+    let mut mended = 0;
+    for _ in 0..200 {
+        if s.asks("if create(db/") {
+            assert_eq!(puts(&s.asked("if create(db/")), [&"v".into()]);
+            s.write("if create(db/");
+            mended += 1;
+        }
+        s.header.revision += 1;
+        let modified = s.header.revision;
+        let theirs = KeyValue { value: "theirs".into(), modified, ..s.own("db", created) };
+        s.changed("db/", vec![Change::Put(theirs)]);
+        s.pass(ms(10));
+    }
+    assert!((2..=3).contains(&mended), "{mended} times in two seconds");
+    s.pass(ms(1_000));
+    s.write("if create(db/");
+    assert!(s.leads("db"));
+}
+
 /// Ruling 6 (E5): a create whose answer was lost has made the key that the next one finds.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_key_that_a_lost_answer_made_is_taken_over() {

@@ -58,6 +58,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::RevokeAfterGrant => &[IDLE, LEFT],
         Rule::LateGrantLeft => &[KEY, LEASE],
         Rule::LateValueMended => &[VALUES],
+        Rule::MendsApart => &[SOUND],
         Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
         Rule::LeaveRepeated => &[RELEASED, LEFT, LEADER, LAPSE],

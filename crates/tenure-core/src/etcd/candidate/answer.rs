@@ -8,7 +8,7 @@ use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Re
 use super::super::node::Effect;
 use super::super::rule::{Rule, ruling};
 use super::super::session::Around;
-use super::{Candidate, Doing, LOOK_AGAIN, Phase, Shared};
+use super::{Candidate, Doing, LOOK_AGAIN, MEND_AGAIN, Phase, Shared};
 
 impl Candidate {
     /// An answer to a call or a watch of this candidate's.
@@ -375,11 +375,16 @@ impl Candidate {
     /// A proclamation of unknown outcome may be carried out late, over a newer one.
     fn check_value(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
         let is_other = own.value != self.value.as_str().into();
-        if self.fence().is_some() && is_other && ruling(Rule::LateValueMended) {
-            self.stale_value = true;
-            self.again = Some(shared.now);
-            self.work(shared);
+        if self.fence().is_none() || !is_other || !ruling(Rule::LateValueMended) {
+            return;
         }
+        let last = self.mended.filter(|_| ruling(Rule::MendsApart));
+        let at = last.map_or(shared.now, |last| shared.now.max(last.after(MEND_AGAIN)));
+        // One that is to be written already is written then.
+        if !self.stale_value {
+            (self.stale_value, self.mended, self.again) = (true, Some(at), Some(at));
+        }
+        self.work(shared);
     }
 
     /// A create of ours may still be carried out, as long as its lease is there.

@@ -23,6 +23,10 @@ use crate::time::Time;
 /// revision that a restored store has not reached is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
+/// How long a leader waits at least before it writes its value anew once more: if somebody else does
+/// the same with another one, they must not answer each other without pause.
+const MEND_AGAIN: Duration = Duration::from_secs(1);
+
 /// One process's part in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
@@ -44,6 +48,8 @@ pub(super) struct Candidate {
     since: Revision,
     /// The value that others see is not the one that was asked for last.
     stale_value: bool,
+    /// When it was last written anew because another one was found.
+    mended: Option<Time>,
     /// A campaign that begins once the last one has left.
     next: Option<Value>,
     /// When to act, while no call is under way.
@@ -158,6 +164,7 @@ impl Candidate {
             denied: false,
             since: 0,
             stale_value: false,
+            mended: None,
             next: None,
             again: None,
             failures: 0,

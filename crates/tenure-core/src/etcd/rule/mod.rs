@@ -116,6 +116,9 @@ rules! {
     RevisionBounded: "ruling 8 (E7)",
     /// A value that is written late, over a newer one, does not stay.
     LateValueMended: "wire facts: proclaim",
+    /// Who finds another value again and again writes its own anew once a second: somebody else may
+    /// do the same.
+    MendsApart: "wire facts: proclaim",
     /// Events from before the last look are no news.
     LateEventsOld: "ruling 9 (E8)",
     /// All events of one revision are one change.

@@ -46,6 +46,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::HistoryGrows,
     Rule::RevisionBounded,
     Rule::LateValueMended,
+    Rule::MendsApart,
     Rule::LateEventsOld,
     Rule::LookExplains,
     Rule::GapTold,
