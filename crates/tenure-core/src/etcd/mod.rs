@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | clocks | ours and those of etcd's servers run at `1 ± ρ` while their machines are up | |
 //! | etcd | linearizable transactions; no restore from a backup | a quorum is in touch |
-//! | its servers | nothing: cut off, stuck on their disk, suspended and resumed | |
+//! | its servers | may be cut off, stuck on their disk, suspended; only one that leads ends leases; no `LeaseCheckpoint` | |
 //! | others | nobody else deletes our keys or revokes our lease | they keep to the recipe |
 //! | network, our processes | nothing: loss, delay, pauses, crashes | |
 //!
@@ -37,6 +37,10 @@
 //!   ([`Lost::History`]), but not by a process that was not there before.
 //! - Other programs in the same election: a leader of Go's may lose its lease to a revocation that
 //!   comes late (ruling 14), and does not know that it no longer leads.
+//! - Anything when a member of etcd times leases without leading, or checkpoints them
+//!   (`docs/decisions/etcd-as-it-is.md`).
+//! - That a leadership survives a revocation of the lease that was handed in: leaders of earlier
+//!   terms know it, and may carry one out late.
 //! - That a leadership survives every change of etcd's leader: it does if a lease is granted and
 //!   the key moved before the E that was proven before. A full quota (`NOSPACE`) refuses both.
 //! - Priorities, and hand-over to a named candidate: the queue of the recipe knows neither.
