@@ -23,8 +23,8 @@ use crate::time::Time;
 /// revision that a restored store has not reached is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// How long a leader waits at least before it writes its value anew once more: if somebody else does
-/// the same with another one, they must not answer each other without pause.
+/// How long a leader waits at least before it writes its value anew once more: if somebody else
+/// does the same with another one, they must not answer each other without pause.
 const MEND_AGAIN: Duration = Duration::from_secs(1);
 
 /// One process's part in one election.
