@@ -95,13 +95,16 @@ impl Nerio {
 
     fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
         match message {
-            Message::Request(_) | Message::Release(_) | Message::Query(_) | Message::List(_) => {
-                self.hand_to_grantor(now, from, message, out)
-            }
+            // Who asks may be behind a relay or a gateway: only answers must come from a member.
+            Message::Request(_)
+            | Message::Release(_)
+            | Message::Query(_)
+            | Message::List(_)
+            | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
             Message::FenceSeen(seen) if seen.asker != self.who.inc && ruling(Rule::AnswerBound) => {
                 ignore(out, None, Ignored::OtherLife);
             }
-            Message::FenceRead(_) | Message::FenceSeen(_) => match self.member(from) {
+            Message::FenceSeen(_) => match self.member(from) {
                 Some(_) => self.hand_to_grantor(now, from, message, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
