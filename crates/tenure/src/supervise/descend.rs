@@ -76,6 +76,16 @@ pub(super) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     Ok(children)
 }
 
+/// When `pid` began, in ticks of the kernel.
+pub(super) fn began(pid: Pid) -> Option<u64> {
+    Stat::read(pid).map(|stat| stat.began)
+}
+
+/// The session that `pid` is in.
+pub(super) fn session(pid: Pid) -> Option<i32> {
+    Stat::read(pid).map(|stat| stat.session)
+}
+
 /// Whether this process has begun to end, or has ended.
 pub(super) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
@@ -186,7 +196,10 @@ struct Stat {
     state: char,
     parent: i32,
     group: i32,
+    session: i32,
     flags: u32,
+    /// When it began, in ticks since the machine started: with its number, who it is.
+    began: u64,
 }
 
 impl Stat {
@@ -209,8 +222,9 @@ impl Stat {
         let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(1);
         let state = fields.next()?.chars().next()?;
         let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        let flags = fields.nth(3)?.parse().ok()?;
-        Some(Self { state, parent, group, flags })
+        let session = fields.next()?.parse().ok()?;
+        let (flags, began) = (fields.nth(2)?.parse().ok()?, fields.nth(12)?.parse().ok()?);
+        Some(Self { state, parent, group, session, flags, began })
     }
 }
 
@@ -238,8 +252,10 @@ mod tests {
 
     #[test]
     fn a_name_cannot_forge_a_parent() {
-        let stat = Stat::parse(b"42 (a) R 1 1 (b\xff) S 7 9 9 0 -1 4 1").unwrap();
-        assert_eq!(stat, Stat { state: 'S', parent: 7, group: 9, flags: 4 });
+        let line = b"42 (a) R 1 1 (b\xff) S 7 9 8 0 -1 4 1 2 3 4 5 6 7 8 9 10 11 12 99 14";
+        let stat = Stat::parse(line).unwrap();
+        let expected = Stat { state: 'S', parent: 7, group: 9, session: 8, flags: 4, began: 99 };
+        assert_eq!(stat, expected);
         for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1 2 3 4 5", b"42 (x) S one 2 3"] {
             assert_eq!(Stat::parse(bad), None);
         }

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::descend;
 use super::frame::Ended;
+use super::others;
 
 /// Those that were spawned and not reaped.
 static GUARDS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
@@ -31,6 +32,7 @@ pub(super) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Res
     if !wanted() {
         return Ok(None);
     }
+    others::remember();
     let child = command.spawn()?;
     let guard = Pid::from_child(&child);
     guards().insert(guard.as_raw_pid());
@@ -53,8 +55,8 @@ pub(super) fn end(guard: Pid) -> bool {
     gone
 }
 
-/// Kills once everything below this process that is not another guard's: `guard` itself, and
-/// its descendants, who became children of this process. Returns whether anything is left, with
+/// Kills once everything below this process that is neither another guard's nor [one of the
+/// others](others): `guard` itself, and its descendants, who became children of this process. Returns whether anything is left, with
 /// the certainty of [`descend::reap`].
 ///
 /// While a guard is being spawned nothing is done, as if something were left; `now` takes what is
@@ -72,15 +74,18 @@ pub(super) fn sweep(
     if let Some(guard) = guard {
         guards.remove(&guard.as_raw_pid());
     }
-    let others = |pid: Pid| guards.contains(&pid.as_raw_pid());
-    descend::kill(&others)?;
-    descend::reap(&others, ended)
+    let spared = |pid: Pid| {
+        guards.contains(&pid.as_raw_pid()) || (Some(pid) != guard && others::is_one(pid))
+    };
+    descend::kill(&spared)?;
+    descend::reap(&spared, ended)
 }
 
 /// The living processes below this one, but for `guard` and for other guards and what is theirs.
 pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
     let guards = guards();
-    let mut left = descend::living(&|pid| guards.contains(&pid.as_raw_pid()))?;
+    let spared = |pid: Pid| guards.contains(&pid.as_raw_pid()) || others::is_one(pid);
+    let mut left = descend::living(&spared)?;
     left.retain(|pid| Some(*pid) != guard);
     Ok(left)
 }

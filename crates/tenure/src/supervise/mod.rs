@@ -80,6 +80,7 @@ mod guard;
 mod guards;
 mod launcher;
 mod link;
+mod others;
 mod plan;
 mod strays;
 mod supervised;

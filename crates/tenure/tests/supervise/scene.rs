@@ -64,6 +64,8 @@ pub(crate) struct Stamp {
 
 pub(crate) struct Scene {
     folder: TempDir,
+    /// What the shell does that becomes the supervisor.
+    pub(crate) before: String,
     marked: Option<Child>,
     control: Option<BufReader<UnixStream>>,
     /// The end of the lease as it was at the start, or when it was shortened.
@@ -77,6 +79,7 @@ impl Scene {
     pub(crate) fn empty() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
+            before: r#"exec "$@""#.to_owned(),
             marked: None,
             control: None,
             until: Time::ZERO,
@@ -107,8 +110,12 @@ impl Scene {
         self.until = clock::now().after(lease.length);
         // Whoever started the tests may ignore signals, as `nohup` and `&` in a script do.
         let mut actor = Command::new("env");
-        actor.arg("--default-signal").arg(env::current_exe().unwrap());
-        actor.arg(actor::ROLE).arg(self.folder.path()).arg(self.until.as_nanos().to_string());
+        actor.args(["--default-signal", "sh", "-c", &self.before, "sh"]);
+        actor
+            .arg(env::current_exe().unwrap())
+            .arg(actor::ROLE)
+            .arg(self.folder.path())
+            .arg(self.until.as_nanos().to_string());
         actor.arg(lease.grace.as_nanos().to_string()).arg(lease.kill_margin.as_nanos().to_string());
         actor.arg(lease.fence.to_string()).args(command);
         actor.stdin(Stdio::null());
@@ -223,10 +230,17 @@ impl Scene {
 
     /// That the command ended so, and that nothing of it is left now.
     pub(crate) fn expect_outcome(&mut self, outcome: &str) {
+        self.expect_outcome_beside(&[], outcome);
+    }
+
+    /// The same where `others` are none of the command's: they live on.
+    pub(crate) fn expect_outcome_beside(&mut self, others: &[i32], outcome: &str) {
         assert_eq!(self.hear(), format!("outcome {outcome}"));
         let supervisor = self.supervisor();
-        let left: Vec<i32> = self.alive().into_iter().filter(|pid| *pid != supervisor).collect();
+        let mut left = self.alive();
+        left.retain(|pid| *pid != supervisor && !others.contains(pid));
         assert!(left.is_empty(), "all gone is said, but {left:?} are left");
+        assert!(others.iter().all(|other| self.alive().contains(other)), "{others:?} live on");
     }
 
     /// Waits until `count` processes have written stamps.
