@@ -80,7 +80,7 @@
 //! | [`KeepAlive`](Op::KeepAlive) | a third of the TTL after the last, or up to an eighth of that less; sooner after a failure | the same |
 //! | [`Txn`](Op::Txn) establish | before the first lease: a key is read, twice | the same |
 //! | [`Txn`](Op::Txn) move | after a change of term: if each key is on its lease, another one | the same |
-//! | [`Txn`](Op::Txn) confirm | after each keep-alive: up to 128 own keys, in rotation | the same |
+//! | [`Txn`](Op::Txn) confirm | after each keep-alive: if an own key is not there, delete it; read up to 128, in rotation | the same |
 //! | [`Txn`](Op::Txn) create | if there is no such key, put, else read it | the same |
 //! | [`Txn`](Op::Txn) look | if the key is ours: who is first, who is just before | the same |
 //! | [`Txn`](Op::Txn) wait | every max(TTL, 10 s): are its key and the one before there | that |
@@ -101,7 +101,8 @@
 //! 3. (E2) `E = s + ⌊TTL·(1 − ρ)/(1 + ρ)⌋`, `s` the send of that keep-alive. No TTL in the answer:
 //!    the lease is gone. Nothing revives a lease after E.
 //! 4. (E3) A keep-alive's answer is no proof. It counts when a transaction that began after it
-//!    finds an own key as it should be, in the same term of Raft.
+//!    finds an own key as it should be, in the same term of Raft; and is an entry of the log, so
+//!    that its term is known.
 //! 5. (E4) Resigning deletes by revision, and is repeated until the lease would have ended. A
 //!    create of unknown outcome may be carried out after that; its key is watched and swept.
 //! 6. (E5) The lease's id is drawn by us, positive, so that a grant can be repeated. A lease that
@@ -147,6 +148,19 @@
 //!   outcome dies with it.
 //! - A lease that was handed in names the keys and carries none. It is renewed, and when it goes,
 //!   everything ends.
+//!
+//! In which term a renewal was carried out is known by arithmetic. Let T be the term of the lease,
+//! G that of the entry of its grant, X that of the leader which answered the keep-alive, C that of
+//! the entry of the confirming transaction, and H what the header of its answer says. T is
+//! established before the lease is asked for: T ≤ G. No leader of a term before G has the lease:
+//! G ≤ X. The transaction is asked after the answer of X's leader, and no entry of an earlier term
+//! gets into the log after that one's election: X ≤ C. The member has applied that entry, and names
+//! the term of the last one that it has applied: C ≤ H. If H = T, all are T; and a leader of a
+//! later term was elected after that entry, so after the send from which E counts. A read would
+//! not do: of a member that was brought up to date with a snapshot H may be below the term in
+//! which it is served. The transaction may delete a key only if there is none, so it changes
+//! nothing, makes no revision, and needs no room; etcd puts it into the log because of what it may
+//! do. (C ≤ H lacks an instant: see `docs/decisions/etcd-as-it-is.md`.)
 //!
 //! Why it holds: E of a lease comes from its grant, and from renewals that the leader of its own
 //! term answered. Leaders of earlier terms never had the lease; that leader itself revokes it

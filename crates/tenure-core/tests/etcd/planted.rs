@@ -20,6 +20,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::NoRevival, session::what_comes_after_the_end_revives_nothing),
     (Rule::AliveConfirmed, session::a_keep_alive_alone_is_no_proof),
     (Rule::SameTerm, session::a_keep_alive_of_another_term_does_not_count),
+    (Rule::ConfirmInLog, terms::a_header_that_is_behind_hides_no_term),
     (Rule::TermOwnsLease, terms::a_renewal_in_a_later_term_moves_no_deadline),
     (Rule::TermEstablished, terms::one_header_establishes_no_term),
     (Rule::EarlierGrantLeft, terms::a_grant_of_an_earlier_term_is_given_up),

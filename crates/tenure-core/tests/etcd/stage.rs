@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Change, Command, Config, Etcd, Header, KeyValue, LeaseId, Message,
-    Op, Reply, Request, Revision, Start, Store,
+    Act, Answer, Bytes, CallId, Change, Command, Compare, Config, Etcd, Header, KeyValue, Keys,
+    LeaseId, Message, Op, Read, Reply, Request, Revision, Start, Store, Txn,
 };
 use tenure_core::{Effect, ElectionName, Input, Protocol, Standing, Time, Value};
 
@@ -86,7 +86,7 @@ impl Stage {
     /// Whatever is read to see the term of etcd is answered.
     pub(crate) fn establish(&mut self) {
         let is_probe = |request: &&Request| {
-            let text = request.op.to_string();
+            let text = text(request);
             text.starts_with("read ") && text.ends_with('/')
         };
         while let Some(probe) = self.open.iter().find(is_probe) {
@@ -120,13 +120,13 @@ impl Stage {
 
     /// The latest request that begins like this.
     pub(crate) fn asked(&self, like: &str) -> Request {
-        let found = self.open.iter().rev().find(|request| request.op.to_string().starts_with(like));
+        let found = self.open.iter().rev().find(|request| text(request).starts_with(like));
         found.unwrap_or_else(|| panic!("no request {like:?} in {:#?}", self.requests())).clone()
     }
 
     /// Every request that waits for an answer.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.open.iter().map(|request| request.op.to_string()).collect()
+        self.open.iter().map(text).collect()
     }
 
     /// Whether a request that begins like this waits for an answer.
@@ -142,6 +142,7 @@ impl Stage {
 
     /// Answers a call. A watch stays open until its end.
     pub(crate) fn say(&mut self, call: CallId, reply: Reply) {
+        let reply = self.branch(call, reply);
         if !matches!(reply, Reply::Watching | Reply::Changed(_)) {
             self.open.retain(|open| open.call != call);
         }
@@ -151,6 +152,22 @@ impl Stage {
         };
         let message = Message::Answer(Answer { call, header, reply });
         self.hand(Input::Message { from: Store, message });
+    }
+
+    /// Stories say of a confirmation what it found: which branch that is, and what its reads are.
+    fn branch(&self, call: CallId, reply: Reply) -> Reply {
+        let asked = self.open.iter().find(|open| open.call == call);
+        let witness = asked.and_then(|asked| witness(&asked.op));
+        match (reply, witness) {
+            (Reply::Txn { mut found, .. }, Some(nth)) => {
+                let succeeded = found[nth].is_none();
+                if succeeded {
+                    found.remove(nth);
+                }
+                Reply::Txn { succeeded, found }
+            }
+            (reply, _) => reply,
+        }
     }
 
     /// Something happened, and the latest watch of this is told.
@@ -298,6 +315,31 @@ impl Stage {
     pub(crate) fn has_told(&self, words: &str) -> bool {
         self.told().iter().any(|line| line.contains(words))
     }
+}
+
+/// What is asked; of a confirmation, what it reads.
+fn text(request: &Request) -> String {
+    match &request.op {
+        Op::Txn(txn) if witness(&request.op).is_some() => {
+            let (when, then) = (Vec::new(), txn.otherwise.clone());
+            Op::Txn(Txn { when, then, otherwise: Vec::new() }).to_string()
+        }
+        op => op.to_string(),
+    }
+}
+
+/// Of a confirmation: which key it would delete if that were not there.
+fn witness(op: &Op) -> Option<usize> {
+    let Op::Txn(Txn { when, then, otherwise }) = op else { return None };
+    let ([Compare::Created { key, revision: 0 }], Some(Act::Delete { key: deleted })) =
+        (&when[..], then.first())
+    else {
+        return None;
+    };
+    assert_eq!(key, deleted, "only what is not there may be deleted");
+    let is_it =
+        |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(one), .. }) if one == key);
+    otherwise.iter().position(is_it)
 }
 
 /// A transaction that did what it says first.

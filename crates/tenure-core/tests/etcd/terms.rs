@@ -1,6 +1,10 @@
 //! A change of etcd's leader: keys move to a lease of the new term (ruling 14, E3b).
 
-use tenure_core::etcd::{Change, Command, KeyValue, LeaseId, Op, Refusal, Reply, Revision};
+use std::time::Duration;
+
+use tenure_core::etcd::{
+    Act, Change, Command, Config, KeyValue, LeaseId, Op, Refusal, Reply, Revision,
+};
 
 use crate::stage::*;
 
@@ -58,6 +62,58 @@ pub(crate) fn a_renewal_in_a_later_term_moves_no_deadline() {
     assert!(matches!(keep, Op::KeepAlive { lease } if lease != old), "{keep}");
     s.renew("db", created);
     assert!(s.until("db") > until.after(ms(2_500)) && s.leads("db"));
+}
+
+/// A member that was brought up to date with a snapshot names the term of the entry that it has
+/// applied last, which may be over. Its reads and its keep-alives name that; what confirms a
+/// renewal is an entry, and so the member names its term from then on. E does not move
+/// in a later one, and a lease is asked for.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_header_that_is_behind_hides_no_term() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let until = s.until("db");
+    let mut is_behind = true;
+    for _ in 0..2 {
+        s.pass(ms(3_400));
+        s.answer("keep", Reply::Alive { ttl: Some(10) });
+        let read = s.asked("read db/");
+        let Op::Txn(txn) = &read.op else { panic!("{}", read.op) };
+        let acts = || txn.then.iter().chain(&txn.otherwise);
+        if is_behind && acts().any(|act| !matches!(act, Act::Read(_))) {
+            s.header.term += 1;
+            is_behind = false;
+        }
+        assert!(txn.then.iter().all(|act| !matches!(act, Act::Put { .. })), "it needs no room");
+        let own = s.own("db", created);
+        s.say(read.call, so(vec![Some(own)]));
+        assert_eq!(s.until("db"), until, "a renewal in a later term");
+    }
+    assert!(s.asks("grant"), "{:#?}", s.requests());
+}
+
+/// Which key would be deleted if it were not there changes after a refusal: one that may not be
+/// written does not stand in the way of all. One that is not there is lost, alone.
+#[test]
+fn a_confirmation_takes_another_key_after_a_refusal() {
+    let mut s = Stage::new();
+    let (a, b) = (s.elect("a"), s.elect("b"));
+    let mut deleted = Vec::new();
+    for pause in [3_400, 200] {
+        s.pass(ms(pause));
+        s.answer("keep", Reply::Alive { ttl: Some(10) });
+        let Op::Txn(txn) = s.asked("read a/").op else { panic!("{:#?}", s.requests()) };
+        deleted.push(txn.then[0].to_string());
+        let said = "etcdserver: permission denied".into();
+        s.answer("read a/", Reply::Refused(Refusal::Denied { said }));
+    }
+    assert_eq!(deleted, [format!("delete {}", s.key("a")), format!("delete {}", s.key("b"))]);
+    let until = s.until("a");
+    s.pass(ms(1_000));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = s.own("b", b);
+    s.answer("read a/", so(vec![None, Some(own)]));
+    assert!(!s.leads("a") && s.leads("b") && s.until("b") > until, "{a}: {:#?}", s.told());
 }
 
 /// A header is filled after the read, so one alone may name a later term than that in which the
@@ -371,6 +427,27 @@ pub(crate) fn a_lease_that_was_handed_in_ends_all_when_it_goes() {
     s.answer("keep lease 42", Reply::Alive { ttl: None });
     assert!(!s.leads("db") && s.has_told("ended: etcd has ended its lease"), "{:#?}", s.told());
     assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+}
+
+/// One that is shorter than ours is renewed by its own length, and asked again in time.
+#[test]
+fn a_lease_that_was_handed_in_may_be_shorter() {
+    let lease = Duration::from_secs(30);
+    let mut s = Stage::with(Config { lease, ..config() }, Some(LeaseId(0x42)));
+    s.campaign("db");
+    s.answer("keep lease 42", Reply::Alive { ttl: Some(5) });
+    s.establish();
+    s.answer("grant", Reply::Granted { ttl: 30 });
+    s.elect_next("db");
+    for _ in 0..4 {
+        s.pass(ms(1_700));
+        s.answer("keep lease 42", Reply::Alive { ttl: Some(5) });
+    }
+    s.pass(ms(1_700));
+    // An answer that is lost is not waited for until it is too late.
+    let first = s.asked("keep lease 42").call;
+    s.pass(ms(1_700));
+    assert!(s.asked("keep lease 42").call > first && s.leads("db"), "{:#?}", s.requests());
 }
 
 /// Ten thousand keys move in transactions that etcd takes, those of leaders first.

@@ -5,14 +5,14 @@ use std::time::Duration;
 use etcd_client::{Client, Error, LeaseGrantOptions};
 use tenure::clock;
 use tenure_core::Time;
-use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Refusal, Reply, Request, Txn};
+use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Refusal, Reply, Request};
 use tokio::time::timeout;
 
 use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::Links;
-use super::turns::Turns;
+use super::turns::{Turns, deletes_nothing};
 
 /// Carries a request out as far as its time goes, counted from when it was handed over, and says
 /// what came of it.
@@ -114,7 +114,7 @@ fn is_repeatable(op: &Op) -> bool {
     let reads = |acts: &[Act]| acts.iter().all(|act| matches!(act, Act::Read(_)));
     match op {
         Op::Revoke { .. } => true,
-        Op::Txn(Txn { then, otherwise, .. }) => reads(then) && reads(otherwise),
+        Op::Txn(txn) => (reads(&txn.then) && reads(&txn.otherwise)) || deletes_nothing(txn),
         Op::Grant { .. } | Op::KeepAlive { .. } | Op::Watch { .. } | Op::Unwatch { .. } => false,
     }
 }

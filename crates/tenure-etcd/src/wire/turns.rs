@@ -1,6 +1,6 @@
 //! How many unary calls are under way at once, and which of them wait for which.
 
-use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
+use tenure_core::etcd::{Act, Compare, Keys, Op, Read, Txn};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// For the calls of candidates.
@@ -71,17 +71,32 @@ fn kind(op: &Op) -> Kind {
     }
 }
 
-/// Whether it confirms a renewal, or looks which term etcd is in: only these read nothing but
-/// single keys, without a condition.
+/// Whether it confirms a renewal, or looks which term etcd is in. Only the first deletes a key if
+/// there is none, and only the second reads nothing but a single key, without a condition.
 /// Candidates have a condition, and observers read all keys of an election.
-fn is_confirmation(Txn { when, then, otherwise }: &Txn) -> bool {
+fn is_confirmation(txn: &Txn) -> bool {
     let is_single = |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(_), .. }));
-    when.is_empty() && otherwise.is_empty() && then.iter().all(is_single)
+    let Txn { when, then, otherwise } = txn;
+    let looks = when.is_empty() && otherwise.is_empty() && then.iter().all(is_single);
+    looks || deletes_nothing(txn)
+}
+
+/// Whether it deletes nothing but a key that is not there: an entry of the log, and no change.
+pub(super) fn deletes_nothing(Txn { when, then, otherwise }: &Txn) -> bool {
+    let [Compare::Created { key, revision: 0 }] = &when[..] else { return false };
+    let changes_nothing = |act: &Act| match act {
+        Act::Delete { key: deleted } => deleted == key,
+        act => matches!(act, Act::Read(_)),
+    };
+    let is_read = |act: &Act| matches!(act, Act::Read(_));
+    matches!(then.first(), Some(Act::Delete { .. }))
+        && then.iter().all(changes_nothing)
+        && otherwise.iter().all(is_read)
 }
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::etcd::{Compare, LeaseId, Pick};
+    use tenure_core::etcd::{LeaseId, Pick};
 
     use super::*;
 
@@ -92,6 +107,15 @@ mod tests {
         let txn = |when, then| Op::Txn(Txn { when, then, otherwise: vec![] });
         assert_eq!(kind(&txn(vec![], vec![one(), one()])), Kind::Lease);
         assert_eq!(kind(&Op::Revoke { lease: LeaseId(1) }), Kind::Lease);
+        let confirms = |revision, deleted: &str| {
+            let when = vec![Compare::Created { key: "e/1".into(), revision }];
+            let then = vec![Act::Delete { key: deleted.into() }, one()];
+            Txn { when, then, otherwise: vec![one(), one()] }
+        };
+        assert_eq!(kind(&Op::Txn(confirms(0, "e/1"))), Kind::Lease);
+        // A candidate that leaves, and what nobody should repeat.
+        assert_eq!(kind(&Op::Txn(confirms(7, "e/1"))), Kind::Candidate);
+        assert!(!deletes_nothing(&confirms(0, "e/2")));
         let there = Compare::Created { key: "e/1".into(), revision: 0 };
         let moved = Act::Move { key: "e/1".into(), lease: LeaseId(1) };
         assert_eq!(kind(&txn(vec![there.clone()], vec![moved])), Kind::Lease);

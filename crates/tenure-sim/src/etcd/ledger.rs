@@ -11,6 +11,7 @@ use tenure_core::etcd::{
 use super::fact::Fact;
 use super::plan::Plan;
 use super::store::note::{Cause, MEDDLED, Note};
+use super::store::state::is_confirmation;
 
 /// How much of the past is kept of each election.
 const PAST: usize = 256;
@@ -249,6 +250,10 @@ impl Ledger {
         };
         // Keys that are moved: each claim stands on that from then on.
         if matches!(txn.then.first(), Some(Act::Move { .. })) {
+            self.asking[node].insert(call, now);
+            return;
+        }
+        if is_confirmation(txn) {
             self.asking[node].insert(call, now);
             return;
         }

@@ -19,6 +19,8 @@ const MS: u64 = 1_000_000;
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
 /// What the draw of how many operations a transaction may have is for.
 const OPERATIONS: u64 = 0x6f70_6572;
+/// And that of whether members are brought up to date with snapshots.
+const SNAPSHOTS: u64 = 0x736e_6170;
 /// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
 const LEFTOVER: u64 = 3;
 
@@ -341,6 +343,7 @@ fn setting(
         given,
         latency: rng.choose(&[MS, 5 * MS, 50 * MS]),
         operations: 128,
+        snapshots: mix(seed ^ SNAPSHOTS).is_multiple_of(3),
         mended,
     }
 }

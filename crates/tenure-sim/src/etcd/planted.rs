@@ -38,7 +38,8 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
             &[LEASE, KEY, ONE_LEADER]
         }
-        Rule::TermOwnsLease
+        Rule::ConfirmInLog
+        | Rule::TermOwnsLease
         | Rule::TermEstablished
         | Rule::EarlierGrantLeft
         | Rule::NextLastsLonger

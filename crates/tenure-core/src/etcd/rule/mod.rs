@@ -49,6 +49,9 @@ rules! {
     /// And in the same term: another leader of etcd's may not know of the renewal, and a leader
     /// that was stuck revokes what was renewed there.
     SameTerm: "ruling 4 (E3)",
+    /// What confirms a keep-alive is an entry of the log: the header of a read may name a term that
+    /// is over.
+    ConfirmInLog: "ruling 14 (E3b)",
     /// A lease counts only in the term of etcd's leader in which it was granted: a leader of an
     /// earlier one may have its revocation in hand, and it is carried out late.
     TermOwnsLease: "ruling 14 (E3b)",

@@ -17,6 +17,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::NoRevival,
     Rule::AliveConfirmed,
     Rule::SameTerm,
+    Rule::ConfirmInLog,
     Rule::TermOwnsLease,
     Rule::TermEstablished,
     Rule::EarlierGrantLeft,

@@ -122,6 +122,8 @@ enum Beat {
         call: CallId,
         alive: Alive,
         asked: Vec<(ElectionName, Revision)>,
+        /// Which of these keys it would delete if that were not there.
+        witness: usize,
     },
 }
 
@@ -409,10 +411,11 @@ impl Session {
         if let Some(next) = &mut self.next {
             next.work(around);
         }
-        if let Some(Side { lease, call: call @ None, again, .. }) = &mut self.side
+        if let Some(Side { lease, ttl, call: call @ None, again }) = &mut self.side
             && *again <= now
         {
-            *call = Some(around.ask(around.patience(), Op::KeepAlive { lease: *lease }));
+            let within = around.config.patience((*ttl).min(around.config.ttl()));
+            *call = Some(around.ask(within, Op::KeepAlive { lease: *lease }));
         }
         self.work_off(around);
     }
@@ -464,7 +467,9 @@ impl Session {
         let doing = "asking how long a lease lasts";
         match reply {
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
-                (side.ttl, side.again) = (ttl, around.now.after(third(ours.unwrap_or(ttl))));
+                // If somebody revokes it, that is known within a third of ours.
+                let rest = third(ours.unwrap_or(ttl).min(ttl));
+                (side.ttl, side.again) = (ttl, around.now.after(rest));
                 if is_first {
                     self.name = Some(side.lease);
                     self.phase = Phase::Establishing { call: None, again: around.now };

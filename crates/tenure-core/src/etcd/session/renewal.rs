@@ -1,11 +1,11 @@
-//! How the lease is renewed: a keep-alive, and a read of own keys that confirms it.
+//! How the lease is renewed: a keep-alive, and an entry of the log that reads own keys.
 
 use alloc::vec::Vec;
 
 use super::super::config::BACKOFF;
 use super::super::event::{Event, Lost};
 use super::super::key::Keys;
-use super::super::message::{Act, CallId, Header, Op, Pick, Read, Reply, Txn};
+use super::super::message::{Act, CallId, Compare, Header, Op, Pick, Read, Reply, Txn};
 use super::super::node::emit;
 use super::super::rule::{Rule, ruling};
 use super::{Alive, Around, Beat, Found, Lease, News, Own, Phase, Session, third};
@@ -28,7 +28,8 @@ impl Session {
                 lease.ttl = ttl;
                 let sent = if ruling(Rule::DeadlineFromSend) { sent } else { around.now };
                 let (alive, asked) = (Alive { sent, ttl, term }, Vec::new());
-                lease.beat = Beat::Confirming { call: CallId::default(), alive, asked };
+                let (call, witness) = (CallId::default(), 0);
+                lease.beat = Beat::Confirming { call, alive, asked, witness };
                 return News::Answered;
             }
             // Not an error of etcd's: it answers without a TTL (ruling 3, E2).
@@ -78,18 +79,31 @@ impl Session {
         }
     }
 
+    /// If there is no key of ours, delete it, else read: what may write goes through Raft, whatever
+    /// it does, and a deletion needs no room. Only an entry of the log cannot hide its term: of one
+    /// that was brought up to date with a snapshot a header says an earlier one until then.
     fn read(&mut self, alive: Alive, own: Vec<Own>, around: &mut Around<'_>) {
         let read = |(.., key, _): &Own| {
             Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First })
         };
-        let then = own.iter().map(read).collect();
+        // One that may not be written does not stand in the way for long.
+        let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
+        let reads: Vec<Act> = own.iter().map(read).collect();
+        let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };
+        if ruling(Rule::ConfirmInLog)
+            && let Some((_, key, _)) = own.get(witness)
+        {
+            txn.when.push(Compare::Created { key: key.clone(), revision: 0 });
+            txn.otherwise.clone_from(&txn.then);
+            txn.then.remove(witness);
+            txn.then.insert(0, Act::Delete { key: key.clone() });
+        }
         let asked: Vec<_> = own.into_iter().map(|(name, _, created)| (name, created)).collect();
         self.cursor = asked.last().map(|(name, _)| name.clone());
         let within = around.config.patience(alive.ttl);
-        let call =
-            around.ask(within, Op::Txn(Txn { when: Vec::new(), then, otherwise: Vec::new() }));
+        let call = around.ask(within, Op::Txn(txn));
         if let Phase::Open(Lease { beat, .. }) = &mut self.phase {
-            *beat = Beat::Confirming { call, alive, asked };
+            *beat = Beat::Confirming { call, alive, asked, witness };
         }
     }
 
@@ -106,7 +120,8 @@ impl Session {
     ) -> News {
         let doing = "confirming a renewal";
         let Phase::Open(Lease { beat, .. }) = &mut self.phase else { return News::Nothing };
-        let Beat::Confirming { alive, asked, .. } = beat else { return News::Nothing };
+        let Beat::Confirming { alive, asked, witness, .. } = beat else { return News::Nothing };
+        let reply = with_the_witness(reply, *witness);
         match (reply, header) {
             (Reply::Txn { found, .. }, Some(header)) if found.len() == asked.len() => {
                 // Another leader may not know of the renewal.
@@ -171,5 +186,16 @@ impl Session {
         };
         let Phase::Open(Lease { beat, .. }) = &mut self.phase else { return };
         *beat = Beat::Resting { until: until.max(around.now), bare: None };
+    }
+}
+
+/// A key that was to be deleted if it is not there was not read: it is not there.
+fn with_the_witness(reply: Reply, witness: usize) -> Reply {
+    match reply {
+        Reply::Txn { succeeded: true, mut found } if ruling(Rule::ConfirmInLog) => {
+            found.insert(witness.min(found.len()), None);
+            Reply::Txn { succeeded: true, found }
+        }
+        reply => reply,
     }
 }

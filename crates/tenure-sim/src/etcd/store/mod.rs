@@ -59,6 +59,8 @@ pub struct Setting {
     pub latency: u64,
     /// How many operations a transaction may have.
     pub operations: usize,
+    /// Whether a member that missed an election and more is brought up to date with a snapshot.
+    pub snapshots: bool,
     /// What goes wrong is over by then.
     pub mended: u64,
 }
@@ -70,6 +72,10 @@ struct Member {
     /// How many entries of the log it has applied.
     applied: u64,
     term: u64,
+    /// The term that its answers name: of the entry that it has applied last. A snapshot is none.
+    named: u64,
+    /// How much of the log it gets as a snapshot.
+    snapshot: u64,
     /// Whom it believes to lead.
     leader: Option<usize>,
     /// Whether it believes that it leads itself.
@@ -356,6 +362,9 @@ impl Cluster {
             let before = this.state.revision;
             this.state.apply(entry);
             this.applied += 1;
+            if this.applied > this.snapshot {
+                this.named = this.term;
+            }
             if this.state.revision > before {
                 self.pour(member, before + 1, out);
             }
@@ -371,7 +380,7 @@ impl Cluster {
     /// What a member says of itself.
     fn header(&self, member: usize) -> Header {
         let this = &self.members[member];
-        let (revision, term) = (this.state.revision, this.term);
+        let (revision, term) = (this.state.revision, this.named);
         Header { cluster: CLUSTER, member: member as u64 + 1, revision, term }
     }
 }

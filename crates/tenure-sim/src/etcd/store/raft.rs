@@ -91,6 +91,7 @@ impl Cluster {
         tell(Note::Leader(Some(leader)), out);
         let this = &mut self.members[leader];
         (this.term, this.leads, this.leader, this.lonely) = (self.term, true, Some(leader), None);
+        (this.named, this.snapshot) = (self.term, 0);
         self.catch_up(leader, out);
         self.promote(leader, out);
         self.follow();
@@ -104,8 +105,16 @@ impl Cluster {
             if !self.takes_part(member) {
                 continue;
             }
-            let term = self.term;
+            let (term, index, snapshots) = (self.term, self.index(), self.setting.snapshots);
             let this = &mut self.members[member];
+            if this.term != term {
+                // The first entry of the term is in the snapshot, too.
+                if snapshots && this.applied < index {
+                    this.snapshot = index;
+                } else {
+                    this.named = term;
+                }
+            }
             if this.leader != Some(leader) || this.term != term {
                 (this.term, this.leads, this.leader) = (term, false, Some(leader));
                 this.expiry.clear();
@@ -279,6 +288,7 @@ impl Cluster {
             member.applied = self.base;
             member.dead = member.dead.max(until);
             member.up = false;
+            member.snapshot = 0;
         }
         let keys = self.truth.keys.values().cloned().collect();
         let leases = self.truth.leases.keys().copied().collect();

@@ -272,6 +272,17 @@ pub fn writes(txn: &Txn) -> bool {
     txn.then.iter().chain(&txn.otherwise).any(|act| !matches!(act, Act::Read(_)))
 }
 
+/// Whether a transaction confirms a renewal: it deletes a key only if that is not there.
+#[must_use]
+pub fn is_confirmation(txn: &Txn) -> bool {
+    match (&txn.when[..], txn.then.first()) {
+        ([Compare::Created { key, revision: 0 }], Some(Act::Delete { key: deleted })) => {
+            key == deleted && !txn.then[1..].iter().any(|act| !matches!(act, Act::Read(_)))
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
