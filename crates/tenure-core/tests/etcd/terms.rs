@@ -339,6 +339,29 @@ pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {
     assert!(s.leads("a") && moved_keys(&s) == 1, "{:#?}", s.requests());
 }
 
+/// The parts are tried without a pause, so that the others lose no time.
+#[test]
+fn one_key_that_may_not_be_written_costs_no_time() {
+    let mut s = Stage::new();
+    let created: Vec<_> = (0..8).map(|n| s.elect(&format!("e{n}"))).collect();
+    s.header.term += 1;
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = |(n, created)| Some(s.own(&format!("e{n}"), created));
+    let own = created.into_iter().enumerate().map(own).collect();
+    s.answer("read e", so(own));
+    get_the_next_lease(&mut s);
+    let until = s.until("e1");
+    for size in [8, 4, 2, 1] {
+        assert_eq!(moved_keys(&s), size, "{:#?}", s.requests());
+        let said = "etcdserver: permission denied".into();
+        s.answer("if create(e0/", Reply::Refused(Refusal::Denied { said }));
+    }
+    s.pass(ms(100));
+    s.write("if create(e1/");
+    assert!(s.until("e1") > until && moved_keys(&s) == 2, "{:#?}", s.requests());
+}
+
 /// A server may be set to take fewer operations in a transaction: it is asked with fewer, at once,
 /// and from then on, and nothing is lost by that.
 #[cfg_attr(not(tenure_planted), test)]

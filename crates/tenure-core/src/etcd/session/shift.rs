@@ -129,12 +129,13 @@ impl Session {
                 return News::Nothing;
             }
             Reply::Refused(refusal) => {
-                if self.shift.most == 1 {
-                    self.shift.after = asked.into_iter().next().map(|(election, _)| election);
-                } else if ruling(Rule::RefusedMoveSplit) {
-                    self.shift.most = (self.shift.most.min(asked.len()) / 2).max(1);
-                }
                 emit(None, Event::Obstacle { doing, refusal }, around.out);
+                // Parts are tried at once: a key that may not be written costs the others no time.
+                if asked.len() > 1 && ruling(Rule::RefusedMoveSplit) {
+                    self.shift.most = asked.len() / 2;
+                    return News::Nothing;
+                }
+                self.shift.after = asked.into_iter().next().map(|(election, _)| election);
             }
             reply => around.unsure(doing, reply),
         }
