@@ -96,7 +96,20 @@ pub struct Supervised {
     ended: Option<Ended>,
     all_gone: Option<Why>,
     failure: Option<SuperviseError>,
+    // A supervisor that renews calls `wait` anew each time: what is waited for there is kept here.
+    /// Since when a guard that said that all is gone has been waited for.
+    reaping: Option<Time>,
+    sweep: Option<Sweep>,
+    strays: Strays,
     outcome: Option<Outcome>,
+}
+
+/// The killing of what a lost guard left behind.
+#[derive(Clone, Copy)]
+struct Sweep {
+    begun: Time,
+    /// Whether it may be our own guard that is being spawned.
+    spawning: bool,
 }
 
 enum Event {
@@ -152,6 +165,9 @@ impl Supervised {
             ended: None,
             all_gone: None,
             failure: None,
+            reaping: None,
+            sweep: None,
+            strays: Strays::default(),
             outcome: None,
         };
         supervised.set_alarm();
@@ -267,7 +283,7 @@ impl Supervised {
             // Nothing was started.
             (None, None) if self.failure.is_some() => Why::Itself,
             (Some(why), Some(guard)) => {
-                let give_up = clock::now().after(REAPING_MAX);
+                let give_up = self.reaping.get_or_insert_with(clock::now).after(REAPING_MAX);
                 let mut pause = PAUSE_MIN;
                 while !guards::end(guard) {
                     if clock::now() >= give_up {
@@ -279,12 +295,8 @@ impl Supervised {
                 why
             }
             _ => {
-                tracing::warn!(guard = ?self.guard(), "guard lost, killing what is left");
-                // A guard that is still to be spawned is not spawned any more, and one that is
-                // being spawned now finds the end of its link: neither starts anything.
-                let spawning = self.beginning.take().is_some();
-                self.link.inner().finish().ok();
-                self.sweep(spawning).await;
+                let sweep = self.sweep.unwrap_or_else(|| self.begin_sweep());
+                self.sweep(sweep).await;
                 Why::GuardLost
             }
         };
@@ -335,18 +347,27 @@ impl Supervised {
         }
     }
 
+    fn begin_sweep(&mut self) -> Sweep {
+        tracing::warn!(guard = ?self.guard(), "guard lost, killing what is left");
+        // A guard that is still to be spawned is not spawned any more, and one that is being
+        // spawned now finds the end of its link: neither starts anything.
+        let spawning = self.beginning.take().is_some();
+        self.link.inner().finish().ok();
+        *self.sweep.insert(Sweep { begun: clock::now(), spawning })
+    }
+
     /// Kills the guard and all it left behind, until two looks in a row find nothing. What cannot
     /// be killed is waited for, but for processes that never became the command, beyond its lease,
     /// and for the guard itself when nothing else is left.
-    async fn sweep(&mut self, spawning: bool) {
-        let begun = clock::now();
-        let mut strays = Strays::default();
+    async fn sweep(&mut self, Sweep { begun, spawning }: Sweep) {
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
         while empty < 2 {
             let now = clock::now();
-            // Our own guard may be what hangs; another one is waited for a little.
-            let at_once = spawning || now >= begun.after(SPAWNING_MAX);
+            // Our own guard may be what hangs; another one is waited for a little, but not when
+            // the lease is nearly over.
+            let nearly_over = now >= self.until.before(self.kill_margin / 2);
+            let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
             let (first, ended) = (self.pid, &mut self.ended);
             let mut note = |pid, how| {
                 if Some(pid) == first {
@@ -359,7 +380,7 @@ impl Supervised {
                     rest(&mut pause).await;
                     continue;
                 }
-                Ok(true) => strays.look(self.guard),
+                Ok(true) => self.strays.look(self.guard),
                 Err(error) => Err(error),
             };
             empty = 0;

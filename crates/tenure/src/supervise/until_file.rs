@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -43,10 +43,17 @@ impl UntilFile {
         let shared = Arc::<Shared>::default();
         let for_writer = Arc::clone(&shared);
         let thread = thread::Builder::new().name("tenure-until".to_owned());
-        match thread.spawn(move || for_writer.run(writer)) {
-            Ok(_) => Ok(Self { shared }),
+        let (hand, taken) = mpsc::sync_channel(1);
+        let work = move || taken.recv().map_or((), |writer| for_writer.run(writer));
+        let spawned = thread.spawn(work);
+        match spawned {
+            Ok(_) => {
+                // The thread takes it, however late.
+                hand.send(writer).ok();
+                Ok(Self { shared })
+            }
             Err(error) => {
-                fs::remove_file(path).ok();
+                writer.remove();
                 Err(error)
             }
         }

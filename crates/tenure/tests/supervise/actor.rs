@@ -7,11 +7,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tenure::clock;
 use tenure::supervise::{Plan, SuperviseError, Supervised, resolve};
 use tenure_core::{Fence, Time};
 use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
+
+/// How often it renews, and for how long.
+const RENEWAL: Duration = Duration::from_millis(100);
+const LONG: Duration = Duration::from_secs(600);
 
 /// The command never has this variable.
 pub(crate) const WITHHELD: &str = "TENURE_TEST_SECRET";
@@ -70,16 +75,23 @@ async fn play(
     }
     let (pid, guard) = (supervised.pid().unwrap(), supervised.guard().unwrap());
     writeln!(control, "started {pid} {guard}").unwrap();
+    let mut renewal = tokio::time::interval(RENEWAL);
+    let mut renews = false;
     let outcome = loop {
         tokio::select! {
             outcome = supervised.wait() => break outcome,
-            Some(order) = heard.recv() => obey(&order, &mut supervised, control),
+            _ = renewal.tick(), if renews => drop(supervised.extend(clock::now().after(LONG))),
+            Some(order) = heard.recv() => match &*order {
+                "renew" => renews = true,
+                order => obey(order, &mut supervised, control),
+            },
         }
     };
     assert_eq!(supervised.wait().await, outcome, "the answer stays");
     Ok(format!("outcome {} {outcome}", outcome.exit_code()))
 }
 
+/// Beside `renew`, which begins renewals that last:
 /// `extend UNTIL`, `flood TIMES BEFORE UNTIL`, which extends to `BEFORE` but for the last time,
 /// and `stop`, which has no answer.
 fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {

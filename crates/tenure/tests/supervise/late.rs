@@ -107,18 +107,22 @@ fn trace(pid: i32) -> Option<Child> {
     None
 }
 
+/// However often the lease is renewed meanwhile.
 fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
     let Some(mut tracer) = trace(scene.guard) else { return };
+    scene.say("renew");
     scene.say("stop");
     scene.expect_outcome("7 exit code 7, it was stopped");
     tracer.kill().unwrap();
     tracer.wait().unwrap();
 }
 
+/// The same.
 fn a_killed_guard_that_cannot_be_reaped_is_not_waited_for() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     let Some(mut tracer) = trace(scene.guard) else { return };
+    scene.say("renew");
     scene.signal(scene.guard, Signal::KILL);
     scene.expect_outcome("137 signal 9, its guard was lost");
     tracer.kill().unwrap();
