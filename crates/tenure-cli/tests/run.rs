@@ -10,7 +10,7 @@ mod wait;
 
 use std::fs::{self, File};
 use std::net::UdpSocket;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -92,11 +92,11 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// One that leads, and whose CMD does not come to run.
+    /// One that leads, and whose CMD hangs at `execve`.
     fn hanging(&mut self, name: &str, hanging: &Hanging) -> usize {
         let command = hanging.command().into_string().unwrap();
         let nth = self.start(name, &["run", "--id", name], &["--", &command]);
-        eventually("it leads", || self.log(name).contains(&format!("{name} leads e")));
+        at_execve(hanging);
         nth
     }
 
@@ -145,6 +145,21 @@ impl Drop for Stage {
         }
         assert!(thread::panicking() || !runs(), "a process was left behind");
     }
+}
+
+/// Waits until a launcher is at `execve`: it has taken over standard input. One that is stopped
+/// earlier is not said to have hung.
+fn at_execve(hanging: &Hanging) {
+    let command = hanging.command().into_string().unwrap();
+    eventually("CMD is at execve", || {
+        fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+            let line = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+            let stdin = fs::read_link(entry.path().join("fd/0"));
+            line.contains("__launch")
+                && line.contains(&command)
+                && stdin.is_ok_and(|stdin| stdin == Path::new("/dev/null"))
+        })
+    });
 }
 
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
@@ -200,6 +215,7 @@ fn a_command_whose_execve_hangs_makes_nobody_deaf() {
     assert_eq!(stage.told("ann", &["resign"]), "ann resigned (e)\n");
     // It campaigns again, wins, and starts CMD once more.
     eventually("it leads again", || stage.log("ann").matches("ann leads e").count() == 2);
+    at_execve(&hanging);
     kill_process(Pid::from_child(&stage.processes[ann]), Signal::TERM).unwrap();
     let status = wait::ended("it ends when it is asked to", &mut stage.processes[ann]);
     let log = stage.log("ann");

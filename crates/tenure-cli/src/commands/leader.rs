@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::{AtMostOne, Election, View, clock};
 
 use super::observe::{json, line};
-use super::open;
+use super::open::{self, Asks};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -14,7 +14,7 @@ use crate::settings::ask::AskSettings;
 /// Prints who leads and ends.
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let AskSettings { with, election, wait, json: as_json, ledger } = settings;
-    let participant = open::asker(&with, &election, &ledger)?;
+    let participant = open::asker(&with, &election, Asks::Once, &ledger)?;
     let hopeless = participant.hopeless(&ledger);
     let handle = participant.election(&election);
     let ask = async {

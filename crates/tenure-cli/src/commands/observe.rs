@@ -3,7 +3,7 @@
 use serde_json::{Value, json as object};
 use tenure::{Change, ElectionName, View, clock};
 
-use super::open;
+use super::open::{self, Asks};
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::settings::ask::AskSettings;
 pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     let AskSettings { with, election, json: as_json, ledger, .. } = settings;
     let mut signals = Signals::new()?;
-    let participant = open::asker(&with, &election, &ledger)?;
+    let participant = open::asker(&with, &election, Asks::On, &ledger)?;
     let mut hopeless = participant.hopeless(&ledger);
     let mut observer = participant.election(&election).observe();
     loop {

@@ -5,7 +5,7 @@ use tenure::nerio::VerifyError;
 use tenure::{View, clock};
 
 use super::observe::{json as state, line, millis};
-use super::open::{self, nerio};
+use super::open::{self, Asks, nerio};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -15,7 +15,7 @@ use crate::settings::{Protocol, With};
 /// Asks the grantors who leads, and the leader whether it does.
 pub(super) async fn run(settings: VerifySettings) -> Result<Exit, Failure> {
     let VerifySettings { cluster, election, wait, json: as_json, ledger } = settings;
-    let asker = nerio::asker(&cluster, &ledger)?;
+    let asker = nerio::asker(&cluster, Asks::Once, &ledger)?;
     let (node, troubles) = (&asker.node, asker.troubles());
     let handle = node.election_named(election.clone());
     let patience = wait.unwrap_or_else(|| open::patience(&With::Nerio(cluster)));

@@ -54,6 +54,15 @@ enum Purpose {
     Ask,
 }
 
+/// How long an asker asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Until it has an answer, or tells why there is none.
+    Once,
+    /// Until it is told to end.
+    On,
+}
+
 /// Something that is there later.
 pub(super) type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
@@ -74,10 +83,11 @@ pub(super) fn candidate(
 pub(super) fn asker(
     with: &With,
     election: &ElectionName,
+    asks: Asks,
     ledger: &Ledger,
 ) -> Result<Box<dyn Participant>, Failure> {
     match with {
-        With::Nerio(cluster) => Ok(Box::new(nerio::asker(cluster, ledger)?)),
+        With::Nerio(cluster) => Ok(Box::new(nerio::asker(cluster, asks, ledger)?)),
         With::Etcd(store) => etcd::start(store, election, Purpose::Ask, ledger),
     }
 }

@@ -6,18 +6,22 @@ use tenure::transport::UdpError;
 use tenure::{AtMostOne, Election, ElectionName, NodeName, StartError};
 
 use super::troubles::{self, Differing};
-use super::{Later, Participant};
+use super::{Asks, Later, Participant};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{Cluster, Ledger};
 
 /// A participant that is no grantor, for commands that only ask.
-pub(in crate::commands) fn asker(cluster: &Cluster, ledger: &Ledger) -> Result<Grantors, Failure> {
+pub(in crate::commands) fn asker(
+    cluster: &Cluster,
+    asks: Asks,
+    ledger: &Ledger,
+) -> Result<Grantors, Failure> {
     let random = format!("ask-{}", std::process::id());
     let name = NodeName::new(&random).map_err(|error| {
         Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
     })?;
-    Grantors::meet(name, cluster, ledger)
+    Grantors::meet(name, cluster, asks, ledger)
 }
 
 /// A candidate that is no grantor.
@@ -26,29 +30,35 @@ pub(super) fn candidate(
     id: &NodeName,
     ledger: &Ledger,
 ) -> Result<Grantors, Failure> {
-    Grantors::meet(id.clone(), cluster, ledger)
+    Grantors::meet(id.clone(), cluster, Asks::On, ledger)
 }
 
 /// One that asks the grantors of a cluster.
 pub(in crate::commands) struct Grantors {
     pub(in crate::commands) node: Node,
     cluster: Cluster,
+    asks: Asks,
     ledger: Ledger,
     differing: Differing,
 }
 
 impl Grantors {
-    fn meet(name: NodeName, cluster: &Cluster, ledger: &Ledger) -> Result<Self, Failure> {
+    fn meet(
+        name: NodeName,
+        cluster: &Cluster,
+        asks: Asks,
+        ledger: &Ledger,
+    ) -> Result<Self, Failure> {
         let node = start(Node::builder(cluster.config.clone(), name), cluster, ledger)?;
         let (cluster, ledger) = (cluster.clone(), ledger.clone());
-        Ok(Self { node, cluster, ledger, differing: Differing::default() })
+        Ok(Self { node, cluster, asks, ledger, differing: Differing::default() })
     }
 
     /// Says what keeps this one from being answered. Resolves when it is to end for that.
     pub(in crate::commands) fn troubles(&self) -> Later<Failure> {
         let (cluster, ledger) = (self.cluster.clone(), self.ledger.clone());
         let (notices, differing) = (self.node.notices(), self.differing.clone());
-        Box::pin(troubles::watch(notices, cluster, ledger, differing))
+        Box::pin(troubles::watch(notices, cluster, self.asks, ledger, differing))
     }
 }
 

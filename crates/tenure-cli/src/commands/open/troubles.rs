@@ -10,6 +10,7 @@ use tenure::nerio::survey::survey;
 use tenure_core::nerio::{MemberSet, Service};
 use tokio::sync::broadcast;
 
+use super::Asks;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::{Cluster, Ledger};
@@ -22,6 +23,7 @@ pub(super) type Differing = Arc<Mutex<BTreeSet<NodeName>>>;
 pub(super) async fn watch(
     mut notices: broadcast::Receiver<Notice>,
     cluster: Cluster,
+    asks: Asks,
     ledger: Ledger,
     differing: Differing,
 ) -> Failure {
@@ -30,6 +32,8 @@ pub(super) async fn watch(
             Ok(notice @ Notice::NoQuorumAgrees { .. }) if cluster.exit_on_mismatch => {
                 return mismatch(notice.to_string(), Exit::Usage, &ledger);
             }
+            // What is told in the end says so, and may come before this or after it.
+            Ok(Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree) if asks == Asks::Once => {}
             Ok(notice) => tell(&notice, &cluster, &differing),
             Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
