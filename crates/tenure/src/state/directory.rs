@@ -20,6 +20,9 @@ pub(super) const LOCK: &str = "lock";
 /// over, and is not removed by `rm *`.
 pub(super) const HELD: &str = ".held";
 
+/// Others than its owner can open a directory of such a mode.
+const READABLE: u32 = 0o044;
+
 /// How often another one may take that file away while it is opened.
 const ATTEMPTS: u32 = 100;
 
@@ -86,15 +89,20 @@ impl Directory {
         Err(StateError::io("lock", &self.at(HELD), Errno::AGAIN))
     }
 
-    /// Releases before this one lock the directory itself, which its readers can do as well: only
-    /// with the signature of a living process does that mean that one of them has it.
+    /// Releases before this one lock the directory itself, which its readers can do as well. Where
+    /// others can read it, only the signature of a living process says that one of those has it;
+    /// the number says nothing across pid namespaces, where every node may be 1.
     fn lock_as_before(&self) -> Result<(), StateError> {
-        let taken = lock_now(self.fd.as_fd()) == Err(Errno::WOULDBLOCK);
-        let others = owner(&self.fd).filter(|pid| *pid != std::process::id());
-        match others {
-            Some(_) if taken => Err(StateError::InUse { path: self.path.clone(), owner: others }),
-            Some(_) | None => Ok(()),
+        if lock_now(self.fd.as_fd()) != Err(Errno::WOULDBLOCK) {
+            return Ok(());
         }
+        let owner = owner(&self.fd).filter(|pid| *pid != std::process::id());
+        let about = rustix::fs::fstat(&self.fd)
+            .map_err(|errno| StateError::io("open state directory", &self.path, errno))?;
+        if owner.is_some() || about.st_mode & READABLE == 0 {
+            return Err(StateError::InUse { path: self.path.clone(), owner });
+        }
+        Ok(())
     }
 
     /// Writes down which process has the directory.

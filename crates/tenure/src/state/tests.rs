@@ -456,6 +456,22 @@ fn a_process_of_the_release_before_still_has_its_directory() {
     sleep.wait().unwrap();
 }
 
+/// The same in containers: the process that signed has a number that says nothing here.
+#[test]
+fn a_process_of_the_release_before_in_another_pid_namespace_has_it_too() {
+    let world = World::new();
+    drop(world.first());
+    let before = fs::File::open(world.path()).unwrap();
+    rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
+    for signed in [std::process::id(), u32::MAX] {
+        fs::write(world.path().join(LOCK), format!("{signed:<10}\n")).unwrap();
+        let refused = world.open("boot 1", Opening::Existing).unwrap_err();
+        assert!(matches!(refused, StateError::InUse { owner: None, .. }), "{refused}");
+    }
+    drop(before);
+    drop(world.open("boot 1", Opening::Existing).unwrap());
+}
+
 #[test]
 fn a_directory_that_others_can_change_is_refused() {
     let world = World::new();
