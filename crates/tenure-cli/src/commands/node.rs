@@ -43,9 +43,10 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
                 tokio::join!(node.close(), control.close());
                 return Ok(Exit::Signal(signal));
             }
-            asked = control.next() => answer(&node, &service, asked).await,
+            asked = control.next() => answer(&node, &mut service, asked).await,
             notice = notices.recv() => match notice {
                 Ok(notice) => tell(&settings, &notice, &mut service)?,
+                // What it is now it says when somebody asks.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => {
                     let what = "the node ended by itself";
@@ -72,6 +73,20 @@ impl Service {
 
     fn enter(&mut self, stage: &'static str) {
         (self.stage, self.waits) = (stage, None);
+    }
+
+    /// Notices may have been missed: the node knows better.
+    fn correct(&mut self, now: Option<nerio::Service>, write_error: bool) {
+        let stage = match now {
+            Some(nerio::Service::Serving) => "serving",
+            Some(nerio::Service::Quarantine { .. }) => "quarantine",
+            Some(nerio::Service::Recovering) if self.stage != "starting" => "recovering",
+            Some(nerio::Service::Recovering | nerio::Service::Failing) | None => self.stage,
+        };
+        self.failing = write_error || now == Some(nerio::Service::Failing);
+        if stage != self.stage {
+            self.enter(stage);
+        }
     }
 }
 
@@ -114,10 +129,11 @@ fn say(settings: &NodeSettings, text: &str, object: impl FnOnce() -> Value) -> R
     output::print(&format!("{line}\n"))
 }
 
-async fn answer(node: &Node, service: &Service, asked: Asked) {
+async fn answer(node: &Node, service: &mut Service, asked: Asked) {
     let answer = match asked.request {
         Request::Status => {
             let counters = node.counters().await.unwrap_or_default();
+            service.correct(node.service().await, counters.write_error.is_some());
             Answer::Done(json!({
                 "node": node.name().as_str(),
                 "address": node.address().to_string(),
@@ -140,4 +156,23 @@ async fn answer(node: &Node, service: &Service, asked: Asked) {
     };
     // Whoever asked may have left.
     let _ = asked.reply.send(answer);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_that_were_missed_change_nothing_in_the_status() {
+        let waits = Some("b does not answer".to_owned());
+        let mut service = Service { stage: "recovering", waits, failing: true };
+        service.correct(Some(nerio::Service::Recovering), false);
+        assert!(service.word() == "recovering" && service.waits.is_some());
+        service.correct(Some(nerio::Service::Serving), false);
+        assert!(service.word() == "serving" && service.waits.is_none());
+        service.correct(Some(nerio::Service::Failing), true);
+        assert_eq!(service.word(), "failing");
+        service.correct(None, false);
+        assert_eq!(service.word(), "serving");
+    }
 }

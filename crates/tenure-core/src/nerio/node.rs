@@ -9,7 +9,9 @@ use super::config::Checked;
 use super::event::{Event, Ignored, Question, TransferFailure};
 use super::grantor::{Grantor, Memory};
 use super::identity::{Inc, Who};
-use super::message::{Granted, Message, Refused, Released, Remainder, Sender, State, Verify};
+use super::message::{
+    Granted, Message, Refused, Released, Remainder, Sender, Service, State, Verify,
+};
 use super::observer::Observer;
 use super::record::Record;
 use super::rule::{Rule, ruling};
@@ -81,6 +83,12 @@ impl Nerio {
     #[must_use]
     pub fn who(&self) -> &Who {
         &self.who
+    }
+
+    /// What it does as a grantor; `None` if it is none.
+    #[must_use]
+    pub fn service(&self, now: Time) -> Option<Service> {
+        self.grantor.as_ref().map(|grantor| grantor.service(now))
     }
 
     fn start(&mut self, now: Time, start: Start, out: &mut Out) {

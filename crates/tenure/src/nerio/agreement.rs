@@ -17,7 +17,7 @@ use super::notice::Notice;
 const LASTING: Duration = Duration::from_secs(1);
 /// How often one address is told of.
 const AGAIN: Duration = Duration::from_secs(60);
-/// How many addresses are remembered to have been told of; more are only counted.
+/// How many addresses of strangers are remembered to have been told of; more are only counted.
 const TOLD_MAX: usize = 64;
 
 #[derive(Debug, Default)]
@@ -60,11 +60,14 @@ impl Agreement {
     ) -> Vec<Notice> {
         let mut notices = Vec::new();
         self.told.retain(|_, at| now.since(*at) < AGAIN);
-        if !self.told.contains_key(&address) && self.told.len() < TOLD_MAX {
+        let member = position(address, config);
+        let strangers = || self.told.keys().filter(|told| position(**told, config).is_none());
+        let has_room = member.is_some() || strangers().count() < TOLD_MAX;
+        if !self.told.contains_key(&address) && has_room {
             self.told.insert(address, now);
             notices.push(Notice::Mismatch { peer, address, theirs, ours: config.digest() });
         }
-        let Some(member) = position(address, config) else { return notices };
+        let Some(member) = member else { return notices };
         self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
         let lasting = self.lasting();
         if !self.hopeless && !config.quorums.is_possible(lasting) {
@@ -191,5 +194,6 @@ mod tests {
             told += differs(&mut agreement, n / 10, u16::try_from(n % 5_000).unwrap()).len();
         }
         assert_eq!(told, TOLD_MAX);
+        assert_eq!(differs(&mut agreement, 10_000, 7_102).len(), 1, "a member has its own place");
     }
 }

@@ -123,9 +123,9 @@ impl<T: Transport> Driver<T> {
             closing: None,
         };
         // After the lock on the state directory was taken: the quarantine counts from here.
-        let kept = start.memory.as_ref().map(|memory| &memory.kept);
-        if kept == Some(&Kept::Founding) {
-            driver.notice(Notice::Founding { delta_max: driver.config.delta_max });
+        if let Some(memory) = start.memory.as_ref().filter(|memory| memory.kept == Kept::Founding) {
+            let delta_max = driver.config.delta_max.max(memory.delta_max);
+            driver.notice(Notice::Founding { delta_max });
         }
         driver.input(clock::now(), Input::Start(start));
         Ok(driver)
@@ -281,6 +281,9 @@ impl<T: Transport> Driver<T> {
             }
             Order::Counters(reply) => {
                 let _ = reply.send(self.counters.clone());
+            }
+            Order::Service(reply) => {
+                let _ = reply.send(self.core.service(now));
             }
             Order::Close(done) => self.close(now, Some(done)),
         }

@@ -176,6 +176,14 @@ impl Node {
         answer.await.ok()
     }
 
+    /// What this grantor does: `None` if it is no grantor, or is closed. Tells whoever listens to
+    /// [`notices`](Self::notices) slowly what was missed. Cancel safe.
+    pub async fn service(&self) -> Option<Service> {
+        let (reply, answer) = oneshot::channel();
+        self.order(Order::Service(reply));
+        answer.await.ok().flatten()
+    }
+
     /// Gives up whatever it holds, and waits until a quorum knows or half a second has passed.
     /// Every handle of this node says from then on that it does not lead.
     ///

@@ -152,10 +152,11 @@ impl fmt::Display for Notice {
             }
             Self::NotFounded { by } => write!(
                 f,
-                "not the first start of this cluster: {by} took part in a leadership, so what this \
-                 node remembered was lost. --new is refused; it goes on as without: it waits until \
-                 every lease has ended, then reads the fences of the others. Leave --new out next \
-                 time"
+                "not the first start of this cluster: {by} took part in a leadership, or was \
+                 restarted and may have, so what this node remembered may be lost. --new is \
+                 refused; it goes on as without: it waits until every lease has ended, then reads \
+                 the fences of the others. Leave --new out next time. If it is the first start all \
+                 the same, stop the nodes, move all directories away, and start each with --new"
             ),
             Self::DiskFailed { error } => {
                 write!(f, "{error}; requests are refused, and it is written again every second")

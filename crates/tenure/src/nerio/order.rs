@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use tenure_core::ElectionName;
+use tenure_core::nerio::Service;
 use tokio::sync::{mpsc, oneshot};
 
 use super::counters::Counters;
@@ -15,5 +16,6 @@ pub(super) enum Order {
     Handle(driver::Order<AtMostOne>),
     Verify { election: ElectionName, leader: SocketAddr, reply: mpsc::UnboundedSender<Proof> },
     Counters(oneshot::Sender<Counters>),
+    Service(oneshot::Sender<Option<Service>>),
     Close(oneshot::Sender<()>),
 }

@@ -66,6 +66,8 @@ pub(super) struct Known {
 /// Who keeps a read from being done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Missing {
+    /// What it is needed for.
+    pub(super) read: Read,
     pub(super) silent: MemberSet,
     pub(super) unfounded: MemberSet,
 }

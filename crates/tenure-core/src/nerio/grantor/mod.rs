@@ -142,7 +142,7 @@ impl Grantor {
     }
 
     /// What it says of itself to others.
-    fn service(&self, now: Time) -> Service {
+    pub(super) fn service(&self, now: Time) -> Service {
         match self.life.service(now) {
             Service::Serving if self.writes.is_failing() && ruling(Rule::FailingSaid) => {
                 Service::Failing

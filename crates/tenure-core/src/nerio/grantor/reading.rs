@@ -45,6 +45,7 @@ impl Grantor {
         let answered = answers.keys().copied().collect();
         let nothing = answers.iter().filter(|(_, known)| !known.recall.is_whole());
         let missing = Missing {
+            read,
             silent: self.config.quorums.everyone().minus(own).minus(answered),
             unfounded: nothing.map(|(member, _)| *member).collect(),
         };

@@ -96,6 +96,35 @@ pub(crate) fn a_full_quorum_of_others_is_asked_before_founding() {
     assert!(s.events("a").contains(&waits), "{:?}", s.events("a"));
 }
 
+/// A founding that was refused waits as a lost directory does, and says what would help then.
+#[test]
+fn what_a_refused_founding_waits_for_is_said_anew() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.lose_disk("a");
+    s.lose_disk("b");
+    s.drop_all();
+    s.found("a");
+    let waits = |founding| {
+        let (silent, unfounded) = (vec![name("c")], vec![name("b")]);
+        Event::RecoveryWaits { founding, silent, unfounded }
+    };
+    let pass = |s: &mut Story| {
+        for _ in 0..100 {
+            s.pass(ms(100));
+            s.deliver("a", "b");
+            s.deliver("b", "a");
+            s.drop_all();
+        }
+    };
+    pass(&mut s);
+    assert!(s.events("a").contains(&waits(true)), "{:?}", s.events("a"));
+    s.ask("p", "a", renewal(at(10), 1));
+    assert!(s.events("a").contains(&Event::NotFounded { by: name("p") }));
+    pass(&mut s);
+    assert!(s.events("a").contains(&waits(false)), "{:?}", s.events("a"));
+}
+
 /// Two directories are lost, and the third member never met the leader, nor so long a lease. Its
 /// next renewal reaches a node without memory, which refuses to found, and tells the other one.
 #[cfg_attr(not(tenure_planted), test)]
