@@ -28,7 +28,7 @@ const FIXED: usize = MAGIC.len() + 1 + 8;
 const FRAME: usize = 3;
 
 /// The version of datagrams. Those of another one are dropped; the byte behind the magic.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// The most bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
