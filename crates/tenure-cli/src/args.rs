@@ -144,8 +144,9 @@ fn leader() -> Command {
         &[&[&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec], ETCD, CLUSTER_SETTINGS],
     )
     .after_help(
-        "Ends with 0 when there is a leader, 3 when there is none, 4 when no quorum could be \
-         asked. With --protocol etcd it tells leaders of etcdctl and of Go's programs too.\n\n\
+        "Without --wait the first answer counts. Ends with 0 when there is a leader, 3 when there \
+         is none, 4 when no quorum could be asked. With --protocol etcd it tells \
+         leaders of etcdctl and of Go's programs too.\n\n\
          Example:\n  tenure leader --config tenure.toml --election billing --wait 10s",
     )
 }
@@ -167,7 +168,8 @@ fn verify() -> Command {
     .args(ETCD.iter().map(|spec| flag(spec).hide(true)))
     .after_help(
         "For recipients that cannot check a fence. Ends with 0 when the leader has promised, 3 \
-         when there is none, 4 when it did not answer.\n\n\
+         when there is none, 4 when it did not answer, 6 when it says that it does not lead, as \
+         while it hands over. Without --wait the first answer counts.\n\n\
          Example:\n  tenure verify --config tenure.toml --election billing",
     )
 }

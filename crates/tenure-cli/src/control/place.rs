@@ -107,7 +107,7 @@ fn refused(path: &Path, why: &str) -> Failure {
 
 fn taken(path: &Path) -> Failure {
     let what = format!("another process has the control socket {}", path.display());
-    let fix = "end the other one, or give this one another --id or --control";
+    let fix = "end the other one, or give this one another name or --control";
     Failure::new(Exit::System, what, fix)
 }
 

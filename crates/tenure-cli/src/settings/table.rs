@@ -107,7 +107,7 @@ settings! {
         "The waiting candidate that leads next";
     WAIT: Duration = "wait" "DURATION" Text, ONE_CALL, Nothing, WHAT,
         parse::duration, span,
-        "How long to wait for it; without it, the first answer counts";
+        "How long to wait at most; below stands what holds without it";
 
     MEMBERS: Vec<Member> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
         parse::members, members,
