@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal, Refused, Release, Sender};
+use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal, Refused, Release, Sender, Stamp};
 use tenure_core::{NodeName, Time};
 
 use super::{Court, Fact, Plan, Property};
@@ -50,6 +50,7 @@ struct Grant {
     address: SocketAddr,
     start: Time,
     finish: Time,
+    stamp: Stamp,
     next: Option<NodeName>,
 }
 
@@ -212,10 +213,14 @@ impl Queue {
 
     fn grant(&mut self, asks: Option<&Waiting>, record: &GrantRecord) -> Result<(), String> {
         let (inc, at) = (record.holder.inc, record.stamp.clock);
-        let own = self.grant.as_mut().filter(|grant| grant.inc == inc);
-        if let Some(own) = own.filter(|own| own.start == record.start) {
-            own.finish = record.finish;
-            return Ok(());
+        let known = |grant: &&mut Grant| grant.inc == inc && grant.start == record.start;
+        if let Some(own) = self.grant.as_mut().filter(known) {
+            if own.stamp == record.stamp {
+                own.finish = record.finish;
+                return Ok(());
+            }
+            // It was forgotten, with who is next: its request came again long after.
+            self.grant = None;
         }
         self.waits.retain(|waits| at < waits.expires);
         let waited = self.waits.iter().find(|w| w.inc == inc && w.start == record.start);
@@ -241,6 +246,7 @@ impl Queue {
             address: record.address,
             start: record.start,
             finish: record.finish,
+            stamp: record.stamp,
             next: request,
         });
         self.waits.retain(|waits| {
