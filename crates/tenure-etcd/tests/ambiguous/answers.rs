@@ -279,7 +279,8 @@ impl Case<'_> {
         }
     }
 
-    /// It was not sure of anything else, and needed one more connection.
+    /// It was not sure of anything else, and needed one more connection; two where the machine stood
+    /// still for the time of a call.
     async fn told_no_more(&self, ours: &Node, notices: &mut Notices) {
         while let Ok(notice) = notices.try_recv() {
             let Notice::Unsure { doing, .. } = notice else { continue };
@@ -290,7 +291,7 @@ impl Case<'_> {
             assert!(is_known, "{self:?}: {doing}");
         }
         let connections = soon(ours.counters()).await.unwrap().connections;
-        assert_eq!(connections, 2, "{self:?}");
+        assert!((2..=3).contains(&connections), "{self:?}: {connections} connections");
     }
 
     async fn nothing_is_left(&self, store: &mut Store) {
