@@ -61,6 +61,11 @@ pub(crate) fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     s.campaign("p");
     s.deliver("p", "c");
     s.deliver("c", "p");
+    // Now it knows which fence to propose.
+    s.slip(ms(100));
+    s.step("p", tenure_core::Input::Timeout);
+    s.deliver("p", "c");
+    s.deliver("c", "p");
     s.drop_all();
     s.lose_disk("c");
     s.slip(ms(550));

@@ -212,6 +212,12 @@ pub(crate) fn releases_of_strangers_take_no_room_of_elections() {
         let asked = Request { election: name.parse().unwrap(), ..request(at(10)) };
         assert_eq!(refusal(&s.ask("p", "a", asked)), Some(Refusal::Full));
     }
+    let mut is_remembered = |n: i32| {
+        let election = format!("stranger-{n}").parse().unwrap();
+        let asked = s.ask("q", "a", Request { election, ..request(at(5)) });
+        emitted(&asked) == [Event::Ignored(Ignored::Released)]
+    };
+    assert_eq!((0..100).filter(|n| is_remembered(*n)).count(), 4, "as many as there is room for");
 }
 
 /// Rule 5: also when the other gets the grant by the arrival of that very message, because the
