@@ -68,7 +68,12 @@ impl Property for OneWakeUp {
                 }
                 Ok(())
             }
-            // Revisions may come again.
+            // Whoever looked because of it before now heard of an earlier deletion: after a restore
+            // revisions come again.
+            Fact::Stored(Note::Gone { key, .. }) => {
+                self.woken.retain(|(gone, ..)| gone != key);
+                Ok(())
+            }
             Fact::Stored(Note::Restored { .. }) => {
                 self.woken.clear();
                 Ok(())
