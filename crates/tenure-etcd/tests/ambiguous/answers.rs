@@ -279,8 +279,8 @@ impl Case<'_> {
         }
     }
 
-    /// It was not sure of anything else, and needed one more connection; two where the machine stood
-    /// still for the time of a call.
+    /// It was not sure of anything else, and needed one more connection; two where the machine
+    /// stood still for the time of a call.
     async fn told_no_more(&self, ours: &Node, notices: &mut Notices) {
         while let Ok(notice) = notices.try_recv() {
             let Notice::Unsure { doing, .. } = notice else { continue };
