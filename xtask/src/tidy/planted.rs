@@ -1,11 +1,19 @@
 //! The rules that can be broken stay out of what is shipped: nothing sets the flag but the commands
-//! of this program, which say so when they run.
+//! of this program, which say so when they run. And no test runs beside the one that breaks them.
 
 use super::tree::Tree;
 use super::{Complaint, complaint};
 
 /// In two halves, so that this file does not complain about itself.
 const FLAG: &str = concat!("tenure_", "planted");
+
+/// The folders whose stories are run with their rule broken. A rule is broken for all threads, so
+/// an ordinary test of the same program would fail by it now and then.
+const STORIES: [&str; 2] =
+    ["crates/tenure-core/tests/etcd/", "crates/tenure-core/tests/extensions/directed/"];
+
+/// The test that breaks the rules.
+const BREAKS: &str = "planted.rs";
 
 /// Only the root's list of flags that rustc knows may name it.
 const KNOWN: &str = "check-cfg";
@@ -21,7 +29,20 @@ pub(crate) fn check(tree: &Tree) -> Vec<Complaint> {
             }
         }
     }
+    for (path, text) in tree.texts().filter(|(path, _)| is_story(path)) {
+        let bare = text.lines().enumerate().filter(|(_, line)| line.trim() == "#[test]");
+        complaints.extend(bare.map(|(index, _)| {
+            let what = "a story that also runs while another one's rule is broken";
+            let remedy = format!("write `#[cfg_attr(not({FLAG}), test)]`");
+            complaint(path, index + 1, what, remedy)
+        }));
+    }
     complaints
+}
+
+fn is_story(path: &str) -> bool {
+    let name = STORIES.iter().find_map(|folder| path.strip_prefix(folder));
+    name.is_some_and(|name| name.ends_with(".rs") && name != BREAKS)
 }
 
 /// Whether cargo or CI reads the file before it compiles anything.
@@ -47,6 +68,15 @@ mod tests {
         }
         let build = format!("fn main() {{ println!(\"cargo::rustc-cfg={FLAG}\"); }}\n");
         assert_eq!(said("crates/a/build.rs", &build), 1);
+    }
+
+    #[test]
+    fn stories_do_not_run_while_another_ones_rule_is_broken() {
+        let story = STORIES[0].to_owned() + "terms.rs";
+        assert_eq!(said(&story, "#[test]\nfn told() {}\n"), 1);
+        assert_eq!(said(&story, &format!("#[cfg_attr(not({FLAG}), test)]\nfn told() {{}}\n")), 0);
+        assert_eq!(said(&(STORIES[0].to_owned() + BREAKS), "#[test]\nfn breaks() {}\n"), 0);
+        assert_eq!(said("crates/a/src/lib.rs", "#[test]\nfn other() {}\n"), 0);
     }
 
     #[test]

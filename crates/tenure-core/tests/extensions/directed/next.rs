@@ -285,7 +285,7 @@ pub(crate) fn nobody_waits_for_a_grantor_that_is_silent() {
 
 /// Rule 4: nor for one that answers that it cannot grant.
 #[cfg(not(tenure_planted))]
-#[test]
+#[cfg_attr(not(tenure_planted), test)]
 fn nobody_waits_for_a_grantor_in_quarantine() {
     let mut s = Story::new();
     s.reboot("c");
