@@ -256,6 +256,7 @@
 //! [`Drift`]: crate::Drift
 //! [`Fence`]: crate::Fence
 
+mod by_member;
 mod candidate;
 mod command;
 pub mod config;

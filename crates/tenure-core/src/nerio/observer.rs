@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::{Event, LeaderView, View};
 use super::identity::Who;
@@ -23,7 +24,7 @@ pub(super) struct Observer {
     every: Duration,
     next_at: Time,
     last_start: Time,
-    answers: BTreeMap<usize, Heard>,
+    answers: ByMember<Heard>,
     view: Option<View>,
     began: Time,
     /// Since when somebody holds a quorum of grants and has not announced its fence.
@@ -55,7 +56,7 @@ impl Observer {
             every: every.max(Duration::from_millis(1)),
             next_at: now,
             last_start: Time::ZERO,
-            answers: BTreeMap::new(),
+            answers: ByMember::default(),
             view: None,
             began: now,
             won_since: None,
@@ -86,7 +87,7 @@ impl Observer {
         out: &mut Out,
     ) {
         let newer = |known: &Heard| known.start < state.start;
-        if state.start <= self.last_start && self.answers.get(&member).is_none_or(newer) {
+        if state.start <= self.last_start && self.answers.get(member).is_none_or(newer) {
             let start = if ruling(Rule::ViewFromSend) { state.start } else { now };
             let free = state.service == Service::Serving && state.holder.is_none();
             let here = |span| config.drift.shrink(config.drift.real_at_least(span));
@@ -141,7 +142,7 @@ impl Observer {
     }
 
     /// The words that still count.
-    fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = (&usize, &Heard)> + Clone {
+    fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = &(usize, Heard)> + Clone {
         let patience = self.patience(config);
         self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience)
     }

@@ -55,7 +55,7 @@ impl Candidate {
         } else {
             shared.trips.observe(now.since(sent.start));
         }
-        let known = campaign.oks.get(&member);
+        let known = campaign.oks.get(member);
         if known.is_some_and(|known| known.start >= granted.start) && ruling(Rule::OneOkEach) {
             return self.emit(Event::Ignored(Ignored::Duplicate), out);
         }
@@ -157,11 +157,11 @@ impl Candidate {
         let Some(unable) = campaign.too_long_for(now, shared.config) else { return };
         let members = shared.config.quorums.everyone().minus(unable);
         // That somebody is silent is news without a message.
-        if before.is_some() && !campaign.oks.keys().any(|granted| members.contains(*granted)) {
+        if before.is_some() && !campaign.oks.members().any(|granted| members.contains(granted)) {
             return;
         }
         for member in members.iter() {
-            campaign.oks.remove(&member);
+            campaign.oks.remove(member);
             campaign.floors[member] = self.last_start;
         }
         self.release_to(members, self.last_start, shared, out);
@@ -179,16 +179,16 @@ impl Candidate {
         if campaign.lease.is_some() {
             return;
         }
-        campaign.refusals.retain(|_, rival| now < rival.until);
+        campaign.refusals.retain(|rival| now < rival.until);
         let oks = &campaign.oks;
         let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
-        let blocks = |(member, rival): &(&usize, &Rival)| {
+        let blocks = |(member, rival): &&(usize, Rival)| {
             (rival.start >= news || !ruling(Rule::YieldNews))
-                && oks.get(member).is_none_or(|ok| ok.start < rival.start)
+                && oks.get(*member).is_none_or(|ok| ok.start < rival.start)
         };
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
-        let held: MemberSet = oks.keys().copied().filter(|m| !blocked.contains(*m)).collect();
+        let held: MemberSet = oks.members().filter(|m| !blocked.contains(*m)).collect();
         let lost = campaign.reach.lost(now, shared.config.parked_for());
         let lost = if ruling(Rule::YieldWithoutLost) { lost } else { MemberSet::EMPTY };
         let possible = shared.config.quorums.is_possible(blocked.or(lost));
@@ -197,7 +197,7 @@ impl Candidate {
             return;
         }
         let own = Rank::of(&self.election, shared.who, campaign.priority, false, false);
-        let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(**member));
+        let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(*member));
         let rivals = rivals.map(|(_, rival)| rival);
         let renews =
             |who: &Who| rivals.clone().any(|rival| rival.who == *who && rival.renewed >= news);
@@ -211,7 +211,7 @@ impl Candidate {
         let until = now.after(base + self.draw(shared.config.refresh, "yield", shared));
         let Some(campaign) = &mut self.campaign else { return };
         for member in held.iter() {
-            campaign.oks.remove(&member);
+            campaign.oks.remove(member);
             campaign.floors[member] = self.last_start;
             if ruling(Rule::YieldWaits) {
                 campaign.held_off.insert(member, (best.who.clone(), until));
@@ -232,10 +232,10 @@ impl Campaign {
     /// elsewhere. Older refusals that name it are no reason to yield, and what was yielded to it
     /// is asked for again at once. Once for each time that it leaves, so not in circles.
     fn on_left(&mut self, now: Time, member: usize) {
-        let Some(gone) = self.refusals.remove(&member) else { return };
-        self.refusals.retain(|_, rival| rival.who != gone.who);
+        let Some(gone) = self.refusals.remove(member) else { return };
+        self.refusals.retain(|rival| rival.who != gone.who);
         let yielded = self.held_off.len();
-        self.held_off.retain(|_, (rival, _)| *rival != gone.who || !ruling(Rule::YieldEnds));
+        self.held_off.retain(|(rival, _)| *rival != gone.who || !ruling(Rule::YieldEnds));
         if self.held_off.len() < yielded {
             self.next_at = now;
         }
@@ -249,7 +249,7 @@ impl Campaign {
         holder: &Holder,
         (rank, until): (Rank, Time),
     ) {
-        let known = self.refusals.get(&member);
+        let known = self.refusals.get(member);
         if known.is_some_and(|known| known.start > start) {
             return;
         }
@@ -258,7 +258,7 @@ impl Campaign {
         if let Some(gone) = known.filter(|known| known.who != holder.who)
             && ruling(Rule::YieldEnds)
         {
-            self.held_off.retain(|_, (rival, _)| *rival != gone.who);
+            self.held_off.retain(|(rival, _)| *rival != gone.who);
         }
         let renewed = match known.filter(|known| known.who == holder.who) {
             Some(known) if known.granted < holder.start => start,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 use core::time::Duration;
 
+use super::super::by_member::ByMember;
 use super::super::config::Checked;
 use super::super::message::{Refusal, Refused};
 use super::super::quorum::MemberSet;
@@ -29,7 +30,7 @@ enum Word {
 /// The last words of all grantors, and what was said of them. One word for each member.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Hindrances {
-    words: BTreeMap<usize, Word>,
+    words: ByMember<Word>,
     /// Who says that another life uses this candidate's name.
     shared: MemberSet,
     /// What was said last, and when.
@@ -45,7 +46,7 @@ impl Hash for Hindrances {
 impl Hindrances {
     /// `member` granted.
     pub(super) fn granted(&mut self, member: usize) {
-        self.words.remove(&member);
+        self.words.remove(member);
         self.shared = self.shared.minus(MemberSet::EMPTY.with(member));
     }
 
@@ -109,7 +110,7 @@ impl Hindrances {
         if !possible(silent) {
             return Some(Waiting::NoQuorum { missing });
         }
-        let heard = self.words.iter().filter(|(member, _)| !silent.contains(**member));
+        let heard = self.words.iter().filter(|(member, _)| !silent.contains(*member));
         let with = |is_it: fn(&Word) -> bool| -> MemberSet {
             heard.clone().filter(|(_, word)| is_it(word)).map(|(member, _)| *member).collect()
         };
@@ -144,7 +145,7 @@ impl Hindrances {
         quarantined: MemberSet,
         config: &Checked,
     ) -> Option<Time> {
-        let ends = quarantined.iter().filter_map(|member| match self.words.get(&member) {
+        let ends = quarantined.iter().filter_map(|member| match self.words.get(member) {
             Some(Word::Quarantine { until }) => Some((*until, member)),
             _ => None,
         });

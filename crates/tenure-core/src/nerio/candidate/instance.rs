@@ -61,7 +61,7 @@ impl Candidate {
             campaign.sent.remove(0);
         }
         campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
-        campaign.held_off.retain(|_, (_, until)| now < *until);
+        campaign.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
             election: self.election.clone(),
@@ -82,7 +82,7 @@ impl Candidate {
                 continue;
             }
             let giving = self.giving.as_ref().is_some_and(|giving| giving.awaits(member));
-            if giving || campaign.held_off.contains_key(&member) {
+            if giving || campaign.held_off.contains(member) {
                 continue;
             }
             if !leading {
@@ -124,7 +124,7 @@ impl Candidate {
         };
         let Some(((members, until), has_fence)) = completed else { return };
         let stamps = members.iter().filter_map(|member| {
-            let ok = campaign.oks.get(&member)?;
+            let ok = campaign.oks.get(member)?;
             let grantor = Instance(member as u128);
             Some((if ruling(Rule::StampNamesMemory) { ok.instance } else { grantor }, ok.stamp))
         });
@@ -235,7 +235,7 @@ impl Campaign {
             Some(fence) => fence == self.fence || !ruling(Rule::OneFence),
             None => false,
         };
-        let good = |ok: &&Answer| now < ok.good_until && (!accepted || same(ok));
+        let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
         let ends: Vec<(Time, usize)> = self
             .oks
             .iter()

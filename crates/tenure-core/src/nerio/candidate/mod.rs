@@ -9,7 +9,6 @@ mod instance;
 mod reach;
 mod release;
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -17,6 +16,7 @@ use self::hindrance::Hindrances;
 use self::instance::{Answer, Sent};
 use self::reach::Reach;
 use self::release::Giving;
+use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::{End, Event, Ignored, TransferFailure};
 use super::identity::Who;
@@ -83,10 +83,10 @@ struct Campaign {
     sent: Vec<Sent>,
     /// Of each member: answers to Starts up to this are dropped for ever.
     floors: Vec<Time>,
-    oks: BTreeMap<usize, Answer>,
-    refusals: BTreeMap<usize, Rival>,
+    oks: ByMember<Answer>,
+    refusals: ByMember<Rival>,
     /// Members that are not asked before then, because their grant was yielded to this rival.
-    held_off: BTreeMap<usize, (Who, Time)>,
+    held_off: ByMember<(Who, Time)>,
     /// Who answers, as long as it does not lead.
     reach: Reach,
     /// What it waits for, as long as it does not lead.
@@ -195,9 +195,9 @@ impl Candidate {
             fence_rounds: 0,
             sent: Vec::new(),
             floors: alloc::vec![self.last_start; shared.config.members.len()],
-            oks: BTreeMap::new(),
-            refusals: BTreeMap::new(),
-            held_off: BTreeMap::new(),
+            oks: ByMember::default(),
+            refusals: ByMember::default(),
+            held_off: ByMember::default(),
             reach: Reach::default(),
             hindrances: Hindrances::default(),
             too_long: MemberSet::EMPTY,

@@ -1,9 +1,9 @@
 //! Which grantors a candidate can do without knowing more of: those that do not answer, and those
 //! that cannot grant.
 
-use alloc::collections::BTreeMap;
 use core::time::Duration;
 
+use super::super::by_member::ByMember;
 use super::super::quorum::MemberSet;
 use crate::time::Time;
 
@@ -11,34 +11,34 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Reach {
     /// The first Start that a member has left unanswered.
-    unanswered: BTreeMap<usize, Time>,
+    unanswered: ByMember<Time>,
     /// Members whose last answer was that they cannot grant to anybody, or not to this one.
     unable: MemberSet,
     /// The highest Start that each member has answered.
-    latest: BTreeMap<usize, Time>,
+    latest: ByMember<Time>,
 }
 
 impl Reach {
     /// A request went to `member`.
     pub(super) fn asked(&mut self, member: usize, start: Time) {
-        self.unanswered.entry(member).or_insert(start);
+        self.unanswered.get_or_insert(member, start);
     }
 
     /// Whether an answer of `member` to the request of `start` says more than those before it.
     pub(super) fn is_news(&self, member: usize, start: Time) -> bool {
-        self.latest.get(&member).is_none_or(|latest| *latest < start)
+        self.latest.get(member).is_none_or(|latest| *latest < start)
     }
 
     /// `member` answered the request of `start`.
     pub(super) fn heard(&mut self, member: usize, start: Time) {
-        let latest = self.latest.entry(member).or_insert(start);
+        let latest = self.latest.get_or_insert(member, start);
         *latest = (*latest).max(start);
     }
 
     /// `member` answered the request of `start`, and was able to grant or to let it wait.
     pub(super) fn answered(&mut self, member: usize, start: Time, able: bool) {
-        if self.unanswered.get(&member).is_some_and(|since| *since <= start) {
-            self.unanswered.remove(&member);
+        if self.unanswered.get(member).is_some_and(|since| *since <= start) {
+            self.unanswered.remove(member);
         }
         let this = MemberSet::EMPTY.with(member);
         self.unable = if able { self.unable.minus(this) } else { self.unable.or(this) };
@@ -46,7 +46,7 @@ impl Reach {
 
     /// The members that have not answered for `patience`.
     pub(super) fn silent(&self, now: Time, patience: Duration) -> MemberSet {
-        let silent = self.unanswered.iter().filter(|(_, since)| now.since(**since) >= patience);
+        let silent = self.unanswered.iter().filter(|(_, since)| now.since(*since) >= patience);
         silent.map(|(member, _)| *member).collect()
     }
 

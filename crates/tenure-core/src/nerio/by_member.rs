@@ -1,0 +1,124 @@
+//! What is known of each member: a map of the few positions in the list of members.
+
+use alloc::vec::Vec;
+use core::slice;
+
+/// A map from a member's position, in the order of positions.
+///
+/// Its memory is that of its entries: there is one for each election that a node stands in, and a
+/// B-tree would take the room of eleven for the first of them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct ByMember<T>(Vec<(usize, T)>);
+
+impl<T> Default for ByMember<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> ByMember<T> {
+    fn place(&self, member: usize) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&member, |(member, _)| *member)
+    }
+
+    pub(super) fn get(&self, member: usize) -> Option<&T> {
+        self.place(member).ok().map(|at| &self.0[at].1)
+    }
+
+    /// The entry of `member`, which is `value` if there was none.
+    pub(super) fn get_or_insert(&mut self, member: usize, value: T) -> &mut T {
+        let at = match self.place(member) {
+            Ok(at) => at,
+            Err(at) => {
+                self.insert_at(at, member, value);
+                at
+            }
+        };
+        &mut self.0[at].1
+    }
+
+    /// Replaces what was known of `member`.
+    pub(super) fn insert(&mut self, member: usize, value: T) {
+        match self.place(member) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.insert_at(at, member, value),
+        }
+    }
+
+    fn insert_at(&mut self, at: usize, member: usize, value: T) {
+        self.0.reserve_exact(1);
+        self.0.insert(at, (member, value));
+    }
+
+    pub(super) fn remove(&mut self, member: usize) -> Option<T> {
+        self.place(member).ok().map(|at| self.0.remove(at).1)
+    }
+
+    pub(super) fn contains(&self, member: usize) -> bool {
+        self.place(member).is_ok()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn iter(&self) -> slice::Iter<'_, (usize, T)> {
+        self.0.iter()
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().map(|(member, _)| *member)
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|(_, value)| value)
+    }
+
+    /// Keeps the entries for which `keep` says so.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.0.retain(|(_, value)| keep(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_does_as_a_map_of_the_standard_library_does() {
+        let mut map = alloc::collections::BTreeMap::new();
+        let mut ours = ByMember::default();
+        for step in 0_u64..2_000 {
+            let mixed = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let member = (mixed % 7) as usize;
+            match mixed / 7 % 5 {
+                0 => assert_eq!(ours.remove(member), map.remove(&member)),
+                1 => {
+                    assert_eq!(
+                        ours.get_or_insert(member, step),
+                        map.entry(member).or_insert(step)
+                    );
+                }
+                2 if step % 9 == 0 => {
+                    ours.retain(|value| value % 2 == 0);
+                    map.retain(|_, value| *value % 2 == 0);
+                }
+                _ => {
+                    ours.insert(member, step);
+                    map.insert(member, step);
+                }
+            }
+            assert_eq!(ours.contains(member), map.contains_key(&member));
+            assert_eq!(ours.get(member), map.get(&member));
+            assert!(ours.iter().map(|(member, value)| (member, value)).eq(map.iter()));
+            assert!(ours.members().eq(map.keys().copied()) && ours.values().eq(map.values()));
+            assert_eq!(ours.len(), map.len());
+        }
+        ours.clear();
+        assert_eq!((ours.len(), ours.get(0)), (0, None));
+    }
+}
