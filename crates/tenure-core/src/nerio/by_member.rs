@@ -98,10 +98,7 @@ mod tests {
             match mixed / 7 % 5 {
                 0 => assert_eq!(ours.remove(member), map.remove(&member)),
                 1 => {
-                    assert_eq!(
-                        ours.get_or_insert(member, step),
-                        map.entry(member).or_insert(step)
-                    );
+                    assert_eq!(ours.get_or_insert(member, step), map.entry(member).or_insert(step));
                 }
                 2 if step % 9 == 0 => {
                     ours.retain(|value| value % 2 == 0);
