@@ -57,6 +57,11 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     /// When [`Input::Timeout`] is due next. Ask again after every `handle`.
     fn deadline(&self) -> Option<Deadline>;
 
+    /// Whether [`Input::Timeout`] at `now` comes before it is due. It does nothing then.
+    fn is_early(&self, now: Time) -> bool {
+        self.deadline().is_none_or(|deadline| now < deadline.at)
+    }
+
     /// Whether this process leads `election` at `now`. Right even after a long pause, because
     /// it compares clocks at the moment of the question.
     fn standing(&self, election: &ElectionName, now: Time) -> Standing;

@@ -67,6 +67,8 @@ pub enum Op {
         keys: Keys,
         /// The first revision that is of interest.
         from: Revision,
+        /// Whether only deletions are told (`NOPUT`).
+        deletions: bool,
     },
     /// Ends a watch, which is not answered any more.
     Unwatch {
@@ -145,8 +147,11 @@ pub enum Act {
 pub struct Read {
     /// Among these keys,
     pub keys: Keys,
-    /// which one.
+    /// which one,
     pub pick: Pick,
+    /// and whether without its value (`keys_only`), and without its lease: 3.4 tells that all the
+    /// same, 3.7 does not.
+    pub keys_only: bool,
 }
 
 /// Which key a [`Read`] returns.
@@ -260,6 +265,12 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Whether it stays: that of a user who may not do this, or cannot log in.
+    #[must_use]
+    pub const fn is_permanent(&self) -> bool {
+        matches!(self, Self::Denied { .. } | Self::Unauthenticated { .. })
+    }
+
     /// What kind it is, for programs: one word of lower case and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
@@ -293,6 +304,13 @@ pub struct KeyValue {
 pub enum Change {
     /// The key was written.
     Put(KeyValue),
+    /// The key was written, with a value that is too large to be taken.
+    TooLarge {
+        /// The key.
+        key: Bytes,
+        /// At which revision.
+        revision: Revision,
+    },
     /// The key was deleted, or went with its lease.
     Deleted {
         /// The key.
@@ -303,12 +321,22 @@ pub enum Change {
 }
 
 impl Change {
+    /// The key that it is about.
+    #[must_use]
+    pub const fn key(&self) -> &Bytes {
+        match self {
+            Self::Put(KeyValue { key, .. })
+            | Self::TooLarge { key, .. }
+            | Self::Deleted { key, .. } => key,
+        }
+    }
+
     /// The revision of the event.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         match self {
             Self::Put(kv) => kv.modified,
-            Self::Deleted { revision, .. } => *revision,
+            Self::TooLarge { revision, .. } | Self::Deleted { revision, .. } => *revision,
         }
     }
 }
@@ -341,7 +369,10 @@ impl fmt::Display for Op {
             Self::KeepAlive { lease } => write!(f, "keep lease {lease} alive"),
             Self::Revoke { lease } => write!(f, "revoke lease {lease}"),
             Self::Txn(txn) => txn.fmt(f),
-            Self::Watch { keys, from } => write!(f, "watch {keys} from {from}"),
+            Self::Watch { keys, from, deletions } => {
+                write!(f, "watch {keys} from {from}")?;
+                if *deletions { f.write_str(" for deletions") } else { Ok(()) }
+            }
             Self::Unwatch { watch } => write!(f, "unwatch {watch}"),
         }
     }
@@ -385,9 +416,14 @@ impl fmt::Display for Act {
             Self::Move { key, lease } => write!(f, "move {key} to lease {lease}"),
             Self::Proclaim { key, value } => write!(f, "proclaim {key} {value:?}"),
             Self::Delete { key } => write!(f, "delete {key}"),
-            Self::Read(Read { keys, pick: Pick::First }) => write!(f, "read {keys}"),
-            Self::Read(Read { keys, pick: Pick::LastUpTo(revision) }) => {
-                write!(f, "read last of {keys} created up to {revision}")
+            Self::Read(Read { keys, pick, keys_only }) => {
+                f.write_str(if *keys_only { "read key of " } else { "read " })?;
+                match pick {
+                    Pick::First => write!(f, "{keys}"),
+                    Pick::LastUpTo(revision) => {
+                        write!(f, "last of {keys} created up to {revision}")
+                    }
+                }
             }
         }
     }
@@ -455,6 +491,7 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Put(kv) => write!(f, "put {kv} at {}", kv.modified),
+            Self::TooLarge { key, revision } => write!(f, "put {key}, too large, at {revision}"),
             Self::Deleted { key, revision } => write!(f, "deleted {key} at {revision}"),
         }
     }

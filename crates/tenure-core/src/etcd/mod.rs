@@ -82,7 +82,7 @@
 //! | [`Txn`](Op::Txn) move | after a change of term: if each key is on its lease, another one | the same |
 //! | [`Txn`](Op::Txn) confirm | after each keep-alive: if an own key is not there, delete it; read up to 128, in rotation | the same |
 //! | [`Txn`](Op::Txn) create | if there is no such key, put, else read it | the same |
-//! | [`Txn`](Op::Txn) look | if the key is ours: who is first, who is just before | the same |
+//! | [`Txn`](Op::Txn) look | if the key is ours, on its lease: which is first, which just before; keys only | the same |
 //! | [`Txn`](Op::Txn) wait | every max(TTL, 10 s): are its key and the one before there | that |
 //! | [`Txn`](Op::Txn) leave | if the key is ours: delete, else read it | the same |
 //! | [`Watch`](Op::Watch) | the one before; a leader's own key; an observed election | until it is open |
@@ -94,7 +94,8 @@
 //! # Rulings
 //!
 //! 1. After each departure look again; every max(TTL, 10 s) look all the same whether the one
-//!    before is there, and at the whole queue if it is not.
+//!    before is there, and at the whole queue if it is not. Of others only keys are read, and
+//!    only deletions watched: a value may be larger than can be taken.
 //! 2. (E1) A win is confirmed in one linearizable transaction that reads: the own key is there and
 //!    is the first, and nobody is before it, while `now < E`. Who lacks only a proven E looks again
 //!    as soon as there is one.
@@ -104,7 +105,8 @@
 //!    finds an own key as it should be, in the same term of Raft; and is an entry of the log, so
 //!    that its term is known.
 //! 5. (E4) Resigning deletes by revision, and is repeated until the lease would have ended. A
-//!    create of unknown outcome may be carried out after that; its key is watched and swept.
+//!    create of unknown outcome may be carried out after that; its key is watched and swept as
+//!    long as its lease is there.
 //! 6. (E5) The lease's id is drawn by us, positive, so that a grant can be repeated. A lease that
 //!    is given up before its grant is answered is revoked after that, unless it was not granted. A
 //!    key that a create finds is adopted only if this campaign made it. An id is used once: what a
@@ -142,8 +144,9 @@
 //! - Until its own key is confirmed on the new lease, a leadership counts from the old one, whose E
 //!   stands. The new lease must not end before that: the key may be there already.
 //! - A move that fails has read what each key is, in the same transaction: one that is gone, or
-//!   on a lease of somebody else, is lost alone. A move that is refused is tried in parts. One of
-//!   too many operations for this server is made smaller, and so is a confirmation.
+//!   on a lease of somebody else, is lost alone. A move that is refused is tried in parts, and a
+//!   key that is refused alone is passed over until all others had their turn. One of too many
+//!   operations for this server is made smaller, and so is a confirmation.
 //! - The old lease is revoked when every key of ours has been seen on another. A create of unknown
 //!   outcome dies with it.
 //! - A lease that was handed in names the keys and carries none. It is renewed, and when it goes,

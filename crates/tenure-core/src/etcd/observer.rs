@@ -80,7 +80,7 @@ impl Observer {
         if self.look.is_some() {
             return;
         }
-        let read = Act::Read(Read { keys: self.keys(scene), pick: Pick::First });
+        let read = Act::Read(Read { keys: self.keys(scene), pick: Pick::First, keys_only: false });
         let txn = Txn { when: vec![], then: vec![read], otherwise: vec![] };
         let within = scene.config.patience(scene.config.ttl());
         let asker = Asker::Observer(self.election.clone());
@@ -178,11 +178,9 @@ impl Observer {
             self.unexplained = self.unexplained.max(newest);
         }
         let leader = self.leader.clone();
-        let concerns = |change: &Change| match (change, &leader) {
-            (Change::Deleted { key, .. }, Some(leader)) => *key == leader.key,
-            (Change::Put(kv), Some(leader)) => kv.key == leader.key,
-            (Change::Put(_), None) => true,
-            (Change::Deleted { .. }, None) => false,
+        let concerns = |change: &Change| match &leader {
+            Some(leader) => *change.key() == leader.key,
+            None => !matches!(change, Change::Deleted { .. }),
         };
         let is_news =
             |change: &Change| change.revision() > self.read || !ruling(Rule::LateEventsOld);
@@ -250,7 +248,7 @@ impl Observer {
     }
 
     fn watch(&mut self, header: Header, scene: &mut Scene<'_>) {
-        let op = Op::Watch { keys: self.keys(scene), from: header.revision + 1 };
+        let op = Op::Watch { keys: self.keys(scene), from: header.revision + 1, deletions: false };
         let within = scene.config.patience(scene.config.ttl());
         let asker = Asker::Observer(self.election.clone());
         self.watch = Some(scene.calls.ask((scene.now, within), asker, op, scene.out));

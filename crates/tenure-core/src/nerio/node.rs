@@ -330,8 +330,7 @@ impl Protocol for Nerio {
     type Event = Event;
 
     fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
-        let is_early = || self.deadline().is_none_or(|deadline| now < deadline.at);
-        if matches!(input, Input::Timeout) && is_early() {
+        if matches!(input, Input::Timeout) && self.is_early(now) {
             return;
         }
         self.now = self.now.max(now);

@@ -184,7 +184,7 @@ impl SmallStore {
                     changes.push(Change::Put(kv.clone()));
                 }
                 Act::Delete { key } => changes.push(self.delete(key.clone())),
-                Act::Read(Read { keys, pick }) => {
+                Act::Read(Read { keys, pick, .. }) => {
                     let all = self.keys.values().filter(|kv| keys.contains(&kv.key));
                     found.push(match pick {
                         Pick::First => all.min_by_key(|kv| kv.created).cloned(),
@@ -201,10 +201,7 @@ impl SmallStore {
 
     fn tell(&self, changes: Vec<Change>, answers: &mut Vec<(usize, Answer)>) {
         for ((node, call), keys) in &self.watches {
-            let concerns = |change: &&Change| match change {
-                Change::Put(kv) => keys.contains(&kv.key),
-                Change::Deleted { key, .. } => keys.contains(key),
-            };
+            let concerns = |change: &&Change| keys.contains(change.key());
             let told: Vec<Change> = changes.iter().filter(concerns).cloned().collect();
             if !told.is_empty() {
                 let (call, header, reply) = (*call, Some(self.header()), Reply::Changed(told));
@@ -280,9 +277,10 @@ fn reply(rng: &mut Rng) -> Reply {
         }
         8 => Reply::Watching,
         9 => {
-            let changes = (0..rng.within(0..4)).map(|_| match rng.once_in(2) {
-                true => Change::Put(key_value(rng)),
-                false => Change::Deleted { key: bytes(rng), revision: number(rng) },
+            let changes = (0..rng.within(0..4)).map(|_| match rng.within(0..5) {
+                0 => Change::TooLarge { key: bytes(rng), revision: number(rng) },
+                1 | 2 => Change::Put(key_value(rng)),
+                _ => Change::Deleted { key: bytes(rng), revision: number(rng) },
             });
             Reply::Changed(changes.collect())
         }

@@ -67,6 +67,34 @@ pub(crate) fn who_has_left_all_elections_revokes_the_lease() {
     assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
 }
 
+/// It is looked for as long as its lease is there. When that is given back, as that of an earlier
+/// term, a key that appears goes with it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_has_left_is_forgotten_with_the_lease() {
+    let mut s = Stage::new();
+    let kept = s.elect("other");
+    s.leave_in_doubt("db");
+    s.answer("if create(db/", so(vec![None]));
+    s.open_watches();
+    s.header.term += 1;
+    s.pass(ms(3_400));
+    s.renew("other", kept);
+    assert!(s.asks("watch db/"), "{:#?}", s.requests());
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    s.write("if create(other/");
+    assert!(s.leads("other") && s.asks("revoke"), "{:#?}", s.requests());
+    assert!(!s.asks("watch db/"), "{:#?}", s.requests());
+    s.answer("revoke", Reply::Revoked);
+    for _ in 0..20 {
+        if s.asks("keep") {
+            s.renew("other", kept);
+        }
+        s.pass(ms(1_000));
+        assert!(!s.asks("if create(db/"), "{:#?}", s.requests());
+    }
+    assert!(s.leads("other"), "{:#?}", s.told());
+}
+
 /// Somebody else's key under our key's name is not ours to delete, and no reason to stop looking:
 /// a create of ours may still be carried out.
 #[cfg_attr(not(tenure_planted), test)]

@@ -1,6 +1,6 @@
 //! Observers: what is, and never what was.
 
-use tenure_core::etcd::{Change, Command, Config, KeyValue};
+use tenure_core::etcd::{Change, Command, Config, KeyValue, Reply};
 
 use crate::stage::*;
 
@@ -116,4 +116,27 @@ pub(crate) fn an_event_that_overtakes_an_answer_is_not_forgotten() {
     s.answer("read db/*", so(vec![None]));
     let last = s.told().into_iter().rfind(|line| line.contains("db: ")).unwrap();
     assert!(last.contains("vacant"), "{last}");
+}
+
+/// A value that is too large to be told is the leader's, or is no matter. The leader's is asked
+/// for, and that it cannot be taken is said.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_value_that_is_too_large_is_no_news_of_others() {
+    let mut s = Stage::new();
+    let leader = s.other("db", 8);
+    s.observe("db", Some(&leader));
+    s.done.clear();
+    let large = |key: &str, revision| Change::TooLarge { key: key.into(), revision };
+    s.changed("db/*", vec![large("db/99", 11)]);
+    assert!(s.told().is_empty(), "{:#?}", s.told());
+    s.changed("db/*", vec![large("db/77", 12)]);
+    let why = "an answer of etcd's cannot be taken".into();
+    s.answer("read db/*", Reply::Unknown { why });
+    assert!(s.has_told("unsure, asking who leads: an answer"), "{:#?}", s.told());
+    assert!(s.has_told("db: unknown since"), "{:#?}", s.told());
+    // With nobody else there it is a candidate's, and that leads.
+    s.pass(ms(200));
+    s.answer("read db/*", so(vec![None]));
+    s.changed("db/*", vec![large("db/77", 13)]);
+    assert!(s.asks("read db/*"), "{:#?}", s.requests());
 }

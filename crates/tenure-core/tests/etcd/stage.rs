@@ -155,10 +155,22 @@ impl Stage {
     }
 
     /// Stories say of a confirmation what it found: which branch that is, and what its reads are.
+    /// Of a look they say who is first, on which lease, and who is before.
     fn branch(&self, call: CallId, reply: Reply) -> Reply {
         let asked = self.open.iter().find(|open| open.call == call);
         let witness = asked.and_then(|asked| witness(&asked.op));
+        let looks = asked.and_then(|asked| looks(&asked.op));
         match (reply, witness) {
+            (Reply::Txn { succeeded: true, found }, None)
+                if looks.is_some() && found.len() == 2 =>
+            {
+                let own = |kv: &&KeyValue| looks.is_some_and(|(key, _)| kv.key == *key);
+                let own = found[0].as_ref().filter(own).cloned();
+                match own.filter(|own| looks.is_some_and(|(_, lease)| own.lease != Some(lease))) {
+                    Some(own) => Reply::Txn { succeeded: false, found: vec![Some(own)] },
+                    None => Reply::Txn { succeeded: true, found },
+                }
+            }
             (Reply::Txn { mut found, .. }, Some(nth)) => {
                 let succeeded = found[nth].is_none();
                 if succeeded {
@@ -325,6 +337,18 @@ fn text(request: &Request) -> String {
             Op::Txn(Txn { when, then, otherwise: Vec::new() }).to_string()
         }
         op => op.to_string(),
+    }
+}
+
+/// Of a look: the own key, and the lease on which it is thought to be.
+fn looks(op: &Op) -> Option<(&Bytes, LeaseId)> {
+    let Op::Txn(Txn { when, then, .. }) = op else { return None };
+    match (&when[..], &then[..]) {
+        (
+            [Compare::Created { .. }, Compare::Lease { key, lease }],
+            [Act::Read(_), Act::Read(_)],
+        ) => Some((key, *lease)),
+        _ => None,
     }
 }
 

@@ -362,6 +362,63 @@ fn one_key_that_may_not_be_written_costs_no_time() {
     assert!(s.until("e1") > until && moved_keys(&s) == 2, "{:#?}", s.requests());
 }
 
+/// The answer to a move was lost: who waits finds its key on the new lease when it looks, and keeps
+/// its place.
+#[cfg_attr(not(tenure_planted), test)]
+fn who_waits_finds_its_key_where_it_was_moved() {
+    let mut s = Stage::new();
+    let a = s.elect("a");
+    let b = s.queue_behind("b");
+    s.answer("watch b/77", Reply::Watching);
+    enter_the_next_term_with_two(&mut s, a);
+    get_the_next_lease(&mut s);
+    s.lose("if create(a/");
+    let other = s.other("b", b - 1);
+    s.changed("b/77", vec![deleted(&other.key, b + 1)]);
+    let own = s.own("b", b);
+    s.answer("if create(b/", not_so(vec![Some(own.clone())]));
+    assert!(!s.has_told("again"), "{:#?}", s.told());
+    s.answer("if create(b/", so(vec![Some(own), None]));
+    assert!(s.leads("b"), "{:#?}", s.told());
+}
+
+/// Keys that may not be written are passed over: those after them lose no time, and when all had
+/// their turn there is a pause. So there is where nothing may be written.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn keys_that_may_not_be_written_are_passed_over() {
+    let mut s = Stage::new();
+    let created: Vec<_> = (0..80).map(|n| s.elect(&format!("e{n:02}"))).collect();
+    s.header.term += 1;
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = |(n, created)| Some(s.own(&format!("e{n:02}"), created));
+    let own = created.into_iter().enumerate().map(own).collect();
+    s.answer("read e", so(own));
+    get_the_next_lease(&mut s);
+    let until = s.until("e02");
+    let refuse = |s: &mut Stage| {
+        let said = "etcdserver: permission denied".into();
+        s.answer("if create(e", Reply::Refused(Refusal::Denied { said }));
+    };
+    // 64, 32, 16, 8, 4, 2, e00 alone, e01 alone.
+    (0..8).for_each(|_| refuse(&mut s));
+    assert!(moved_keys(&s) == 1 && s.asks("if create(e02/"), "{:#?}", s.requests());
+    s.write("if create(e02/");
+    assert!(s.until("e02") > until, "{:#?}", s.told());
+    let (mut asked, mut turns) = (1, Vec::new());
+    while moved_keys(&s) > 0 && asked < 1_000 {
+        turns.extend((moved_keys(&s) == 1).then(|| s.asked("if create(e").op.to_string()));
+        refuse(&mut s);
+        asked += 1;
+    }
+    let first = |turn: &String| turn.get(10..13).map(str::to_owned);
+    let mut alone: Vec<_> = turns.iter().filter_map(first).collect();
+    alone.dedup();
+    assert_eq!(alone.len(), 64, "so many one after the other, then a pause: {alone:?}");
+    s.pass(ms(200));
+    assert!(moved_keys(&s) > 0, "{:#?}", s.requests());
+}
+
 /// A server may be set to take fewer operations in a transaction: it is asked with fewer, at once,
 /// and from then on, and nothing is lost by that.
 #[cfg_attr(not(tenure_planted), test)]

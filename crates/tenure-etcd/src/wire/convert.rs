@@ -3,10 +3,19 @@
 use etcd_client::proto::{PbEvent, PbKeyValue, PbResponseHeader, PbTxnOpResponse, PbTxnResponse};
 use etcd_client::{
     Compare, CompareOp, GetOptions, PutOptions, SortOrder, SortTarget, Txn as EtcdTxn, TxnOp,
+    WatchFilterType, WatchOptions,
 };
 use tenure_core::etcd::{
     Act, Bytes, Change, Header, KeyValue, Keys, LeaseId, Pick, Read, Reply, Revision, Txn,
 };
+
+/// What a watch is about.
+#[derive(Clone)]
+pub(super) struct Watched {
+    pub(super) keys: Keys,
+    pub(super) from: Revision,
+    pub(super) deletions: bool,
+}
 
 /// The number that etcd uses for deletions in events.
 const DELETE: i32 = 1;
@@ -65,9 +74,11 @@ fn act(act: &Act) -> TxnOp {
             TxnOp::put(key.as_slice(), value.as_slice(), Some(options))
         }
         Act::Delete { key } => TxnOp::delete(key.as_slice(), None),
-        Act::Read(Read { keys, pick }) => {
+        Act::Read(Read { keys, pick, keys_only }) => {
             let (first, end) = keys.range();
-            TxnOp::get(first, Some(picked(*pick, end)))
+            let options = picked(*pick, end);
+            let options = if *keys_only { options.with_keys_only() } else { options };
+            TxnOp::get(first, Some(options))
         }
     }
 }
@@ -107,12 +118,18 @@ fn key_value(stored: PbKeyValue) -> KeyValue {
     }
 }
 
+/// The largest value that a watch tells, in bytes: as large as that of a read may be.
+const VALUE_MAX: usize = 4 << 20;
+
 /// An event of a watch, and its revision.
 pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
     let (kind, stored) = (event.r#type, event.kv?);
     let revision = unsigned(stored.mod_revision);
     let change = match kind {
         DELETE => Change::Deleted { key: Bytes::new(&stored.key), revision },
+        _ if stored.value.len() > VALUE_MAX => {
+            Change::TooLarge { key: Bytes::new(&stored.key), revision }
+        }
         _ => Change::Put(key_value(stored)),
     };
     Some((revision, change))
@@ -122,18 +139,20 @@ pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
 pub(super) fn size(change: &Change) -> usize {
     match change {
         Change::Put(stored) => stored.key.as_slice().len() + stored.value.as_slice().len(),
-        Change::Deleted { key, .. } => key.as_slice().len(),
+        Change::TooLarge { key, .. } | Change::Deleted { key, .. } => key.as_slice().len(),
     }
 }
 
 /// The key of a watch, and its options.
-pub(super) fn watch(keys: &Keys, from: Revision, id: i64) -> (Vec<u8>, etcd_client::WatchOptions) {
+pub(super) fn watch(watched: &Watched, id: i64) -> (Vec<u8>, WatchOptions) {
+    let Watched { keys, from, deletions } = watched;
     let (first, end) = keys.range();
-    let options = etcd_client::WatchOptions::new()
+    let options = WatchOptions::new()
         .with_range(end)
-        .with_start_revision(signed(from))
+        .with_start_revision(signed(*from))
         .with_watch_id(id)
         .with_fragment();
+    let options = if *deletions { options.with_filters([WatchFilterType::NoPut]) } else { options };
     (first.to_vec(), options)
 }
 

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn who_asks_is_seen_by_what_is_asked() {
-        let read = |keys| Act::Read(Read { keys, pick: Pick::First });
+        let read = |keys| Act::Read(Read { keys, pick: Pick::First, keys_only: false });
         let one = || read(Keys::One("e/1".into()));
         let txn = |when, then| Op::Txn(Txn { when, then, otherwise: vec![] });
         assert_eq!(kind(&txn(vec![], vec![one(), one()])), Kind::Lease);

@@ -12,15 +12,17 @@ use etcd_client::proto::PbWatchResponse;
 use etcd_client::{Error, WatchRequestSender, WatchResponse, WatchResponseStream, WatchStream};
 use tenure::clock;
 use tenure_core::Time;
-use tenure_core::etcd::{
-    Answer, CallId, Change, Header, Keys, Op, Refusal, Reply, Request, Revision,
-};
+use tenure_core::etcd::{Answer, CallId, Change, Header, Op, Refusal, Reply, Request, Revision};
 use tokio::sync::mpsc;
 
 use super::News;
-use super::convert;
+use super::convert::{self, Watched};
 use super::fault::{Fault, shorten, words};
 use super::links::{Link, Links};
+
+/// How large an answer may be, in bytes: an event of another program's value that is larger ends
+/// all watches. etcd warns of servers that take values above 10 MB.
+const EVENT_MAX: usize = 64 << 20;
 
 /// How much of one revision is kept until all of it has come, in bytes.
 const REVISION_MAX: usize = 16 << 20;
@@ -51,8 +53,7 @@ struct Watches {
 }
 
 struct Watch {
-    keys: Keys,
-    from: Revision,
+    watched: Watched,
     phase: Phase,
     due: Time,
     within: Duration,
@@ -101,7 +102,7 @@ struct Live {
 
 /// For the task that writes.
 enum Order {
-    Watch { id: i64, keys: Keys, from: Revision },
+    Watch { id: i64, watched: Watched },
     Cancel { id: i64 },
 }
 
@@ -142,12 +143,11 @@ impl Watches {
 
     fn on_request(&mut self, Request { call, within, op }: Request) {
         match op {
-            Op::Watch { keys, from } => {
+            Op::Watch { keys, from, deletions } => {
                 let due = clock::now().after(within);
                 self.dues.insert((due, call));
                 let watch = Watch {
-                    keys,
-                    from,
+                    watched: Watched { keys, from, deletions },
                     phase: Phase::Waiting,
                     due,
                     within,
@@ -178,9 +178,9 @@ impl Watches {
                     let Some(watch) = self.watches.get_mut(&call) else { continue };
                     watch.phase = Phase::Asked;
                     live.creating.push_back(call);
-                    let (keys, from) = (watch.keys.clone(), watch.from);
+                    let watched = watch.watched.clone();
                     // If the writer has ended, so has the stream.
-                    let _ = live.orders.send(Order::Watch { id: id(call), keys, from });
+                    let _ = live.orders.send(Order::Watch { id: id(call), watched });
                 }
             }
         }
@@ -253,8 +253,8 @@ impl Watches {
         let Some(first) = self.waiting.pop_front() else { return };
         let Some(watch) = self.watches.get_mut(&first) else { return };
         watch.phase = Phase::Asked;
-        let (key, options) = convert::watch(&watch.keys, watch.from, id(first));
-        let mut client = link.client.clone();
+        let (key, options) = convert::watch(&watch.watched, id(first));
+        let mut client = link.client.watch_client().max_decoding_message_size(EVENT_MAX);
         let opened = Box::pin(async move { client.watch(key, Some(options)).await });
         self.stage = Stage::Opening { link, first, opened };
     }
@@ -484,8 +484,8 @@ impl Stage {
 async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiver<Order>) {
     while let Some(order) = orders.recv().await {
         let written = match order {
-            Order::Watch { id, keys, from } => {
-                let (key, options) = convert::watch(&keys, from, id);
+            Order::Watch { id, watched } => {
+                let (key, options) = convert::watch(&watched, id);
                 sender.watch(key, Some(options)).await
             }
             Order::Cancel { id } => sender.cancel(id).await,

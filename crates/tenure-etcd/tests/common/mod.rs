@@ -165,7 +165,7 @@ impl Line {
     }
 
     pub(crate) async fn watch(&mut self, keys: Keys, from: u64) -> CallId {
-        let call = self.send(PATIENCE, Op::Watch { keys, from });
+        let call = self.send(PATIENCE, Op::Watch { keys, from, deletions: false });
         assert_eq!(self.answer(call).await.reply, Reply::Watching);
         call
     }
@@ -180,11 +180,11 @@ pub(crate) fn delete(key: &str) -> Act {
 }
 
 pub(crate) fn read(key: &str) -> Act {
-    Act::Read(Read { keys: Keys::One(key.into()), pick: Pick::First })
+    Act::Read(Read { keys: Keys::One(key.into()), pick: Pick::First, keys_only: false })
 }
 
 pub(crate) fn read_all(prefix: &str, pick: Pick) -> Act {
-    Act::Read(Read { keys: Keys::Prefix(prefix.into()), pick })
+    Act::Read(Read { keys: Keys::Prefix(prefix.into()), pick, keys_only: false })
 }
 
 /// Always.

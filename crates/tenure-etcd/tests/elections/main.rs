@@ -11,3 +11,4 @@ mod leases;
 mod names;
 mod restores;
 mod storm;
+mod values;

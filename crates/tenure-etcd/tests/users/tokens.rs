@@ -49,7 +49,7 @@ fn expired_tokens(version: Version) {
         // That does not help where the right is missing.
         let denied = line.reply(then(vec![read("rich")])).await;
         assert!(matches!(denied, Reply::Refused(Refusal::Denied { .. })), "{denied}");
-        let watch = Op::Watch { keys: Keys::One("rich".into()), from: 0 };
+        let watch = Op::Watch { keys: Keys::One("rich".into()), from: 0, deletions: false };
         let call = line.send(PATIENCE, watch);
         let denied = line.answer(call).await.reply;
         assert!(matches!(denied, Reply::Refused(Refusal::Denied { .. })), "{denied}");

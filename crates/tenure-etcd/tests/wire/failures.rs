@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use tenure::clock;
-use tenure_core::etcd::{Answer, Keys, LeaseId, Op, Reply};
+use tenure_core::etcd::{Act, Answer, Change, Keys, LeaseId, Op, Pick, Read, Reply};
 use tenure_etcd::wire::News;
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
-use crate::common::{Line, all, create, delete, found, options, put, read, run, soon, then};
+use crate::common::{
+    Line, PATIENCE, all, create, delete, found, options, put, read, run, soon, then,
+};
 
 const WITHIN: Duration = Duration::from_millis(700);
 
@@ -38,12 +40,27 @@ fn an_answer_that_is_too_large() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // A watch that would tell it ends; the link is still good.
+        // Its key is read all the same; 3.7 leaves out its lease, too.
+        let (keys, pick) = (Keys::Prefix("s/".into()), Pick::First);
+        let key = Act::Read(Read { keys, pick, keys_only: true });
+        let key = found(line.reply(then(vec![key])).await).unwrap();
+        assert_eq!((key.key, key.value), ("s/theirs".into(), "".into()));
+        // A watch tells that it is there; one of deletions only when it is not.
         let all = line.watch(Keys::Prefix("s/".into()), 0).await;
+        let (keys, deletions) = (Keys::Prefix("s/".into()), true);
+        let gone = line.send(PATIENCE, Op::Watch { keys, from: 0, deletions });
+        assert_eq!(line.answer(gone).await.reply, Reply::Watching);
         let changed = then(vec![delete("s/theirs"), put("s/large", &value, lease)]);
         theirs.ask(changed).await;
-        let ended = line.answer(all).await;
-        assert!(is_unknown(&ended), "{ended}");
+        let told = line.answer(all).await.reply;
+        let Reply::Changed(changes) = &told else { panic!("{told}") };
+        let is_large = |change: &Change| {
+            matches!(change, Change::TooLarge { .. }) && *change.key() == "s/large".into()
+        };
+        assert!(changes.len() == 2 && changes.iter().any(is_large), "{told}");
+        let told = line.answer(gone).await.reply;
+        let Reply::Changed(changes) = &told else { panic!("{told}") };
+        assert!(matches!(changes[..], [Change::Deleted { .. }]), "{told}");
         assert!(!line.was_disconnected());
     });
 }
@@ -61,7 +78,7 @@ fn a_member_that_stands_still() {
         let open = line.watch(Keys::One("s/a".into()), 0).await;
         cluster.member(0).stop().unwrap();
         let began = clock::now();
-        let watch = Op::Watch { keys: Keys::One("s/b".into()), from: 0 };
+        let watch = Op::Watch { keys: Keys::One("s/b".into()), from: 0, deletions: false };
         let requests = [
             create("s/a", "1", lease),
             Op::KeepAlive { lease },
@@ -144,7 +161,7 @@ fn nobody_answers_at_first() {
         let mut line = Line::new(all(&cluster));
         let answer = line.ask_within(WITHIN, create("n", "", LeaseId(0))).await;
         assert!(is_unknown(&answer), "{answer}");
-        let watch = Op::Watch { keys: Keys::One("n".into()), from: 0 };
+        let watch = Op::Watch { keys: Keys::One("n".into()), from: 0, deletions: false };
         let watch = line.send(Duration::from_secs(30), watch);
         let told = soon(async {
             loop {
@@ -166,7 +183,7 @@ fn nobody_answers_at_first() {
 fn nobody_is_asked_when_nobody_asks() {
     run(async {
         let mut line = Line::new(options(&["http://127.0.0.1:9".to_owned()]));
-        let watch = Op::Watch { keys: Keys::One("n".into()), from: 0 };
+        let watch = Op::Watch { keys: Keys::One("n".into()), from: 0, deletions: false };
         let calls = [then(vec![read("n")]), Op::KeepAlive { lease: LeaseId(1) }, watch]
             .map(|op| line.send(WITHIN, op));
         for call in calls {

@@ -39,6 +39,7 @@ async fn changes(line: &mut Line, watch: CallId) -> Vec<String> {
 fn word(change: &Change) -> String {
     match change {
         Change::Put(kv) => format!("put {}", kv.key),
+        Change::TooLarge { key, .. } => format!("put {key}, too large"),
         Change::Deleted { key, .. } => format!("deleted {key}"),
     }
 }
@@ -69,8 +70,9 @@ async fn one_answer_for_each_revision(line: &mut Line) {
 async fn many_on_one_stream(line: &mut Line) {
     let key = |n: usize| format!("many/{n}");
     let keys = |n| Keys::One(key(n).as_str().into());
-    let watches: Vec<_> =
-        (0..300).map(|n| line.send(PATIENCE, Op::Watch { keys: keys(n), from: 0 })).collect();
+    let watches: Vec<_> = (0..300)
+        .map(|n| line.send(PATIENCE, Op::Watch { keys: keys(n), from: 0, deletions: false }))
+        .collect();
     for watch in &watches {
         assert_eq!(line.answer(*watch).await.reply, Reply::Watching);
     }
@@ -83,7 +85,8 @@ async fn many_on_one_stream(line: &mut Line) {
 
 async fn unwatched(line: &mut Line) {
     let watch = line.watch(Keys::One("u".into()), 0).await;
-    let early = line.send(PATIENCE, Op::Watch { keys: Keys::One("u".into()), from: 0 });
+    let early =
+        line.send(PATIENCE, Op::Watch { keys: Keys::One("u".into()), from: 0, deletions: false });
     for watch in [watch, early] {
         line.send(PATIENCE, Op::Unwatch { watch });
     }
@@ -114,7 +117,7 @@ async fn compacted(line: &mut Line, cluster: &Cluster) {
     let (header, _) = line.ask(then(vec![put("c", "1", LeaseId(0))])).await;
     let (now, _) = line.ask(then(vec![put("c", "2", LeaseId(0))])).await;
     cluster.etcdctl(&["compact", &now.revision.to_string()]).unwrap();
-    let old = Op::Watch { keys: Keys::One("c".into()), from: header.revision };
+    let old = Op::Watch { keys: Keys::One("c".into()), from: header.revision, deletions: false };
     let watch = line.send(PATIENCE, old);
     let mut reply = line.answer(watch).await.reply;
     if reply == Reply::Watching {

@@ -95,7 +95,8 @@ impl Foreign {
             Reply::Granted { .. } => {
                 let (key, lease) = (self.key(), self.lease);
                 let value = "foreign".into();
-                let read = Read { keys: Keys::One(key.clone()), pick: Pick::First };
+                let read =
+                    Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false };
                 let txn = Txn {
                     when: vec![Compare::Created { key: key.clone(), revision: 0 }],
                     then: vec![Act::Put { key, value, lease }],

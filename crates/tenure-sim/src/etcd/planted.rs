@@ -20,6 +20,7 @@ const VALUES: &str = "A leader's value is what it said last";
 const WAKES: &str = "One departure wakes at most one other";
 const OLDER: &str = "No claim stands on a store that went back";
 const SOON: &str = "Whoever is first leads soon in calm worlds";
+const MEMORY: &str = "Memory is bounded";
 const STABLE: &str = "No lease is lost in calm worlds";
 
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
@@ -34,7 +35,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::MissedAsked => &[LEASE],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],
-        Rule::LookNarrow => &[SOUND],
+        Rule::LookNarrow | Rule::KeysOnly | Rule::DeletionsOnly => &[SOUND],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
             &[LEASE, KEY, ONE_LEADER]
         }
@@ -47,9 +48,10 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         | Rule::MoveFromThere
         | Rule::ProclaimStays
         | Rule::OldLeftEmpty => &[LEASE, KEY, ONE_LEADER],
-        Rule::WaitingMove | Rule::FailedMoveRead | Rule::RefusedMoveSplit => {
-            &[LEADER, STABLE, LEFT]
-        }
+        Rule::WaitingMove
+        | Rule::FailedMoveRead
+        | Rule::RefusedMoveSplit
+        | Rule::RefusedMovePassed => &[LEADER, STABLE, LEFT],
         Rule::FewerOperations => &[STABLE, LEADER],
         Rule::GivenEndsAll => &[LEASE, KEY],
         Rule::RenewedEarly => &[STABLE],
@@ -64,6 +66,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
         Rule::LeaveRepeated => &[RELEASED, LEFT, LEADER, LAPSE],
         Rule::ZombieSwept => &[LEFT, LEADER],
+        Rule::HauntedUntilLeft => &[MEMORY],
         Rule::DeniedNotGone | Rule::NoSpaceUnsure => &[RELEASED, LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
         Rule::AdoptOwn | Rule::AdoptNewer => &[FENCES],

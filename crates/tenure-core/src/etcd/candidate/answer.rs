@@ -95,7 +95,8 @@ impl Candidate {
             }
             (Doing::Wait, true) => self.wait_on(header, shared),
             (Doing::Wait, false) => self.wait_no_longer(found.next()?.as_ref(), shared),
-            (Doing::Look | Doing::Proclaim | Doing::Check, false) => self.on_key_lost(shared),
+            (Doing::Look, false) => self.look_elsewhere(found.next()?.as_ref(), shared),
+            (Doing::Proclaim | Doing::Check, false) => self.on_key_lost(shared),
             (Doing::Proclaim, true) => {
                 if self.watch.is_none() {
                     self.look(shared);
@@ -172,7 +173,7 @@ impl Candidate {
 
     /// The key may be made, now or later.
     fn create_unsure(&mut self) {
-        self.haunted = true;
+        self.haunted = self.home;
         self.phase = Phase::Creating { unsure: true };
     }
 
@@ -212,11 +213,9 @@ impl Candidate {
         let Some(before) = before else {
             self.before = None;
             let key = self.key(shared);
-            // On a lease of somebody else it is not ours, whoever made it.
             let is_own = |first: &KeyValue| {
                 Some(first.created) == self.revision()
                     && (first.key == key || !ruling(Rule::WinByName))
-                    && (shared.session.owns(first.lease) || !ruling(Rule::KeyAsItWas))
             };
             let known = !ruling(Rule::ConfirmOwnKey) || !ruling(Rule::ConfirmInOne);
             if first.as_ref().is_some_and(is_own) || known {
@@ -235,6 +234,19 @@ impl Candidate {
             self.watch(before.key, header.revision + 1, shared);
         }
         self.look_later(shared);
+    }
+
+    /// The own key is not there, or not on the lease on which it was thought to be. On another one
+    /// of ours it was moved, and the answer to that was lost; on one of somebody else it is not
+    /// ours, whoever made it.
+    fn look_elsewhere(&mut self, own: Option<&KeyValue>, shared: &mut Shared<'_>) {
+        let own = own.filter(|own| Some(own.created) == self.revision());
+        let lease = own.and_then(|own| own.lease).filter(|_| self.fence().is_none());
+        if lease == self.home || !shared.session.owns(lease) {
+            return self.on_key_lost(shared);
+        }
+        self.home = lease;
+        self.look(shared);
     }
 
     /// The key before the own one is as it was made. Nobody comes in between, and one that is made
@@ -334,6 +346,7 @@ impl Candidate {
                 let other = |change: &Change| match change {
                     Change::Deleted { revision: at, .. } => *at > revision,
                     Change::Put(kv) => kv.created != revision,
+                    Change::TooLarge { .. } => false,
                 };
                 if changes.iter().any(other) {
                     return self.on_key_lost(shared);
@@ -343,6 +356,7 @@ impl Candidate {
                 let elsewhere = |change: &Change| match change {
                     Change::Deleted { .. } => false,
                     Change::Put(kv) => !shared.session.owns(kv.lease),
+                    Change::TooLarge { .. } => true,
                 };
                 if changes.iter().any(elsewhere) {
                     self.unwatch(shared);
@@ -411,9 +425,9 @@ impl Candidate {
     }
 
     fn on_refused(&mut self, doing: Doing, refusal: Refusal, shared: &mut Shared<'_>) {
-        let hopeless = matches!(refusal, Refusal::Denied { .. } | Refusal::Unauthenticated { .. });
+        let is_permanent = refusal.is_permanent();
         let contends = matches!(doing, Doing::Create | Doing::Clear | Doing::Look | Doing::Wait);
-        if hopeless && contends {
+        if is_permanent && contends {
             return self.leave(End::Refused(refusal), shared);
         }
         // etcd may say of a write that there is no room for it after it was carried out, when the
@@ -425,7 +439,7 @@ impl Candidate {
         self.tell(Event::Obstacle { doing: doing.words(), refusal }, shared.out);
         self.stale_value |= doing == Doing::Proclaim;
         self.pause(shared);
-        if hopeless && doing == Doing::Leave {
+        if is_permanent && doing == Doing::Leave {
             if !ruling(Rule::DeniedNotGone) {
                 return self.left(shared);
             }

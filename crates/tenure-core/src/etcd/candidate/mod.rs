@@ -3,6 +3,7 @@
 mod answer;
 
 use alloc::vec;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::calls::{Asker, Calls};
@@ -39,9 +40,9 @@ pub(super) struct Candidate {
     watch: Option<Watch>,
     /// The key before its own, with its create revision, while it waits for that to go.
     before: Option<(Bytes, Revision)>,
-    /// A create of ours on this lease had no certain outcome: it may still be carried out, long
+    /// A create of ours had no certain outcome: it may still be carried out, on this lease, long
     /// after we left (ruling 5, E4).
-    haunted: bool,
+    haunted: Option<LeaseId>,
     /// etcd refuses to let the key be deleted: it goes with the lease, unless that is soon.
     denied: bool,
     /// The highest revision known when the campaign began: keys up to it are not of its making.
@@ -160,7 +161,7 @@ impl Candidate {
             call: None,
             watch: None,
             before: None,
-            haunted: false,
+            haunted: None,
             denied: false,
             since: 0,
             stale_value: false,
@@ -175,7 +176,7 @@ impl Candidate {
 
     /// Whether nothing is left of it.
     pub(super) fn is_over(&self) -> bool {
-        self.phase == Phase::Over && !self.haunted
+        self.phase == Phase::Over && self.haunted.is_none()
     }
 
     /// Whether it needs the lease. A key that may not be deleted goes with it.
@@ -205,6 +206,11 @@ impl Candidate {
     pub(super) fn stands_on(&self, lease: LeaseId) -> bool {
         let creates = matches!(self.call, Some((_, Doing::Create)));
         self.home == Some(lease) && (creates || self.revision().is_some())
+    }
+
+    /// The lease on which a create of its own may still be carried out.
+    pub(super) const fn haunted_by(&self) -> Option<LeaseId> {
+        self.haunted
     }
 
     /// Its fence, if it leads.
@@ -286,7 +292,7 @@ impl Candidate {
         }
         // A create that is under way may still be carried out.
         let creating = matches!(self.call, Some((_, Doing::Create)));
-        self.haunted |= creating;
+        self.haunted = self.home.filter(|_| creating).or(self.haunted);
         let nothing = !creating && self.phase == (Phase::Creating { unsure: false });
         let revision = self.revision();
         self.drop_call(shared);
@@ -307,11 +313,11 @@ impl Candidate {
         self.phase = Phase::Over;
         self.denied = false;
         self.again = None;
-        self.haunted &= ruling(Rule::ZombieSwept);
+        self.haunted = self.haunted.filter(|_| ruling(Rule::ZombieSwept));
         if let Some(next) = self.next.take() {
             return self.begin(next, shared);
         }
-        if self.haunted {
+        if self.haunted.is_some() {
             let key = self.key(shared);
             self.watch(key, shared.calls.seen + 1, shared);
             self.again = Some(shared.now);
@@ -323,7 +329,7 @@ impl Candidate {
     pub(super) fn on_lease_lost(&mut self, lost: Lost, shared: &mut Shared<'_>) {
         self.drop_call(shared);
         self.unwatch(shared);
-        self.haunted = false;
+        self.haunted = None;
         self.again = None;
         match self.phase {
             Phase::Over => {}
@@ -336,6 +342,17 @@ impl Candidate {
             Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
                 self.contend_again(lost, shared);
             }
+        }
+    }
+
+    /// The lease on which a create of its own may still be carried out is given back, and ends
+    /// soon: what appears on it goes with it.
+    pub(super) fn on_lease_left(&mut self, shared: &mut Shared<'_>) {
+        self.haunted = None;
+        if self.phase == Phase::Over {
+            self.drop_call(shared);
+            self.unwatch(shared);
+            self.again = None;
         }
     }
 
@@ -392,7 +409,9 @@ impl Candidate {
             return;
         };
         let key = self.key(shared);
-        let read = || Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First });
+        let read = || {
+            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false })
+        };
         let only = |revision: Revision, then: Act| Txn {
             when: vec![Compare::Created { key: key.clone(), revision }],
             then: vec![then],
@@ -417,16 +436,7 @@ impl Candidate {
             Phase::Queued { revision, .. } if !ruling(Rule::ConfirmInOne) => {
                 (Doing::Check, only(revision, read()))
             }
-            // The whole queue is looked at only when that one has gone: etcd sorts it for each who
-            // does.
-            Phase::Queued { revision, .. } => match self.before.clone() {
-                Some((before, created)) if ruling(Rule::LookNarrow) => {
-                    let mut txn = only(revision, read());
-                    txn.when.push(Compare::Created { key: before, revision: created });
-                    (Doing::Wait, txn)
-                }
-                _ => (Doing::Look, self.first(revision, shared)),
-            },
+            Phase::Queued { revision, .. } => self.look_for(revision, shared),
             Phase::Leading { revision, .. } if self.stale_value => {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, proclaim()))
@@ -445,32 +455,54 @@ impl Candidate {
             }
             Phase::Leaving { revision: Some(revision) } => (Doing::Leave, only(revision, delete())),
             Phase::Leaving { revision: None } => (Doing::Leave, only(0, read())),
-            Phase::Over if self.haunted => (Doing::Sweep, only(0, read())),
+            Phase::Over if self.haunted.is_some() => (Doing::Sweep, only(0, read())),
             Phase::Over => return,
         };
         self.again = None;
         self.ask(doing, txn, shared);
     }
 
+    /// The whole queue is looked at only when the one before has gone: etcd sorts it for each who
+    /// does.
+    fn look_for(&self, revision: Revision, shared: &Shared<'_>) -> (Doing, Txn) {
+        match self.before.clone() {
+            Some((before, created)) if ruling(Rule::LookNarrow) => {
+                let key = self.key(shared);
+                let is_there = |key, revision| Compare::Created { key, revision };
+                let when = vec![is_there(key.clone(), revision), is_there(before, created)];
+                let keys = Keys::One(key);
+                let own = Act::Read(Read { keys, pick: Pick::First, keys_only: false });
+                (Doing::Wait, Txn { when, then: vec![own.clone()], otherwise: vec![own] })
+            }
+            _ => (Doing::Look, self.first(revision, shared)),
+        }
+    }
+
     /// Ruling 2, E1: that the key is there, that it is the first, and that nobody is before it,
-    /// in one linearizable transaction.
+    /// in one linearizable transaction. Of others only the keys are read: a value may be too large
+    /// to be taken. A key comes without its lease (3.7), so that of the own one is compared.
     fn first(&self, revision: Revision, shared: &Shared<'_>) -> Txn {
         let key = self.key(shared);
-        let all = || Keys::Prefix(key::prefix(&shared.config.namespace, &self.election));
+        let keys = Keys::Prefix(key::prefix(&shared.config.namespace, &self.election));
+        let keys_only = ruling(Rule::KeysOnly);
+        let of_all = |pick| Act::Read(Read { keys: keys.clone(), pick, keys_only });
         let before = Pick::LastUpTo(revision.saturating_sub(1));
-        let mut then = vec![
-            Act::Read(Read { keys: all(), pick: Pick::First }),
-            Act::Read(Read { keys: all(), pick: before }),
-        ];
+        let mut then = vec![of_all(Pick::First), of_all(before)];
+        let own = Keys::One(key.clone());
         let mut otherwise =
-            vec![Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First })];
+            vec![Act::Read(Read { keys: own, pick: Pick::First, keys_only: false })];
         if !ruling(Rule::ConfirmReads) {
             then.clear();
             otherwise.clear();
         }
-        let in_one = ruling(Rule::ConfirmOwnKey) && ruling(Rule::ConfirmInOne);
-        let when = in_one.then_some(Compare::Created { key, revision });
-        Txn { when: when.into_iter().collect(), then, otherwise }
+        let mut when = Vec::new();
+        if ruling(Rule::ConfirmOwnKey) && ruling(Rule::ConfirmInOne) {
+            when.push(Compare::Created { key: key.clone(), revision });
+            if let Some(lease) = self.home.filter(|_| ruling(Rule::KeyAsItWas)) {
+                when.push(Compare::Lease { key, lease });
+            }
+        }
+        Txn { when, then, otherwise }
     }
 
     fn ask(&mut self, doing: Doing, txn: Txn, shared: &mut Shared<'_>) {
@@ -529,7 +561,9 @@ impl Candidate {
     }
 
     fn watch(&mut self, key: Bytes, from: Revision, shared: &mut Shared<'_>) {
-        let op = Op::Watch { keys: Keys::One(key.clone()), from };
+        // Of another one's key only that it goes is of interest, whatever its value.
+        let deletions = key != self.key(shared) && ruling(Rule::DeletionsOnly);
+        let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let within = shared.config.patience(shared.ttl());
         let asker = Asker::Candidate(self.election.clone());
         let call = shared.calls.ask((shared.now, within), asker, op, shared.out);

@@ -1,5 +1,6 @@
 //! The keys of all candidates: what confirms a renewal, and what moves to the lease of a new term.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Bound;
 
@@ -43,9 +44,7 @@ impl Etcd {
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
         // What is lost is not claimed again with the rest.
         for Found { election, asked, .. } in wrong {
-            // It may have got a newer key, or given it up, while the answer was on its way.
-            let candidate = self.candidates.get(&election);
-            if candidate.and_then(Candidate::revision) == Some(asked) {
+            if self.still_has(&election, asked) {
                 self.with_candidate(&election, out, Candidate::on_key_lost);
             }
         }
@@ -75,36 +74,84 @@ impl Etcd {
     /// Keys that are on leases of earlier terms are moved, those of leaders first; and when none
     /// is left, those leases go.
     pub(super) fn shift(&mut self, out: &mut Out) {
-        let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else { return };
-        if !self.session.can_shift(self.now) {
+        if self.lease().is_none() || !self.session.can_shift(self.now) {
             return;
         }
-        let mut keys: Vec<(bool, Placed)> = Vec::new();
-        for (election, candidate) in &self.candidates {
-            let (home, revision) = (candidate.home(), candidate.revision());
-            let waits = candidate.fence().is_none();
-            if let (Some(home), Some(revision)) = (home, revision)
-                && home != lease
-                && (!waits || ruling(Rule::WaitingMove))
-            {
-                let key = key::key(&self.config.namespace, election, name);
-                keys.push((waits, ((election.clone(), key, revision), home)));
-            }
+        if !ruling(Rule::OldLeftEmpty) {
+            self.leave_old(out);
         }
-        keys.sort_by_key(|(waits, _)| *waits);
-        let (most, after) = self.session.shift_next();
-        let first = after.and_then(|after| {
-            keys.iter().position(|(_, ((election, ..), _))| election == after).map(|nth| nth + 1)
-        });
-        keys.rotate_left(first.unwrap_or(0));
-        let keys: Vec<Placed> = keys.into_iter().take(most).map(|(_, placed)| placed).collect();
-        let none = keys.is_empty();
+        let mut keys = self.next_to_move();
+        if keys.is_empty() {
+            let round = self.all_to_move();
+            let none = round.is_empty();
+            let (session, around) = self.around(out);
+            let begins = session.begin_round(round, &around);
+            if none {
+                return self.leave_old(out);
+            }
+            if !begins {
+                return;
+            }
+            keys = self.next_to_move();
+        }
+        let (session, mut around) = self.around(out);
+        session.shift(keys, &mut around);
+    }
+
+    /// The next keys of this round that are still to be moved, as many as one transaction takes.
+    fn next_to_move(&mut self) -> Vec<Placed> {
+        let most = self.session.moved_at_once();
+        let mut keys = Vec::new();
+        while keys.len() < most
+            && let Some(election) = self.session.next_of_round()
+        {
+            keys.extend(self.to_move(&election));
+        }
+        keys
+    }
+
+    /// All whose keys are to be moved, those of leaders first.
+    fn all_to_move(&self) -> VecDeque<ElectionName> {
+        let of = |leads: bool| {
+            let those = self.candidates.iter();
+            let those = those.filter(move |(_, candidate)| candidate.fence().is_some() == leads);
+            let those = those.filter(|(_, candidate)| self.is_to_move(candidate));
+            those.map(|(election, _)| election.clone())
+        };
+        of(true).chain(of(false)).collect()
+    }
+
+    fn is_to_move(&self, candidate: &Candidate) -> bool {
+        let is_elsewhere = candidate.home().is_some_and(|home| Some(home) != self.lease());
+        is_elsewhere && (candidate.fence().is_some() || ruling(Rule::WaitingMove))
+    }
+
+    fn to_move(&self, election: &ElectionName) -> Option<Placed> {
+        let candidate = self.candidates.get(election)?;
+        if !self.is_to_move(candidate) {
+            return None;
+        }
+        let key = key::key(&self.config.namespace, election, self.session.name()?);
+        Some(((election.clone(), key, candidate.revision()?), candidate.home()?))
+    }
+
+    /// The leases of earlier terms on which no key is left are to go, and with each of them
+    /// whatever a create of unknown outcome may still make on it.
+    fn leave_old(&mut self, out: &mut Out) {
         let Self { config, draw, session, calls, candidates, now, .. } = self;
         let mut around = Around { now: *now, config, draw: *draw, calls, out };
-        session.shift(keys, &mut around);
-        if none || !ruling(Rule::OldLeftEmpty) {
-            let carries = |lease| candidates.values().any(|candidate| candidate.stands_on(lease));
-            session.leave_old(carries, &mut around);
+        let carries = |lease| candidates.values().any(|candidate| candidate.stands_on(lease));
+        let left = session.leave_old(carries, &mut around);
+        if !left.is_empty() && ruling(Rule::HauntedUntilLeft) {
+            let is_freed = |candidate: &Candidate| {
+                candidate.haunted_by().is_some_and(|lease| left.contains(&lease))
+            };
+            let all = self.candidates.iter();
+            let freed = all.filter(|(_, candidate)| is_freed(candidate));
+            let freed: Vec<_> = freed.map(|(election, _)| election.clone()).collect();
+            for election in freed {
+                self.with_candidate(&election, out, Candidate::on_lease_left);
+            }
         }
     }
 
@@ -124,9 +171,7 @@ impl Etcd {
             }
         };
         for (election, asked, home) in all {
-            // It may have got a newer key, or given it up, while the answer was on its way.
-            let candidate = self.candidates.get(&election);
-            if candidate.and_then(Candidate::revision) != Some(asked) {
+            if !self.still_has(&election, asked) {
                 continue;
             }
             self.with_candidate(&election, out, |candidate, shared| match home {
@@ -134,5 +179,11 @@ impl Etcd {
                 None => candidate.on_key_lost(shared),
             });
         }
+    }
+
+    /// Whether its candidate still has that key. It may have got a newer one, or given it up, while
+    /// an answer was on its way.
+    fn still_has(&self, election: &ElectionName, asked: Revision) -> bool {
+        self.candidates.get(election).and_then(Candidate::revision) == Some(asked)
     }
 }

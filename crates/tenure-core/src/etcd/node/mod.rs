@@ -15,7 +15,7 @@ use super::command::Command;
 use super::config::Checked;
 use super::event::{End, Event, Ignored, Lost};
 use super::key::{self, LeaseId};
-use super::message::{Answer, CallId, Header, Message, Refusal, Reply};
+use super::message::{Answer, CallId, Header, Message, Reply};
 use super::observer::{Observer, Scene};
 use super::rule::{Rule, ruling};
 use super::session::{Around, News, Session};
@@ -266,14 +266,14 @@ impl Etcd {
             News::Shifted(shifted) => self.on_shifted(shifted, out),
             News::Lost(lost) => self.on_lease_lost(lost, out),
             News::Refused(refusal) => {
-                if is_hopeless(&refusal) {
+                if refusal.is_permanent() {
                     self.each_candidate(out, |candidate, shared| {
                         candidate.on_lease_refused(refusal.clone(), shared);
                     });
                 }
             }
             News::Unread(election, refusal) => {
-                if is_hopeless(&refusal) && self.candidates.contains_key(&election) {
+                if refusal.is_permanent() && self.candidates.contains_key(&election) {
                     self.with_candidate(&election, out, |candidate, shared| {
                         candidate.on_lease_refused(refusal, shared);
                     });
@@ -427,8 +427,7 @@ impl Protocol for Etcd {
     type Event = Event;
 
     fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
-        let is_early = || self.deadline().is_none_or(|deadline| now < deadline.at);
-        if matches!(input, Input::Timeout) && is_early() {
+        if matches!(input, Input::Timeout) && self.is_early(now) {
             return;
         }
         self.now = self.now.max(now);
@@ -471,11 +470,6 @@ impl Protocol for Etcd {
             _ => Standing::NotLeading,
         }
     }
-}
-
-/// Whether it will be refused for ever.
-const fn is_hopeless(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Denied { .. } | Refusal::Unauthenticated { .. })
 }
 
 /// One whose keys are also keys of this election, or the other way round.

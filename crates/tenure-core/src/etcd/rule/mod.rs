@@ -30,6 +30,10 @@ rules! {
     WinByName: "rulings 2 and 10 (E1, E9)",
     /// The confirmation reads something: without an operation it is not linearizable.
     ConfirmReads: "ruling 2 (E1)",
+    /// Of others' keys no values are read: one may be too large to be taken.
+    KeysOnly: "ruling 2 (E1); wire facts: --max-request-bytes",
+    /// Of the key before the own one only its deletion is told, for the same reason.
+    DeletionsOnly: "ruling 1; wire facts: --max-request-bytes",
     /// Whoever is first and lacks only a proven E looks again as soon as there is one.
     ProofWakes: "ruling 2 (E1)",
     /// A leader whose watch has ended asks what it did not tell, before it watches again.
@@ -75,6 +79,8 @@ rules! {
     FailedMoveRead: "ruling 14 (E3b)",
     /// A move that is refused is tried in parts: one key that may not be written holds up no other.
     RefusedMoveSplit: "ruling 14 (E3b)",
+    /// A key that is refused alone costs the others no time: there is no pause before their turn.
+    RefusedMovePassed: "ruling 14 (E3b)",
     /// A transaction of which etcd says that it has too many operations is asked again with fewer.
     FewerOperations: "wire facts: --max-txn-ops",
     /// The lease of an earlier term is revoked when none of our keys is on it any more.
@@ -92,6 +98,8 @@ rules! {
     DeniedNotGone: "ruling 5 (E4)",
     /// A key that a create of unknown outcome makes later is deleted.
     ZombieSwept: "ruling 5 (E4)",
+    /// And nobody looks for it any more once its lease is given back: it goes with that.
+    HauntedUntilLeft: "ruling 5 (E4)",
     /// A lost lease is revoked after its claims are lowered.
     LoweredFirst: "ruling 13; the contract, duty 6",
     /// Ids of leases are positive.

@@ -1,6 +1,5 @@
 //! How a lease is got: a term is established, and then it is granted in it.
 
-use super::super::config::BACKOFF;
 use super::super::event::{Event, Lost};
 use super::super::key::{Keys, LeaseId};
 use super::super::message::{Act, CallId, Op, Pick, Read, Refusal, Reply, Txn};
@@ -77,8 +76,7 @@ impl Grant {
     }
 
     fn pause(&mut self, around: &Around<'_>) {
-        self.failures = self.failures.saturating_add(1);
-        self.again = around.now.after(around.pause(self.failures, BACKOFF, "lease"));
+        self.again = around.again(&mut self.failures, "lease");
     }
 
     fn on_answer(&mut self, reply: Reply, around: &mut Around<'_>) -> (Step, News) {
@@ -162,7 +160,8 @@ impl Session {
     /// nothing, as it is filled after the read; the second of one member does.
     pub(super) fn establish(&mut self, around: &mut Around<'_>) {
         let Some((_, key)) = &self.probe else { return };
-        let read = Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First });
+        let read =
+            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false });
         let txn = Txn { when: [].into(), then: [read].into(), otherwise: [].into() };
         let asked = around.ask(around.patience(), Op::Txn(txn));
         if let Phase::Establishing { call, .. } = &mut self.phase {
@@ -173,11 +172,11 @@ impl Session {
     /// The answer to that. The term itself is known already, if it is established.
     pub(super) fn on_established(&mut self, reply: Reply, around: &mut Around<'_>) -> News {
         let doing = "looking which term etcd is in";
-        self.failures = self.failures.saturating_add(1);
+        let later = around.again(&mut self.failures, "lease");
         // Two answers are enough, unless they come from two members.
         let again = match &reply {
             Reply::Txn { .. } if self.failures <= 2 => around.now,
-            _ => around.now.after(around.pause(self.failures, BACKOFF, "lease")),
+            _ => later,
         };
         self.phase = Phase::Establishing { call: None, again };
         match reply {

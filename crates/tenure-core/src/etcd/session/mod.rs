@@ -162,6 +162,12 @@ impl Around<'_> {
         backoff.pause(failures, |bound| self.draw.span(bound, "session", purpose, attempt))
     }
 
+    /// When to try again what has failed so often in a row, and now once more.
+    fn again(&self, failures: &mut u32, purpose: &'static str) -> Time {
+        *failures = failures.saturating_add(1);
+        self.now.after(self.pause(*failures, BACKOFF, purpose))
+    }
+
     /// How long a call about a lease may take.
     fn patience(&self) -> Duration {
         self.config.patience(self.config.ttl())
@@ -491,8 +497,7 @@ impl Session {
                 News::Nothing
             }
             reply => {
-                self.failures = self.failures.saturating_add(1);
-                side.again = around.now.after(around.pause(self.failures, BACKOFF, "lease"));
+                side.again = around.again(&mut self.failures, "lease");
                 match reply {
                     Reply::Refused(refusal) if is_first => around.refused(doing, refusal),
                     Reply::Refused(refusal) => {

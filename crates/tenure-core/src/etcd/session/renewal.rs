@@ -84,7 +84,7 @@ impl Session {
     /// that was brought up to date with a snapshot a header says an earlier one until then.
     fn read(&mut self, alive: Alive, own: Vec<Own>, around: &mut Around<'_>) {
         let read = |(.., key, _): &Own| {
-            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First })
+            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false })
         };
         // One that may not be written does not stand in the way for long.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::super::config::BACKOFF;
 use super::super::event::Event;
 use super::super::key::LeaseId;
 use super::super::message::{CallId, Op, Reply};
@@ -80,12 +79,12 @@ impl Session {
     }
 
     /// The leases of earlier terms on which no key is left are to go: a create of unknown outcome
-    /// dies with them.
+    /// dies with them. Which ones they are.
     pub(in crate::etcd) fn leave_old(
         &mut self,
         carries: impl Fn(LeaseId) -> bool,
         around: &mut Around<'_>,
-    ) {
+    ) -> Vec<LeaseId> {
         let is_left = |old: &mut Old| !carries(old.id) || !ruling(Rule::OldLeftEmpty);
         let left: Vec<Old> = self.old.extract_if(.., is_left).collect();
         for Old { id, ttl, .. } in &left {
@@ -94,6 +93,7 @@ impl Session {
         if !left.is_empty() {
             self.work_off(around);
         }
+        left.into_iter().map(|old| old.id).collect()
     }
 
     pub(super) fn retired_due(&self) -> Option<Time> {
@@ -161,7 +161,6 @@ impl Session {
         }
         let old = &mut self.retired[nth];
         old.call = None;
-        old.failures = old.failures.saturating_add(1);
-        old.again = around.now.after(around.pause(old.failures, BACKOFF, "revoke"));
+        old.again = around.again(&mut old.failures, "revoke");
     }
 }

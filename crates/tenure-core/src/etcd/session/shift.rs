@@ -1,11 +1,11 @@
 //! How keys are moved to the lease of a new term.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::super::config::BACKOFF;
 use super::super::event::Event;
 use super::super::key::{Keys, LeaseId};
-use super::super::message::{Act, CallId, Compare, KeyValue, Op, Pick, Read, Reply, Txn};
+use super::super::message::{Act, CallId, Compare, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
 use super::super::node::emit;
 use super::super::rule::{Rule, ruling};
 use super::{Around, Found, Own, Phase, Session};
@@ -18,23 +18,40 @@ const OPERATIONS: usize = 2;
 /// A key of ours, and the lease that it is on.
 pub(in crate::etcd) type Placed = (Own, LeaseId);
 
+/// After so many refusals of keys alone, one after the other, there is a pause: a process that may
+/// write nothing does not ask all the time.
+const REFUSED_MAX: u32 = 64;
+
 /// Where the moving of keys is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Shift {
     call: Option<CallId>,
-    asked: Vec<(ElectionName, u64)>,
+    asked: Vec<(ElectionName, Revision)>,
     again: Option<Time>,
     /// How many keys the next transaction moves at most.
     most: usize,
-    /// What etcd refuses to move alone waits until the others have had their turn.
-    after: Option<ElectionName>,
+    /// Whose keys are to be moved in this round. What etcd refuses to move alone waits for the next
+    /// one.
+    round: VecDeque<ElectionName>,
+    /// Whether this round has moved a key, or shown where one is.
+    moved: bool,
+    /// How many keys alone were refused since one was moved.
+    refused: u32,
     failures: u32,
 }
 
 impl Default for Shift {
     fn default() -> Self {
-        let (call, asked, again, after, failures) = (None, Vec::new(), None, None, 0);
-        Self { call, asked, again, most: usize::MAX, after, failures }
+        Self {
+            call: None,
+            asked: Vec::new(),
+            again: None,
+            most: usize::MAX,
+            round: VecDeque::new(),
+            moved: true,
+            refused: 0,
+            failures: 0,
+        }
     }
 }
 
@@ -42,7 +59,7 @@ impl Default for Shift {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) enum Shifted {
     /// All are on this lease.
-    All(LeaseId, Vec<(ElectionName, u64)>),
+    All(LeaseId, Vec<(ElectionName, Revision)>),
     /// At least one was not where it was thought to be.
     Found(Vec<Found>),
 }
@@ -55,6 +72,17 @@ impl Shift {
     pub(super) const fn due(&self) -> Option<Time> {
         if self.call.is_some() { None } else { self.again }
     }
+
+    fn pause(&mut self, around: &Around<'_>) {
+        self.again = Some(around.again(&mut self.failures, "move"));
+    }
+
+    /// These are asked for again before the others.
+    fn put_back(&mut self, asked: Vec<(ElectionName, Revision)>) {
+        for (election, _) in asked.into_iter().rev() {
+            self.round.push_front(election);
+        }
+    }
 }
 
 impl Session {
@@ -65,10 +93,33 @@ impl Session {
             && self.shift.again.is_none_or(|again| again <= now)
     }
 
-    /// How many keys at most, and after which election to begin.
-    pub(in crate::etcd) fn shift_next(&self) -> (usize, Option<&ElectionName>) {
-        let most = (self.operations() / OPERATIONS).clamp(1, self.shift.most);
-        (most, self.shift.after.as_ref())
+    /// How many keys at most.
+    pub(in crate::etcd) fn moved_at_once(&self) -> usize {
+        (self.operations() / OPERATIONS).clamp(1, self.shift.most)
+    }
+
+    /// Whose key comes next in this round.
+    pub(in crate::etcd) fn next_of_round(&mut self) -> Option<ElectionName> {
+        self.shift.round.pop_front()
+    }
+
+    /// All keys had their turn, and these are still to be moved. Whether that begins now: after a
+    /// round that moved none there is a pause first.
+    pub(in crate::etcd) fn begin_round(
+        &mut self,
+        round: VecDeque<ElectionName>,
+        around: &Around<'_>,
+    ) -> bool {
+        self.shift.again = None;
+        if round.is_empty() {
+            return false;
+        }
+        self.shift.round = round;
+        let moved = core::mem::replace(&mut self.shift.moved, false);
+        if !moved {
+            self.shift.pause(around);
+        }
+        moved
     }
 
     /// Moves these keys, if each is as it was made and where it is thought to be: then a move that
@@ -89,7 +140,11 @@ impl Session {
                 txn.when.push(Compare::Lease { key: key.clone(), lease });
             }
             txn.then.push(Act::Move { key: key.clone(), lease: to });
-            txn.otherwise.push(Act::Read(Read { keys: Keys::One(key), pick: Pick::First }));
+            txn.otherwise.push(Act::Read(Read {
+                keys: Keys::One(key),
+                pick: Pick::First,
+                keys_only: false,
+            }));
         }
         self.shift.asked =
             keys.into_iter().map(|((name, _, created), _)| (name, created)).collect();
@@ -105,12 +160,13 @@ impl Session {
         let to = lease.id;
         match reply {
             Reply::Txn { succeeded: true, .. } => {
-                self.shift.failures = 0;
+                (self.shift.moved, self.shift.refused, self.shift.failures) = (true, 0, 0);
                 self.shift.most = self.shift.most.saturating_mul(2);
                 return News::Shifted(Shifted::All(to, asked));
             }
             Reply::Txn { succeeded: false, found } if found.len() == asked.len() => {
                 if ruling(Rule::FailedMoveRead) {
+                    self.shift.moved = true;
                     let found = asked.into_iter().zip(found);
                     let found = found.map(|((election, asked), kv): (_, Option<KeyValue>)| Found {
                         election,
@@ -120,28 +176,37 @@ impl Session {
                     return News::Shifted(Shifted::Found(found.collect()));
                 }
             }
-            // The new lease is gone: its renewal will say so.
-            Reply::LeaseGone => self.hurry(around.now),
             // The rest is asked for in the end of the step.
             Reply::Refused(refusal)
                 if asked.len() > 1 && self.takes_fewer(&refusal, asked.len() * OPERATIONS) =>
             {
+                self.shift.put_back(asked);
                 return News::Nothing;
             }
             Reply::Refused(refusal) => {
                 emit(None, Event::Obstacle { doing, refusal }, around.out);
-                // Parts are tried at once: a key that may not be written costs the others no time.
+                // Neither its parts nor the others wait for a key that may not be written.
                 if asked.len() > 1 && ruling(Rule::RefusedMoveSplit) {
                     self.shift.most = asked.len() / 2;
+                    self.shift.put_back(asked);
                     return News::Nothing;
                 }
-                self.shift.after = asked.into_iter().next().map(|(election, _)| election);
+                self.shift.refused += 1;
+                if self.shift.refused < REFUSED_MAX && ruling(Rule::RefusedMovePassed) {
+                    return News::Nothing;
+                }
+                self.shift.refused = 0;
             }
-            reply => around.unsure(doing, reply),
+            reply => {
+                self.shift.put_back(asked);
+                match reply {
+                    // The new lease is gone: its renewal will say so.
+                    Reply::LeaseGone => self.hurry(around.now),
+                    reply => around.unsure(doing, reply),
+                }
+            }
         }
-        self.shift.failures = self.shift.failures.saturating_add(1);
-        let pause = around.pause(self.shift.failures, BACKOFF, "move");
-        self.shift.again = Some(around.now.after(pause));
+        self.shift.pause(around);
         News::Nothing
     }
 

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use tenure_core::etcd::{Bytes, Change, Compare, Op, Reply, Revision};
+use tenure_core::etcd::{Act, Bytes, Change, Compare, Op, Reply, Revision};
 
 use super::{Court, Fact, Plan, Property};
 use crate::etcd::store::note::Note;
@@ -36,13 +36,21 @@ impl Property for OneWakeUp {
                 let Reply::Changed(changes) = &answer.reply else { return Ok(()) };
                 hearing.extend(changes.iter().filter_map(|change| match change {
                     Change::Deleted { key, revision } => Some((key.clone(), *revision)),
-                    Change::Put(_) => None,
+                    Change::Put(_) | Change::TooLarge { .. } => None,
                 }));
                 Ok(())
             }
             Fact::Sent { node, request, .. } => {
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
-                let [Compare::Created { key: own, revision: created }] = &txn.when[..] else {
+                let (
+                    [Compare::Created { key: own, revision: created }]
+                    | [Compare::Created { key: own, revision: created }, Compare::Lease { .. }],
+                    None
+                    | Some(
+                        Act::Read(_) | Act::Put { .. } | Act::Proclaim { .. } | Act::Delete { .. },
+                    ),
+                ) = (&txn.when[..], txn.then.first())
+                else {
                     return Ok(());
                 };
                 let is_there = court.ledger.keys.get(own).is_some_and(|kv| kv.created == *created);

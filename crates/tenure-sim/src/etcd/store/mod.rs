@@ -313,6 +313,8 @@ impl Cluster {
                 let note = match change {
                     Change::Put(kv) => Note::Put(kv.clone()),
                     Change::Deleted { key, .. } => Note::Gone { key: key.clone(), cause },
+                    // Only on the way to a client.
+                    Change::TooLarge { .. } => continue,
                 };
                 tell(note, out);
             }

@@ -206,7 +206,16 @@ impl State {
         Reply::Txn { succeeded, found: reads.collect() }
     }
 
-    fn read(&self, Read { keys, pick }: &Read) -> Option<KeyValue> {
+    /// Without values there are no leases either, as in 3.7.
+    fn read(&self, Read { keys, pick, keys_only }: &Read) -> Option<KeyValue> {
+        let found = self.pick(keys, *pick)?;
+        Some(match keys_only {
+            true => KeyValue { value: Bytes::new(b""), lease: None, ..found },
+            false => found,
+        })
+    }
+
+    fn pick(&self, keys: &Keys, pick: Pick) -> Option<KeyValue> {
         let mut all = self.keys.values().filter(|kv| keys.contains(&kv.key));
         match keys {
             Keys::One(key) => self.keys.get(key).cloned(),
@@ -215,8 +224,8 @@ impl State {
                 Pick::LastUpTo(most) => {
                     // Of two that were created in one transaction, the first in the order of keys.
                     let newer = |best: &KeyValue, kv: &KeyValue| kv.created > best.created;
-                    let first = all.find(|kv| kv.created <= *most)?;
-                    let rest = all.filter(|kv| kv.created <= *most);
+                    let first = all.find(|kv| kv.created <= most)?;
+                    let rest = all.filter(|kv| kv.created <= most);
                     Some(rest.fold(first, |best, kv| if newer(best, kv) { kv } else { best }))
                         .cloned()
                 }
@@ -290,13 +299,13 @@ mod tests {
     fn put(key: &str, lease: i64) -> Txn {
         let (value, lease) = ("v".into(), LeaseId(lease));
         let then = vec![Act::Put { key: key.into(), value, lease }];
-        let read = Read { keys: Keys::One(key.into()), pick: Pick::First };
+        let read = Read { keys: Keys::One(key.into()), pick: Pick::First, keys_only: false };
         let when = vec![Compare::Created { key: key.into(), revision: 0 }];
         Txn { when, then, otherwise: vec![Act::Read(read)] }
     }
 
     fn read(keys: Keys, pick: Pick) -> Act {
-        Act::Read(Read { keys, pick })
+        Act::Read(Read { keys, pick, keys_only: false })
     }
 
     #[test]

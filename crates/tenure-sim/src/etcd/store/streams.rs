@@ -16,6 +16,7 @@ const LONELY: u64 = 3_000 * MS;
 pub(super) struct Stream {
     member: usize,
     keys: Keys,
+    deletions: bool,
     /// The first revision that has not been told.
     next: Revision,
     /// How many answers there were.
@@ -27,11 +28,11 @@ type Streams = BTreeMap<(usize, u64, CallId), Stream>;
 impl Cluster {
     /// A watch begins, if its beginning is still known.
     pub(super) fn open(&mut self, ask: &Ask, out: &mut Out) {
-        let Op::Watch { keys, from } = &ask.request.op else { return };
+        let Op::Watch { keys, from, deletions } = &ask.request.op else { return };
         let id = (ask.node, ask.life, ask.request.call);
         let (member, header) = (ask.member, self.header(ask.member));
         let (keys, next) = (keys.clone(), *from);
-        let mut stream = Stream { member, keys, next, told: 0 };
+        let mut stream = Stream { member, keys, deletions: *deletions, next, told: 0 };
         let state = &self.members[member].state;
         if next <= state.compacted {
             let revision = state.compacted + 1;
@@ -54,9 +55,8 @@ impl Cluster {
                     continue;
                 }
                 let concerns = |change: &&Change| {
-                    let (Change::Put(tenure_core::etcd::KeyValue { key, .. })
-                    | Change::Deleted { key, .. }) = change;
-                    stream.keys.contains(key)
+                    let is_told = matches!(change, Change::Deleted { .. }) || !stream.deletions;
+                    is_told && stream.keys.contains(change.key())
                 };
                 let told: Vec<Change> = changes.iter().filter(concerns).cloned().collect();
                 stream.next = revision + 1;

@@ -1,0 +1,98 @@
+//! Values of other programs' candidates that are larger than can be taken.
+
+use tenure::{Change, Leadership, View};
+use tenure_core::etcd::{LeaseId, Op};
+use tenure_etcd::{Node, Notice};
+use tenure_services::etcd::{ClusterConfig, Version};
+use tokio::sync::broadcast::Receiver;
+
+use crate::common::{Line, all, create, delete, node, put, run, soon, then};
+
+#[test]
+fn a_large_value_on_debians_3_4() {
+    a_large_value(Version::Debian34);
+}
+
+#[test]
+fn a_large_value_on_the_newest() {
+    a_large_value(Version::Newest);
+}
+
+/// Neither the link nor a stream is lost, and the process's other elections hear nothing of it. Who
+/// waits behind that one waits, and follows it. Who observes it says what is wrong.
+fn a_large_value(version: Version) {
+    let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
+    let cluster = config.start().unwrap();
+    let (lease, value) = (LeaseId(9), "x".repeat(5 << 20));
+    run(async {
+        let mut theirs = Line::new(all(&cluster));
+        theirs.ask(Op::Grant { lease, ttl: 600 }).await;
+        let node = node(&all(&cluster), 4);
+        let mut notices = node.notices();
+        let kept = soon(node.election("kept").unwrap().campaign("us")).await.unwrap();
+        let mut observers = ["kept", "vacant"].map(|name| node.election(name).unwrap().observe());
+        for observer in &mut observers {
+            soon(observer.next()).await.unwrap();
+        }
+        // It leads, and ours waits behind it.
+        theirs.ask(create("large/9", &value, lease)).await;
+        let election = node.election("large").unwrap();
+        let mut campaign = Box::pin(election.campaign("us"));
+        let mut observer = election.observe();
+        assert!(matches!(soon(observer.next()).await, Some(Change::View(View::Unknown { .. }))));
+        let told = soon(trouble(&mut notices)).await;
+        assert!(told.contains("cannot be taken") && told.contains("found 52"), "{told}");
+        // It writes again and again, there and as one who waits in the other elections.
+        for n in 0..6 {
+            for key in ["large/9", "kept/9"] {
+                theirs.ask(then(vec![put(key, &value, lease)])).await;
+            }
+            if n % 2 == 0 {
+                renewed(&kept).await;
+            }
+            assert!(tokio::time::timeout(Default::default(), &mut campaign).await.is_err());
+        }
+        theirs.ask(then(vec![delete("large/9")])).await;
+        let won = soon(campaign).await.unwrap();
+        assert!(won.is_current() && kept.is_current());
+        for observer in &mut observers {
+            let more = tokio::time::timeout(Default::default(), observer.next()).await;
+            assert!(more.is_err(), "{more:?}");
+        }
+        let sees = async {
+            while !matches!(observer.next().await.unwrap().view(), Some(View::Leader(_))) {}
+        };
+        soon(sees).await;
+        while let Ok(notice) = notices.try_recv() {
+            let is_of_large = matches!(
+                &notice,
+                Notice::Unsure { election: Some(election), doing: "asking who leads", .. }
+                    if election.as_str() == "large"
+            );
+            let is_trouble = matches!(
+                notice,
+                Notice::Unsure { .. } | Notice::Obstacle { .. } | Notice::Disconnected { .. }
+            );
+            assert!(is_of_large || !is_trouble, "{notice}");
+        }
+        drop((won, kept));
+        node_closes(node).await;
+    });
+}
+
+async fn renewed(kept: &Leadership<tenure::AtMostOne>) {
+    soon(kept.renewed(kept.until())).await.unwrap();
+}
+
+/// What an operator hears of a request without a certain outcome.
+async fn trouble(notices: &mut Receiver<Notice>) -> String {
+    loop {
+        if let Notice::Unsure { why, .. } = notices.recv().await.unwrap() {
+            return why.to_string();
+        }
+    }
+}
+
+async fn node_closes(node: Node) {
+    soon(node.close()).await;
+}
