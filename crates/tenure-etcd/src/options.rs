@@ -23,14 +23,15 @@ use crate::endpoint::Endpoint;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The members, those to be preferred first. One is used at a time; when it fails the next
-    /// one is tried, and after the last the first.
+    /// The members, those to be preferred first. One is used at a time; when it fails all are asked
+    /// side by side, the next one 200 ms ahead of the one after it, and the first whose store
+    /// answers is used.
     pub endpoints: Vec<Endpoint>,
     /// What TLS needs. `None` with `https` endpoints: the system's authorities are believed.
     pub tls: Option<Tls>,
     /// As whom to log in, if etcd asks for that. A server without authentication takes anybody.
     pub credentials: Option<Credentials>,
-    /// How long connecting to one endpoint may take before the next one is tried. Default 2 s.
+    /// How long connecting to one endpoint may take before it is given up. Default 2 s.
     pub connect_within: Duration,
 }
 

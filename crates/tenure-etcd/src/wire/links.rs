@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::News;
 use super::connect::{ConnectError, Connection, connect};
 use super::fault::shorten;
+use super::race::{Found, race};
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
 
@@ -162,6 +163,8 @@ pub(super) struct Connector {
     draw: Draw,
     /// Of the endpoint in use or to be tried.
     index: usize,
+    /// The last endpoint failed: from now on the others are asked side by side.
+    has_failed: bool,
     round: Round,
     links: u64,
     /// How often connecting has failed, or a connection soon afterwards, in a row.
@@ -189,6 +192,7 @@ pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, 
         waiters,
         draw: Draw::new(u64::from_le_bytes(seed)),
         index: 0,
+        has_failed: false,
         round: Round::default(),
         links: 0,
         failures: 0,
@@ -225,24 +229,23 @@ impl Connector {
                 self.waiters.came.notified().await;
             }
             let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
+            let Found { used, errors } = match self.has_failed {
+                true => race(&self.options, self.index).await,
+                false => Found::of(self.index, connect(&self.options, &endpoint).await),
+            };
+            let mut refused = None;
+            for error in errors {
+                refused = self.on_error(&error).await.or(refused);
+            }
             let mut pause = None;
-            match connect(&self.options, &endpoint).await {
-                Ok(connection) => {
-                    self.round = Round::default();
-                    self.use_until_sick(endpoint, connection).await;
-                }
-                Err(error) => {
-                    self.failures = self.failures.saturating_add(1);
-                    self.turn();
-                    let why = shorten(&error);
-                    self.tell(News::Unreachable { endpoint, why }).await;
-                    if let Some(refusal) = self.round.refused(&error, self.options.endpoints.len())
-                    {
-                        // Told to all who ask until the next attempt.
-                        self.state.send_replace(State::Refused(refusal));
-                        pause = Some(BACKOFF.longest);
-                    }
-                }
+            if let Some((index, connection)) = used {
+                self.index = index;
+                self.round = Round::default();
+                self.use_until_sick(connection).await;
+            } else if let Some(refusal) = refused {
+                // Told to all who ask until the next attempt.
+                self.state.send_replace(State::Refused(refusal));
+                pause = Some(BACKOFF.longest);
             }
             if let Some(pause) = pause.or_else(|| self.pause()) {
                 tokio::time::sleep(pause).await;
@@ -251,7 +254,21 @@ impl Connector {
         }
     }
 
-    async fn use_until_sick(&mut self, endpoint: Endpoint, connection: Connection) {
+    /// An endpoint could not be used. That all refuse the login, if so.
+    async fn on_error(&mut self, error: &ConnectError) -> Option<Refusal> {
+        self.failures = self.failures.saturating_add(1);
+        self.turn();
+        let why = shorten(error);
+        let endpoint = error.endpoint().or_else(|| self.options.endpoints.first()).cloned();
+        if let Some(endpoint) = endpoint {
+            self.tell(News::Unreachable { endpoint, why }).await;
+        }
+        self.round.refused(error, self.options.endpoints.len())
+    }
+
+    async fn use_until_sick(&mut self, connection: Connection) {
+        let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
+        self.has_failed = false;
         self.links += 1;
         let (number, since) = (self.links, clock::now());
         let Connection { client, status } = connection;
@@ -279,6 +296,7 @@ impl Connector {
     }
 
     fn turn(&mut self) {
+        self.has_failed = true;
         self.index = (self.index + 1) % self.options.endpoints.len();
     }
 

@@ -5,7 +5,8 @@
 //! watch is answered until it has ended, an `Unwatch` not at all.
 //!
 //! - *One endpoint at a time* (`links`). When a connection fails, or an answer does not come in
-//!   time, the next endpoint is used, and the streams are opened there. Requests that can be
+//!   time, all endpoints are asked side by side (`race`), the next one a little ahead: the first
+//!   whose store answers is used, and the streams are opened there. Requests that can be
 //!   repeated without harm (reads, renewals, revocations, watches that are not open yet) go to the
 //!   next endpoint while there is time left; for all others a lost connection means
 //!   [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
@@ -29,6 +30,7 @@ pub(crate) mod connect;
 mod convert;
 pub(crate) mod fault;
 mod links;
+mod race;
 mod turns;
 mod watch;
 

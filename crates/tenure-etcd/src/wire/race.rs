@@ -1,0 +1,95 @@
+//! Several endpoints asked side by side, when the one in use has failed.
+//!
+//! Asked one after the other, a member that stands still, or one that has not noticed yet that
+//! etcd's leader does, costs a good part of the lease each, and an office although two members of
+//! three would serve.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use etcd_client::{Client, GetOptions};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::connect::{ConnectError, Connection, connect};
+use super::fault::Fault;
+use crate::options::CheckedOptions;
+
+/// How long an endpoint has before the next one is asked, too.
+const AHEAD: Duration = Duration::from_millis(200);
+/// How long to wait before the store is asked once more, where it has no leader.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What came of it.
+pub(super) struct Found {
+    /// Which endpoint is to be used, if one can be.
+    pub(super) used: Option<(usize, Connection)>,
+    /// Why others cannot.
+    pub(super) errors: Vec<ConnectError>,
+}
+
+impl Found {
+    /// One endpoint, tried alone.
+    pub(super) fn of(index: usize, tried: Result<Connection, ConnectError>) -> Self {
+        match tried {
+            Ok(connection) => Self { used: Some((index, connection)), errors: Vec::new() },
+            Err(error) => Self { used: None, errors: vec![error] },
+        }
+    }
+}
+
+/// Connects to all endpoints, beginning with this one, a little later to each after it. The first
+/// whose store answers is used; if none does in time, the first that could be reached.
+pub(super) async fn race(options: &CheckedOptions, first: usize) -> Found {
+    let all = options.endpoints.len();
+    let mut waiting: VecDeque<usize> = (0..all).map(|nth| (first + nth) % all).collect();
+    let (mut asked, mut found) = (JoinSet::new(), Found { used: None, errors: Vec::new() });
+    loop {
+        if let Some(index) = waiting.pop_front() {
+            let options = options.clone();
+            // A single one need not be asked whether it is better than the others.
+            asked.spawn(async move { (index, ask(&options, index, all > 1).await) });
+        } else if asked.is_empty() {
+            return found;
+        }
+        tokio::select! {
+            Some(told) = asked.join_next() => match told {
+                // Those that are still asked end with this.
+                Ok((index, Ok((connection, true)))) => {
+                    found.used = Some((index, connection));
+                    return found;
+                }
+                Ok((index, Ok((connection, false)))) => {
+                    found.used.get_or_insert((index, connection));
+                }
+                Ok((_, Err(error))) => found.errors.push(error),
+                Err(_) => {}
+            },
+            () = sleep(AHEAD), if !waiting.is_empty() => {}
+        }
+    }
+}
+
+/// A connection, and whether the store answers by it.
+async fn ask(
+    options: &CheckedOptions,
+    index: usize,
+    waits: bool,
+) -> Result<(Connection, bool), ConnectError> {
+    let connection = connect(options, &options.endpoints[index]).await?;
+    let serves = serves(connection.client.clone());
+    let serves = !waits || timeout(options.connect_within, serves).await.is_ok();
+    Ok((connection, serves))
+}
+
+/// Resolves when a linearizable read is answered. That the user may not read this comes after it
+/// has been found out who leads, so it is as good.
+async fn serves(mut client: Client) {
+    let options = || Some(GetOptions::new().with_count_only());
+    while let Err(error) = client.get("\0", options()).await {
+        match Fault::of(&error) {
+            Fault::Answer(_) | Fault::Login(_) | Fault::Outdated(_) => return,
+            Fault::Lost(_) => sleep(ASK_AGAIN).await,
+        }
+    }
+}
