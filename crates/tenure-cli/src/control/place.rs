@@ -138,10 +138,12 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
     let about = directory.metadata().map_err(cannot)?;
     match unsafe_because(about.uid(), about.mode(), user()) {
         None => Ok(()),
-        Some(why) => {
-            Err(unusable(directory, &format!(", the directory of the control socket, {why}")))
-        }
+        Some(why) => Err(not_safe(directory, &why)),
     }
+}
+
+fn not_safe(directory: &Path, why: &str) -> Failure {
+    unusable(directory, &format!(", the directory of the control socket, {why}"))
 }
 
 fn unusable(directory: &Path, why: &str) -> Failure {
@@ -163,7 +165,7 @@ pub(super) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failu
     let owner = about.uid();
     let asks_as = if user() == 0 { owner } else { user() };
     if let Some(why) = unsafe_because(owner, about.mode(), asks_as) {
-        return Err(unusable(directory, &format!(", the directory of the control socket, {why}")));
+        return Err(not_safe(directory, &why));
     }
     let connected = async {
         let stream = UnixStream::connect(path).await?;

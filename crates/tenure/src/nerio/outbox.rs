@@ -73,8 +73,8 @@ impl Outbox {
             let fits = packer.push(bytes, message);
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
-        // A confirmation ends a leadership that is over: the next one begins by the others.
         *messages += 1;
+        // A confirmation ends a leadership that is over: the next one begins by the others.
         *is_urgent |= !matches!(message, Message::Released(_));
     }
 

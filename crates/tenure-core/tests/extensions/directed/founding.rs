@@ -9,14 +9,20 @@ fn founded(s: &Story, who: &str) -> bool {
     s.events(who).contains(&Event::Serving)
 }
 
-/// All three started as if their directories had been lost. Two that are told that it is the first
-/// start suffice, also when candidates are waiting; the third reads from them.
-#[cfg_attr(not(tenure_planted), test)]
-fn a_first_start_that_was_not_said_to_be_one_is_mended() {
+/// All three have started as if their directories had been lost.
+fn all_lost() -> Story {
     let mut s = Story::new();
     for grantor in GRANTORS {
         s.lose_disk(grantor);
     }
+    s
+}
+
+/// All three started as if their directories had been lost. Two that are told that it is the first
+/// start suffice, also when candidates are waiting; the third reads from them.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_first_start_that_was_not_said_to_be_one_is_mended() {
+    let mut s = all_lost();
     s.campaign("p");
     s.run(ms(10_000));
     for grantor in GRANTORS {
@@ -227,10 +233,7 @@ fn a_cluster_of_one_or_two_is_founded_late() {
 /// A founder whose process ends before it is done begins again.
 #[cfg_attr(not(tenure_planted), test)]
 fn an_interrupted_founding_begins_again() {
-    let mut s = Story::new();
-    for grantor in GRANTORS {
-        s.lose_disk(grantor);
-    }
+    let mut s = all_lost();
     s.found("a");
     s.run(ms(2_000));
     s.restart("a");
