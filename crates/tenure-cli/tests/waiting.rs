@@ -12,6 +12,7 @@ use std::net::UdpSocket;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -22,6 +23,8 @@ struct Stage {
     /// Holds the ports of nodes that are not started: nothing answers there.
     silent: Vec<(&'static str, UdpSocket)>,
     processes: Vec<Child>,
+    /// What each of them is called.
+    names: Vec<String>,
 }
 
 impl Stage {
@@ -37,7 +40,7 @@ impl Stage {
             members.join(",")
         );
         fs::write(directory.path().join("tenure.toml"), settings).unwrap();
-        Self { directory, silent, processes: Vec::new() }
+        Self { directory, silent, processes: Vec::new(), names: Vec::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -61,6 +64,7 @@ impl Stage {
         command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.processes.push(command.spawn().unwrap());
+        self.names.push(name.to_owned());
     }
 
     /// The node takes the place of the socket that was silent.
@@ -86,6 +90,20 @@ impl Stage {
         let output = wait::output(&mut command);
         let said = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(said).unwrap())
+    }
+
+    /// Another text in the settings of all that start from now on.
+    fn set(&self, text: &str, instead: &str) {
+        let path = self.path("tenure.toml");
+        let settings = fs::read_to_string(&path).unwrap();
+        fs::write(path, settings.replace(text, instead)).unwrap();
+    }
+
+    /// Kills a process that was started.
+    fn kill(&mut self, name: &str) {
+        let nth = self.names.iter().position(|started| started == name).unwrap();
+        self.processes[nth].kill().unwrap();
+        self.processes[nth].wait().unwrap();
     }
 
     fn says(&self, name: &str, text: &str) {
@@ -183,9 +201,117 @@ fn a_name_used_twice_is_told_to_those_who_use_it() {
     stage.says("leader", "leader leads e");
     stage.candidate("first", "same", &[]);
     stage.candidate("second", "same", &[]);
-    stage.says("first", "tenure: same waits: another process uses this name, say");
-    stage.says("second", "tenure: same waits: another process uses this name, say");
-    stage.says("a", "two processes use the name same at the same time");
+    let other = "tenure: same waits: another process, at 127.0.0.1:";
+    stage.says("first", other);
+    stage.says("second", other);
+    stage.says("a", "two processes use the name same at the same time, at 127.0.0.1:");
+    // Both ask a dozen times more. It has been said, and stays so.
+    std::thread::sleep(Duration::from_secs(3));
+    for name in ["first", "second"] {
+        let log = stage.log(name);
+        let waits: Vec<_> = log.lines().filter(|line| line.contains(" waits: ")).collect();
+        let (said, last) = (log.matches(other).count(), waits.last().copied().unwrap_or_default());
+        assert!(said == 1 && last.contains(other), "{log}");
+    }
+    assert_eq!(stage.log("a").matches("two processes use the name").count(), 1);
+}
+
+/// A leader that cannot renew stops CMD in time, and gives up. Nobody confirms that, so for the
+/// rest of its lease it asks for nothing new: it says so, and whom it does not hear.
+#[test]
+fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
+    let mut stage = Stage::new();
+    stage.set("60s", "6s");
+    for node in ["a", "b", "c"] {
+        stage.node(node, &["--new"]);
+    }
+    stage.candidate("one", "one", &[]);
+    stage.says("one", "CMD runs");
+    stage.kill("b");
+    stage.kill("c");
+    stage.says("one", "CMD was ended");
+    let text = "no quorum has confirmed that this one gave up: at most for ";
+    stage.says("one", &format!("tenure: one waits: {text}"));
+    let waiting = stage.status("one")["done"]["waiting"].clone();
+    assert_eq!(
+        (&waiting["waiting"], &waiting["missing"]),
+        (&json!("giving-up"), &json!(["b", "c"]))
+    );
+    assert!(waiting["remaining_ms"].is_u64(), "{waiting}");
+    let (code, said) = stage.tenure(&["resign"], Some("one"));
+    assert!(code == Some(6) && said.contains(text), "{code:?} {said}");
+    let (code, said) = stage.tenure(&["leader"], None);
+    assert!(said.contains("b does not answer; c does not answer"), "{said}");
+    assert_eq!(code, Some(4));
+    stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c");
+}
+
+/// Its leases are longer than one node gives. Waiting does not help, and that is said.
+#[test]
+fn what_never_becomes_safe_is_not_waited_for() {
+    let mut stage = Stage::new();
+    stage.node("a", &["--new"]);
+    stage.node("b", &["--new"]);
+    stage.node("c", &["--new", "--lease-max", "30s"]);
+    stage.candidate("one", "one", &[]);
+    stage.says("one", "CMD runs");
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a"], None);
+    let why = "c gives no lease longer than 30s, and that of one, which leads e, has ";
+    let fix = "fix: start c again with a lease-max above ";
+    assert!(said.contains(why) && said.contains(fix), "{said}");
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn a_quarantine_is_told_as_people_write_it_with_what_remains_and_why() {
+    let mut stage = Stage::new();
+    for node in ["a", "b"] {
+        stage.node(node, &["--new"]);
+    }
+    stage.node("c", &[]);
+    let status = &stage.status("c")["done"];
+    assert_eq!(status["service"], "quarantine", "{status}");
+    let left = status["remaining_ms"].as_u64().unwrap();
+    assert!((1_000..=125_000).contains(&left), "{status}");
+    let waits = status["waits"].as_str().unwrap();
+    let why = "every lease that it may have given must end: it remembers nothing";
+    assert!(waits.starts_with(why), "{status}");
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "2s"], None);
+    assert_eq!(code, Some(4), "{said}");
+    assert_eq!(said.matches("warning: waiting: c grants nothing for ").count(), 1, "{said}");
+    // Two digits behind the point at most.
+    for left in said.split("grants nothing for ").skip(1) {
+        let (span, _) = left.split_once("s more").unwrap();
+        let digits = span.split_once('.').map_or(0, |(_, digits)| digits.len());
+        assert!(digits <= 2, "{said}");
+    }
+}
+
+#[test]
+fn a_node_that_listens_elsewhere_says_so() {
+    let mut stage = Stage::new();
+    stage.node("a", &["--new", "--listen", "127.0.0.1:0"]);
+    stage.node("b", &["--new"]);
+    let text = "receives on 127.0.0.1:";
+    stage.says("a", &format!("warning: {text}"));
+    let warning = stage.status("a")["done"]["warning"].clone();
+    assert!(warning.as_str().is_some_and(|warning| warning.starts_with(text)), "{warning}");
+    assert!(!stage.log("b").contains(text), "{}", stage.log("b"));
+    assert_eq!(stage.status("b")["done"]["warning"], Value::Null);
+}
+
+#[test]
+fn a_transfer_to_the_leader_changes_nothing() {
+    let mut stage = Stage::new();
+    for node in ["a", "b", "c"] {
+        stage.node(node, &["--new"]);
+    }
+    stage.candidate("one", "one", &[]);
+    stage.says("one", "CMD runs");
+    let (code, said) = stage.tenure(&["transfer", "--to", "one"], Some("one"));
+    assert_eq!((code, &*said), (Some(0), "one leads already (e)\n"));
+    assert_eq!(stage.status("one")["done"]["leading"], true);
+    assert!(!stage.log("one").contains("CMD ended"), "{}", stage.log("one"));
 }
 
 /// A verification promised that nobody else leads for some seconds: until then a hand-over is not
@@ -212,14 +338,33 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
             let begin = "one hands over to two (e) in ";
             assert!(said.starts_with(begin) && said.ends_with(end), "{said}");
             assert_eq!(code, Some(0));
-            let (code, said) = stage.tenure(&["leader"], None);
-            assert!(code != Some(0) || !said.contains("two"), "nobody else leads yet: {said}");
+            held_up_is_said(&stage);
             continue;
         }
         let (code, said) = stage.tenure(&["transfer", "--to", "two", "--wait", "50s"], Some("one"));
         assert_eq!((code, &*said), (Some(0), "one handed over to two (e)\n"));
         stage.says("two", "two leads e");
     }
+}
+
+/// One has handed over to two, and a promise holds that up: nobody is told that one leads.
+fn held_up_is_said(stage: &Stage) {
+    let promised = "one has given up, and promised that nobody else leads for ";
+    for ask in ["leader", "verify"] {
+        let (code, said) = stage.tenure(&[ask], None);
+        assert!(said.starts_with(&format!("vacant: {promised}")), "{ask}: {said}");
+        assert_eq!(code, Some(3), "{ask}");
+    }
+    let (_, said) = stage.tenure(&["leader", "--json"], None);
+    let told: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(told["state"], "vacant", "{told}");
+    assert!(told["held_ms"].as_u64().is_some_and(|left| left <= 60_000), "{told}");
+    let (code, said) = stage.tenure(&["resign"], Some("one"));
+    assert!(said.contains(promised) && code == Some(6), "{code:?} {said}");
+    stage.says("one", &format!("tenure: one waits: {promised}"));
+    stage.says("two", &format!("tenure: two waits: {promised}"));
+    let waiting = &stage.status("one")["done"]["waiting"];
+    assert_eq!((&waiting["waiting"], &waiting["behind"]), (&json!("promised"), &json!("one")));
 }
 
 /// A full disk of its own for one node, in a mount namespace.
@@ -264,8 +409,7 @@ fn node_on_a_small_disk(stage: &mut Stage) -> Option<FullDisk> {
 #[test]
 fn a_full_disk_is_told_and_costs_what_needs_room() {
     let mut stage = Stage::new();
-    let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
-    fs::write(stage.path("tenure.toml"), settings.replace("60s", "10s")).unwrap();
+    stage.set("60s", "10s");
     let Some(disk) = node_on_a_small_disk(&mut stage) else { return };
     stage.node("b", &["--new"]);
     disk.fill();
@@ -282,8 +426,8 @@ fn a_full_disk_is_told_and_costs_what_needs_room() {
     assert_eq!(status["done"]["service"], "failing", "{status}");
     disk.clear();
     stage.says("one", "one leads e");
-    let leader = || stage.tenure(&["leader"], None);
-    assert_eq!(leader().0, Some(0));
+    let named = || (stage.tenure(&["leader"], None).0 == Some(0)).then_some(());
+    wait::eventually("a leader is named", named);
     assert_eq!(stage.status("a")["done"]["service"], "serving");
 
     // Its record is there: renewals replace it.

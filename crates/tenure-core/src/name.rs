@@ -212,6 +212,13 @@ text! {
     Value, "a candidate's value", 0..=128, is_printable, "no control characters"
 }
 
+impl Default for Value {
+    /// The empty one.
+    fn default() -> Self {
+        Self("".into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;

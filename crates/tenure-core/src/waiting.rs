@@ -7,6 +7,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::net::SocketAddr;
 use core::time::Duration;
 
 use crate::time::Time;
@@ -56,10 +57,27 @@ pub enum Waiting {
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
+    /// The one that led last has given up, and promised a verification that nobody else leads
+    /// before a time.
+    Promised {
+        /// Who: another candidate, or this one.
+        who: Arc<str>,
+        /// Then the promise is over, on this node's clock.
+        until: Time,
+    },
+    /// This candidate has given up what it led before, and no quorum has confirmed that.
+    GivingUp {
+        /// Nothing is heard of these.
+        missing: Vec<Arc<str>>,
+        /// Then the lease has run out everywhere, on this node's clock.
+        until: Time,
+    },
     /// Another process uses this candidate's name.
     NameInUse {
         /// Who says so.
         by: Vec<Arc<str>>,
+        /// Where the other process is.
+        other: SocketAddr,
     },
 }
 
@@ -85,6 +103,8 @@ impl Waiting {
             Self::Fences { .. } => "fences",
             Self::Behind { .. } => "behind",
             Self::Refused { .. } => "refused",
+            Self::Promised { .. } => "promised",
+            Self::GivingUp { .. } => "giving-up",
             Self::NameInUse { .. } => "name-in-use",
         }
     }
@@ -93,14 +113,21 @@ impl Waiting {
     /// moves by less than `slack`, is the same.
     #[must_use]
     pub fn is_as(&self, other: &Self, slack: Duration) -> bool {
+        let moved = |until: &Time, before: &Time| until.since(*before).max(before.since(*until));
         match (self, other) {
             (
                 Self::OldLeases { at, until, missing },
                 Self::OldLeases { at: others, until: before, missing: absent },
-            ) => {
-                let moved = until.since(*before).max(before.since(*until));
-                at == others && missing == absent && moved < slack
+            ) => at == others && missing == absent && moved(until, before) < slack,
+            (Self::Promised { who, until }, Self::Promised { who: other, until: before }) => {
+                who == other && moved(until, before) < slack
             }
+            (
+                Self::GivingUp { missing, until },
+                Self::GivingUp { missing: absent, until: before },
+            ) => missing == absent && moved(until, before) < slack,
+            // One after the other of the grantors notices.
+            (Self::NameInUse { other, .. }, Self::NameInUse { other: known, .. }) => other == known,
             _ => self == other,
         }
     }
@@ -143,14 +170,7 @@ impl fmt::Display for Told<'_> {
             Waiting::OldLeases { at, until, missing } => {
                 let verb = if at.len() == 1 { "grants" } else { "grant" };
                 write!(f, "old leases may last: {} {verb} nothing ", List(at, ", "))?;
-                match self.now {
-                    Some(now) => {
-                        let left = until.since(now);
-                        let tenths = left.as_millis().div_ceil(100);
-                        write!(f, "for {}.{}s more", tenths / 10, tenths % 10)?;
-                    }
-                    None => write!(f, "until {until}")?,
-                }
+                self.until(*until, f)?;
                 also(missing, f)
             }
             Waiting::Fences { at, missing } => {
@@ -160,7 +180,11 @@ impl fmt::Display for Told<'_> {
                     "{} {has} no memory, lost or never had, and {reads} the fences of the others",
                     List(at, ", ")
                 )?;
-                also(missing, f)
+                also(missing, f)?;
+                f.write_str(
+                    ". It goes on when a full quorum of the other nodes serves; if this is the \
+                     first start of the cluster, start these again with --new",
+                )
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
             Waiting::Behind { who, leading: false } => write!(f, "behind {who}"),
@@ -168,11 +192,34 @@ impl fmt::Display for Told<'_> {
                 write!(f, "refused by {}", List(obstacles, "; "))?;
                 also(missing, f)
             }
-            Waiting::NameInUse { by } => {
+            Waiting::Promised { who, until } => {
+                write!(f, "{who} has given up, and promised that nobody else leads ")?;
+                self.until(*until, f)
+            }
+            Waiting::GivingUp { missing, until } => {
+                f.write_str("no quorum has confirmed that this one gave up: at most ")?;
+                self.until(*until, f)?;
+                also(missing, f)
+            }
+            Waiting::NameInUse { by, other } => {
                 let verb = if by.len() == 1 { "says" } else { "say" };
-                write!(f, "another process uses this name, {verb} {}", List(by, ", "))
+                write!(
+                    f,
+                    "another process, at {other}, uses this name, {verb} {}: ",
+                    List(by, ", ")
+                )?;
+                f.write_str("end one of them, or give it another name")
             }
         }
+    }
+}
+
+impl Told<'_> {
+    /// How much longer, rounded up.
+    fn until(&self, until: Time, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(now) = self.now else { return write!(f, "until {until}") };
+        let tenths = until.since(now).as_millis().div_ceil(100);
+        write!(f, "for {}.{}s more", tenths / 10, tenths % 10)
     }
 }
 
@@ -207,6 +254,10 @@ mod tests {
         list.iter().map(|name| (*name).into()).collect()
     }
 
+    fn name_in_use(by: &[&str]) -> Waiting {
+        Waiting::NameInUse { by: names(by), other: ([127, 0, 0, 1], 7).into() }
+    }
+
     fn leases(until: u64) -> Waiting {
         let until = Time::from_nanos(until * 1_000_000);
         Waiting::OldLeases { at: names(&["b"]), until, missing: names(&["a"]) }
@@ -230,7 +281,9 @@ mod tests {
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
                 Waiting::Fences { at: names(&["a", "b"]), missing: Vec::new() },
-                "a, b have no memory, lost or never had, and read the fences of the others",
+                "a, b have no memory, lost or never had, and read the fences of the others. It goes \
+                 on when a full quorum of the other nodes serves; if this is the first start of the \
+                 cluster, start these again with --new",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),
@@ -238,7 +291,23 @@ mod tests {
                 Waiting::Refused { obstacles: [obstacle].into(), missing: names(&["a"]) },
                 "refused by c: cannot write; nothing heard of a",
             ),
-            (Waiting::NameInUse { by: names(&["a"]) }, "another process uses this name, says a"),
+            (
+                Waiting::Promised { who: "one".into(), until: Time::from_nanos(5_250_000_000) },
+                "one has given up, and promised that nobody else leads for 3.3s more",
+            ),
+            (
+                Waiting::GivingUp {
+                    missing: names(&["b", "c"]),
+                    until: Time::from_nanos(4_000_000_000),
+                },
+                "no quorum has confirmed that this one gave up: at most for 2.0s more; nothing \
+                 heard of b, c",
+            ),
+            (
+                name_in_use(&["a"]),
+                "another process, at 127.0.0.1:7, uses this name, says a: end one of them, or give \
+                 it another name",
+            ),
         ] {
             assert_eq!(told(&waiting), text, "{}", waiting.label());
         }
@@ -250,6 +319,7 @@ mod tests {
         assert!(leases(5_000).is_as(&leases(5_249), slack));
         assert!(leases(5_249).is_as(&leases(5_000), slack));
         assert!(!leases(5_000).is_as(&leases(5_250), slack));
+        assert!(name_in_use(&["a"]).is_as(&name_in_use(&["a", "b"]), slack));
         assert!(!leases(5_000).is_as(&Waiting::NoQuorum { missing: names(&["a"]) }, slack));
     }
 }

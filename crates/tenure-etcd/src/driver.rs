@@ -124,21 +124,10 @@ impl Driver {
         }
     }
 
-    /// Handles what else is there, one of each kind in turn: answers that never end keep no handle
-    /// waiting. [`on`](Self::on) looks at the clock for each.
+    /// Answers that never end keep no handle waiting. [`on`](Self::on) looks at the clock for each.
     fn take_turns(&mut self) {
-        for _ in 1..BATCH {
-            let mut is_quiet = true;
-            for take in [Self::take_order, Self::take_news] {
-                if let Some(happened) = take(self) {
-                    self.on(happened);
-                    is_quiet = false;
-                }
-            }
-            if is_quiet {
-                break;
-            }
-        }
+        let takes = [Self::take_order, Self::take_news];
+        tenure::driver::take_turns(self, BATCH, &takes, Self::on);
     }
 
     fn take_order(&mut self) -> Option<Happened> {

@@ -23,6 +23,7 @@ pub(crate) fn view(namespace: &str, election: &ElectionName, view: etcd::View) -
             until: None,
             incarnation: None,
             address: None,
+            leaving: None,
         }),
         etcd::View::Vacant => View::Vacant,
         etcd::View::Unknown { since } => View::Unknown { since },

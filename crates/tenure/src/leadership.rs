@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{ElectionName, Fence, NodeName, Time};
+use tenure_core::{ElectionName, Fence, NodeName, Time, Waiting};
 use tokio::sync::watch;
 
 use crate::claim::SharedClaim;
@@ -27,6 +27,7 @@ pub struct Leadership<K: Kind> {
     claim: SharedClaim,
     elected: Elected<K>,
     progress: watch::Receiver<Progress>,
+    waits: watch::Receiver<Option<Waiting>>,
     resignation: Resignation<K>,
 }
 
@@ -56,8 +57,8 @@ impl<K: Kind> Drop for Resignation<K> {
 
 impl<K: Kind> Leadership<K> {
     pub(crate) fn new(won: Won<K>, resignation: Resignation<K>) -> Self {
-        let Won { elected, cell, progress } = won;
-        Self { claim: SharedClaim::new(cell), elected, progress, resignation }
+        let Won { elected, cell, progress, waits } = won;
+        Self { claim: SharedClaim::new(cell), elected, progress, waits, resignation }
     }
 
     /// Whether this node leads now. One clock read, then one atomic load, in that order: right
@@ -207,6 +208,15 @@ impl<K: Kind> Leadership<K> {
     #[must_use]
     pub fn held_until(&self) -> Option<Time> {
         self.progress.borrow().held
+    }
+
+    /// What keeps others from knowing that it is over, once it was given up: a promise, or
+    /// grantors that have not confirmed it (Nerio). `None` while it lasts, and if nothing is known
+    /// to hold it up.
+    #[must_use]
+    pub fn waiting(&self) -> Option<Waiting> {
+        let gives_up = !self.progress.borrow().released;
+        self.waits.borrow().clone().filter(|_| gives_up)
     }
 
     /// Waits until others know that it is over, or the lease would have ended.

@@ -37,6 +37,9 @@ pub struct LeaderView {
     pub incarnation: Option<u128>,
     /// Where it is reached by the protocol itself (Nerio).
     pub address: Option<SocketAddr>,
+    /// It has given up and leads no more. Until about then nobody else does, because a verification
+    /// promised it (Nerio).
+    pub leaving: Option<Time>,
 }
 
 impl View {
@@ -61,12 +64,13 @@ impl View {
 
 impl LeaderView {
     fn is_same(&self, other: &Self) -> bool {
-        let Self { id, value, fence, until: _, incarnation, address } = self;
+        let Self { id, value, fence, until: _, incarnation, address, leaving } = self;
         *id == other.id
             && *incarnation == other.incarnation
             && *fence == other.fence
             && *address == other.address
             && *value == other.value
+            && leaving.is_some() == other.leaving.is_some()
     }
 }
 
@@ -89,8 +93,11 @@ impl fmt::Display for LeaderView {
         if let Some(until) = self.until {
             write!(f, " until {until}")?;
         }
-        match self.fence {
-            Some(fence) => write!(f, " fence {fence}"),
+        if let Some(fence) = self.fence {
+            write!(f, " fence {fence}")?;
+        }
+        match self.leaving {
+            Some(leaving) => write!(f, " leaving until {leaving}"),
             None => Ok(()),
         }
     }

@@ -136,6 +136,7 @@ fn leader(value: &[u8], until: Time) -> View {
         until: Some(until),
         incarnation: None,
         address: None,
+        leaving: None,
     })
 }
 

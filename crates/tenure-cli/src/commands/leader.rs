@@ -28,13 +28,25 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
         view = ask => view,
         failure = hopeless => return Err(failure),
     };
-    let text =
-        if as_json { json(&election, &view).to_string() } else { line(&view, with.protocol()) };
+    let why = match view {
+        View::Vacant => participant.vacant(&election).await,
+        View::Leader(_) | View::Unknown { .. } => None,
+    };
+    let text = if as_json {
+        let mut told = json(&election, &view);
+        if let Some(why) = why {
+            told["why"] = why.into();
+        }
+        told.to_string()
+    } else {
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        line(&view, with.protocol()) + &why
+    };
     output::print(&format!("{text}\n"))?;
     match view {
-        View::Leader(_) => Ok(Exit::Done),
-        View::Vacant => Ok(Exit::Vacant),
-        View::Unknown { .. } => participant.silent().await.map_or(Ok(Exit::Unknown), Err),
+        View::Leader(leader) if leader.leaving.is_none() => Ok(Exit::Done),
+        View::Leader(_) | View::Vacant => Ok(Exit::Vacant),
+        View::Unknown { .. } => participant.silent(&election).await.map_or(Ok(Exit::Unknown), Err),
     }
 }
 
@@ -43,7 +55,7 @@ async fn leader_within(wait: Duration, election: &Election<AtMostOne>) -> View {
     let mut known = View::Unknown { since: clock::now() };
     let mut observer = election.observe();
     let leads = async {
-        while !matches!(known, View::Leader(_)) {
+        while !matches!(&known, View::Leader(leader) if leader.leaving.is_none()) {
             let Some(change) = observer.next().await else { std::future::pending().await };
             if let Some(view) = change.view() {
                 known = view.clone();

@@ -5,6 +5,7 @@ use tenure::nerio::{self, Node, Notice};
 use tenure::state::Opening;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::observe::millis;
 use super::open::nerio::start;
 use super::signals::Signals;
 use crate::control::{Answer, Asked, Request, Server};
@@ -28,7 +29,7 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
     let builder = Node::builder(settings.cluster.config.clone(), settings.name.clone());
     let node = start(builder.grantor(storage), &settings.cluster, &settings.ledger)?;
     let mut notices = node.notices();
-    let mut service = Service { stage: "starting", waits: None, failing: false };
+    let mut service = Service::default();
     say(&settings, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
             "event": "started",
@@ -60,10 +61,18 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
 /// What a node does, as it was last told.
 struct Service {
     stage: &'static str,
-    /// Whose answers it waits for, as long as it recovers.
+    /// Whose answers it waits for, as long as it recovers; what it has forgotten, in a quarantine.
     waits: Option<String>,
     /// Whether it cannot write its state directory, in whatever stage it is.
     failing: bool,
+    /// What is worth a look as long as it runs.
+    warning: Option<String>,
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        Self { stage: "starting", waits: None, failing: false, warning: None }
+    }
 }
 
 impl Service {
@@ -93,7 +102,10 @@ impl Service {
 fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Result<(), Failure> {
     match notice {
         Notice::Serving => service.enter("serving"),
-        Notice::Quarantined { .. } => service.enter("quarantine"),
+        Notice::Quarantined { forgot, .. } => {
+            service.enter("quarantine");
+            service.waits = Some(format!("every lease that it may have given must end: {forgot}"));
+        }
         Notice::Recovering => service.enter("recovering"),
         Notice::DiskFailed { .. } => {
             service.failing = true;
@@ -103,6 +115,11 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
             }
         }
         Notice::DiskMended => service.failing = false,
+        Notice::ListensElsewhere { .. } => {
+            failure::warn(&notice.to_string());
+            service.warning = Some(notice.to_string());
+            return Ok(());
+        }
         Notice::Mismatch { .. }
         | Notice::Founding { .. }
         | Notice::RecoveryWaits { .. }
@@ -133,13 +150,20 @@ async fn answer(node: &Node, service: &mut Service, asked: Asked) {
     let answer = match asked.request {
         Request::Status => {
             let counters = node.counters().await.unwrap_or_default();
-            service.correct(node.service().await, counters.write_error.is_some());
+            let now = node.service().await;
+            service.correct(now, counters.write_error.is_some());
+            let remaining = match now {
+                Some(nerio::Service::Quarantine { remaining }) => Some(millis(remaining)),
+                _ => None,
+            };
             Answer::Done(json!({
                 "node": node.name().as_str(),
                 "address": node.address().to_string(),
                 "cluster": node.config().cluster.as_str(),
                 "service": service.word(),
+                "remaining_ms": remaining,
                 "waits": service.waits,
+                "warning": service.warning,
                 "received": counters.received,
                 "sent": counters.sent,
                 "messages": counters.messages,
@@ -165,7 +189,8 @@ mod tests {
     #[test]
     fn notices_that_were_missed_change_nothing_in_the_status() {
         let waits = Some("b does not answer".to_owned());
-        let mut service = Service { stage: "recovering", waits, failing: true };
+        let mut service =
+            Service { stage: "recovering", waits, failing: true, ..Service::default() };
         service.correct(Some(nerio::Service::Recovering), false);
         assert!(service.word() == "recovering" && service.waits.is_some());
         service.correct(Some(nerio::Service::Serving), false);

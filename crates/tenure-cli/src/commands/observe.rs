@@ -1,7 +1,7 @@
 //! `tenure observe`: who leads, now and whenever that changes.
 
 use serde_json::{Value, json as object};
-use tenure::{Change, ElectionName, View, clock};
+use tenure::{Change, ElectionName, LeaderView, View, clock};
 
 use super::open::{self, Asks};
 use super::signals::Signals;
@@ -52,6 +52,12 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
 /// A state on one line for people.
 pub(super) fn line(view: &View, protocol: Protocol) -> String {
     match view {
+        View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => {
+            let left = leaving.since(clock::now());
+            format!(
+                "vacant: {id} has given up, and promised that nobody else leads for {left:.1?} more"
+            )
+        }
         View::Leader(leader) => {
             let fence = leader.fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
             let value = match leader.value.as_bytes() {
@@ -77,6 +83,12 @@ pub(super) fn line(view: &View, protocol: Protocol) -> String {
 pub(super) fn json(election: &ElectionName, view: &View) -> Value {
     let election = election.as_str();
     match view {
+        View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => object!({
+            "election": election,
+            "state": "vacant",
+            "why": format!("{id} has given up, and promised that nobody else leads for a while"),
+            "held_ms": millis(leaving.since(clock::now())),
+        }),
         View::Leader(leader) => {
             let mut told = object!({
                 "election": election,

@@ -30,6 +30,9 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
         })?,
         None => control::ask(&socket, &request).await?,
     };
+    if answer["unchanged"] == true {
+        return say(&tell, &answer, "leads already", "");
+    }
     match answer["held_ms"].as_u64() {
         Some(held) => {
             let held = Duration::from_millis(held);

@@ -5,7 +5,7 @@ use tenure::nerio::VerifyError;
 use tenure::{View, clock};
 
 use super::observe::{json as state, line, millis};
-use super::open::{self, Asks, nerio};
+use super::open::{self, Asks, Participant, nerio};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -25,15 +25,18 @@ pub(super) async fn run(settings: VerifySettings) -> Result<Exit, Failure> {
         failure = troubles => return Err(failure),
     };
     let leader = match &view {
-        View::Leader(leader) => leader,
-        View::Vacant | View::Unknown { .. } => {
+        View::Leader(leader) if leader.leaving.is_none() => leader,
+        View::Leader(_) | View::Vacant | View::Unknown { .. } => {
             let told = if as_json {
                 state(&election, &view).to_string()
             } else {
                 line(&view, Protocol::Nerio)
             };
             output::print(&format!("{told}\n"))?;
-            return Ok(if view == View::Vacant { Exit::Vacant } else { Exit::Unknown });
+            if matches!(view, View::Leader(_) | View::Vacant) {
+                return Ok(Exit::Vacant);
+            }
+            return asker.silent(&election).await.map_or(Ok(Exit::Unknown), Err);
         }
     };
     let Some(address) = leader.address else {
@@ -61,7 +64,8 @@ pub(super) async fn run(settings: VerifySettings) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
         Err(error @ VerifyError::DoesNotLead { .. }) => {
-            Err(Failure::new(Exit::Refused, error.to_string(), "ask again: it may have changed"))
+            let fix = "ask again: it has given up since the nodes were asked";
+            Err(Failure::new(Exit::Refused, error.to_string(), fix))
         }
         Err(error) => {
             let what = format!("{} at {address}: {error}", leader.id);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::nerio::survey::survey;
+use tenure::nerio::survey::{Leases, Unsafe, survey};
 
 use super::signals::Signals;
 use crate::exit::Exit;
@@ -15,10 +15,12 @@ use crate::settings::node::WaitSafeSettings;
 /// How long to wait between two looks.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Waits until every grantor serves and every leader has its latest lease from all of them.
+/// Waits until every grantor serves and every leader has its latest lease from all of them. Ends
+/// at once when a setting keeps that from ever being so.
 pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let watch = watch(&settings);
+    let mut leases = Leases::default();
+    let watch = watch(&settings, &mut leases);
     let ended = async {
         match settings.wait {
             Some(wait) => tokio::time::sleep(wait).await,
@@ -30,21 +32,28 @@ pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
         signal = signals.next() => Ok(Exit::Signal(signal)),
         done = watch => done,
         () = ended => {
-            let last = look(&settings).await?;
-            let why = last.unwrap_or_else(|| "it just became safe".to_owned());
+            let last = look(&settings, &mut Leases::default()).await?;
+            let (why, fix) = match last {
+                Some(why) => (why.to_string(), why.fix()),
+                None => ("it just became safe".to_owned(), "ask again".to_owned()),
+            };
             let what = format!("not safe to restart another node yet: {why}");
-            Err(Failure::new(Exit::Unknown, what, "wait longer, or look at that node"))
+            Err(Failure::new(Exit::Unknown, what, fix))
         }
     }
 }
 
-async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
-    let mut told = None;
+async fn watch(settings: &WaitSafeSettings, leases: &mut Leases) -> Result<Exit, Failure> {
+    let mut told: Option<Unsafe> = None;
     loop {
-        let obstacle = look(settings).await?;
+        let obstacle = look(settings, leases).await?;
         let Some(why) = obstacle else { break };
-        if told.as_ref() != Some(&why) && !settings.json {
-            failure::warn(&format!("waiting: {why}"));
+        if why.is_for_ever() {
+            let what = format!("not safe to restart another node, and never will be: {why}");
+            return Err(Failure::new(Exit::Wrong, what, why.fix()));
+        }
+        if !settings.json && !told.as_ref().is_some_and(|told| told.is_as(&why)) {
+            failure::warn(&format!("waiting: {why}: {}", why.fix()));
         }
         told = Some(why);
         tokio::time::sleep(AGAIN).await;
@@ -57,11 +66,11 @@ async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-async fn look(settings: &WaitSafeSettings) -> Result<Option<String>, Failure> {
+async fn look(settings: &WaitSafeSettings, leases: &mut Leases) -> Result<Option<Unsafe>, Failure> {
     let from = SocketAddr::new(settings.cluster.listen.ip(), 0);
     let seen = survey(&settings.cluster.config, from).await.map_err(|error| {
         let what = format!("the members cannot be asked from {from}: {error}");
         Failure::new(Exit::System, what, "give --listen with an address of this machine")
     })?;
-    Ok(seen.obstacle().map(|why| why.to_string()))
+    Ok(seen.obstacle(leases))
 }

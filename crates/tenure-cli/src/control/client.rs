@@ -90,7 +90,7 @@ pub async fn find_leader(runner: &Runner, election: &str) -> Result<PathBuf, Fai
         let name = name.to_string_lossy();
         name.starts_with(prefix) && name.ends_with(SOCKET)
     });
-    let (mut asked, mut leading) = (0, Vec::new());
+    let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
     for socket in sockets {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let Ok(status) = status else { continue };
@@ -98,9 +98,20 @@ pub async fn find_leader(runner: &Runner, election: &str) -> Result<PathBuf, Fai
         if status["election"] == election && status["leading"] == true {
             leading.push(socket.path());
         }
+        let waits = &status["waiting"];
+        let gives_up = ["promised", "giving-up"].iter().any(|kind| waits["waiting"] == *kind);
+        if status["election"] == election && gives_up {
+            leaving = waits["text"].as_str().map(ToOwned::to_owned).or(leaving);
+        }
     }
     match leading.len() {
-        0 => Err(nobody(election, asked)),
+        0 => Err(match leaving {
+            Some(why) => {
+                let what = format!("nobody leads {election} now: {why}");
+                Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
+            }
+            None => nobody(election, asked),
+        }),
         1 => Ok(leading.swap_remove(0)),
         // One of them has lost it since it answered, or they take part in two etcds.
         several => {

@@ -59,6 +59,8 @@ pub enum Event {
     NameShared {
         /// The grantor that noticed.
         grantor: NodeName,
+        /// Where the other life is.
+        other: SocketAddr,
     },
     /// Who leads, as far as the grantors tell.
     View(View),
@@ -123,6 +125,8 @@ pub enum Event {
     NameContested {
         /// The name.
         name: NodeName,
+        /// Where the two are, in ascending order.
+        addresses: [SocketAddr; 2],
     },
     /// One life of a participant speaks from two addresses; the first is kept.
     AddressContested {
@@ -228,6 +232,9 @@ pub struct LeaderView {
     /// Its grants last until then at least unless it gives them up, on this node's clock,
     /// counted from the send of the question.
     pub until: Time,
+    /// It leads no more, and until about then nobody else does, because a verification promised
+    /// it.
+    pub leaving: Option<Time>,
 }
 
 impl fmt::Display for End {
@@ -277,7 +284,11 @@ impl fmt::Display for View {
         match self {
             Self::Leader(leader) => {
                 let LeaderView { who, until, fence, .. } = leader;
-                write!(f, "leader {who} until {until} fence {fence}")
+                write!(f, "leader {who} until {until} fence {fence}")?;
+                match leader.leaving {
+                    Some(until) => write!(f, " leaving until {until}"),
+                    None => Ok(()),
+                }
             }
             Self::Vacant => f.write_str("vacant"),
             Self::Unknown { since } => write!(f, "unknown since {since}"),
@@ -297,7 +308,9 @@ impl fmt::Display for Event {
             Self::SuccessorWaits { to } => write!(f, "{to} waits"),
             Self::TransferFailed { to, why } => write!(f, "no transfer to {to}: {why}"),
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
-            Self::NameShared { grantor } => write!(f, "name shared, says {grantor}"),
+            Self::NameShared { grantor, other } => {
+                write!(f, "name shared with {other}, says {grantor}")
+            }
             Self::View(view) => view.fmt(f),
             Self::Verified { leader, until, fence, .. } => {
                 write!(f, "verified {leader} until {until}")?;
@@ -317,7 +330,9 @@ impl fmt::Display for Event {
             Self::NotFounded { by } => write!(f, "not founded: {by} took part in a leadership"),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskMended => f.write_str("can write again"),
-            Self::NameContested { name } => write!(f, "name {name} contested"),
+            Self::NameContested { name, addresses: [one, other] } => {
+                write!(f, "name {name} contested by {one} and {other}")
+            }
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and {other}")
             }

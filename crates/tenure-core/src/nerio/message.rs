@@ -50,6 +50,8 @@ pub enum Message {
     FenceRead(FenceRead),
     /// Grantor to grantor: no fence that I saw is above this.
     FenceSeen(FenceSeen),
+    /// Leader to grantor: I lead no more, and release when a promise is over (erratum 2).
+    Leaving(Leaving),
 }
 
 /// `grantRequest` (section 3).
@@ -155,8 +157,8 @@ pub struct Refused {
     pub refusal: Refusal,
     /// The highest fence seen.
     pub seen: Fence,
-    /// Whether another life uses the candidate's name at the same time.
-    pub name_shared: bool,
+    /// Where another life is that uses the candidate's name at the same time.
+    pub name_shared: Option<SocketAddr>,
 }
 
 /// A grant as a grantor describes it to others.
@@ -166,7 +168,8 @@ pub struct Holder {
     pub who: Who,
     /// Where its requests come from.
     pub address: SocketAddr,
-    /// What it wants others to know.
+    /// What it wants others to know. Empty in a refusal, which has no use for it, and must not be
+    /// much longer than its request.
     pub value: Value,
     /// How much longer, on the grantor's clock.
     pub remaining: Duration,
@@ -181,6 +184,9 @@ pub struct Holder {
     /// The fence of its leadership, if it had announced one when it asked for this grant: a
     /// candidate that has not won has none.
     pub fence: Option<Fence>,
+    /// It leads no more, and releases the grant in about so long, because a verification promised
+    /// that nobody else leads before.
+    pub leaving: Option<Duration>,
 }
 
 /// `release` (section 6), naming the Start it ends (erratum 4).
@@ -192,6 +198,18 @@ pub struct Release {
     pub start: Time,
     /// Who should be handled first.
     pub next: Option<NodeName>,
+}
+
+/// The claim is lowered, and a promise holds the release up. Nothing is decided by it: it is there
+/// so that those who ask are not told that its sender leads. Not answered, and not repeated.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Leaving {
+    /// The election.
+    pub election: ElectionName,
+    /// The Start that is going to be released.
+    pub start: Time,
+    /// How much longer the promise holds it up, in real time, rounded up.
+    pub held: Duration,
 }
 
 /// The answer to a release.
@@ -274,6 +292,8 @@ pub struct State {
     pub waiting: u16,
     /// The highest fence seen.
     pub seen: Fence,
+    /// The longest lease that this grantor gives, now or as soon as it may.
+    pub delta_max: Duration,
 }
 
 /// A question for the names of elections.
@@ -351,7 +371,11 @@ impl fmt::Display for Sender {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} for {:?} start {}", self.who, self.remaining, self.start)?;
-        fmt_fence(self.fence, f)
+        fmt_fence(self.fence, f)?;
+        match self.leaving {
+            Some(held) => write!(f, " leaving in {held:?}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -442,13 +466,21 @@ impl fmt::Display for Message {
             }
             Self::Refused(m) => {
                 write!(f, "refused {} start {} {} ", m.election, m.start, m.refusal)?;
-                write!(f, "seen {}{}", m.seen, if m.name_shared { " name shared" } else { "" })
+                write!(
+                    f,
+                    "seen {}{}",
+                    m.seen,
+                    if m.name_shared.is_some() { " name shared" } else { "" }
+                )
             }
             Self::Release(m) => {
                 let next = Named("next", m.next.as_ref());
                 write!(f, "release {} start {}{next}", m.election, m.start)
             }
             Self::Released(m) => write!(f, "released {} start {}", m.election, m.start),
+            Self::Leaving(m) => {
+                write!(f, "leaving {} start {} in {:?}", m.election, m.start, m.held)
+            }
             Self::Verify(m) => write!(f, "verify {} start {}", m.election, m.start),
             Self::Remainder(m) => {
                 write!(f, "remainder {} start {} {:?}", m.election, m.start, m.remaining)?;

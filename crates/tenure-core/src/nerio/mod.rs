@@ -94,6 +94,7 @@
 //! | [`Refused`] | grantor, candidate | 10.2 | why, the holder and its remaining time |
 //! | [`Release`] | candidate, grantor | 6, erratum 4 | the Start up to which all is given up |
 //! | [`Released`] | grantor, candidate | | that it arrived |
+//! | [`Leaving`] | candidate, grantor | erratum 2 | that it leads no more, and how long a promise holds the release up |
 //! | [`Verify`] | anybody, leader | 10.5 | the asker's Start |
 //! | [`Remainder`] | leader, asker | 10.5 | the least real time left, bound to the question |
 //! | [`Query`], [`State`] | anybody, grantor | 10.4 | the holder with its announced fence, if that is written, or that there is none |
@@ -117,7 +118,7 @@
 //! | quarantine | (1 + ρ)·δ_max, own or read | every lease that was forgotten has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | what others forgot has ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | what is still on its way has lapsed |
-//! | a failed write | 1 s | nothing is granted meanwhile; then it is written again, whether anybody asks or not |
+//! | a failed write | 1 s | what needs room for a record is refused meanwhile; then it is written again, whether anybody asks or not |
 //!
 //! Where `d` is a high percentile of measured round trips.
 //!
@@ -181,7 +182,8 @@
 //!   and a grantor keeps it with the grant. An observer names a leader when a quorum of written,
 //!   live grants was asked for with one such fence: a candidate that did not win is never named,
 //!   and a leader is named one round trip after it won. A grantor that cannot write says so, and
-//!   of what it could not write nothing.
+//!   of what it could not write nothing. A leader that gives up under a promise tells the
+//!   grantors, and they tell those who ask: its grants last, and it leads no more.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //!
 //! # Not built yet

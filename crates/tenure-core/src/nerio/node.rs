@@ -106,6 +106,7 @@ impl Nerio {
             // Who asks may be behind a relay or a gateway: only answers must come from a member.
             Message::Request(_)
             | Message::Release(_)
+            | Message::Leaving(_)
             | Message::Query(_)
             | Message::List(_)
             | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),

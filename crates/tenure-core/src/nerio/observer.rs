@@ -40,6 +40,8 @@ struct Heard {
     free_since: Option<Time>,
     /// Until when at least its grant lasts, and who holds it.
     holder: Option<(Time, Holder)>,
+    /// Until about when that one is held up by a promise, if it leads no more.
+    leaving: Option<Time>,
 }
 
 /// The grant of one member, as it is still believed in.
@@ -47,6 +49,7 @@ struct Named<'a> {
     member: usize,
     until: Time,
     holder: &'a Holder,
+    leaving: Option<Time>,
 }
 
 impl Observer {
@@ -94,7 +97,9 @@ impl Observer {
             let free_since = free.then(|| now.before(here(state.free_for)));
             let until = |holder: &Holder| start.after(here(holder.remaining));
             let holder = state.holder.map(|holder| (until(&holder), holder));
-            let heard = Heard { start, free_since, holder };
+            let leaves = |(_, holder): &(Time, Holder)| holder.leaving;
+            let leaving = holder.as_ref().and_then(leaves).map(|held| now.after(here(held)));
+            let heard = Heard { start, free_since, holder, leaving };
             self.answers.insert(member, heard);
         }
         self.work(now, config, out);
@@ -198,7 +203,8 @@ impl Observer {
     fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = Named<'_>> {
         self.fresh(now, config).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
-            (now < *until).then_some(Named { member: *member, until: *until, holder })
+            let (until, leaving) = (*until, heard.leaving);
+            (now < until).then_some(Named { member: *member, until, holder, leaving })
         })
     }
 
@@ -245,5 +251,7 @@ fn leader((who, fence): (&Who, Fence), grants: &[Named<'_>], quorums: &Quorums) 
         value: latest.value.clone(),
         fence,
         until,
+        // The grantors that were told say so, and of its one fence there is one leadership.
+        leaving: grants.iter().filter_map(|grant| grant.leaving).max(),
     }))
 }

@@ -1,7 +1,7 @@
 //! Datagrams: an envelope that says whether to read on, and messages that stand alone.
 //!
 //! ```text
-//! magic "TNRE" | version 3 | digest u64 LE | epoch, inc, name (postcard) | message*
+//! magic "TNRE" | version 4 | digest u64 LE | epoch, inc, name (postcard) | message*
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
@@ -12,7 +12,8 @@
 //!
 //! Anybody can ask in anybody's name, so questions must not be shorter than their answers by much:
 //! a verification, a query, a list and a fence read count only where there are
-//! [`QUESTION_BYTES`] of the datagram for each, and zeros of kind 255 make up what is missing.
+//! [`QUESTION_BYTES`] of the datagram for each, a request where there are [`REQUEST_BYTES`], and
+//! zeros of kind 255 make up what is missing.
 
 use alloc::vec::Vec;
 
@@ -37,7 +38,10 @@ pub const DATAGRAM_MAX: usize = 1_200;
 /// times as long.
 pub const QUESTION_BYTES: usize = 280;
 
-/// Zeros behind a question.
+/// The same of a request, and its refusal or ok.
+pub const REQUEST_BYTES: usize = 104;
+
+/// Zeros behind a question or a request.
 const FILLER: u8 = u8::MAX;
 
 /// The part of an envelope that says who speaks, and in which membership.
@@ -74,7 +78,7 @@ pub enum Dropped {
     Malformed,
     /// A message of a kind that this version does not know.
     Kind(u8),
-    /// A question in a datagram that is too short for so many.
+    /// A question or a request in a datagram that is too short for so many.
     Question,
 }
 
@@ -130,14 +134,15 @@ impl Packer {
     }
 
     /// Appends `message` if it fits, and says whether it did. One always fits into a datagram
-    /// that was just started. A question is filled up to [`QUESTION_BYTES`].
+    /// that was just started. A question is filled up to [`QUESTION_BYTES`], a request to
+    /// [`REQUEST_BYTES`].
     pub fn push(&self, datagram: &mut Vec<u8>, message: &Message) -> bool {
         let before = datagram.len();
         datagram.extend_from_slice(&[kind(message), 0, 0]);
         push_body(datagram, message);
         let length = datagram.len() - before - FRAME;
-        let full = before + QUESTION_BYTES;
-        if is_question(kind(message)) && datagram.len() < full {
+        let full = before + least(kind(message));
+        if datagram.len() < full {
             let zeros = full.saturating_sub(datagram.len() + FRAME);
             let [low, high] = u16::try_from(zeros).unwrap_or_default().to_le_bytes();
             datagram.extend_from_slice(&[FILLER, low, high]);
@@ -176,8 +181,7 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
         return Err(Dropped::Epoch(head.epoch));
     }
     let who = Who { name: head.name, inc: Inc(u128::from_le_bytes(head.inc)) };
-    let questions = datagram.len() / QUESTION_BYTES;
-    Ok((Envelope { epoch, who }, Messages { rest, questions }))
+    Ok((Envelope { epoch, who }, Messages { rest, room: datagram.len() }))
 }
 
 /// The messages of a datagram, one after the other. A bad one ends or is skipped by its frame,
@@ -185,8 +189,8 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     rest: &'a [u8],
-    /// For how many questions more the datagram is long enough.
-    questions: usize,
+    /// For how many bytes of questions and requests more the datagram is long enough.
+    room: usize,
 }
 
 impl Messages<'_> {
@@ -212,12 +216,10 @@ impl Iterator for Messages<'_> {
             if kind == FILLER {
                 continue;
             }
-            if is_question(kind) {
-                let Some(fewer) = self.questions.checked_sub(1) else {
-                    return Some(Err(Dropped::Question));
-                };
-                self.questions = fewer;
-            }
+            let Some(less) = self.room.checked_sub(least(kind)) else {
+                return Some(Err(Dropped::Question));
+            };
+            self.room = less;
             return Some(decode(kind, body));
         }
     }
@@ -233,9 +235,14 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Whether it only asks, so that anybody may send it.
-const fn is_question(kind: u8) -> bool {
-    matches!(kind, VERIFY | QUERY | LIST | FENCE_READ)
+/// How many bytes of a datagram a message of this kind takes at least: anybody may send one that
+/// asks, and name somebody else to whom the answer goes.
+const fn least(kind: u8) -> usize {
+    match kind {
+        REQUEST => REQUEST_BYTES,
+        VERIFY | QUERY | LIST | FENCE_READ => QUESTION_BYTES,
+        _ => 0,
+    }
 }
 
 fn push<T: Serialize>(into: &mut Vec<u8>, part: &T) {
@@ -252,7 +259,7 @@ fn pull<T: DeserializeOwned>(body: &[u8], wrap: fn(T) -> Message) -> Result<Mess
 }
 
 macro_rules! kinds {
-    ($($number:literal => $variant:ident,)+) => {
+    ($($number:tt => $variant:ident,)+) => {
         const fn kind(message: &Message) -> u8 {
             match message {
                 $(Message::$variant(_) => $number,)+
@@ -274,25 +281,27 @@ macro_rules! kinds {
     };
 }
 
+const REQUEST: u8 = 0;
 const VERIFY: u8 = 5;
 const QUERY: u8 = 7;
 const LIST: u8 = 9;
 const FENCE_READ: u8 = 11;
 
 kinds! {
-    0 => Request,
+    REQUEST => Request,
     1 => Granted,
     2 => Refused,
     3 => Release,
     4 => Released,
-    5 => Verify,
+    VERIFY => Verify,
     6 => Remainder,
-    7 => Query,
+    QUERY => Query,
     8 => State,
-    9 => List,
+    LIST => List,
     10 => Listed,
-    11 => FenceRead,
+    FENCE_READ => FenceRead,
     12 => FenceSeen,
+    16 => Leaving,
 }
 
 #[cfg(test)]
@@ -304,8 +313,8 @@ mod tests {
     use super::super::grantor::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Stamp};
     use super::super::message::{
-        FenceRead, Granted, Holder, List, Listed, Query, Refusal, Refused, Release, Request,
-        Service, State, Verify,
+        FenceRead, Granted, Holder, List, Listed, Query, Refusal, Refused, Release, Released,
+        Request, Service, State, Verify,
     };
     use super::*;
     use crate::fence::Fence;
@@ -332,7 +341,13 @@ mod tests {
             leading: true,
             next: true,
             fence: Some(Fence::new(u64::MAX)),
+            leaving: Some(Duration::MAX),
         }
+    }
+
+    /// As a refusal names it.
+    fn rival() -> Holder {
+        Holder { value: Value::new("").unwrap(), ..holder() }
     }
 
     /// Each kind whose size depends on names, with the longest ones.
@@ -373,9 +388,9 @@ mod tests {
                 election: election.clone(),
                 asker,
                 start,
-                refusal: Refusal::Held { holder: holder(), parked: true },
+                refusal: Refusal::Held { holder: rival(), parked: true },
                 seen,
-                name_shared: true,
+                name_shared: Some(holder().address),
             }),
             Message::Release(Release { election: election.clone(), start, next: Some(who().name) }),
             Message::State(State {
@@ -387,6 +402,7 @@ mod tests {
                 free_for: Duration::MAX,
                 waiting: u16::MAX,
                 seen,
+                delta_max: Duration::MAX,
             }),
             Message::Listed(Listed { start, service, names, more: true }),
         ]
@@ -403,14 +419,37 @@ mod tests {
         }
     }
 
-    fn asks() -> Vec<Message> {
+    /// What anybody may send, as short as it gets, and for each what may come back.
+    fn asks() -> Vec<(Message, Vec<Message>)> {
         let election = ElectionName::new("x").unwrap();
         let start = Time::ZERO;
+        let answers = |is_it: fn(&Message) -> bool| -> Vec<Message> {
+            largest().into_iter().filter(is_it).collect()
+        };
+        let told = || answers(|m| matches!(m, Message::State(_) | Message::Listed(_)));
+        let request = Request {
+            election: election.clone(),
+            start,
+            delta: Duration::ZERO,
+            lease: Duration::ZERO,
+            first: start,
+            fence: Fence::NONE,
+            announced: None,
+            priority: 0,
+            leading: false,
+            next: None,
+            value: Value::new("").unwrap(),
+        };
+        let decided = answers(|m| matches!(m, Message::Granted(_) | Message::Refused(_)));
+        let release = Release { election: election.clone(), start, next: None };
+        let released = Released { election: election.clone(), asker: Inc(u128::MAX), start };
         alloc::vec![
-            Message::Verify(Verify { election: election.clone(), start }),
-            Message::Query(Query { election, start }),
-            Message::List(List { start, after: None }),
-            Message::FenceRead(FenceRead { start }),
+            (Message::Verify(Verify { election: election.clone(), start }), told()),
+            (Message::Query(Query { election, start }), told()),
+            (Message::List(List { start, after: None }), told()),
+            (Message::FenceRead(FenceRead { start }), told()),
+            (Message::Request(request), decided),
+            (Message::Release(release), alloc::vec![Message::Released(released)]),
         ]
     }
 
@@ -421,17 +460,13 @@ mod tests {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };
         let asker = Packer::new(7, &Envelope { epoch: 0, who: who_asks });
         let grantor = Packer::new(7, &Envelope { epoch: u64::MAX, who: who() });
-        let is_answer = |m: &Message| matches!(m, Message::State(_) | Message::Listed(_));
-        for question in asks() {
+        for (question, answers) in asks() {
             let mut datagram = asker.start();
             let (mut asked, mut most) = (0, 0);
             while asker.push(&mut datagram, &question) {
                 asked += 1;
-                for answer in largest().iter().filter(|answer| is_answer(answer)) {
-                    let mut reply = grantor.start();
-                    assert!(grantor.push(&mut reply, answer));
-                    // None shares a datagram with another one.
-                    most = most.max(asked * reply.len());
+                for answer in &answers {
+                    most = most.max(together(&grantor, answer, asked));
                 }
                 assert!(most <= 4 * datagram.len(), "{asked} {question}: {most}");
             }
@@ -440,11 +475,25 @@ mod tests {
         }
     }
 
+    /// The bytes of so many answers of one kind, which share datagrams; those that are asked for
+    /// often do not.
+    fn together(grantor: &Packer, answer: &Message, count: usize) -> usize {
+        let mut reply = grantor.start();
+        let head = reply.len();
+        assert!(grantor.push(&mut reply, answer));
+        match answer {
+            Message::Released(_) => head + count * (reply.len() - head),
+            _ => count * reply.len(),
+        }
+    }
+
     /// Whoever leaves out what fills a question up gets no more of them into a datagram.
     #[test]
     fn questions_that_are_too_short_are_dropped() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
-        for question in asks() {
+        let padded = asks().into_iter().filter(|(question, _)| least(kind(question)) > 0);
+        for (question, _) in padded {
+            let least = least(kind(&question));
             let mut one = packer.start();
             let head = one.len();
             assert!(packer.push(&mut one, &question));
@@ -456,11 +505,10 @@ mod tests {
                 datagram.extend_from_slice(&one[head..filler]);
                 let (_, messages) = open(7, 0, &datagram).unwrap();
                 let (asked, dropped): (Vec<_>, Vec<_>) = messages.partition(Result::is_ok);
-                assert_eq!(asked.len(), pushed.min(datagram.len() / QUESTION_BYTES));
+                assert_eq!(asked.len(), pushed.min(datagram.len() / least));
                 assert!(dropped.iter().all(|dropped| *dropped == Err(Dropped::Question)));
             }
-            let (_, messages) = open(7, 0, &datagram).unwrap();
-            assert_eq!(messages.flatten().count(), DATAGRAM_MAX / QUESTION_BYTES);
+            assert!(pushed > DATAGRAM_MAX / least, "{question}");
         }
     }
 

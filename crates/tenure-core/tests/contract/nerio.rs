@@ -6,8 +6,8 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, Checked, Command, Config, FenceRead, FenceSeen, Granted, Holder, Inc, Instance, Kept,
-    Limits, List, Listed, Member, Memory, Message, Nerio, Query, Recall, Refusal, Refused, Release,
-    Released, Remainder, Request, Sender, Service, Stamp, Start, State, Verify, Who,
+    Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Query, Recall, Refusal, Refused,
+    Release, Released, Remainder, Request, Sender, Service, Stamp, Start, State, Verify, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -211,6 +211,7 @@ fn holder(rng: &mut Rng) -> Holder {
         leading: flag(rng),
         next: flag(rng),
         fence: flag(rng).then(|| fence(rng)),
+        leaving: flag(rng).then(|| span(rng)),
     }
 }
 
@@ -277,11 +278,12 @@ fn request(rng: &mut Rng) -> Request {
 
 fn anything(rng: &mut Rng) -> Message {
     let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
-    match rng.within(0..17) {
+    match rng.within(0..18) {
         0..=4 => Message::Request(request(rng)),
         5 => Message::Granted(granted(rng)),
         6 => {
-            let (refusal, seen, name_shared) = (refusal(rng), fence(rng), flag(rng));
+            let (refusal, seen) = (refusal(rng), fence(rng));
+            let name_shared = flag(rng).then(|| any_address(rng));
             Message::Refused(Refused { election, asker, start, refusal, seen, name_shared })
         }
         7 | 8 => Message::Release(Release { election, start, next: some_name(rng) }),
@@ -296,14 +298,25 @@ fn anything(rng: &mut Rng) -> Message {
             let (service, seen, waiting) = (service(rng), fence(rng), rng.next() as u16);
             let holder = flag(rng).then(|| holder(rng));
             let free_for = span(rng);
-            let state = State { election, asker, start, service, holder, free_for, waiting, seen };
-            Message::State(state)
+            let delta_max = span(rng);
+            Message::State(State {
+                election,
+                asker,
+                start,
+                service,
+                holder,
+                free_for,
+                waiting,
+                seen,
+                delta_max,
+            })
         }
         14 => Message::List(List { start, after: flag(rng).then_some(election) }),
         15 => {
             let (service, more) = (service(rng), flag(rng));
             Message::Listed(Listed { start, service, names: vec![election; 3], more })
         }
+        16 => Message::Leaving(Leaving { election, start, held: span(rng) }),
         _ if flag(rng) => Message::FenceRead(FenceRead { start }),
         _ => {
             let (seen, delta_max) = (fence(rng), span(rng));

@@ -7,12 +7,13 @@ use std::str::FromStr;
 use tenure_core::nerio::{Message, Sender};
 
 /// What messages are called in a script, which is how they begin when they are printed.
-pub const KINDS: [&str; 11] = [
+pub const KINDS: [&str; 12] = [
     "request",
     "granted",
     "refused",
     "release",
     "released",
+    "leaving",
     "verify",
     "remainder",
     "query",
@@ -28,6 +29,7 @@ pub fn kind(message: &Message) -> &'static str {
         Message::Refused(_) => "refused",
         Message::Release(_) => "release",
         Message::Released(_) => "released",
+        Message::Leaving(_) => "leaving",
         Message::Verify(_) => "verify",
         Message::Remainder(_) => "remainder",
         Message::Query(_) => "query",

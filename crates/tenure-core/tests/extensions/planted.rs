@@ -6,6 +6,7 @@ use tenure_core::nerio::planted::{DIRECTED, Rule, break_rule};
 
 use crate::directed::{
     clocks, disk, fence, founding, identity, maxima, next, observe, parked, restart, verification,
+    waiting,
 };
 
 /// Which story notices which rule.
@@ -23,6 +24,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::WatermarkByLife, identity::what_an_earlier_life_released_binds_no_later_one),
     (Rule::ReleaseByLife, identity::a_release_of_an_earlier_life_frees_nobody),
     (Rule::NameContested, identity::a_name_that_two_lives_use_at_once_is_reported),
+    (Rule::NameStaysShared, identity::that_a_name_is_shared_is_said_steadily),
     (Rule::OneAddress, identity::one_life_from_two_addresses_keeps_the_first),
     (Rule::ReleaseFromAddress, identity::one_life_from_two_addresses_keeps_the_first),
     (Rule::AnswerBound, identity::an_answer_to_an_earlier_life_is_not_for_this_one),
@@ -105,6 +107,10 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::VacantSaid, observe::a_vacancy_is_told),
     (Rule::RecoveringNotFree, observe::a_grantor_without_memory_is_not_free),
     (Rule::Announced, observe::a_candidate_that_never_won_is_no_leader),
+    (Rule::LeavingTold, waiting::one_that_a_promise_holds_up_is_not_told_as_leading),
+    (Rule::WaitingByQuorum, waiting::one_that_no_quorum_needs_is_not_what_is_waited_for),
+    (Rule::WaitingByLastWord, waiting::one_that_grants_stands_in_nobodys_way),
+    (Rule::WaitingForRelease, waiting::a_release_that_nobody_confirms_is_what_is_waited_for),
     (Rule::UnwrittenUntold, observe::a_grant_that_could_not_be_written_is_told_to_nobody),
     (Rule::UnwrittenKept, disk::however_many_records_are_missing_none_is_told),
     (Rule::WrittenAgainAlone, disk::a_record_that_is_tried_again_is_alone),

@@ -25,6 +25,7 @@ fn a_release_waits_for_the_promise_and_no_attempt_begins_before() {
     assert_eq!(releases(&s.resign("p")), []);
     assert!(!s.leads("p"), "the claim is lowered at once");
     assert_eq!(requests(&s.campaign("p")), []);
+    s.drop_all();
     s.pass(ms(109));
     assert!(s.letters.is_empty(), "{:?}", s.letters);
     s.pass(ms(1));

@@ -94,13 +94,12 @@ fn refusals_that_time_does_not_mend_are_named() {
         refuse(&mut s, &["b", "c"], &Refusal::Disk);
         s.pass(s.config.refresh);
     }
+    let disk = "it cannot write its state directory: make room there, or mend its disk";
     assert_eq!(
         told(&s, "p"),
         [
-            "refused by b: it cannot write its state directory; c: it cannot write its state \
-             directory",
-            "refused by b: it cannot write its state directory; c: it cannot write its state \
-             directory; nothing heard of a",
+            format!("refused by b: {disk}; c: {disk}"),
+            format!("refused by b: {disk}; c: {disk}; nothing heard of a"),
         ]
     );
 }
@@ -114,7 +113,7 @@ fn refuse(s: &mut Story, by: &[&'static str], refusal: &Refusal) {
     let start = start.unwrap();
     for grantor in by {
         let (election, asker, seen) = (x(), s.who("p").inc, Fence::NONE);
-        let (refusal, name_shared) = (refusal.clone(), false);
+        let (refusal, name_shared) = (refusal.clone(), None);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
         s.tell(grantor, "p", Message::Refused(refused));
     }
@@ -156,5 +155,7 @@ fn a_name_in_use_is_said_by_those_who_see_it() {
     let told = told(&s, "p");
     assert_eq!(told.first().map(String::as_str), Some("behind q, which leads"));
     let last = told.last().unwrap();
-    assert!(last.starts_with("another process uses this name, say"), "{told:?}");
+    let other = format!("another process, at {}, uses this name, say", address("p"));
+    assert!(last.starts_with(&other), "{told:?}");
+    assert_eq!(told.len(), 2, "said once: {told:?}");
 }

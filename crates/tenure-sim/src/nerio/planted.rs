@@ -82,6 +82,17 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         ],
     ),
     (&[NAMES], &[Rule::NameContested]),
+    // Told to people: a story looks.
+    (
+        &[],
+        &[
+            Rule::NameStaysShared,
+            Rule::LeavingTold,
+            Rule::WaitingByQuorum,
+            Rule::WaitingByLastWord,
+            Rule::WaitingForRelease,
+        ],
+    ),
     (
         &[WAITS],
         &[

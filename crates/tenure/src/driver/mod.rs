@@ -34,6 +34,7 @@ mod order;
 mod seats;
 mod timer;
 mod told;
+mod turns;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -47,6 +48,7 @@ pub use self::order::{CampaignReply, Elected, ObserveReply, Order, SeatId, Trans
 pub use self::seats::{Resign, Seats};
 pub use self::timer::Timer;
 pub use self::told::Told;
+pub use self::turns::take_turns;
 use crate::election::Election;
 use crate::kind::Kind;
 use crate::leadership::Leadership;

@@ -114,12 +114,17 @@ impl<K: Kind> CampaignReply<K> {
 
     /// Says whether it is news.
     pub(super) fn waits(&self, waiting: Waiting) -> bool {
-        self.waits.send_if_modified(|known| {
-            let news = known.as_ref() != Some(&waiting);
-            *known = Some(waiting);
-            news
-        })
+        say(&self.waits, waiting)
     }
+}
+
+/// Says what is waited for, and whether that is news.
+pub(super) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
+    to.send_if_modified(|known| {
+        let news = known.as_ref() != Some(&waiting);
+        *known = Some(waiting);
+        news
+    })
 }
 
 /// Whoever waits for a hand-over. Dropped, it says that there is nothing to hand over any more.
@@ -177,6 +182,8 @@ pub(crate) struct Won<K: Kind> {
     pub(crate) elected: Elected<K>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
+    /// What keeps others from knowing that it is over.
+    pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
 /// How far a leadership has come.

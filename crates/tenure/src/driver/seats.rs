@@ -8,7 +8,7 @@ use tenure_core::{Claim, ElectionName, Time, Waiting};
 use tokio::sync::watch;
 
 use super::LOG;
-use super::order::{CampaignReply, Elected, Progress, SeatId, TransferReply, Won};
+use super::order::{CampaignReply, Elected, Progress, SeatId, TransferReply, Won, say};
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, Loss, TransferError};
@@ -24,6 +24,10 @@ struct Seat<K: Kind> {
     reply: Option<CampaignReply<K>>,
     cell: Option<Arc<ClaimCell>>,
     progress: watch::Sender<Progress>,
+    /// What names the leader, once it is one.
+    name: Option<Arc<str>>,
+    /// What keeps others from knowing that the leadership is over.
+    waits: watch::Sender<Option<Waiting>>,
     transfer: Option<TransferReply>,
 }
 
@@ -44,17 +48,24 @@ impl<K: Kind> Seats<K> {
             return false;
         }
         let (progress, _) = watch::channel(Progress::default());
-        let seat = Seat { id, reply: Some(reply), cell: None, progress, transfer: None };
+        let (waits, _) = watch::channel(None);
+        let (reply, name) = (Some(reply), None);
+        let seat = Seat { id, reply, cell: None, progress, name, waits, transfer: None };
         self.seats.insert(election.clone(), seat);
         true
     }
 
-    /// What the campaign waits for, if it has not been won. Logged when it has changed.
+    /// What the campaign waits for, if it has not been won, and whoever gave a leadership of this
+    /// election up and waits until others know. Logged when it has changed.
     pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
-        let reply = self.seats.get(election).and_then(|seat| seat.reply.as_ref());
-        let Some(reply) = reply else { return };
         let text = waiting.told(clock::now()).to_string();
-        if reply.waits(waiting) {
+        let reply = self.seats.get(election).and_then(|seat| seat.reply.as_ref());
+        let mut news = false;
+        for seat in self.leaving.get(election).into_iter().flatten() {
+            news |= say(&seat.waits, waiting.clone());
+        }
+        news |= reply.is_some_and(|reply| reply.waits(waiting));
+        if news {
             tracing::info!(target: LOG, %election, "waiting: {text}");
         }
     }
@@ -112,7 +123,9 @@ impl<K: Kind> Seats<K> {
         let seat = self.seats.get_mut(election)?;
         let (reply, cell) = (seat.reply.take()?, seat.cell.clone()?);
         tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
-        let won = Won { elected, cell, progress: seat.progress.subscribe() };
+        seat.name = Some(elected.id.clone());
+        let (progress, waits) = (seat.progress.subscribe(), seat.waits.subscribe());
+        let won = Won { elected, cell, progress, waits };
         (!reply.won(won)).then_some(Resign)
     }
 
@@ -167,6 +180,9 @@ impl<K: Kind> Seats<K> {
     pub fn held(&self, election: &ElectionName, until: Time) {
         if let Some(seat) = self.seats.get(election) {
             seat.progress.send_modify(|progress| progress.held = Some(until));
+            if let Some(who) = seat.name.clone() {
+                say(&seat.waits, Waiting::Promised { who, until });
+            }
         }
     }
 

@@ -11,20 +11,17 @@ use std::time::Duration;
 use tenure_core::nerio::{Checked, MemberSet};
 use tenure_core::{NodeName, Obstacle, Time, Waiting};
 
+use super::log;
 use super::notice::Notice;
+use crate::driver::Told;
 
 /// How long a member must have said nothing else before it counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
-/// How often one address is told of.
-const AGAIN: Duration = Duration::from_secs(60);
-/// How many addresses of strangers are remembered to have been told of; more are only counted.
-const TOLD_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Agreement {
     /// Since when each member has said that it differs.
     differing: BTreeMap<usize, Differs>,
-    told: BTreeMap<SocketAddr, Time>,
     hopeless: bool,
 }
 
@@ -36,13 +33,18 @@ struct Differs {
 
 impl Agreement {
     /// A datagram of this configuration came from `address`.
-    pub(super) fn agrees(&mut self, address: SocketAddr, config: &Checked) -> Option<Notice> {
+    pub(super) fn agrees(
+        &mut self,
+        address: SocketAddr,
+        config: &Checked,
+        told: &mut Told,
+    ) -> Option<Notice> {
         if self.differing.is_empty() {
             return None;
         }
-        let member = position(address, config)?;
+        let member = config.position_at(address)?;
         self.differing.remove(&member)?;
-        self.told.remove(&address);
+        log::mismatch_is_over(told, address);
         let possible = config.quorums.is_possible(self.lasting());
         (self.hopeless && possible).then(|| {
             self.hopeless = false;
@@ -58,25 +60,21 @@ impl Agreement {
         theirs: u64,
         config: &Checked,
     ) -> Vec<Notice> {
-        let mut notices = Vec::new();
-        self.told.retain(|_, at| now.since(*at) < AGAIN);
-        let member = position(address, config);
-        let strangers = || self.told.keys().filter(|told| position(**told, config).is_none());
-        let has_room = member.is_some() || strangers().count() < TOLD_MAX;
-        if !self.told.contains_key(&address) && has_room {
-            self.told.insert(address, now);
-            notices.push(Notice::Mismatch { peer, address, theirs, ours: config.digest() });
-        }
-        let Some(member) = member else { return notices };
+        let mut notices = vec![Notice::Mismatch { peer, address, theirs, ours: config.digest() }];
+        let Some(member) = config.position_at(address) else { return notices };
         self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
-        let lasting = self.lasting();
-        if !self.hopeless && !config.quorums.is_possible(lasting) {
+        if !self.hopeless && !config.quorums.is_possible(self.lasting()) {
             self.hopeless = true;
-            let names = lasting.iter().map(|member| config.members[member].name.clone());
-            let (differing, members) = (names.collect(), config.members.len());
-            notices.push(Notice::NoQuorumAgrees { differing, members });
+            notices.extend(self.disagreement(config));
         }
         notices
+    }
+
+    /// That no quorum agrees, as long as that is so.
+    pub(super) fn disagreement(&self, config: &Checked) -> Option<Notice> {
+        let names = self.lasting().iter().map(|member| config.members[member].name.clone());
+        let (differing, members) = (names.collect(), config.members.len());
+        self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
     }
 
     /// Members of which nothing is heard because they run with another configuration: those are
@@ -105,10 +103,6 @@ impl Agreement {
         let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
         members.map(|(member, _)| *member).collect()
     }
-}
-
-fn position(address: SocketAddr, config: &Checked) -> Option<usize> {
-    config.members.iter().position(|member| member.address == address)
 }
 
 #[cfg(test)]
@@ -167,9 +161,11 @@ mod tests {
         differs(&mut agreement, 10_000, 7_103);
         assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
+        assert!(hopeless(agreement.disagreement(&config()).as_slice()), "and again when asked");
         let c = ([127, 0, 0, 1], 7_103).into();
-        assert_eq!(agreement.agrees(c, &config()), Some(Notice::QuorumMayAgree));
-        assert_eq!(agreement.agrees(c, &config()), None);
+        let mut told = Told::default();
+        assert_eq!(agreement.agrees(c, &config(), &mut told), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(c, &config(), &mut told), None);
     }
 
     #[test]
@@ -184,16 +180,5 @@ mod tests {
         );
         let behind = Waiting::Behind { who: "p".into(), leading: true };
         assert_eq!(agreement.explain(behind.clone(), &config()), behind);
-    }
-
-    #[test]
-    fn a_flood_is_told_of_now_and_then() {
-        let mut agreement = Agreement::default();
-        let mut told = 0;
-        for n in 0..100_000u64 {
-            told += differs(&mut agreement, n / 10, u16::try_from(n % 5_000).unwrap()).len();
-        }
-        assert_eq!(told, TOLD_MAX);
-        assert_eq!(differs(&mut agreement, 10_000, 7_102).len(), 1, "a member has its own place");
     }
 }

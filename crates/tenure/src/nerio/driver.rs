@@ -19,7 +19,7 @@ use super::agreement::Agreement;
 use super::counters::Counters;
 use super::edicts::Source;
 use super::log;
-use super::notice::Notice;
+use super::notice::{Forgot, Notice};
 use super::order::Order;
 use super::outbox::Outbox;
 use super::proofs::{Proof, Proofs};
@@ -65,6 +65,8 @@ pub(super) struct Driver<T> {
     boards: Boards,
     proofs: Proofs,
     agreement: Agreement,
+    /// What a quarantine is for.
+    forgot: Forgot,
     counters: Counters,
     /// Room for one datagram, and one byte more by which a longer one is known.
     buffer: Vec<u8>,
@@ -100,7 +102,7 @@ impl<T: Transport> Driver<T> {
     pub(super) fn new(parts: Parts<T>) -> io::Result<Self> {
         let Parts { config, core, start, transport, records, flushed, orders, notices } = parts;
         let who = tenure_core::nerio::Who { name: core.who().name.clone(), inc: start.inc };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who: who.clone() });
         let mut driver = Self {
             config,
             core,
@@ -116,6 +118,7 @@ impl<T: Transport> Driver<T> {
             boards: Boards::default(),
             proofs: Proofs::default(),
             agreement: Agreement::default(),
+            forgot: Forgot::Grants,
             counters: Counters::default(),
             buffer: vec![0; DATAGRAM_MAX + 1],
             effects: Vec::new(),
@@ -126,6 +129,14 @@ impl<T: Transport> Driver<T> {
         if let Some(memory) = start.memory.as_ref().filter(|memory| memory.kept == Kept::Founding) {
             let delta_max = driver.config.delta_max.max(memory.delta_max);
             driver.notice(Notice::Founding { delta_max });
+        }
+        if start.memory.as_ref().is_some_and(|memory| memory.kept == Kept::Nothing) {
+            driver.forgot = Forgot::Everything;
+        }
+        let (here, member) = (driver.transport.local_address(), driver.config.position(&who.name));
+        let member = member.map(|member| driver.config.members[member].address);
+        if let Some(member) = member.filter(|member| !receives(here, *member)) {
+            driver.notice(Notice::ListensElsewhere { here, member });
         }
         driver.input(clock::now(), Input::Start(start));
         Ok(driver)
@@ -147,21 +158,11 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    /// Handles what else is there, one of each kind in turn: a socket that is never empty keeps
-    /// neither the disk nor handles waiting. [`on`](Self::on) looks at the clock for each.
+    /// A socket that is never empty keeps neither the disk nor handles waiting. [`on`](Self::on)
+    /// looks at the clock for each.
     fn take_turns(&mut self) {
-        for _ in 1..BATCH {
-            let mut is_quiet = true;
-            for take in [Self::take_flushed, Self::take_order, Self::take_datagram] {
-                if let Some(happened) = take(self) {
-                    self.on(happened);
-                    is_quiet = false;
-                }
-            }
-            if is_quiet {
-                break;
-            }
-        }
+        let takes = [Self::take_flushed, Self::take_order, Self::take_datagram];
+        crate::driver::take_turns(self, BATCH, &takes, Self::on);
     }
 
     fn take_flushed(&mut self) -> Option<Happened> {
@@ -241,7 +242,7 @@ impl<T: Transport> Driver<T> {
                 return;
             }
         };
-        if let Some(notice) = self.agreement.agrees(from, &self.config) {
+        if let Some(notice) = self.agreement.agrees(from, &self.config, &mut self.told) {
             self.notice(notice);
         }
         let from = Sender { who: envelope.who, address: from };
@@ -284,6 +285,9 @@ impl<T: Transport> Driver<T> {
             }
             Order::Service(reply) => {
                 let _ = reply.send(self.core.service(now));
+            }
+            Order::Disagreement(reply) => {
+                let _ = reply.send(self.agreement.disagreement(&self.config));
             }
             Order::Close(done) => self.close(now, Some(done)),
         }
@@ -431,7 +435,9 @@ impl<T: Transport> Driver<T> {
             Event::Obstacle { grantor, refusal } if self.seats.won(&election) => {
                 self.notice(Notice::Obstacle { election, grantor, refusal });
             }
-            Event::NameShared { grantor } => self.notice(Notice::NameShared { election, grantor }),
+            Event::NameShared { grantor, other } => {
+                self.notice(Notice::NameShared { election, grantor, other });
+            }
             event => self.on_node_event(event),
         }
     }
@@ -450,7 +456,10 @@ impl<T: Transport> Driver<T> {
     fn on_node_event(&mut self, event: Event) {
         match event {
             Event::Serving => self.notice(Notice::Serving),
-            Event::Quarantined { until } => self.notice(Notice::Quarantined { until }),
+            Event::Quarantined { until } => {
+                let forgot = self.forgot;
+                self.notice(Notice::Quarantined { until, forgot });
+            }
             Event::Recovering => self.notice(Notice::Recovering),
             Event::RecoveryWaits { founding, silent, unfounded } => {
                 self.notice(Notice::RecoveryWaits { founding, silent, unfounded });
@@ -464,7 +473,9 @@ impl<T: Transport> Driver<T> {
                 self.counters.write_error = None;
                 self.notice(Notice::DiskMended);
             }
-            Event::NameContested { name } => self.notice(Notice::NameContested { name }),
+            Event::NameContested { name, addresses } => {
+                self.notice(Notice::NameContested { name, addresses });
+            }
             Event::AddressContested { who, holder, other } => {
                 self.notice(Notice::AddressContested { who, holder, other });
             }
@@ -475,7 +486,7 @@ impl<T: Transport> Driver<T> {
 
     /// Says it, unless that was said already.
     fn notice(&mut self, notice: Notice) {
-        if log::notice(&mut self.told, clock::now(), &notice, &self.config.members) {
+        if log::notice(&mut self.told, clock::now(), &notice, &self.config) {
             // Nobody listening is fine.
             let _ = self.notices.send(notice);
         }
@@ -487,6 +498,13 @@ impl<T: Transport> Driver<T> {
         let closing = self.closing.as_ref().map(|closing| closing.until);
         self.timer.arm([deadline, closing].into_iter().flatten().min());
     }
+}
+
+/// Whether what is sent to `member` arrives at a socket that is bound `here`, as far as the two
+/// addresses tell.
+fn receives(here: SocketAddr, member: SocketAddr) -> bool {
+    let any = here.ip().is_unspecified() || here.ip().to_canonical() == member.ip().to_canonical();
+    any && here.port() == member.port()
 }
 
 fn datagram(received: io::Result<(usize, SocketAddr)>) -> Happened {

@@ -1,15 +1,17 @@
 //! What a node says by `tracing`: each change of state once, never a line for each datagram.
 
+use std::net::SocketAddr;
+
 use tenure_core::Time;
-use tenure_core::nerio::Member;
+use tenure_core::nerio::Checked;
 
 use super::notice::Notice;
 use crate::driver::{LOG, Told};
 
 /// Says `notice`, unless that was said already. Whether it was said.
-pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, members: &[Member]) -> bool {
+pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, config: &Checked) -> bool {
     let text = notice.to_string();
-    if let Some((kind, about)) = lasting(notice, members)
+    if let Some((kind, about)) = lasting(notice, config)
         && !told.is_news(now, kind, &about, &text)
     {
         return false;
@@ -23,28 +25,35 @@ pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, members: &[Mem
     true
 }
 
+const OF_A_MEMBER: &str = "mismatch of a member";
+
+/// The member at `address` has this configuration again: when it differs once more, that is news.
+pub(super) fn mismatch_is_over(told: &mut Told, address: SocketAddr) {
+    told.forget(OF_A_MEMBER, &address.to_string());
+}
+
 /// What comes again with each datagram as long as it lasts, and about what it is.
 ///
 /// What is forged can name any sender. A member's address is one of few, so nothing that comes from
 /// others keeps it from being told.
-fn lasting(notice: &Notice, members: &[Member]) -> Option<(&'static str, String)> {
+fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> {
     match notice {
-        Notice::Mismatch { address, .. } if members.iter().any(|m| m.address == *address) => {
-            Some(("mismatch of a member", address.to_string()))
+        Notice::Mismatch { address, .. } if config.position_at(*address).is_some() => {
+            Some((OF_A_MEMBER, address.to_string()))
         }
         Notice::Mismatch { address, .. } => Some(("mismatch", address.to_string())),
-        Notice::NameContested { name } => Some(("name", name.to_string())),
+        Notice::NameContested { name, .. } => Some(("name", name.to_string())),
         Notice::AddressContested { who, .. } => Some(("address", who.to_string())),
         Notice::Obstacle { election, grantor, .. } => {
             Some(("obstacle", format!("{election} {grantor}")))
         }
-        Notice::NameShared { election, grantor } => {
-            Some(("shared", format!("{election} {grantor}")))
-        }
+        // Whichever grantor says so.
+        Notice::NameShared { election, .. } => Some(("shared", election.to_string())),
         // Said once each by the core.
         Notice::Serving
         | Notice::DiskFailed { .. }
         | Notice::DiskMended
+        | Notice::ListensElsewhere { .. }
         | Notice::Quarantined { .. }
         | Notice::Recovering
         | Notice::Granted { .. }
@@ -59,21 +68,42 @@ fn lasting(notice: &Notice, members: &[Member]) -> Option<(&'static str, String)
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::NodeName;
+    use tenure_core::nerio::{Config, Member};
+
     use super::*;
 
+    const MEMBER: &str = "10.0.0.1:7101";
+
+    fn config() -> Checked {
+        let member = Member { name: "a".parse().unwrap(), address: MEMBER.parse().unwrap() };
+        Config::new("x".parse().unwrap(), vec![member]).check().unwrap()
+    }
+
+    fn said(told: &mut Told, seconds: u64, address: SocketAddr) -> bool {
+        let peer: NodeName = "x".parse().unwrap();
+        let mismatch = Notice::Mismatch { peer, address, theirs: 1, ours: 2 };
+        notice(told, Time::from_nanos(seconds * 1_000_000_000), &mismatch, &config())
+    }
+
+    /// However many addresses send something of another configuration.
     #[test]
-    fn forged_senders_do_not_silence_a_member() {
-        let address = "10.0.0.1:7101".parse().unwrap();
-        let member = Member { name: "a".parse().unwrap(), address };
-        let mismatch =
-            |address| Notice::Mismatch { peer: "x".parse().unwrap(), address, theirs: 1, ours: 2 };
+    fn a_flood_is_told_of_now_and_then_and_does_not_silence_a_member() {
         let mut told = Told::default();
-        let said = |told: &mut Told, address| {
-            notice(told, Time::ZERO, &mismatch(address), std::slice::from_ref(&member))
+        let flood = |told: &mut Told, seconds| -> usize {
+            let forged = (0..100_000u32).filter(|n| {
+                let port = u16::try_from(n % 5_000).unwrap();
+                said(told, seconds, ([10, 0, 0, 2], port).into())
+            });
+            forged.count()
         };
-        let forged = (1..1_000).filter(|port| said(&mut told, ([10, 0, 0, 2], *port).into()));
-        assert!(forged.count() < 200);
-        assert!(said(&mut told, member.address));
-        assert!(!said(&mut told, member.address), "once");
+        let first = flood(&mut told, 0);
+        assert!((1..=128).contains(&first), "{first}");
+        assert_eq!(flood(&mut told, 599), 0, "once in ten minutes");
+        let member = MEMBER.parse().unwrap();
+        assert!(said(&mut told, 599, member), "a member has its own place");
+        assert!(!said(&mut told, 600, member), "once");
+        mismatch_is_over(&mut told, member);
+        assert!(said(&mut told, 601, member), "it agreed, and does so no more");
     }
 }

@@ -33,7 +33,7 @@ pub use self::counters::Counters;
 use self::driver::{Driver, Parts};
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
-pub use self::notice::Notice;
+pub use self::notice::{Forgot, Notice};
 use self::order::Order;
 use self::storage::Records;
 pub use self::storage::Storage;
@@ -181,6 +181,14 @@ impl Node {
     pub async fn service(&self) -> Option<Service> {
         let (reply, answer) = oneshot::channel();
         self.order(Order::Service(reply));
+        answer.await.ok().flatten()
+    }
+
+    /// [`Notice::NoQuorumAgrees`] as long as that is so: for listeners that have missed notices.
+    /// Cancel safe.
+    pub async fn disagreement(&self) -> Option<Notice> {
+        let (reply, answer) = oneshot::channel();
+        self.order(Order::Disagreement(reply));
         answer.await.ok().flatten()
     }
 

@@ -7,12 +7,32 @@ use std::time::Duration;
 use tenure_core::nerio::{Refusal, Who};
 use tenure_core::{ElectionName, NodeName, Time};
 
+/// What a grantor that waits for old leases has forgotten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forgot {
+    /// Its grants: its machine was restarted, or its grant table was damaged.
+    Grants,
+    /// Everything: its state directory was lost, or it has none.
+    Everything,
+}
+
+impl fmt::Display for Forgot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Grants => "its machine was restarted or its grant table damaged",
+            Self::Everything => {
+                "it remembers nothing, as its state directory is new, or it has none"
+            }
+        })
+    }
+}
+
 /// Something that happened on a node beside its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
     /// A peer runs with another configuration: another cluster, members list, quorum system or
-    /// drift bound. Nothing it sends is believed. Said once a minute of one address.
+    /// drift bound. Nothing it sends is believed. Said of one address once in ten minutes.
     Mismatch {
         /// The peer's name.
         peer: NodeName,
@@ -35,10 +55,20 @@ pub enum Notice {
     QuorumMayAgree,
     /// This grantor grants from now on.
     Serving,
+    /// This grantor receives somewhere else than at its address in the members list. Behind a
+    /// relay that is right; without one nobody reaches it.
+    ListensElsewhere {
+        /// Where it receives.
+        here: SocketAddr,
+        /// Its address in the list.
+        member: SocketAddr,
+    },
     /// This grantor lost its memory and grants nothing until every lease has ended.
     Quarantined {
         /// Until then on `CLOCK_BOOTTIME`.
         until: Time,
+        /// What it has forgotten.
+        forgot: Forgot,
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
@@ -74,6 +104,8 @@ pub enum Notice {
     NameContested {
         /// The name.
         name: NodeName,
+        /// Where the two are.
+        addresses: [SocketAddr; 2],
     },
     /// One life of a participant speaks from two addresses.
     AddressContested {
@@ -101,6 +133,8 @@ pub enum Notice {
         election: ElectionName,
         /// The grantor.
         grantor: NodeName,
+        /// Where the other process is.
+        other: SocketAddr,
     },
     /// This grantor's grant of an election went to somebody else.
     Granted {
@@ -135,9 +169,15 @@ impl fmt::Display for Notice {
             ),
             Self::QuorumMayAgree => f.write_str("a quorum of members may agree again"),
             Self::Serving => f.write_str("granting leases"),
-            Self::Quarantined { until } => {
+            Self::ListensElsewhere { here, member } => write!(
+                f,
+                "receives on {here}, and its address in members is {member}: unless something \
+                 relays that to here, nobody reaches it. Leave --listen out, or correct members \
+                 everywhere"
+            ),
+            Self::Quarantined { until, forgot } => {
                 let left = until.since(crate::clock::now());
-                write!(f, "granting nothing for {left:.1?}, until every lease has ended")
+                write!(f, "granting nothing for {left:.1?}, until every lease has ended: {forgot}")
             }
             Self::Recovering => f.write_str("reading the fences of the others"),
             Self::Founding { delta_max } => write!(
@@ -159,21 +199,37 @@ impl fmt::Display for Notice {
                  the same, stop the nodes, move all directories away, and start each with --new"
             ),
             Self::DiskFailed { error } => {
-                write!(f, "{error}; requests are refused, and it is written again every second")
+                write!(
+                    f,
+                    "{error}; what needs room is refused, and it is written again every second: \
+                     make room there, or mend the disk"
+                )
             }
             Self::DiskMended => f.write_str("the state directory can be written again"),
-            Self::NameContested { name } => {
-                write!(f, "two processes use the name {name} at the same time")
-            }
+            Self::NameContested { name, addresses: [one, other] } => write!(
+                f,
+                "two processes use the name {name} at the same time, at {one} and {other}: end one \
+                 of them, or give it another name"
+            ),
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
             Self::Obstacle { election, grantor, refusal } => {
-                write!(f, "{grantor} refuses this candidate for {election}: {refusal}")
+                write!(f, "{grantor} refuses this candidate for {election}: {refusal}")?;
+                match refusal {
+                    Refusal::Disk => {
+                        f.write_str("; make room in its state directory, or mend its disk")
+                    }
+                    Refusal::TooLong { .. } => f.write_str(
+                        "; give it a larger --lease-max, or this candidate a shorter --lease",
+                    ),
+                    _ => Ok(()),
+                }
             }
-            Self::NameShared { election, grantor } => write!(
+            Self::NameShared { election, grantor, other } => write!(
                 f,
-                "{grantor} says that another process uses this candidate's name for {election}"
+                "{grantor} says that another process, at {other}, uses this candidate's name for \
+                 {election}: end one of them, or give it another name"
             ),
             Self::Granted { election, to } => write!(f, "{election} granted to {to}"),
             Self::Freed { election, by } => write!(f, "{election} given up by {by}"),
@@ -195,7 +251,8 @@ fn waits(
     })?;
     if !silent.is_empty() {
         let verb = if silent.len() == 1 { "does" } else { "do" };
-        write!(f, ": {} {verb} not answer", list(silent))?;
+        let they = if silent.len() == 1 { "it" } else { "them" };
+        write!(f, ": {} {verb} not answer: start {they}, or look at the way there", list(silent))?;
     }
     if !unfounded.is_empty() && !founding {
         let (separator, verb) = (

@@ -7,6 +7,7 @@ use tenure_core::nerio::Service;
 use tokio::sync::{mpsc, oneshot};
 
 use super::counters::Counters;
+use super::notice::Notice;
 use super::proofs::Proof;
 use crate::driver;
 use crate::kind::AtMostOne;
@@ -17,5 +18,6 @@ pub(super) enum Order {
     Verify { election: ElectionName, leader: SocketAddr, reply: mpsc::UnboundedSender<Proof> },
     Counters(oneshot::Sender<Counters>),
     Service(oneshot::Sender<Option<Service>>),
+    Disagreement(oneshot::Sender<Option<Notice>>),
     Close(oneshot::Sender<()>),
 }

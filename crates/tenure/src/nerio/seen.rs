@@ -8,7 +8,7 @@ use crate::view;
 
 pub(super) fn view(view: View) -> view::View {
     match view {
-        View::Leader(LeaderView { who, address, value, fence, until }) => {
+        View::Leader(LeaderView { who, address, value, fence, until, leaving }) => {
             view::View::Leader(view::LeaderView {
                 id: who.name.into(),
                 value: value.into(),
@@ -16,6 +16,7 @@ pub(super) fn view(view: View) -> view::View {
                 until: Some(until),
                 incarnation: Some(who.inc.0),
                 address: Some(address),
+                leaving,
             })
         }
         View::Vacant => view::View::Vacant,

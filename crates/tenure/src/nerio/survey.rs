@@ -1,13 +1,14 @@
 //! Asking all grantors at once what they hold, for people and for rolling restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Checked, Holder, Inc, List, Message, Query, Service, Who};
-use tenure_core::{ElectionName, NodeName, Time};
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
+use tenure_core::nerio::{Checked, Holder, Inc, List, Message, Query, Service, State, Who};
+use tenure_core::{Drift, ElectionName, NodeName, Time};
 use tokio::net::UdpSocket;
 
 use crate::clock;
@@ -24,7 +25,25 @@ pub struct Survey {
     pub members: BTreeMap<NodeName, Option<Service>>,
     /// Each election with a live grant somewhere, and what each member that answered holds of it.
     pub elections: BTreeMap<ElectionName, BTreeMap<NodeName, Option<Holder>>>,
+    /// The longest lease that each member gives, or is going to, as far as an election shows it.
+    pub longest: BTreeMap<NodeName, Duration>,
+    /// The members that run with another configuration. They count as silent.
+    pub differing: BTreeSet<NodeName>,
+    drift: Drift,
 }
+
+/// What the grantors of a cluster say of one election.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Each member, by name; `None` if it did not answer.
+    pub states: BTreeMap<NodeName, Option<State>>,
+    /// The members that run with another configuration. They count as silent.
+    pub differing: BTreeSet<NodeName>,
+}
+
+/// How long the leases of leaders are at least: the most that several surveys have seen of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Leases(BTreeMap<(ElectionName, Who), Duration>);
 
 /// Why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -35,8 +54,14 @@ pub enum Unsafe {
         /// Which one.
         member: NodeName,
     },
+    /// A grantor runs with another configuration.
+    #[error("{member} runs with another configuration")]
+    Differs {
+        /// Which one.
+        member: NodeName,
+    },
     /// A grantor does not grant yet, or cannot write down what it grants.
-    #[error("{member} is {service}")]
+    #[error("{member} {}", Does(*service))]
     NotServing {
         /// Which one.
         member: NodeName,
@@ -53,15 +78,120 @@ pub enum Unsafe {
         /// Who has not granted to it.
         member: NodeName,
     },
+    /// The same, and it never will: the leader asks for longer leases than this grantor gives.
+    #[error(
+        "{member} gives no lease longer than {}, and that of {leader}, which leads {election}, has \
+         {} at least, so {member} never grants it",
+        Span(*longest), Span(*lease)
+    )]
+    TooLong {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who does not grant to it.
+        member: NodeName,
+        /// The longest lease that this grantor gives.
+        longest: Duration,
+        /// How long the leader's is at least.
+        lease: Duration,
+    },
+}
+
+impl Unsafe {
+    /// Whether it lasts until somebody changes a setting.
+    #[must_use]
+    pub const fn is_for_ever(&self) -> bool {
+        matches!(self, Self::TooLong { .. })
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn fix(&self) -> String {
+        match self {
+            Self::Silent { member } => format!("start {member}, or look at the way to it"),
+            Self::Differs { member } => format!(
+                "give {member} and this command the same cluster, members, quorums and drift"
+            ),
+            Self::NotServing { member, service } => match service {
+                Service::Quarantine { .. } | Service::Serving => "wait until then".to_owned(),
+                Service::Recovering => format!(
+                    "see that a full quorum of the nodes beside {member} serves; if this is the \
+                     first start of the cluster, start it again with --new"
+                ),
+                Service::Failing => {
+                    format!("make room in the state directory of {member}, or mend its disk")
+                }
+            },
+            Self::NotRenewed { leader, member, .. } => format!(
+                "wait: it renews after a third of its lease at the latest; if it lasts, look at the \
+                 log of {leader} for what {member} refuses"
+            ),
+            Self::TooLong { leader, member, lease, .. } => format!(
+                "start {member} again with a lease-max above {}, or {leader} with a shorter lease",
+                Span(*lease)
+            ),
+        }
+    }
+
+    /// Whether it is the same obstacle, though times may have passed.
+    #[must_use]
+    pub fn is_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::NotServing { member, service },
+                Self::NotServing { member: another, service: before },
+            ) => {
+                let kind = std::mem::discriminant::<Service>;
+                member == another && kind(service) == kind(before)
+            }
+            _ => self == other,
+        }
+    }
+}
+
+/// What a grantor does instead of granting, as a verb.
+struct Does(Service);
+
+impl fmt::Display for Does {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Service::Serving => f.write_str("serves"),
+            Service::Quarantine { remaining } => {
+                let left = Span(remaining);
+                write!(f, "grants nothing for {left} more, until leases that it may have given end")
+            }
+            Service::Recovering => {
+                f.write_str("has no memory, lost or never had, and reads the fences of the others")
+            }
+            Service::Failing => f.write_str("is unable to write its state directory"),
+        }
+    }
+}
+
+/// A span as people write it: whole units, or two digits behind the point.
+struct Span(Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            span if span.subsec_nanos() == 0 => write!(f, "{span:?}"),
+            span => write!(f, "{span:.2?}"),
+        }
+    }
 }
 
 impl Survey {
     /// Why restarting another grantor now could cost a leadership; `None` if it could not:
-    /// every grantor serves, and every leader has its latest lease from all of them.
+    /// every grantor serves, and every leader has its latest lease from all of them. What surveys
+    /// before this one have shown of `leases` counts.
     #[must_use]
-    pub fn obstacle(&self) -> Option<Unsafe> {
+    pub fn obstacle(&self, leases: &mut Leases) -> Option<Unsafe> {
         for (member, service) in &self.members {
             match *service {
+                None if self.differing.contains(member) => {
+                    return Some(Unsafe::Differs { member: member.clone() });
+                }
                 None => return Some(Unsafe::Silent { member: member.clone() }),
                 Some(Service::Serving) => {}
                 Some(service) => {
@@ -69,24 +199,41 @@ impl Survey {
                 }
             }
         }
-        self.elections.iter().find_map(|(election, grants)| unrenewed(election, grants))
+        leases.0.retain(|(election, _), _| self.elections.contains_key(election));
+        self.elections
+            .iter()
+            .find_map(|(election, grants)| self.unrenewed(election, grants, leases))
     }
-}
 
-/// The member that lags behind the newest grant to the leader, if there is one.
-fn unrenewed(
-    election: &ElectionName,
-    grants: &BTreeMap<NodeName, Option<Holder>>,
-) -> Option<Unsafe> {
-    let leading = grants.values().flatten().filter(|holder| holder.leading);
-    // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
-    let newest = leading.max_by_key(|holder| (holder.fence, holder.start))?;
-    let same = |holder: &Option<Holder>| {
-        holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
-    };
-    let (member, _) = grants.iter().find(|(_, holder)| !same(holder))?;
-    let (election, leader) = (election.clone(), newest.who.name.clone());
-    Some(Unsafe::NotRenewed { election, leader, member: member.clone() })
+    /// The member that lags behind the newest grant to the leader, if there is one.
+    fn unrenewed(
+        &self,
+        election: &ElectionName,
+        grants: &BTreeMap<NodeName, Option<Holder>>,
+        leases: &mut Leases,
+    ) -> Option<Unsafe> {
+        let leading = || grants.values().flatten().filter(|holder| holder.leading);
+        // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
+        let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
+        let key = (election.clone(), newest.who.clone());
+        let lease = leases.0.entry(key).or_default();
+        for holder in leading().filter(|holder| holder.who == newest.who) {
+            // A grant is longer than its lease by the drift.
+            *lease = (*lease).max(self.drift.real_at_least(holder.remaining));
+        }
+        let same = |holder: &Option<Holder>| {
+            holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
+        };
+        let (member, _) = grants.iter().find(|(_, holder)| !same(holder))?;
+        let (election, leader) = (election.clone(), newest.who.name.clone());
+        let (member, lease) = (member.clone(), *lease);
+        Some(match self.longest.get(&member) {
+            Some(&longest) if longest < lease => {
+                Unsafe::TooLong { election, leader, member, longest, lease }
+            }
+            _ => Unsafe::NotRenewed { election, leader, member },
+        })
+    }
 }
 
 /// Asks every member for its elections and what it holds of each, from a socket of its own on
@@ -115,11 +262,35 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
         }
         members.insert(member.name.clone(), service);
     }
-    let mut elections = BTreeMap::new();
+    let (mut elections, mut longest) = (BTreeMap::new(), BTreeMap::new());
     for name in names {
-        elections.insert(name.clone(), asker.holders(config, &name, &mut members).await?);
+        let mut holders = BTreeMap::new();
+        for member in &config.members {
+            let Some(Some(service)) = members.get_mut(&member.name) else { continue };
+            let state = asker.state(member.address, &name).await?;
+            if let Some(state) = &state {
+                // It may have changed since the names were asked for, and the worse counts.
+                *service = if *service == Service::Serving { state.service } else { *service };
+                longest.insert(member.name.clone(), state.delta_max);
+            }
+            holders.insert(member.name.clone(), state.and_then(|state| state.holder));
+        }
+        elections.insert(name, holders);
     }
-    Ok(Survey { members, elections })
+    let differing = asker.differing(config);
+    Ok(Survey { members, elections, longest, differing, drift: config.drift })
+}
+
+/// Asks every member what it knows of one election, from a socket of its own on `from`. Takes a
+/// few round trips, longer when somebody is silent. Cancel safe.
+pub async fn ask(config: &Checked, from: SocketAddr, election: &ElectionName) -> io::Result<Seen> {
+    let mut asker = Asker::new(config, from).await?;
+    let mut states = BTreeMap::new();
+    for member in &config.members {
+        let state = asker.state(member.address, election).await?;
+        states.insert(member.name.clone(), state);
+    }
+    Ok(Seen { states, differing: asker.differing(config) })
 }
 
 struct Asker {
@@ -127,6 +298,8 @@ struct Asker {
     packer: Packer,
     digest: u64,
     patience: Duration,
+    /// Who was asked, and answered with another digest.
+    differing: BTreeSet<SocketAddr>,
 }
 
 impl Asker {
@@ -137,7 +310,8 @@ impl Asker {
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
         let socket = UdpSocket::bind(from).await?;
-        Ok(Self { socket, packer, digest: config.digest(), patience })
+        let (digest, differing) = (config.digest(), BTreeSet::new());
+        Ok(Self { socket, packer, digest, patience, differing })
     }
 
     /// Sends a question until an answer from that address passes `read`, or gives up.
@@ -160,46 +334,49 @@ impl Asker {
     }
 
     async fn answer<T>(
-        &self,
+        &mut self,
         to: SocketAddr,
         read: impl Fn(Message) -> Option<T>,
     ) -> io::Result<T> {
         let mut buffer = [0; DATAGRAM_MAX + 1];
         loop {
             let (length, from) = self.socket.recv_from(&mut buffer).await?;
-            let Ok((_, messages)) = open(self.digest, 0, &buffer[..length]) else { continue };
             if from != to {
                 continue;
             }
+            let messages = match open(self.digest, 0, &buffer[..length]) {
+                Ok((_, messages)) => messages,
+                Err(dropped) => {
+                    if let Dropped::Digest(_) = dropped {
+                        self.differing.insert(from);
+                    }
+                    continue;
+                }
+            };
             if let Some(answer) = messages.filter_map(Result::ok).find_map(&read) {
                 return Ok(answer);
             }
         }
     }
 
-    async fn holders(
+    async fn state(
         &mut self,
-        config: &Checked,
+        to: SocketAddr,
         election: &ElectionName,
-        members: &mut BTreeMap<NodeName, Option<Service>>,
-    ) -> io::Result<BTreeMap<NodeName, Option<Holder>>> {
-        let mut holders = BTreeMap::new();
-        for member in &config.members {
-            let Some(Some(service)) = members.get_mut(&member.name) else { continue };
-            let start: Time = clock::now();
-            let question = Message::Query(Query { election: election.clone(), start });
-            let state = self.ask(member.address, &question, |message| match message {
-                Message::State(state) if state.start == start => Some(state),
-                _ => None,
-            });
-            let state = state.await?;
-            if let Some(state) = &state {
-                // It may have changed since the names were asked for, and the worse counts.
-                *service = if *service == Service::Serving { state.service } else { *service };
-            }
-            holders.insert(member.name.clone(), state.and_then(|state| state.holder));
-        }
-        Ok(holders)
+    ) -> io::Result<Option<State>> {
+        let start: Time = clock::now();
+        let question = Message::Query(Query { election: election.clone(), start });
+        let state = self.ask(to, &question, |message| match message {
+            Message::State(state) if state.start == start => Some(state),
+            _ => None,
+        });
+        state.await
+    }
+
+    fn differing(&self, config: &Checked) -> BTreeSet<NodeName> {
+        let members = config.members.iter();
+        let differing = members.filter(|member| self.differing.contains(&member.address));
+        differing.map(|member| member.name.clone()).collect()
     }
 }
 
@@ -218,6 +395,7 @@ mod tests {
             leading: true,
             next: false,
             fence: None,
+            leaving: None,
         }
     }
 
@@ -229,9 +407,12 @@ mod tests {
         let of_a = [("a", 1), ("b", 2), ("c", 2)];
         let grants = of_a.map(|(member, start)| (name(member), Some(holder("p", start))));
         let elections = [("e".parse().unwrap(), grants.into())].into();
-        let mut survey = Survey { members: services.into(), elections };
+        let (longest, differing) = (BTreeMap::new(), BTreeSet::new());
+        let drift = Drift::DEFAULT;
+        let mut survey = Survey { members: services.into(), elections, longest, differing, drift };
         let late = "a has not granted the latest lease of e to p";
-        let said = |survey: &Survey| survey.obstacle().map(|why| why.to_string());
+        let said =
+            |survey: &Survey| survey.obstacle(&mut Leases::default()).map(|why| why.to_string());
         assert_eq!(said(&survey).as_deref(), Some(late));
         survey.members.insert(name("c"), Some(Service::Failing));
         assert_eq!(said(&survey).as_deref(), Some("c is unable to write its state directory"));
@@ -247,5 +428,52 @@ mod tests {
         assert_eq!(said(&survey), None);
         hold(&mut survey, "b", None);
         assert!(said(&survey).is_some(), "a grantor without a grant is late, too");
+    }
+
+    #[test]
+    fn who_gives_no_such_lease_never_renews_it() {
+        let name = |name: &str| name.parse::<NodeName>().unwrap();
+        let services = ["a", "b"].map(|member| (name(member), Some(Service::Serving)));
+        let left = |millis, start| Holder {
+            remaining: Duration::from_millis(millis),
+            ..holder("p", start)
+        };
+        let survey = |millis| Survey {
+            members: services.clone().into(),
+            elections: [(
+                "e".parse().unwrap(),
+                [(name("a"), None), (name("b"), Some(left(millis, 2)))].into(),
+            )]
+            .into(),
+            longest: [(name("a"), Duration::from_secs(4)), (name("b"), Duration::MAX)].into(),
+            differing: BTreeSet::new(),
+            drift: "0.1".parse().unwrap(),
+        };
+        // Less is left of it than a gives, and that may be all that it had.
+        let mut leases = Leases::default();
+        let why = survey(4_400).obstacle(&mut leases).unwrap();
+        assert!(!why.is_for_ever(), "{why}");
+        let why = survey(5_500).obstacle(&mut leases).unwrap();
+        assert_eq!(
+            why.to_string(),
+            "a gives no lease longer than 4s, and that of p, which leads e, has 5s at least, so a \
+             never grants it"
+        );
+        let fix = "start a again with a lease-max above 5s, or p with a shorter lease";
+        assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
+        // Less is left of it later, and it is as long as it was.
+        assert!(survey(3_000).obstacle(&mut leases).unwrap().is_for_ever());
+    }
+
+    #[test]
+    fn spans_are_as_people_write_them() {
+        let remaining = Duration::from_nanos(1_250_120_034);
+        let why = |remaining| Unsafe::NotServing {
+            member: "a".parse().unwrap(),
+            service: Service::Quarantine { remaining },
+        };
+        let text = "a grants nothing for 1.25s more, until leases that it may have given end";
+        assert_eq!(why(remaining).to_string(), text);
+        assert!(why(remaining).is_as(&why(Duration::ZERO)));
     }
 }

@@ -26,8 +26,13 @@ pub(super) trait Participant {
     /// about it. Meanwhile it warns of what may pass.
     fn hopeless(&self, ledger: &Ledger) -> Later<Failure>;
 
-    /// Why nobody answers at the moment, if that is known.
-    fn silent(&self) -> Later<Option<Failure>>;
+    /// Why it is not known who leads `election`, if that is known.
+    fn silent(&self, election: &ElectionName) -> Later<Option<Failure>>;
+
+    /// What keeps somebody from leading `election`, which nobody leads.
+    fn vacant(&self, _election: &ElectionName) -> Later<Option<String>> {
+        Box::pin(async { None })
+    }
 
     /// Whether its own warnings say this already.
     fn warns_of(&self, _: &Waiting) -> bool {

@@ -5,7 +5,7 @@ use tenure::state::StateError;
 use tenure::transport::UdpError;
 use tenure::{AtMostOne, Election, ElectionName, NodeName, StartError};
 
-use super::troubles::{self, Differing};
+use super::troubles::{self, Differing, Nobody};
 use super::{Asks, Later, Participant};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -54,11 +54,21 @@ impl Grantors {
         Ok(Self { node, cluster, asks, ledger, differing: Differing::default() })
     }
 
+    /// Why nobody is named as the leader.
+    pub(in crate::commands) fn nobody(&self, election: &ElectionName) -> Later<Option<Nobody>> {
+        let (cluster, ledger) = (self.cluster.clone(), self.ledger.clone());
+        Box::pin(troubles::nobody(cluster, ledger, self.differing.clone(), election.clone()))
+    }
+
     /// Says what keeps this one from being answered. Resolves when it is to end for that.
     pub(in crate::commands) fn troubles(&self) -> Later<Failure> {
         let (cluster, ledger) = (self.cluster.clone(), self.ledger.clone());
         let (notices, differing) = (self.node.notices(), self.differing.clone());
-        Box::pin(troubles::watch(notices, cluster, self.asks, ledger, differing))
+        let (asks, node) = (self.asks, self.node.clone());
+        Box::pin(async move {
+            let disagreement = async || node.disagreement().await;
+            troubles::watch(notices, disagreement, cluster, asks, ledger, differing).await
+        })
     }
 }
 
@@ -71,9 +81,14 @@ impl Participant for Grantors {
         self.troubles()
     }
 
-    fn silent(&self) -> Later<Option<Failure>> {
-        let (cluster, ledger) = (self.cluster.clone(), self.ledger.clone());
-        Box::pin(troubles::silent(cluster, ledger, self.differing.clone()))
+    fn silent(&self, election: &ElectionName) -> Later<Option<Failure>> {
+        let nobody = self.nobody(election);
+        Box::pin(async { nobody.await.map(Nobody::unknown) })
+    }
+
+    fn vacant(&self, election: &ElectionName) -> Later<Option<String>> {
+        let nobody = self.nobody(election);
+        Box::pin(async { nobody.await.map(|nobody| nobody.why) })
     }
 
     fn close(self: Box<Self>) -> Later<()> {

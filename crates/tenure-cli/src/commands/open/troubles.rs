@@ -1,13 +1,13 @@
 //! What keeps a participant of Nerio from being answered, told on standard error.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use tenure::NodeName;
-use tenure::nerio::Notice;
-use tenure::nerio::survey::survey;
-use tenure_core::nerio::{MemberSet, Service};
+use tenure::nerio::{Notice, survey};
+use tenure::{ElectionName, NodeName};
+use tenure_core::nerio::{Holder, MemberSet, Service};
 use tokio::sync::broadcast;
 
 use super::Asks;
@@ -19,24 +19,39 @@ use crate::settings::{Cluster, Ledger};
 pub(super) type Differing = Arc<Mutex<BTreeSet<NodeName>>>;
 
 /// Warns of what may pass, and goes on. Resolves when no quorum of members has this configuration,
-/// and the settings say that this is the end.
+/// and the settings say that this is the end. After notices were missed `disagreement` says how
+/// that is now.
 pub(super) async fn watch(
     mut notices: broadcast::Receiver<Notice>,
+    disagreement: impl AsyncFn() -> Option<Notice>,
     cluster: Cluster,
     asks: Asks,
     ledger: Ledger,
     differing: Differing,
 ) -> Failure {
+    let mut agrees = true;
     loop {
-        match notices.recv().await {
-            Ok(notice @ Notice::NoQuorumAgrees { .. }) if cluster.exit_on_mismatch => {
+        let notice = match notices.recv().await {
+            Ok(notice) => notice,
+            Err(broadcast::error::RecvError::Lagged(_)) => match disagreement().await {
+                Some(notice) if agrees => notice,
+                None if !agrees => Notice::QuorumMayAgree,
+                Some(_) | None => continue,
+            },
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        };
+        match notice {
+            Notice::NoQuorumAgrees { .. } => agrees = false,
+            Notice::QuorumMayAgree => agrees = true,
+            _ => {}
+        }
+        match notice {
+            Notice::NoQuorumAgrees { .. } if cluster.exit_on_mismatch => {
                 return mismatch(notice.to_string(), Exit::Usage, &ledger);
             }
             // What is told in the end says so, and may come before this or after it.
-            Ok(Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree) if asks == Asks::Once => {}
-            Ok(notice) => tell(&notice, &cluster, &differing),
-            Err(broadcast::error::RecvError::Lagged(_)) => {}
-            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == Asks::Once => {}
+            notice => tell(&notice, &cluster, &differing),
         }
     }
 }
@@ -44,7 +59,9 @@ pub(super) async fn watch(
 fn tell(notice: &Notice, cluster: &Cluster, differing: &Differing) {
     match notice {
         // Anybody can send that; of a member it is worth saying.
-        Notice::Mismatch { peer, address, .. } if member(*address, cluster).is_some() => {
+        Notice::Mismatch { peer, address, .. }
+            if cluster.config.position_at(*address).is_some() =>
+        {
             failure::warn(&notice.to_string());
             let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner);
             differing.insert(peer.clone());
@@ -61,65 +78,144 @@ fn tell(notice: &Notice, cluster: &Cluster, differing: &Differing) {
     }
 }
 
-fn recovering(grantor: &NodeName) -> String {
-    format!("{grantor} has no memory, lost or never had, and reads the fences of the others")
-}
-
-fn member(address: SocketAddr, cluster: &Cluster) -> Option<&NodeName> {
-    let found = cluster.config.members.iter().find(|member| member.address == address);
-    found.map(|member| &member.name)
-}
-
 fn mismatch(what: String, exit: Exit, ledger: &Ledger) -> Failure {
     let fix = "give all nodes and candidates the same cluster, members, quorums and drift";
     let names = ["cluster", "members", "quorums", "drift"];
     ledger.explain(Failure::new(exit, what, fix), &names)
 }
 
-/// Why no quorum of grantors says who leads; `None` if all that is known is that they do not
-/// agree.
-pub(super) async fn silent(
+/// Why nobody is named as leader of an election.
+pub(in crate::commands) struct Nobody {
+    /// What each member says, as far as it stands in the way.
+    pub(in crate::commands) why: String,
+    /// How the command ends when no quorum could be asked.
+    failure: Option<Failure>,
+}
+
+/// Asks each member why nobody is named as the leader of `election`; `None` if they cannot be
+/// asked, or nothing stands in anybody's way.
+pub(super) async fn nobody(
     cluster: Cluster,
     ledger: Ledger,
     differing: Differing,
-) -> Option<Failure> {
+    election: ElectionName,
+) -> Option<Nobody> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
-    let found = survey(&cluster.config, from).await.ok()?;
-    let differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let (mut able, mut lost, mut why) = (MemberSet::EMPTY, false, Vec::new());
+    let seen = survey::ask(&cluster.config, from, &election).await.ok()?;
+    let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    differing.extend(seen.differing);
+    let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, false, false);
+    let (mut why, mut grants) = (Vec::new(), BTreeMap::<String, Grants>::new());
     for (nth, member) in cluster.config.members.iter().enumerate() {
         let name = &member.name;
-        match found.members.get(name).copied().flatten() {
-            Some(Service::Serving) => able = able.with(nth),
-            Some(Service::Recovering) => {
+        let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
+            why.push(match differing.contains(name) {
+                true => format!("{name} runs with another configuration"),
+                false => format!("{name} does not answer"),
+            });
+            continue;
+        };
+        match state.service {
+            Service::Serving => able = able.with(nth),
+            Service::Recovering => {
                 lost = true;
-                why.push(recovering(name));
+                why.push(format!(
+                    "{name} has no memory, lost or never had, and reads the fences of the others"
+                ));
             }
-            Some(Service::Quarantine { remaining }) => {
+            Service::Quarantine { remaining } => {
                 why.push(format!("{name} waits {remaining:.1?} for leases it may have given"));
             }
-            Some(Service::Failing) => {
+            Service::Failing => {
+                failing = true;
                 why.push(format!("{name} cannot write its state directory"));
             }
-            None if differing.contains(name) => {
-                why.push(format!("{name} runs with another configuration"));
+        }
+        if let Some(holder) = &state.holder {
+            grants.entry(holder.who.name.to_string()).or_default().add(name, holder);
+        }
+    }
+    why.extend(grants.iter().map(|(who, grants)| grants.tell(who)));
+    let quorum = cluster.config.quorums.is_quorum(able);
+    let why = why.join("; ");
+    let failure = (!quorum).then(|| {
+        let what = format!("no quorum of nodes says who leads: {why}");
+        if !differing.is_empty() {
+            return mismatch(what, Exit::Unknown, &ledger);
+        }
+        let fix = match (lost, failing) {
+            (true, _) => {
+                "wait until a quorum of the other nodes serves; if this is the first start of the \
+                 cluster, start each node again with --new"
             }
-            None => why.push(format!("{name} does not answer")),
+            (false, true) => "make room in their state directories, or mend the disks",
+            (false, false) => "look at these nodes and the way to them, or wait",
+        };
+        Failure::new(Exit::Unknown, what, fix)
+    });
+    (!why.is_empty()).then_some(Nobody { why, failure })
+}
+
+impl Nobody {
+    /// What to say when it is not known who leads.
+    pub(super) fn unknown(self) -> Failure {
+        self.failure.unwrap_or_else(|| {
+            let what = format!("the nodes do not agree on who leads: {}", self.why);
+            Failure::new(Exit::Unknown, what, "ask again, or wait for a leader with --wait")
+        })
+    }
+}
+
+/// Grants that one candidate holds.
+#[derive(Default)]
+struct Grants {
+    by: Vec<String>,
+    longest: Duration,
+    leaving: Option<Duration>,
+    announced: bool,
+}
+
+impl Grants {
+    fn add(&mut self, by: &NodeName, holder: &Holder) {
+        self.by.push(by.to_string());
+        self.longest = self.longest.max(holder.remaining);
+        self.leaving = self.leaving.max(holder.leaving);
+        self.announced |= holder.fence.is_some();
+    }
+
+    fn tell(&self, who: &str) -> String {
+        let (by, longest) = (self.by.join(", "), self.longest);
+        let verb = if self.by.len() == 1 { "has" } else { "have" };
+        let granted = format!("{by} {verb} granted it to {who} for {longest:.1?} more");
+        match self.leaving {
+            Some(left) => format!("{granted}, which has given up, as promised in {left:.1?}"),
+            None if self.announced => granted,
+            None => format!("{granted}, which has not said that it leads"),
         }
     }
-    if cluster.config.quorums.is_quorum(able) {
-        return None;
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nerio::{Config, Member};
+
+    use super::*;
+
+    /// Whoever listens slowly misses the notice, and is told all the same how it is.
+    #[tokio::test]
+    async fn what_was_missed_is_asked_for() {
+        let address = ([127, 0, 0, 1], 7_101).into();
+        let member = Member { name: "a".parse().unwrap(), address };
+        let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
+        let cluster = Cluster { config, listen: address, exit_on_mismatch: true };
+        let (notices, heard) = broadcast::channel(1);
+        let none = || Notice::NoQuorumAgrees { differing: vec!["a".parse().unwrap()], members: 1 };
+        notices.send(none()).unwrap();
+        notices.send(Notice::Serving).unwrap();
+        let present = async || Some(none());
+        let watch =
+            watch(heard, present, cluster, Asks::On, Ledger::default(), Differing::default());
+        let failure = tokio::time::timeout(Duration::from_secs(60), watch).await.unwrap();
+        assert_eq!((failure.exit, failure.what), (Exit::Usage, none().to_string()));
     }
-    let what = format!("no quorum of nodes says who leads: {}", why.join("; "));
-    if !differing.is_empty() {
-        return Some(mismatch(what, Exit::Unknown, &ledger));
-    }
-    let fix = match lost {
-        true => {
-            "wait until a quorum of the other nodes serves; if this is the first start of the \
-             cluster, start each node again with --new"
-        }
-        false => "look at these nodes and the way to them, or wait",
-    };
-    Some(Failure::new(Exit::Unknown, what, fix))
 }

@@ -220,6 +220,9 @@ fn on_request(
         Request::Status => runner.leading(leadership, pid),
         _ if busy => refuse("it is being given up already", "wait until that is done"),
         Request::Resign => return Some(Stopping::Resign(reply)),
+        Request::Transfer { to, .. } if to == runner.settings.id.as_str() => {
+            runner.voice.leads_already()
+        }
         Request::Transfer { to, wait } => match NodeName::new(&to) {
             Ok(to) => return Some(Stopping::Transfer(Hand { to, wait }, reply)),
             Err(error) => refuse(&error.to_string(), "give the --id of a waiting candidate"),
@@ -240,15 +243,15 @@ async fn finish(
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
         Some(Stopping::Transfer(Hand { to, wait }, reply)) => {
-            let answer = match end.within(runner, leadership.transfer_to(to)).await {
+            let answer = match end.within(runner, leadership, leadership.transfer_to(to)).await {
                 Some(Ok(())) if wait => {
                     // Given up already: this waits until others know.
-                    let known = end.within(runner, leadership.resign()).await;
+                    let known = end.within(runner, leadership, leadership.resign()).await;
                     known.map(|()| runner.voice.status(None))
                 }
                 Some(Ok(())) => Some(runner.voice.handed_over(leadership.held_until())),
                 Some(Err(error)) => {
-                    let resigned = end.within(runner, leadership.resign()).await;
+                    let resigned = end.within(runner, leadership, leadership.resign()).await;
                     resigned.map(|()| no_transfer(&error))
                 }
                 None => None,
@@ -257,7 +260,7 @@ async fn finish(
             Some(Ended::GivenUp)
         }
         Some(Stopping::Resign(reply)) => {
-            let resigned = end.within(runner, leadership.resign()).await;
+            let resigned = end.within(runner, leadership, leadership.resign()).await;
             tell(reply, resigned.map(|()| runner.voice.status(None)));
             Some(Ended::GivenUp)
         }
@@ -273,7 +276,7 @@ async fn finish(
         Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
             failure::warn(&format!("CMD was ended: {}", outcome.why));
-            end.within(runner, leadership.resign()).await;
+            end.within(runner, leadership, leadership.resign()).await;
             Ok(end.signal.map_or(Ended::Lost, Ended::Signal))
         }
     }
@@ -290,20 +293,57 @@ fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
 /// etcd that is silent they take as long as the lease.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 
+/// How often to look what keeps others from knowing that it was given up.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Giving up takes about a round trip. What takes longer than this is worth a word.
+const SOON: Duration = Duration::from_secs(1);
+
 /// Whether the runner is to end.
 struct End {
     signal: Option<u8>,
 }
 
 impl End {
-    /// Waits until it is done, but not for long when the runner is to end.
-    async fn within<T>(&mut self, runner: &mut Runner, done: impl Future<Output = T>) -> Option<T> {
+    /// Waits until it is done, but not for long when the runner is to end. Says what that takes if
+    /// it is not done soon, and answers whoever asks meanwhile.
+    async fn within<T>(
+        &mut self,
+        runner: &mut Runner,
+        leadership: &Leadership<AtMostOne>,
+        done: impl Future<Output = T>,
+    ) -> Option<T> {
         tokio::pin!(done);
-        if self.signal.is_none() {
+        let began = tenure::clock::now();
+        let mut look = tokio::time::interval(LOOK);
+        let mut told = None;
+        while self.signal.is_none() {
             tokio::select! {
                 biased;
                 done = &mut done => return Some(done),
                 signal = runner.signals.next() => self.signal = Some(signal),
+                asked = runner.control.next() => {
+                    let waiting = leadership.waiting();
+                    let answer = match asked.request {
+                        Request::Status => runner.voice.waiting(waiting.as_ref()),
+                        Request::Resign | Request::Transfer { .. } => {
+                            runner.voice.not_leading(waiting.as_ref())
+                        }
+                    };
+                    // Whoever asked may have left.
+                    let _ = asked.reply.send(answer);
+                }
+                _ = look.tick() => {
+                    let waiting = leadership.waiting();
+                    match &waiting {
+                        Some(waits) if told != Some(waiting.clone()) => runner.voice.waits(waits),
+                        None if told.is_none() && tenure::clock::now().since(began) >= SOON => {
+                            runner.voice.gives_up();
+                        }
+                        _ => continue,
+                    }
+                    told = Some(waiting);
+                }
             }
         }
         tokio::time::timeout(AFTER_A_SIGNAL, done).await.ok()

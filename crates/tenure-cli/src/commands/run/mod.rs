@@ -100,7 +100,9 @@ impl Runner {
                 asked = self.control.next() => {
                     let answer = match asked.request {
                         Request::Status => self.voice.waiting(waits.latest().as_ref()),
-                        Request::Resign | Request::Transfer { .. } => self.voice.not_leading(),
+                        Request::Resign | Request::Transfer { .. } => {
+                            self.voice.not_leading(waits.latest().as_ref())
+                        }
                     };
                     // Whoever asked may have left.
                     let _ = asked.reply.send(answer);

@@ -35,6 +35,12 @@ impl Voice {
         self.say("waiting", &text, waiting::object(waiting, now));
     }
 
+    /// It has led, and waits until others know that it does no more.
+    pub(super) fn gives_up(&self) {
+        let text = format!("{} gives {} up, and waits until that is known", self.id, self.election);
+        self.say("giving-up", &text, json!({}));
+    }
+
     pub(super) fn elected(&self, leadership: &Leadership<AtMostOne>) {
         let (id, election, fence) = (&self.id, &self.election, leadership.fence());
         // How others see it, where that is not its id.
@@ -110,10 +116,25 @@ impl Voice {
         answer
     }
 
-    pub(super) fn not_leading(&self) -> Answer {
-        Answer::Refused {
-            what: format!("{} does not lead {}", self.id, self.election),
-            fix: "tell the runner that leads; tenure leader says who it is".to_owned(),
+    pub(super) fn not_leading(&self, waiting: Option<&Waiting>) -> Answer {
+        let what = format!("{} does not lead {}", self.id, self.election);
+        let now = tenure::clock::now();
+        match waiting {
+            Some(waiting @ (Waiting::Promised { .. } | Waiting::GivingUp { .. })) => {
+                Answer::Refused {
+                    what: format!("{what}: {}", waiting.told(now)),
+                    fix: "wait until then; tenure leader says who leads".to_owned(),
+                }
+            }
+            _ => Answer::Refused {
+                what,
+                fix: "tell the runner that leads; tenure leader says who it is".to_owned(),
+            },
         }
+    }
+
+    /// The one that was named as the next leads already.
+    pub(super) fn leads_already(&self) -> Answer {
+        self.status(Some(json!({"unchanged": true})))
     }
 }

@@ -31,7 +31,18 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
             object["obstacles"] = places(obstacles);
             object["missing"] = names(missing);
         }
-        Waiting::NameInUse { by } => object["by"] = names(by),
+        Waiting::Promised { who, until } => {
+            object["behind"] = who.as_ref().into();
+            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+        }
+        Waiting::GivingUp { missing, until } => {
+            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+            object["missing"] = names(missing);
+        }
+        Waiting::NameInUse { by, other } => {
+            object["by"] = names(by);
+            object["other"] = other.to_string().into();
+        }
         // What a later version of the library tells: its text says it.
         _ => {}
     }

@@ -131,8 +131,8 @@ impl Candidate {
                 }
             }
         }
-        if refused.name_shared {
-            self.emit(Event::NameShared { grantor }, out);
+        if let Some(other) = refused.name_shared {
+            self.emit(Event::NameShared { grantor, other }, out);
         }
         self.yield_if_hopeless(now, shared, out);
     }

@@ -4,12 +4,14 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
+use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::super::by_member::ByMember;
 use super::super::config::Checked;
 use super::super::message::{Refusal, Refused};
 use super::super::quorum::MemberSet;
+use super::super::rule::{Rule, ruling};
 use crate::name::NodeName;
 use crate::time::Time;
 use crate::waiting::{Obstacle, Waiting};
@@ -17,8 +19,8 @@ use crate::waiting::{Obstacle, Waiting};
 /// The last word of a grantor that did not grant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Word {
-    /// Somebody else holds the grant.
-    Held { who: NodeName, leading: bool },
+    /// Somebody else holds the grant, and releases it at `leaves` if it leads no more.
+    Held { who: NodeName, leading: bool, leaves: Option<Time> },
     /// It waits until all leases have ended.
     Quarantine { until: Time },
     /// It reads the fences of the others.
@@ -33,6 +35,8 @@ pub(super) struct Hindrances {
     words: ByMember<Word>,
     /// Who says that another life uses this candidate's name.
     shared: MemberSet,
+    /// Where that one is.
+    other: Option<SocketAddr>,
     /// What was said last, and when.
     told: Option<(Waiting, Time)>,
 }
@@ -46,7 +50,9 @@ impl Hash for Hindrances {
 impl Hindrances {
     /// `member` granted.
     pub(super) fn granted(&mut self, member: usize) {
-        self.words.remove(member);
+        if ruling(Rule::WaitingByLastWord) {
+            self.words.remove(member);
+        }
         self.shared = self.shared.minus(MemberSet::EMPTY.with(member));
     }
 
@@ -59,11 +65,13 @@ impl Hindrances {
         config: &Checked,
     ) {
         let this = MemberSet::EMPTY.with(member);
-        let shares = refused.name_shared;
+        let shares = refused.name_shared.is_some();
         self.shared = if shares { self.shared.or(this) } else { self.shared.minus(this) };
+        self.other = refused.name_shared.or(self.other);
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
-                Word::Held { who: holder.who.name.clone(), leading: holder.leading }
+                let leaves = holder.leaving.map(|held| now.after(config.drift.stretch(held)));
+                Word::Held { who: holder.who.name.clone(), leading: holder.leading, leaves }
             }
             Refusal::Quarantine { remaining } => {
                 Word::Quarantine { until: now.after(config.drift.stretch(*remaining)) }
@@ -86,6 +94,11 @@ impl Hindrances {
         (pause, config): (Duration, &Checked),
     ) -> Option<Waiting> {
         let waiting = self.waiting(silent, config)?;
+        self.say(now, waiting, pause)
+    }
+
+    /// The same of what no grantor says.
+    pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
         if let Some((told, at)) = &self.told {
             let same = waiting.is_as(told, pause);
             if same || now.since(*at) < pause {
@@ -102,10 +115,13 @@ impl Hindrances {
         let names = |set: MemberSet| -> Vec<Arc<str>> {
             set.iter().map(|member| config.members[member].name.clone().into()).collect()
         };
-        let possible = |excluded| config.quorums.is_possible(excluded);
+        let possible = |excluded: MemberSet| match ruling(Rule::WaitingByQuorum) {
+            true => config.quorums.is_possible(excluded),
+            false => excluded.is_empty(),
+        };
         let missing = names(silent);
-        if !self.shared.is_empty() {
-            return Some(Waiting::NameInUse { by: names(self.shared) });
+        if let Some(other) = self.other.filter(|_| !self.shared.is_empty()) {
+            return Some(Waiting::NameInUse { by: names(self.shared), other });
         }
         if !possible(silent) {
             return Some(Waiting::NoQuorum { missing });
@@ -159,16 +175,21 @@ impl Hindrances {
 
     /// Who holds grants: the one that leads, else the one that holds most.
     fn before(&self) -> Option<Waiting> {
-        let mut held: BTreeMap<&NodeName, (bool, usize)> = BTreeMap::new();
+        let mut held: BTreeMap<&NodeName, (bool, usize, Option<Time>)> = BTreeMap::new();
         for word in self.words.values() {
-            if let Word::Held { who, leading } = word {
-                let (leads, count) = held.entry(who).or_default();
+            if let Word::Held { who, leading, leaves } = word {
+                let (leads, count, leaves_at) = held.entry(who).or_default();
                 *leads |= leading;
                 *count += 1;
+                *leaves_at = (*leaves_at).max(*leaves);
             }
         }
-        let (who, (leading, _)) = held.into_iter().max_by_key(|(_, held)| *held)?;
-        Some(Waiting::Behind { who: who.clone().into(), leading })
+        let (who, (leading, _, leaves)) = held.into_iter().max_by_key(|(_, held)| *held)?;
+        let who = who.clone().into();
+        Some(match leaves {
+            Some(until) => Waiting::Promised { who, until },
+            None => Waiting::Behind { who, leading },
+        })
     }
 }
 
@@ -188,7 +209,10 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
             alloc::format!("this candidate holds its grant from {holder} already").into(),
         ),
         Refusal::Full => ("full", "it keeps as many elections as it may".into()),
-        Refusal::Disk => ("disk", "it cannot write its state directory".into()),
+        Refusal::Disk => (
+            "disk",
+            "it cannot write its state directory: make room there, or mend its disk".into(),
+        ),
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering => {
             ("not-now", alloc::format!("{refusal}").into())
         }

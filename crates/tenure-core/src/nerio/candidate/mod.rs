@@ -9,6 +9,7 @@ mod instance;
 mod reach;
 mod release;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -33,6 +34,7 @@ use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::standing::Standing;
 use crate::time::Time;
+use crate::waiting::Waiting;
 
 /// What all candidates of a node share.
 pub(super) struct Shared<'a> {
@@ -206,6 +208,7 @@ impl Candidate {
             waiting: None,
             next_at: begin,
         });
+        self.say_what_was_promised(now, shared, out);
         self.work(now, shared, out);
     }
 
@@ -283,6 +286,9 @@ impl Candidate {
             self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
             held = Some(hold).filter(|hold| now < *hold);
             self.give_up_due(now, shared, out);
+            if let Some(hold) = held {
+                self.say_that_it_leaves(now, hold, shared, out);
+            }
         }
         if let Some(lower) = lower.filter(|_| !ruling(Rule::LowerBeforeRelease)) {
             out.push(lower);

@@ -1,6 +1,6 @@
 //! Giving grants up: after every promise, and again until it arrived or no longer matters.
 
-use super::super::message::{Release, Released};
+use super::super::message::{Leaving, Release, Released};
 use super::*;
 
 /// A release that is on its way.
@@ -15,6 +15,8 @@ pub(super) struct Giving {
     until: Time,
     /// E before it was lowered.
     old_until: Time,
+    /// When it is sent first.
+    begins: Time,
     again: Time,
     pause: Duration,
     arrived: MemberSet,
@@ -39,6 +41,7 @@ impl Giving {
             hold,
             until: now.after(shared.config.drift.stretch(shared.config.drift.stretch(longest))),
             old_until,
+            begins: now.max(hold),
             again: now.max(hold),
             pause: shared.retry(),
             arrived: MemberSet::EMPTY,
@@ -70,6 +73,22 @@ impl Giving {
     pub(super) fn old_until(&self) -> Time {
         self.old_until
     }
+
+    /// What keeps the next attempt from beginning: a promise, or that no quorum has confirmed it
+    /// for so long that those who do not are likely to be silent.
+    fn hinders(&self, now: Time, config: &Checked) -> Option<Waiting> {
+        if now >= self.not_before() || !ruling(Rule::WaitingForRelease) {
+            return None;
+        }
+        let names = |set: MemberSet| -> Vec<Arc<str>> {
+            set.iter().map(|member| config.members[member].name.clone().into()).collect()
+        };
+        if now < self.hold || now < self.begins.after(config.parked_for()) {
+            return None;
+        }
+        let missing = MemberSet::first(config.members.len()).minus(self.arrived);
+        Some(Waiting::GivingUp { missing: names(missing), until: self.until })
+    }
 }
 
 impl Candidate {
@@ -92,7 +111,46 @@ impl Candidate {
         giving.again = now.after(giving.pause);
         giving.pause = giving.pause.saturating_mul(2);
         let (missing, start) = (everybody.minus(giving.arrived), giving.start);
+        if let Some(waiting) = giving.hinders(now, shared.config) {
+            self.say(now, waiting, shared, out);
+        }
         self.release_to(missing, start, shared, out);
+    }
+
+    /// What holds the release up, if a promise does: the next campaign waits for that.
+    pub(super) fn say_what_was_promised(&mut self, now: Time, shared: &Shared<'_>, out: &mut Out) {
+        let hold = self.giving.as_ref().map(|giving| giving.hold).filter(|hold| now < *hold);
+        if let Some(until) = hold.filter(|_| ruling(Rule::WaitingForRelease)) {
+            let who = shared.who.name.clone().into();
+            self.say(now, Waiting::Promised { who, until }, shared, out);
+        }
+    }
+
+    /// Says what a campaign waits for, or the end of a leadership that is over, if it has changed.
+    fn say(&mut self, now: Time, waiting: Waiting, shared: &Shared<'_>, out: &mut Out) {
+        let said = match &mut self.campaign {
+            Some(campaign) => campaign.hindrances.say(now, waiting, shared.config.refresh),
+            None => Some(waiting),
+        };
+        if let Some(waiting) = said {
+            self.emit(Event::Waiting(waiting), out);
+        }
+    }
+
+    /// Tells the grantors that the claim is over though the release is not sent yet.
+    pub(super) fn say_that_it_leaves(
+        &self,
+        now: Time,
+        hold: Time,
+        shared: &Shared<'_>,
+        out: &mut Out,
+    ) {
+        let Some(giving) = &self.giving else { return };
+        let held = shared.config.drift.real_at_most(hold.since(now));
+        for member in &shared.config.members {
+            let leaving = Leaving { election: self.election.clone(), start: giving.start, held };
+            out.push(Effect::Send { to: member.address, message: Message::Leaving(leaving) });
+        }
     }
 
     pub(super) fn release_to(

@@ -273,6 +273,12 @@ impl Config {
         self.members.iter().position(|member| member.name == *name)
     }
 
+    /// The position of the member at this address.
+    #[must_use]
+    pub fn position_at(&self, address: SocketAddr) -> Option<usize> {
+        self.members.iter().position(|member| member.address == address)
+    }
+
     /// The members' names in the order of the list, for printing a [`MemberSet`] or a
     /// [`Quorums`].
     #[must_use]

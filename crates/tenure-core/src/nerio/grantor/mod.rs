@@ -4,6 +4,7 @@
 mod fences;
 mod life;
 mod listing;
+mod lives;
 mod office;
 mod raise;
 mod reading;
@@ -11,6 +12,7 @@ mod recovery;
 mod writes;
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use core::net::SocketAddr;
 
 use self::fences::Fences;
 use self::life::Life;
@@ -18,13 +20,14 @@ pub use self::life::{Kept, Memory};
 use self::listing::Listing;
 #[cfg(test)]
 pub(super) use self::listing::PAGE_BYTES;
+use self::lives::Lives;
 pub(super) use self::office::holder_rank;
 use self::office::{Grant, Office, Parked};
 use self::raise::Raise;
 use self::writes::{Entry, Writes};
 use super::config::Checked;
 use super::event::{Event, Ignored};
-use super::identity::{Boot, Inc, Instance, Stamp};
+use super::identity::{Boot, Instance, Stamp};
 use super::message::{
     FenceSeen, Granted, Message, Query, Refusal, Refused, Release, Released, Request, Sender,
     Service, State,
@@ -61,8 +64,7 @@ pub(super) struct Grantor {
     early: BTreeSet<ElectionName>,
     agenda: Agenda,
     listing: Listing,
-    /// The two last lives that used each name.
-    lives: BTreeMap<NodeName, (Inc, Option<Inc>)>,
+    lives: Lives,
     last_stamp: Stamp,
     last_ticket: Ticket,
     writes: Writes,
@@ -89,7 +91,7 @@ impl Grantor {
             early: BTreeSet::new(),
             agenda: Agenda::default(),
             listing: Listing::default(),
-            lives: BTreeMap::new(),
+            lives: Lives::default(),
             last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
             last_ticket: Ticket(0),
             writes: Writes::default(),
@@ -103,6 +105,7 @@ impl Grantor {
         match message {
             Message::Request(request) => self.on_request(now, from, request, out),
             Message::Release(release) => self.on_release(now, from, &release, out),
+            Message::Leaving(leaving) => self.on_leaving(now, from, &leaving, out),
             Message::Query(query) => self.on_query(now, from, &query, out),
             Message::List(list) => self.on_list(now, from, &list, out),
             Message::FenceRead(read) => self.on_fence_read(from, read.start, out),
@@ -168,7 +171,7 @@ impl Grantor {
     }
 
     fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
-        let shared = self.meet(from, out);
+        let shared = self.meet(now, from, &request, out);
         if request.leading && ruling(Rule::LeadersRefuseFounding) {
             self.hear_of_leader(&from.who, out);
         }
@@ -221,7 +224,7 @@ impl Grantor {
                 return self.refuse(from, &request, Refusal::Disk, shared, out);
             }
             Some(grant) if grant.is_live(at) && ruling(Rule::OneHolder) => {
-                let holder = grant.describe(at);
+                let holder = grant.rival(at);
                 return self.park(at, from, request, holder, shared, out);
             }
             Some(_) | None => {}
@@ -335,7 +338,7 @@ impl Grantor {
             fence_owner: office.fence_owner.clone(),
         };
         let (waited, next) = (waited.is_some(), request.next.or(kept_next));
-        office.grant = Some(Grant { record, seen_before, waited, next, was_next });
+        office.grant = Some(Grant { record, seen_before, waited, next, was_next, leaves_at: None });
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
             // Said when it is written, and after the ok, for which somebody waits.
@@ -389,7 +392,7 @@ impl Grantor {
         from: &Sender,
         request: Request,
         holder: super::message::Holder,
-        shared: bool,
+        shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
         let election = request.election.clone();
@@ -409,7 +412,7 @@ impl Grantor {
         from: &Sender,
         request: &Request,
         refusal: Refusal,
-        name_shared: bool,
+        name_shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
         let seen = self.fences.seen(self.office(&request.election));
@@ -526,30 +529,6 @@ impl Grantor {
         self.offices.get(election)
     }
 
-    /// Remembers which lives use a name; says whether two do so at the same time.
-    fn meet(&mut self, from: &Sender, out: &mut Out) -> bool {
-        let (name, inc) = (&from.who.name, from.who.inc);
-        let full = self.lives.len() >= self.config.limits.names;
-        match self.lives.get_mut(name) {
-            Some((current, _)) if *current == inc => false,
-            Some((current, previous)) => {
-                let back = *previous == Some(inc) && ruling(Rule::NameContested);
-                (*current, *previous) = (inc, Some(*current));
-                if back {
-                    emit(out, None, Event::NameContested { name: name.clone() });
-                }
-                back
-            }
-            None => {
-                if full {
-                    self.lives.pop_first();
-                }
-                self.lives.insert(name.clone(), (inc, None));
-                false
-            }
-        }
-    }
-
     /// Section 10.4: what this grantor knows of the leader.
     fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
         let office = self.office(&query.election);
@@ -564,6 +543,7 @@ impl Grantor {
             free_for: self.free_for(now, office),
             waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
             seen: self.fences.seen(office),
+            delta_max: self.config.delta_max,
         };
         send(out, from.address, Message::State(state));
     }
@@ -582,7 +562,7 @@ impl Grantor {
     }
 }
 
-fn send(out: &mut Out, to: core::net::SocketAddr, message: Message) {
+fn send(out: &mut Out, to: SocketAddr, message: Message) {
     out.push(super::node::Effect::Send { to, message });
 }
 

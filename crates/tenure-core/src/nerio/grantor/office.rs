@@ -4,14 +4,17 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::super::config::Checked;
+use super::super::event::{Event, Ignored};
 use super::super::identity::Who;
-use super::super::message::{Holder, Request, Sender};
+use super::super::message::{Holder, Leaving, Request, Sender};
+use super::super::node::Out;
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
 use super::super::rule::{Rule, ruling};
+use super::{Grantor, emit};
 use crate::agenda::Appointment;
 use crate::fence::Fence;
-use crate::name::{ElectionName, NodeName};
+use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
 
 /// `A` and `F` of the paper, and what our extensions keep beside them.
@@ -27,6 +30,8 @@ pub(super) struct Grant {
     pub(super) next: Option<NodeName>,
     /// Whether the holder was itself named so.
     pub(super) was_next: bool,
+    /// The holder leads no more, and releases it at about this time.
+    pub(super) leaves_at: Option<Time>,
 }
 
 impl Grant {
@@ -58,7 +63,13 @@ impl Grant {
             leading: record.leading,
             next: self.was_next,
             fence: record.announced,
+            leaving: self.leaves_at.map(|leaves_at| leaves_at.since(at)),
         }
+    }
+
+    /// The same for those who wait behind it.
+    pub(super) fn rival(&self, at: Time) -> Holder {
+        Holder { value: Value::default(), ..self.describe(at) }
     }
 }
 
@@ -143,6 +154,7 @@ impl Office {
             waited: true,
             next: None,
             was_next: false,
+            leaves_at: None,
             record,
         };
         Self {
@@ -288,6 +300,32 @@ impl Office {
     /// Whether the grant or a waiting request still matters.
     pub(super) fn is_forgettable(&self, at: Time, config: &Checked) -> bool {
         self.parked.is_empty() && at >= self.forgettable_at(config)
+    }
+}
+
+impl Grantor {
+    /// Its holder leads no more, and a promise holds the release up. Only told to those who ask.
+    pub(super) fn on_leaving(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        leaving: &Leaving,
+        out: &mut Out,
+    ) {
+        let grant =
+            self.offices.get_mut(&leaving.election).and_then(|office| office.grant.as_mut());
+        let is_its = |grant: &&mut Grant| {
+            let record = &grant.record;
+            let its = record.holder == from.who && record.address == from.address;
+            its && record.start <= leaving.start && grant.is_live(now)
+        };
+        match grant.filter(is_its).filter(|_| ruling(Rule::LeavingTold)) {
+            Some(grant) => grant.leaves_at = Some(now.after(leaving.held)),
+            None => {
+                let event = Event::Ignored(Ignored::NotTheHolder);
+                emit(out, Some(leaving.election.clone()), event);
+            }
+        }
     }
 }
 

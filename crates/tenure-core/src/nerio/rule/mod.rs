@@ -56,6 +56,8 @@ rules! {
     ReleaseByLife: "identity",
     /// Two lives that use one name at the same time are reported.
     NameContested: "identity",
+    /// That a name is shared is said steadily, and not only to the one that asks in turn.
+    NameStaysShared: "identity",
     /// One life asks from one address: the first, while its grant lives.
     OneAddress: "identity",
     /// A release from another address ends nothing.
@@ -284,6 +286,14 @@ rules! {
     RecoveringNotFree: "readings; restart",
     /// A candidate names the fence of its leadership once its claim was raised, and not before.
     Announced: "readings",
+    /// Who leads no more, and must not release yet, is told so: nobody takes it for a leader.
+    LeavingTold: "readings; erratum 2",
+    /// What a candidate waits for is what keeps every quorum from it.
+    WaitingByQuorum: "waiting",
+    /// It is by the last word of each grantor.
+    WaitingByLastWord: "waiting",
+    /// A release that is not confirmed is told as what the next campaign waits for.
+    WaitingForRelease: "waiting",
     /// A grant that could not be written is told to nobody.
     UnwrittenUntold: "readings; restart 2",
     /// A grant that could not be written stays unwritten, however many are.

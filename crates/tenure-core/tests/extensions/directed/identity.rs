@@ -27,17 +27,40 @@ pub(crate) fn a_name_that_two_lives_use_at_once_is_reported() {
     s.ask("p", "a", request(at(10)));
     s.restart("p");
     let second = s.ask("p", "a", request(at(20)));
-    assert!(!refused(&second).unwrap().name_shared, "a restart is no second process");
+    let shared = refused(&second).unwrap().name_shared;
+    assert_eq!(shared, None, "a restart is no second process");
 
     let again = s.tell_as(&first, "a", Message::Request(request(at(30))));
-    assert_eq!(emitted(&again), [Event::NameContested { name: name("p") }]);
-    assert!(refused(&again).unwrap().name_shared);
+    let (other, addresses) = (address("p"), [address("p"); 2]);
+    assert_eq!(emitted(&again), [Event::NameContested { name: name("p"), addresses }]);
+    assert_eq!(refused(&again).unwrap().name_shared, Some(other));
 
     s.actor("p").events.clear();
     s.campaign("p");
     s.deliver("p", "a");
     s.deliver("a", "p");
-    assert!(s.events("p").contains(&Event::NameShared { grantor: name("a") }));
+    assert!(s.events("p").contains(&Event::NameShared { grantor: name("a"), other }));
+}
+
+/// One of two that use a name asks twice in a row: the other one is still there. Once it has said
+/// nothing for as long as a lease lasts, it is not.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn that_a_name_is_shared_is_said_steadily() {
+    let mut s = Story::new();
+    s.ask("r", "a", request(at(1)));
+    let first = s.sender("p");
+    s.ask("p", "a", request(at(10)));
+    s.restart("p");
+    s.ask("p", "a", request(at(20)));
+    s.tell_as(&first, "a", Message::Request(request(at(30))));
+    for again in 1..=3 {
+        let effects = s.ask("p", "a", request(at(40 + again)));
+        assert_eq!(refused(&effects).unwrap().name_shared, Some(first.address), "{again}");
+    }
+    s.pass(ms(1_001));
+    assert!(granted(&s.ask("r", "a", request(at(1_100)))).is_some());
+    let effects = s.ask("p", "a", request(at(1_200)));
+    assert_eq!(refused(&effects).unwrap().name_shared, None, "the other one is gone");
 }
 
 /// One inc from two addresses: the first wins while its grant lives, the second is refused,

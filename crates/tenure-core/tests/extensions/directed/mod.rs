@@ -12,3 +12,4 @@ pub(crate) mod observe;
 pub(crate) mod parked;
 pub(crate) mod restart;
 pub(crate) mod verification;
+pub(crate) mod waiting;

@@ -101,7 +101,7 @@ impl Participant for Client {
         matches!(waiting, Waiting::Connecting { .. } | Waiting::Refused { .. })
     }
 
-    fn silent(&self) -> Later<Option<Failure>> {
+    fn silent(&self, _: &ElectionName) -> Later<Option<Failure>> {
         Box::pin(std::future::ready(self.troubles.borrow().silent.clone()))
     }
 
