@@ -51,18 +51,8 @@ pub(super) fn begin(mut guard: Command, path: PathBuf, until: Time) -> io::Resul
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
+    use super::super::eventually::eventually;
     use super::*;
-    use crate::clock;
-
-    fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-        let give_up = clock::now().after(Duration::from_secs(60));
-        while !is_so() {
-            assert!(clock::now() < give_up, "waited for: {what}");
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
 
     /// It hangs after its file was written: another one is being spawned meanwhile.
     #[test]

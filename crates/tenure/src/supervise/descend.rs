@@ -81,11 +81,6 @@ pub(super) fn began(pid: Pid) -> Option<u64> {
     Stat::read(pid).map(|stat| stat.began)
 }
 
-/// The session that `pid` is in.
-pub(super) fn session(pid: Pid) -> Option<i32> {
-    Stat::read(pid).map(|stat| stat.session)
-}
-
 /// Whether this process has begun to end, or has ended.
 pub(super) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
@@ -196,7 +191,6 @@ struct Stat {
     state: char,
     parent: i32,
     group: i32,
-    session: i32,
     flags: u32,
     /// When it began, in ticks since the machine started: with its number, who it is.
     began: u64,
@@ -222,9 +216,8 @@ impl Stat {
         let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(1);
         let state = fields.next()?.chars().next()?;
         let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        let session = fields.next()?.parse().ok()?;
-        let (flags, began) = (fields.nth(2)?.parse().ok()?, fields.nth(12)?.parse().ok()?);
-        Some(Self { state, parent, group, session, flags, began })
+        let (flags, began) = (fields.nth(3)?.parse().ok()?, fields.nth(12)?.parse().ok()?);
+        Some(Self { state, parent, group, flags, began })
     }
 }
 
@@ -233,28 +226,16 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::thread::{self, sleep};
-    use std::time::Duration;
+    use std::thread;
 
+    use super::super::eventually::eventually;
     use super::*;
-    use crate::clock;
-
-    /// Longer than anything here takes on a machine that is still of use.
-    const PATIENCE: Duration = Duration::from_secs(60);
-
-    fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-        let give_up = clock::now().after(PATIENCE);
-        while !holds() {
-            assert!(clock::now() < give_up, "in {PATIENCE:?} this did not come: {what}");
-            sleep(Duration::from_millis(1));
-        }
-    }
 
     #[test]
     fn a_name_cannot_forge_a_parent() {
         let line = b"42 (a) R 1 1 (b\xff) S 7 9 8 0 -1 4 1 2 3 4 5 6 7 8 9 10 11 12 99 14";
         let stat = Stat::parse(line).unwrap();
-        let expected = Stat { state: 'S', parent: 7, group: 9, session: 8, flags: 4, began: 99 };
+        let expected = Stat { state: 'S', parent: 7, group: 9, flags: 4, began: 99 };
         assert_eq!(stat, expected);
         for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1 2 3 4 5", b"42 (x) S one 2 3"] {
             assert_eq!(Stat::parse(bad), None);

@@ -56,8 +56,8 @@ pub(super) fn end(guard: Pid) -> bool {
 }
 
 /// Kills once everything below this process that is neither another guard's nor [one of the
-/// others](others): `guard` itself, and its descendants, who became children of this process. Returns whether anything is left, with
-/// the certainty of [`descend::reap`].
+/// others](others): `guard` itself, and its descendants, who became children of this process.
+/// Returns whether anything is left, with the certainty of [`descend::reap`].
 ///
 /// While a guard is being spawned nothing is done, as if something were left; `now` takes what is
 /// being spawned for a stray instead. That guard then starts nothing, which is safe.

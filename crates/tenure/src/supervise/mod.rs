@@ -75,6 +75,8 @@ mod begin;
 mod deadline;
 mod descend;
 mod error;
+#[cfg(test)]
+mod eventually;
 mod frame;
 mod guard;
 mod guards;

@@ -117,7 +117,9 @@ impl Drop for UntilFile {
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
 /// Writes the file. A writer that was stuck goes on when nobody waits for it any more, and the
-/// path may belong to the next leadership by then: it touches only what it wrote itself.
+/// path may belong to the next leadership by then: it touches only what it wrote itself. One that
+/// hangs within the rename cannot be called back: when that goes on, an older instant is there, and
+/// then no file, until the next renewal writes it anew. Whoever reads it stops too early, not late.
 struct Writer {
     path: PathBuf,
     /// Where the next content is written before it takes the place of the one before.
@@ -170,18 +172,10 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::eventually::eventually;
     use super::*;
-    use crate::clock;
 
     const WANTED: &dyn Fn() -> bool = &|| true;
-
-    fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-        let give_up = clock::now().after(Duration::from_secs(60));
-        while !is_so() {
-            assert!(clock::now() < give_up, "waited for: {what}");
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
 
     #[test]
     fn holds_the_newest_instant_and_is_removed() {

@@ -18,6 +18,9 @@ pub(crate) const ROLE: &str = "__actor";
 const RENEWAL: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(600);
 
+/// How often it looks whether the guard is known.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// The command never has this variable.
 pub(crate) const WITHHELD: &str = "TENURE_TEST_SECRET";
 
@@ -73,7 +76,14 @@ async fn play(
             Some(order) = heard.recv() => obey(&order, &mut supervised, control),
         }
     }
-    let (pid, guard) = (supervised.pid().unwrap(), supervised.guard().unwrap());
+    let pid = supervised.pid().unwrap();
+    // It may have said that the command runs before the thread that spawned it has said who it is.
+    let guard = loop {
+        match supervised.guard() {
+            Some(guard) => break guard,
+            None => drop(tokio::time::timeout(LOOK, supervised.wait()).await),
+        }
+    };
     writeln!(control, "started {pid} {guard}").unwrap();
     let mut renewal = tokio::time::interval(RENEWAL);
     let mut renews = false;
