@@ -107,7 +107,9 @@ impl Calls {
             self.last += 1;
             let (call, within) = (CallId(self.last), Duration::ZERO);
             let message = Message::Request(Request { call, within, op: Op::Unwatch { watch } });
-            out.push(Effect::Send { to: Store, message });
+            if ruling(Rule::WatchEnds) {
+                out.push(Effect::Send { to: Store, message });
+            }
         }
     }
 

@@ -224,7 +224,9 @@ impl Observer {
     /// Nothing is known any more: the history went back.
     pub(super) fn on_reset(&mut self, scene: &mut Scene<'_>) {
         self.stop(scene.calls, scene.out);
-        self.unexplained = 0;
+        if ruling(Rule::ResetExplains) {
+            self.unexplained = 0;
+        }
         self.reset(scene);
     }
 

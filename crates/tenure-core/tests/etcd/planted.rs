@@ -46,6 +46,8 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::LeasePositive, campaign::the_id_of_a_lease_is_positive),
     (Rule::JoinInTime, session::a_lease_that_may_have_ended_is_not_joined),
     (Rule::IdUsedOnce, session::a_lease_of_an_id_that_may_have_ended_is_not_used),
+    (Rule::CountsFromFirst, session::a_lease_without_an_answer_is_as_old_as_its_first_grant),
+    (Rule::JoinedNow, session::a_lease_that_ended_while_it_was_asked_about_is_not_joined),
     (Rule::RevokeAfterGrant, session::a_revocation_does_not_overtake_its_grant),
     (Rule::LateGrantLeft, session::a_late_grant_opens_nothing),
     (Rule::NoSpaceUnsure, troubles::what_is_refused_for_space_may_have_been_carried_out),

@@ -52,6 +52,43 @@ pub(crate) fn a_lease_of_an_id_that_may_have_ended_is_not_used() {
     }
 }
 
+/// Rulings 4 and 6 (E3, E5): any of the grants without an answer may be the one that was carried
+/// out, so the lease is as old as the first.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_without_an_answer_is_as_old_as_its_first_grant() {
+    for (late, joins) in [(ms(2_000), true), (ms(4_500), false)] {
+        let mut s = Stage::new();
+        s.campaign("db");
+        s.sleep(late);
+        s.lose("grant");
+        s.pass(ms(500));
+        s.lose("grant");
+        s.pass(ms(500));
+        s.sleep(late);
+        s.answer("grant", Reply::LeaseExists);
+        if s.asks("keep") {
+            s.answer("keep", Reply::Alive { ttl: Some(10) });
+        }
+        assert_eq!(s.asks("if create(db/"), joins, "twice {late:?}: {:#?}", s.requests());
+    }
+}
+
+/// Ruling 4 (E3): when the answer of a renewal comes is what counts: the lease may have ended since
+/// it was asked for, and its revocation be under way.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
+    for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
+        let mut s = Stage::new();
+        s.campaign("db");
+        s.lose("grant");
+        s.pass(ms(200));
+        s.answer("grant", Reply::LeaseExists);
+        s.sleep(late);
+        s.answer("keep", Reply::Alive { ttl: Some(10) });
+        assert_eq!(s.asks("if create(db/"), joins, "after {late:?}: {:#?}", s.requests());
+    }
+}
+
 /// One key that is as it should be shows that the lease is (ruling 4); the leadership whose key is
 /// not there ends, and is not claimed again with the rest.
 #[cfg_attr(not(tenure_planted), test)]

@@ -563,6 +563,10 @@ impl Candidate {
     fn watch(&mut self, key: Bytes, from: Revision, shared: &mut Shared<'_>) {
         // Of another one's key only that it goes is of interest, whatever its value.
         let deletions = key != self.key(shared) && ruling(Rule::DeletionsOnly);
+        let from = match ruling(Rule::WatchFromAnswer) {
+            true => from,
+            false => from.max(shared.calls.seen + 1),
+        };
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let within = shared.config.patience(shared.ttl());
         let asker = Asker::Candidate(self.election.clone());

@@ -91,6 +91,8 @@ rules! {
     /// And finds it as it was made, with its create revision and its lease: a restored store may
     /// be at the same revision.
     KeyAsItWas: "rulings 4 and 8 (E3, E7)",
+    /// A key proves the lease that it is on, and no other.
+    ProofOnOwnLease: "ruling 4 (E3)",
     /// Resigning is repeated until the key is gone or the lease has ended.
     LeaveRepeated: "ruling 5 (E4)",
     /// A key that may not be deleted is not taken for gone: it is until it is deleted after all, or
@@ -109,6 +111,11 @@ rules! {
     /// A lease that a repeated grant makes is used only while an earlier one of its id cannot have
     /// ended: a revocation names no more than the id, and may come late.
     IdUsedOnce: "rulings 6 and 14 (E5, E3b)",
+    /// A grant without an answer counts from its first send: any of them may be the one that was
+    /// carried out.
+    CountsFromFirst: "rulings 4 and 6 (E3, E5)",
+    /// Whether a lease may have ended is asked when the answer has come, not when it was asked for.
+    JoinedNow: "rulings 4 and 6 (E3, E5)",
     /// A lease is revoked once its grant is answered, or overdue: before that there may be nothing
     /// to revoke yet.
     RevokeAfterGrant: "ruling 6 (E5)",
@@ -130,6 +137,12 @@ rules! {
     /// Who finds another value again and again writes its own anew once a second: somebody else may
     /// do the same.
     MendsApart: "wire facts: proclaim",
+    /// A watch begins after the answer that it continues, whatever came meanwhile.
+    WatchFromAnswer: "ruling 9 (E8)",
+    /// A watch that nobody needs any more is ended.
+    WatchEnds: "wire facts: watch",
+    /// A store that went back explains nothing of what was told before.
+    ResetExplains: "rulings 7 and 9 (E6, E8)",
     /// Events from before the last look are no news.
     LateEventsOld: "ruling 9 (E8)",
     /// All events of one revision are one change.

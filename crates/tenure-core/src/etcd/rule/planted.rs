@@ -43,6 +43,8 @@ pub const DIRECTED: &[Rule] = &[
     Rule::LeasePositive,
     Rule::JoinInTime,
     Rule::IdUsedOnce,
+    Rule::CountsFromFirst,
+    Rule::JoinedNow,
     Rule::RevokeAfterGrant,
     Rule::LateGrantLeft,
     Rule::NoSpaceUnsure,

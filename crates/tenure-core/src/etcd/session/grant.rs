@@ -111,10 +111,12 @@ impl Grant {
             }
             (Reply::LeaseExists, None) => return (Step::Anew { is_ours: false }, news),
             (Reply::Refused(refusal), first) => {
+                let first = first.filter(|_| ruling(Rule::CountsFromFirst));
                 self.first = first.or((!is_certain(&refusal)).then_some(sent));
                 news = around.refused(doing, refusal);
             }
             (reply, first) => {
+                let first = first.filter(|_| ruling(Rule::CountsFromFirst));
                 self.first = first.or(Some(sent));
                 around.unsure(doing, reply);
             }
@@ -134,7 +136,8 @@ impl Grant {
         let mut news = News::Nothing;
         // It may have ended, and its revocation be under way: then a renewal counts for nothing,
         // though it is answered, and its keys are still there (ruling 4).
-        if end <= around.now && ruling(Rule::JoinInTime) {
+        let joined = if ruling(Rule::JoinedNow) { around.now } else { sent };
+        if end <= joined && ruling(Rule::JoinInTime) {
             return (Step::Anew { is_ours: true }, news);
         }
         match reply {
