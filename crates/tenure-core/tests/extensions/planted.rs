@@ -96,6 +96,10 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::FoundingByQuorum, founding::a_full_quorum_of_others_is_asked_before_founding),
     (Rule::FoundingRefused, founding::nobody_founds_what_another_member_has_seen),
     (Rule::LeadersRefuseFounding, founding::nobody_founds_beside_a_leader_that_is_heard),
+    (
+        Rule::FoundingUntilGrant,
+        founding::nobody_founds_when_a_leader_is_heard_before_the_first_grant,
+    ),
     (Rule::WithinDeltaMax, restart::no_lease_is_longer_than_delta_max),
     (Rule::ViewByQuorum, observe::three_holders_are_no_leader),
     (Rule::ViewByLife, observe::two_lives_of_one_name_are_no_leader),

@@ -55,7 +55,9 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::FewerOperations => &[STABLE, LEADER],
         Rule::GivenEndsAll => &[LEASE, KEY],
         Rule::RenewedEarly => &[STABLE],
-        Rule::CountsFromFirst | Rule::JoinedNow | Rule::ProofOnOwnLease => &[LEASE, KEY, ONE_LEADER],
+        Rule::CountsFromFirst | Rule::JoinedNow | Rule::ProofOnOwnLease => {
+            &[LEASE, KEY, ONE_LEADER]
+        }
         Rule::WatchFromAnswer => &[LEASE],
         Rule::WatchEnds => &[SOUND],
         Rule::ResetExplains => &[SOUND],

@@ -181,6 +181,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::FoundingByQuorum,
             Rule::FoundingRefused,
             Rule::LeadersRefuseFounding,
+            Rule::FoundingUntilGrant,
             Rule::FloorRises,
         ],
     ),

@@ -38,9 +38,10 @@ impl Etcd {
         let Some(lease) = self.lease() else { return };
         let is_right = |found: &Found| {
             let kv = found.kv.as_ref();
-            kv.is_some_and(|kv| kv.created == found.asked
-                && (kv.lease == Some(lease) || !ruling(Rule::ProofOnOwnLease)))
-                || !ruling(Rule::KeyAsItWas)
+            kv.is_some_and(|kv| {
+                kv.created == found.asked
+                    && (kv.lease == Some(lease) || !ruling(Rule::ProofOnOwnLease))
+            }) || !ruling(Rule::KeyAsItWas)
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
         // What is lost is not claimed again with the rest.

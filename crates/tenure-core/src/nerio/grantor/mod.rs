@@ -173,7 +173,7 @@ impl Grantor {
     fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
         let shared = self.meet(now, from, &request, out);
         if request.leading && ruling(Rule::LeadersRefuseFounding) {
-            self.hear_of_leader(&from.who, out);
+            self.hear_of_leader(now, &from.who, out);
         }
         let election = request.election.clone();
         if request.delta.is_zero() {

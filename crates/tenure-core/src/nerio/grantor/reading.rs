@@ -116,22 +116,32 @@ impl Grantor {
         answers.insert(member, Known { seen, delta_max, recall });
         let knows = matches!(recall, Recall::Led | Recall::Lost);
         if knows && ruling(Rule::FoundingRefused) {
-            self.not_founded(&from.who.name, out);
+            self.not_founded(now, &from.who.name, out);
         }
         self.conclude(now, out);
     }
 
     /// Somebody leads, or did: this cluster is not new.
-    pub(super) fn hear_of_leader(&mut self, leader: &Who, out: &mut Out) {
+    pub(super) fn hear_of_leader(&mut self, now: Time, leader: &Who, out: &mut Out) {
         self.led = true;
-        self.not_founded(&leader.name, out);
+        self.not_founded(now, &leader.name, out);
     }
 
     /// The cluster is not new, says `by`, so this memory was lost, and others may have been.
-    fn not_founded(&mut self, by: &NodeName, out: &mut Out) {
-        if let Some(read) = self.life.read_mut().filter(|read| **read == Read::Founding) {
-            *read = Read::Fences;
+    fn not_founded(&mut self, now: Time, by: &NodeName, out: &mut Out) {
+        let read = self.life.read_mut().filter(|read| **read == Read::Founding);
+        let asks = read.map(|read| *read = Read::Fences).is_some();
+        // What was answered is being written down, or cannot be: nothing is granted by it yet.
+        let stores = matches!(
+            self.life,
+            Life::Storing { read: Read::Founding, .. }
+                | Life::Unstored { read: Read::Founding, .. }
+        ) && ruling(Rule::FoundingUntilGrant);
+        if asks || stores {
             emit(out, None, Event::NotFounded { by: by.clone() });
+        }
+        if stores {
+            self.read_fences(now, Read::Fences, out);
         }
     }
 

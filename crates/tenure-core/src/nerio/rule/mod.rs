@@ -257,6 +257,8 @@ rules! {
     FoundingRefused: "restart: founding",
     /// It is refused when a leader is heard, by this grantor or by one that answers.
     LeadersRefuseFounding: "restart: founding",
+    /// It is refused then also while what was answered is being written down, for however long.
+    FoundingUntilGrant: "restart: founding",
     /// No lease is longer than δ_max.
     WithinDeltaMax: "restart 1; parked requests 2",
     /// The grant is written before its ok leaves.

@@ -90,6 +90,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::FoundingByQuorum,
     Rule::FoundingRefused,
     Rule::LeadersRefuseFounding,
+    Rule::FoundingUntilGrant,
     Rule::WithinDeltaMax,
     Rule::ViewByQuorum,
     Rule::ViewByLife,

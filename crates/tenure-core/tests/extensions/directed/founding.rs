@@ -180,6 +180,30 @@ pub(crate) fn nobody_founds_beside_a_leader_that_is_heard() {
     }
 }
 
+/// That a cluster is new was answered, and it takes a while to write that down. A leader that is
+/// heard then was there all the time.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nobody_founds_when_a_leader_is_heard_before_the_first_grant() {
+    for heard in [false, true] {
+        let mut s = Story::new();
+        for grantor in GRANTORS {
+            s.lose_disk(grantor);
+        }
+        s.found("a");
+        s.run(ms(2_000));
+        s.slow_disks = true;
+        s.run(ms(1_500));
+        if heard {
+            s.ask("p", "a", renewal(at(10), 1));
+        }
+        s.slow_disks = false;
+        s.flush_one("a");
+        s.run(ms(5_000));
+        assert_eq!(s.events("a").contains(&Event::NotFounded { by: name("p") }), heard);
+        assert_eq!(founded(&s, "a"), !heard, "{:?}", s.events("a"));
+    }
+}
+
 /// A member that is started again may have forgotten a leadership, and says so.
 #[cfg_attr(not(tenure_planted), test)]
 fn nobody_founds_beside_a_member_that_was_started_again() {
