@@ -32,6 +32,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::ProclaimStays, terms::a_proclamation_leaves_the_key_on_its_lease),
     (Rule::WaitingMove, terms::the_keys_of_those_who_wait_move_too),
     (Rule::FailedMoveRead, terms::a_move_that_fails_shows_which_key_is_lost),
+    (Rule::FoundMovedFirst, terms::a_move_that_fails_leaves_the_others_first),
     (Rule::RefusedMoveSplit, terms::a_move_that_is_refused_is_tried_in_parts),
     (Rule::RefusedMovePassed, terms::keys_that_may_not_be_written_are_passed_over),
     (Rule::FewerOperations, terms::a_server_that_takes_fewer_operations_is_asked_in_parts),

@@ -309,6 +309,27 @@ pub(crate) fn a_move_that_fails_shows_which_key_is_lost() {
     }
 }
 
+/// A leader that resigns while its key is moved with others: those are moved next, before the keys
+/// behind them.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_move_that_fails_leaves_the_others_first() {
+    let mut s = Stage::new();
+    let created: Vec<_> = (0..100).map(|n| s.elect(&format!("e{n:02}"))).collect();
+    s.header.term += 1;
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let own = |(n, created)| Some(s.own(&format!("e{n:02}"), created));
+    let own: Vec<_> = created.into_iter().enumerate().map(own).collect();
+    s.answer("read e", so(own.clone()));
+    let old = get_the_next_lease(&mut s);
+    assert_eq!(moved_keys(&s), 64, "{:#?}", s.requests());
+    let mut found: Vec<_> = own.into_iter().take(64).map(|own| on(old, own.unwrap())).collect();
+    found[0] = None;
+    s.answer("if create(e00/", not_so(found));
+    let next = s.requests().into_iter().find(|request| is_move(request)).unwrap();
+    assert!(next.starts_with("if create(e01/") && next.contains("create(e64/"), "{next}");
+}
+
 /// A key that may not be written holds up no other: what is refused is tried in parts.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {

@@ -50,6 +50,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         | Rule::OldLeftEmpty => &[LEASE, KEY, ONE_LEADER],
         Rule::WaitingMove
         | Rule::FailedMoveRead
+        | Rule::FoundMovedFirst
         | Rule::RefusedMoveSplit
         | Rule::RefusedMovePassed => &[LEADER, STABLE, LEFT],
         Rule::FewerOperations => &[STABLE, LEADER],

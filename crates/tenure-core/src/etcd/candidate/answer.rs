@@ -294,6 +294,9 @@ impl Candidate {
         let election = self.election.clone();
         shared.out.push(Effect::Claim { election, until, fence: Some(fence) });
         self.tell(Event::Elected { fence, key }, shared.out);
+        if self.home != shared.lease() && ruling(Rule::FoundMovedFirst) {
+            shared.session.moves_first(&self.election);
+        }
         self.work(shared);
     }
 

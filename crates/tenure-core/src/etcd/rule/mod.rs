@@ -77,6 +77,8 @@ rules! {
     /// What a move that failed has found is read: one key that is gone leaves the others their
     /// places.
     FailedMoveRead: "ruling 14 (E3b)",
+    /// What it found is moved before the rest, and so is the key of one that wins meanwhile.
+    FoundMovedFirst: "ruling 14 (E3b)",
     /// A move that is refused is tried in parts: one key that may not be written holds up no other.
     RefusedMoveSplit: "ruling 14 (E3b)",
     /// A key that is refused alone costs the others no time: there is no pause before their turn.

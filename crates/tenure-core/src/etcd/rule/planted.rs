@@ -29,6 +29,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::ProclaimStays,
     Rule::WaitingMove,
     Rule::FailedMoveRead,
+    Rule::FoundMovedFirst,
     Rule::RefusedMoveSplit,
     Rule::RefusedMovePassed,
     Rule::FewerOperations,

@@ -103,6 +103,13 @@ impl Session {
         self.shift.round.pop_front()
     }
 
+    /// This one leads now: it does not wait for the others of the round.
+    pub(in crate::etcd) fn moves_first(&mut self, election: &ElectionName) {
+        if !self.shift.round.is_empty() {
+            self.shift.round.push_front(election.clone());
+        }
+    }
+
     /// All keys had their turn, and these are still to be moved. Whether that begins now: after a
     /// round that moved none there is a pause first.
     pub(in crate::etcd) fn begin_round(
@@ -167,6 +174,10 @@ impl Session {
             Reply::Txn { succeeded: false, found } if found.len() == asked.len() => {
                 if ruling(Rule::FailedMoveRead) {
                     self.shift.moved = true;
+                    // Where one was not, the others still are: they come before the rest.
+                    if ruling(Rule::FoundMovedFirst) {
+                        self.shift.put_back(asked.clone());
+                    }
                     let found = asked.into_iter().zip(found);
                     let found = found.map(|((election, asked), kv): (_, Option<KeyValue>)| Found {
                         election,
