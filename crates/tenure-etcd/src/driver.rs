@@ -391,8 +391,12 @@ impl Driver {
         }
     }
 
-    /// etcd refuses something that has to be done: for one election, or for all.
+    /// etcd refuses something that has to be done: for one election, or for all. With a lease those
+    /// that wait are in their queues, and wait for nothing else.
     fn is_refused(&self, election: Option<&ElectionName>, doing: &str, refusal: &Refusal) {
+        if election.is_none() && self.core.lease().is_some() {
+            return;
+        }
         let why = format!("{doing}: {refusal}").into();
         let obstacles = vec![Obstacle { by: "etcd".into(), label: refusal.label(), why }];
         let all = || self.seats.campaigns();

@@ -194,6 +194,23 @@ pub(crate) fn who_waits_looks_at_the_one_before() {
     assert!(s.has_told("again: its key was deleted"), "{:#?}", s.told());
 }
 
+/// That its watch broke is told as what it waits for; so is, then, whom it waits for again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_waits_says_so_again_after_its_watch_broke() {
+    let mut s = Stage::new();
+    let (created, _) = s.queue("db");
+    s.answer("watch db/77", Reply::Watching);
+    let own = s.own("db", created);
+    for watch_ends in [false, true] {
+        if watch_ends {
+            s.lose("watch db/77");
+        }
+        until_it_looks(&mut s, created);
+        s.answer("if create(db/", so(vec![Some(own.clone())]));
+        assert_eq!(s.has_told("waiting behind"), watch_ends, "{:#?}", s.told());
+    }
+}
+
 /// A value of somebody else's may be too large to be taken, and nobody but an observer needs one:
 /// of others only keys are read. They come without a lease (3.7), so that of the own key is
 /// compared.

@@ -35,7 +35,9 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::MissedAsked => &[LEASE],
         Rule::WatchPredecessor => &[WAKES],
         Rule::LookAgain => &[LEADER, OBSERVERS],
-        Rule::LookNarrow | Rule::KeysOnly | Rule::DeletionsOnly => &[SOUND],
+        Rule::LookNarrow | Rule::WaitingToldAgain | Rule::KeysOnly | Rule::DeletionsOnly => {
+            &[SOUND]
+        }
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
             &[LEASE, KEY, ONE_LEADER]
         }

@@ -253,6 +253,10 @@ impl Candidate {
     /// anew is behind: it is still the one to wait for.
     fn wait_on(&mut self, header: Header, shared: &mut Shared<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
+            // Whatever ended the watch was told as what it waits for.
+            if ruling(Rule::WaitingToldAgain) {
+                self.tell(Event::Waiting { behind: before.clone() }, shared.out);
+            }
             self.watch(before, header.revision + 1, shared);
         }
         self.look_later(shared);

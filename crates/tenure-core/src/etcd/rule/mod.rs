@@ -17,6 +17,8 @@ rules! {
     /// Whoever waits looks at its own key and the one before; at the whole queue only when that
     /// has gone.
     LookNarrow: "ruling 1",
+    /// Whoever watches again says whom it waits for: what ended the watch was told meanwhile.
+    WaitingToldAgain: "ruling 1",
     /// A win is confirmed by looking who is first.
     WinConfirmed: "ruling 2 (E1)",
     /// The confirmation finds the own key, in the same transaction: what an earlier call said of

@@ -8,6 +8,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::WatchPredecessor,
     Rule::LookAgain,
     Rule::LookNarrow,
+    Rule::WaitingToldAgain,
     Rule::ConfirmOwnKey,
     Rule::ConfirmInOne,
     Rule::WinByName,

@@ -195,9 +195,13 @@ impl Session {
                 return News::Nothing;
             }
             Reply::Refused(refusal) => {
-                emit(None, Event::Obstacle { doing, refusal }, around.out);
+                // Which key it is shows when it is asked for alone.
+                let splits = asked.len() > 1 && ruling(Rule::RefusedMoveSplit);
+                if let Some((election, _)) = asked.first().filter(|_| !splits) {
+                    emit(Some(election), Event::Obstacle { doing, refusal }, around.out);
+                }
                 // Neither its parts nor the others wait for a key that may not be written.
-                if asked.len() > 1 && ruling(Rule::RefusedMoveSplit) {
+                if splits {
                     self.shift.most = asked.len() / 2;
                     self.shift.put_back(asked);
                     return News::Nothing;
