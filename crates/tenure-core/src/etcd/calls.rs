@@ -107,9 +107,7 @@ impl Calls {
             self.last += 1;
             let (call, within) = (CallId(self.last), Duration::ZERO);
             let message = Message::Request(Request { call, within, op: Op::Unwatch { watch } });
-            if ruling(Rule::WatchEnds) {
-                out.push(Effect::Send { to: Store, message });
-            }
+            out.push(Effect::Send { to: Store, message });
         }
     }
 

@@ -1,6 +1,6 @@
 //! Observers: what is, and never what was.
 
-use tenure_core::etcd::{Change, Command, Config, KeyValue, Reply};
+use tenure_core::etcd::{Change, Command, Config, KeyValue, Op, Reply};
 
 use crate::stage::*;
 
@@ -37,6 +37,50 @@ pub(crate) fn an_older_answer_does_not_hide_a_newer_value() {
     s.answer("read db/*", so(vec![Some(leader)]));
     let last = s.told().into_iter().rfind(|line| line.contains("leader")).unwrap();
     assert!(last.contains("new"), "{last}");
+}
+
+/// Another answer has shown a later revision meanwhile: what happened in between is watched all the
+/// same.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_watch_begins_after_its_own_answer() {
+    let mut s = Stage::new();
+    s.campaign("db");
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    let created = s.write("if create(db/");
+    let other = s.other("db", created - 1);
+    let look = s.asked("if create(db/").call;
+    s.campaign("other");
+    s.header.revision += 50;
+    s.write("if create(other/");
+    s.header.revision -= 51;
+    s.say(look, so(vec![Some(other.clone()), Some(other)]));
+    let watch = s.asked("watch db/77").op;
+    assert!(matches!(watch, Op::Watch { from, .. } if from == created + 1), "{watch}");
+}
+
+/// What was told before a restore is explained by no answer after it: revisions are lower.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn after_a_restore_nobody_looks_without_pause() {
+    let mut s = Stage::new();
+    let leader = s.other("db", 9);
+    s.header.revision = 90;
+    s.observe("db", Some(&leader));
+    s.changed("db/*", vec![deleted(&leader.key, 99)]);
+    s.header.revision = 20;
+    s.answer("read db/*", so(vec![Some(leader.clone())]));
+    s.answer("read db/*", so(vec![Some(leader)]));
+    assert!(!s.asks("read db/*"), "{:#?}", s.requests());
+}
+
+/// An observer that is no longer wanted leaves no watch open.
+#[cfg_attr(not(tenure_planted), test)]
+fn who_observes_no_more_watches_nothing() {
+    let mut s = Stage::new();
+    let leader = s.other("db", 9);
+    s.observe("db", Some(&leader));
+    assert!(s.asks("watch db/*"), "{:#?}", s.requests());
+    s.command("db", Command::Unobserve);
+    assert!(!s.asks("watch db/*"), "{:#?}", s.requests());
 }
 
 /// And what a watch tells may be older than the last answer.

@@ -59,6 +59,8 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::RevisionBounded, campaign::a_revision_beyond_the_fences_is_refused),
     (Rule::LateValueMended, campaign::a_value_that_comes_late_does_not_stay),
     (Rule::MendsApart, campaign::two_who_write_one_value_pause),
+    (Rule::WatchFromAnswer, observe::a_watch_begins_after_its_own_answer),
+    (Rule::ResetExplains, observe::after_a_restore_nobody_looks_without_pause),
     (Rule::LateEventsOld, observe::a_late_event_does_not_hide_a_newer_answer),
     (Rule::LookExplains, observe::an_event_that_overtakes_an_answer_is_not_forgotten),
     (Rule::GapTold, troubles::after_a_gap_the_state_is_told_again),

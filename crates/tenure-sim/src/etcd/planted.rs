@@ -62,8 +62,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
             &[LEASE, KEY, ONE_LEADER]
         }
         Rule::WatchFromAnswer => &[LEASE],
-        Rule::WatchEnds => &[SOUND],
-        Rule::ResetExplains => &[SOUND],
+        Rule::ResetExplains => &[OBSERVERS],
         Rule::IdUsedOnce => &[LEASE, KEY, ONE_LEADER],
         Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
         Rule::LoweredFirst => &[KEY],

@@ -143,8 +143,6 @@ rules! {
     MendsApart: "wire facts: proclaim",
     /// A watch begins after the answer that it continues, whatever came meanwhile.
     WatchFromAnswer: "ruling 9 (E8)",
-    /// A watch that nobody needs any more is ended.
-    WatchEnds: "wire facts: watch",
     /// A store that went back explains nothing of what was told before.
     ResetExplains: "rulings 7 and 9 (E6, E8)",
     /// Events from before the last look are no news.

@@ -56,6 +56,8 @@ pub const DIRECTED: &[Rule] = &[
     Rule::RevisionBounded,
     Rule::LateValueMended,
     Rule::MendsApart,
+    Rule::WatchFromAnswer,
+    Rule::ResetExplains,
     Rule::LateEventsOld,
     Rule::LookExplains,
     Rule::GapTold,
