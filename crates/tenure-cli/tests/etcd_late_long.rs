@@ -12,6 +12,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 #![allow(dead_code, reason = "uses its part of what `chaos` has")]
 
+#[path = "chaos/etcd_place.rs"]
+mod etcd_place;
 #[path = "chaos/host.rs"]
 mod host;
 #[path = "chaos/journal.rs"]
@@ -33,7 +35,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs::File;
-use std::net::IpAddr;
 use std::process::{Child, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -46,8 +47,9 @@ use tenure_core::Time;
 use tenure_core::etcd::{CallId, LeaseId, Op, Reply, Request};
 use tenure_etcd::Options;
 use tenure_etcd::wire::{News, Wire};
-use tenure_services::etcd::{Cluster, ClusterConfig, Host as Place, Member, Version};
+use tenure_services::etcd::{Cluster, ClusterConfig, Member, Version};
 
+use crate::etcd_place::place;
 use crate::host::Host;
 use crate::journal::Journal;
 use crate::namespaces::Namespaces;
@@ -130,16 +132,8 @@ struct Lab {
 impl Lab {
     fn start() -> Self {
         let network = Namespaces::create_without_filters();
-        let place = |node: Host| {
-            let IpAddr::V4(address) = network.listen(node).ip() else { panic!("IPv6") };
-            let command = network.command(node, "");
-            let words = std::iter::once(command.get_program()).chain(command.get_args());
-            let mut wrapper: Vec<_> = words.map(|word| word.to_str().unwrap().to_owned()).collect();
-            wrapper.pop();
-            Place { address, wrapper }
-        };
         let etcd = ClusterConfig::new(Version::Newest, 3)
-            .hosts(Host::nodes().map(place).collect())
+            .hosts(Host::nodes().map(|node| place(&network, node)).collect())
             .argument(format!("--heartbeat-interval={}", ELECTION_TIMEOUT.as_millis() / 10))
             .argument(format!("--election-timeout={}", ELECTION_TIMEOUT.as_millis()));
         let etcd = etcd.start().unwrap();

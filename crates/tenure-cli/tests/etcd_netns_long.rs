@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 #![allow(dead_code, reason = "uses its part of what `chaos` and `etcd_faults` have")]
 
+#[path = "chaos/etcd_place.rs"]
+mod etcd_place;
 #[path = "chaos/host.rs"]
 mod host;
 #[path = "chaos/journal.rs"]
@@ -28,15 +30,15 @@ mod wait;
 #[path = "chaos/worker.rs"]
 mod worker;
 
-use std::net::IpAddr;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::thread::sleep;
 
 use libtest_mimic::{Arguments, Trial};
 use tenure::clock;
-use tenure_services::etcd::{ClusterConfig, Host as Place, Version};
+use tenure_services::etcd::{ClusterConfig, Version};
 
+use crate::etcd_place::place;
 use crate::host::Host;
 use crate::judge::Leadership;
 use crate::namespaces::Namespaces;
@@ -64,15 +66,8 @@ fn main() -> ExitCode {
 /// One after the other, in one team.
 fn partitions(version: Version) {
     let network = Rc::new(Namespaces::create());
-    let place = |node: Host| {
-        let IpAddr::V4(address) = network.listen(node).ip() else { panic!("IPv6") };
-        let command = network.command(node, "");
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let mut wrapper: Vec<_> = words.map(|word| word.to_str().unwrap().to_owned()).collect();
-        wrapper.pop();
-        Place { address, wrapper }
-    };
-    let etcd = ClusterConfig::new(version, 3).hosts(Host::nodes().map(place).collect());
+    let places = Host::nodes().map(|node| place(&network, node));
+    let etcd = ClusterConfig::new(version, 3).hosts(places.collect());
     let shared = Rc::clone(&network);
     let place = Box::new(move |host, program: &str| shared.command(host, program));
     let mut team = Team::start_at(etcd, LEASE, place);

@@ -163,7 +163,7 @@
 //! not do: of a member that was brought up to date with a snapshot H may be below the term in
 //! which it is served. The transaction may delete a key only if there is none, so it changes
 //! nothing, makes no revision, and needs no room; etcd puts it into the log because of what it may
-//! do. (C ≤ H lacks an instant: see `docs/decisions/etcd-as-it-is.md`.)
+//! do. (C ≤ H lacks an instant, which is left open: see `docs/decisions/etcd-as-it-is.md`.)
 //!
 //! Why it holds: E of a lease comes from its grant, and from renewals that the leader of its own
 //! term answered. Leaders of earlier terms never had the lease; that leader itself revokes it

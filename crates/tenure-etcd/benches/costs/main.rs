@@ -6,6 +6,7 @@ mod bare;
 mod campaign;
 mod handover;
 mod load;
+mod looks;
 #[path = "../../../tenure/benches/costs/sample.rs"]
 mod sample;
 mod stage;
@@ -24,10 +25,11 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + S
 type Part = fn(bool, &mut Targets) -> Result<()>;
 
 /// What can be measured by itself.
-const PARTS: [(&str, Part); 4] = [
+const PARTS: [(&str, Part); 5] = [
     ("campaign", |quick, _| stage::block_on(campaign::measure(quick))),
     ("handover", |quick, targets| stage::block_on(handover::measure(quick, targets))),
     ("waiters", |quick, targets| stage::block_on(waiters::measure(quick, targets))),
+    ("looks", |quick, targets| stage::block_on(looks::measure(quick, targets))),
     ("load", |quick, targets| stage::block_on(load::measure(quick, targets))),
 ];
 

@@ -1,10 +1,10 @@
 //! Transactions and ranges, as elections are made of them.
 
 use etcd_client::{
-    Compare, CompareOp, GetOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse,
+    Compare, CompareOp, GetOptions, PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse,
 };
 
-use crate::fact::Expected::Always;
+use crate::fact::Expected::{Always, Each};
 use crate::fact::{Fact, Seen, fact};
 use crate::stage::{Stage, outcome};
 
@@ -47,6 +47,11 @@ pub(crate) const FACTS: &[Fact] = &[
             "128: accepted, 129: InvalidArgument: etcdserver: too many operations in txn request"
         ),
         "At most 128 operations in a transaction."
+    ),
+    fact!(
+        keys_without_values,
+        Each("key and CREATE, with the lease", "key and CREATE, without the lease"),
+        "A Range with `keys_only` tells a key and its creation revision; its lease only on 3.4."
     ),
     fact!(
         one_term_in_all_answers,
@@ -172,6 +177,24 @@ async fn operations_in_a_transaction(stage: Stage) -> Seen {
         said.push(format!("{count}: {}", outcome(&answer)));
     }
     Ok(said.join(", "))
+}
+
+async fn keys_without_values(stage: Stage) -> Seen {
+    let mut client = stage.client().await?;
+    let lease = client.lease_grant(60, None).await?.id();
+    let options = PutOptions::new().with_lease(lease);
+    let made = client.put(stage.name(), "value", Some(options)).await?;
+    let made_at = made.header().ok_or("no header")?.revision();
+    let options = GetOptions::new().with_prefix().with_keys_only();
+    let options = options.with_sort(SortTarget::Create, SortOrder::Ascend).with_limit(1);
+    let found = client.get(stage.name(), Some(options)).await?;
+    let kv = found.kvs().first().cloned().ok_or("the key is gone")?;
+    client.lease_revoke(lease).await?;
+    if kv.create_revision() != made_at || !kv.value().is_empty() {
+        return Ok(format!("made at {made_at}, then {kv:?}"));
+    }
+    let with = if kv.lease() == lease { "with" } else { "without" };
+    Ok(format!("key and CREATE, {with} the lease"))
 }
 
 async fn one_term_in_all_answers(stage: Stage) -> Seen {
