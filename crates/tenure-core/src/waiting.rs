@@ -281,9 +281,9 @@ mod tests {
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
                 Waiting::Fences { at: names(&["a", "b"]), missing: Vec::new() },
-                "a, b have no memory, lost or never had, and read the fences of the others. It goes \
-                 on when a full quorum of the other nodes serves; if this is the first start of the \
-                 cluster, start these again with --new",
+                "a, b have no memory, lost or never had, and read the fences of the others. It \
+                 goes on when a full quorum of the other nodes serves; if this is the first start \
+                 of the cluster, start these again with --new",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),

@@ -190,21 +190,12 @@ impl fmt::Display for Notice {
             Self::RecoveryWaits { founding, silent, unfounded } => {
                 waits(*founding, silent, unfounded, f)
             }
-            Self::NotFounded { by } => write!(
+            Self::NotFounded { by } => not_founded(by, f),
+            Self::DiskFailed { error } => write!(
                 f,
-                "not the first start of this cluster: {by} took part in a leadership, or was \
-                 restarted and may have, so what this node remembered may be lost. --new is \
-                 refused; it goes on as without: it waits until every lease has ended, then reads \
-                 the fences of the others. Leave --new out next time. If it is the first start all \
-                 the same, stop the nodes, move all directories away, and start each with --new"
+                "{error}; what needs room is refused, and it is written again every second: make \
+                 room there, or mend the disk"
             ),
-            Self::DiskFailed { error } => {
-                write!(
-                    f,
-                    "{error}; what needs room is refused, and it is written again every second: \
-                     make room there, or mend the disk"
-                )
-            }
             Self::DiskMended => f.write_str("the state directory can be written again"),
             Self::NameContested { name, addresses: [one, other] } => write!(
                 f,
@@ -215,16 +206,12 @@ impl fmt::Display for Notice {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
             Self::Obstacle { election, grantor, refusal } => {
-                write!(f, "{grantor} refuses this candidate for {election}: {refusal}")?;
-                match refusal {
-                    Refusal::Disk => {
-                        f.write_str("; make room in its state directory, or mend its disk")
-                    }
-                    Refusal::TooLong { .. } => f.write_str(
-                        "; give it a larger --lease-max, or this candidate a shorter --lease",
-                    ),
-                    _ => Ok(()),
-                }
+                let fix = match refusal {
+                    Refusal::Disk => "; make room in its state directory, or mend its disk",
+                    Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
+                    _ => "",
+                };
+                write!(f, "{grantor} refuses this candidate for {election}: {refusal}{fix}")
             }
             Self::NameShared { election, grantor, other } => write!(
                 f,
@@ -235,6 +222,17 @@ impl fmt::Display for Notice {
             Self::Freed { election, by } => write!(f, "{election} given up by {by}"),
         }
     }
+}
+
+fn not_founded(by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "not the first start of this cluster: {by} took part in a leadership, or was restarted and \
+         may have, so what this node remembered may be lost. --new is refused; it goes on as \
+         without: it waits until every lease has ended, then reads the fences of the others. Leave \
+         --new out next time. If it is the first start all the same, stop the nodes, move all \
+         directories away, and start each with --new"
+    )
 }
 
 /// Whom a grantor that lost its memory waits for, and what would help.

@@ -124,8 +124,8 @@ impl Unsafe {
                 }
             },
             Self::NotRenewed { leader, member, .. } => format!(
-                "wait: it renews after a third of its lease at the latest; if it lasts, look at the \
-                 log of {leader} for what {member} refuses"
+                "wait: it renews after a third of its lease at the latest; if it lasts, look at \
+                 the log of {leader} for what {member} refuses"
             ),
             Self::TooLong { leader, member, lease, .. } => format!(
                 "start {member} again with a lease-max above {}, or {leader} with a shorter lease",

