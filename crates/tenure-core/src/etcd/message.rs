@@ -88,6 +88,18 @@ pub struct Txn {
     pub otherwise: Vec<Act>,
 }
 
+impl Txn {
+    /// Whether it deletes nothing but a key that is not there: an entry of the log, and no change.
+    #[must_use]
+    pub fn deletes_nothing(&self) -> bool {
+        let Self { when, then, otherwise } = self;
+        let [Compare::Created { key, revision: 0 }] = &when[..] else { return false };
+        let Some((Act::Delete { key: deleted }, rest)) = then.split_first() else { return false };
+        let is_read = |act: &Act| matches!(act, Act::Read(_));
+        deleted == key && rest.iter().chain(otherwise).all(is_read)
+    }
+}
+
 /// A comparison of a transaction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Compare {

@@ -1,6 +1,6 @@
 //! Leaving: no key stays behind.
 
-use tenure_core::etcd::{Change, Command, KeyValue, Reply};
+use tenure_core::etcd::{Change, Command, Config, KeyValue, Reply};
 
 use crate::stage::*;
 
@@ -117,4 +117,18 @@ fn a_sweep_goes_on_past_a_foreign_key() {
     }
     assert!(s.leads("other") && s.asks("if create(db/"), "{:#?}", s.requests());
     assert!(!s.has_told("zombie"), "{:#?}", s.told());
+}
+
+/// A candidate that has lost its place and does not contend again ends its watch: its process may
+/// contend again and again, and each would leave one open.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_loses_its_place_watches_nobody() {
+    let mut s = Stage::with(Config { contend_again: false, ..config() }, None);
+    s.queue("db");
+    s.answer("watch db/77", Reply::Watching);
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.answer("delete db/", so(vec![]));
+    assert!(s.has_told("ended: its key was deleted by somebody else"), "{:#?}", s.told());
+    assert!(s.asks("unwatch"), "{:#?}", s.requests());
 }

@@ -12,7 +12,7 @@ use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::Links;
-use super::turns::{Turns, deletes_nothing};
+use super::turns::Turns;
 
 /// Carries a request out as far as its time goes, counted from when it was handed over, and says
 /// what came of it.
@@ -114,7 +114,7 @@ fn is_repeatable(op: &Op) -> bool {
     let reads = |acts: &[Act]| acts.iter().all(|act| matches!(act, Act::Read(_)));
     match op {
         Op::Revoke { .. } => true,
-        Op::Txn(txn) => (reads(&txn.then) && reads(&txn.otherwise)) || deletes_nothing(txn),
+        Op::Txn(txn) => (reads(&txn.then) && reads(&txn.otherwise)) || txn.deletes_nothing(),
         Op::Grant { .. } | Op::KeepAlive { .. } | Op::Watch { .. } | Op::Unwatch { .. } => false,
     }
 }

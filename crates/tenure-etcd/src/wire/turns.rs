@@ -1,6 +1,6 @@
 //! How many unary calls are under way at once, and which of them wait for which.
 
-use tenure_core::etcd::{Act, Compare, Keys, Op, Read, Txn};
+use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// For the calls of candidates.
@@ -78,25 +78,12 @@ fn is_confirmation(txn: &Txn) -> bool {
     let is_single = |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(_), .. }));
     let Txn { when, then, otherwise } = txn;
     let looks = when.is_empty() && otherwise.is_empty() && then.iter().all(is_single);
-    looks || deletes_nothing(txn)
-}
-
-/// Whether it deletes nothing but a key that is not there: an entry of the log, and no change.
-pub(super) fn deletes_nothing(Txn { when, then, otherwise }: &Txn) -> bool {
-    let [Compare::Created { key, revision: 0 }] = &when[..] else { return false };
-    let changes_nothing = |act: &Act| match act {
-        Act::Delete { key: deleted } => deleted == key,
-        act => matches!(act, Act::Read(_)),
-    };
-    let is_read = |act: &Act| matches!(act, Act::Read(_));
-    matches!(then.first(), Some(Act::Delete { .. }))
-        && then.iter().all(changes_nothing)
-        && otherwise.iter().all(is_read)
+    looks || txn.deletes_nothing()
 }
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::etcd::{LeaseId, Pick};
+    use tenure_core::etcd::{Compare, LeaseId, Pick};
 
     use super::*;
 
@@ -115,7 +102,7 @@ mod tests {
         assert_eq!(kind(&Op::Txn(confirms(0, "e/1"))), Kind::Lease);
         // A candidate that leaves, and what nobody should repeat.
         assert_eq!(kind(&Op::Txn(confirms(7, "e/1"))), Kind::Candidate);
-        assert!(!deletes_nothing(&confirms(0, "e/2")));
+        assert!(!confirms(0, "e/2").deletes_nothing());
         let there = Compare::Created { key: "e/1".into(), revision: 0 };
         let moved = Act::Move { key: "e/1".into(), lease: LeaseId(1) };
         assert_eq!(kind(&txn(vec![there.clone()], vec![moved])), Kind::Lease);

@@ -13,14 +13,50 @@ use crate::rng::Rng;
 pub(super) struct Office {
     /// Whether it has asked to lead and was not told that it is over.
     pub(super) campaigning: bool,
-    /// Since when it has not been so.
+    /// Since when it has been so, and since when not.
+    pub(super) since: u64,
     pub(super) left: u64,
     /// What it holds of its latest leadership.
     pub(super) handle: Handle,
     /// Whether it follows who leads.
     pub(super) observing: bool,
+    /// Since when.
+    pub(super) observed: u64,
     /// What it told others last.
     pub(super) value: String,
+    /// With which value it asked to lead while it took itself for a candidate: its core refuses
+    /// that, unless what it was candidate for is over by the time that it is asked.
+    pub(super) anew: Option<String>,
+    /// How often it has told others something.
+    pub(super) said: u64,
+}
+
+impl Office {
+    /// The application asks to lead.
+    pub(super) fn campaign(&mut self, value: &str, now: u64) {
+        match self.campaigning {
+            true => self.anew = Some(value.to_owned()),
+            false => {
+                (self.campaigning, self.since) = (true, now);
+                self.say(value);
+            }
+        }
+    }
+
+    /// It tells others something.
+    pub(super) fn say(&mut self, value: &str) {
+        value.clone_into(&mut self.value);
+        self.said += 1;
+    }
+
+    /// What it was candidate or leader for is over.
+    pub(super) fn end(&mut self, now: u64) {
+        self.handle.end();
+        (self.campaigning, self.left) = (false, now);
+        if let Some(value) = self.anew.take() {
+            self.campaign(&value, now);
+        }
+    }
 }
 
 /// One application.
@@ -101,6 +137,16 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
         let back = rng.once_in(2);
         return Some(if back { Trouble::Restore { span } } else { Trouble::Backup });
     }
+    if plan.refuses && rng.once_in(2) {
+        let short = span / 4;
+        return Some(match rng.once_in(2) {
+            true => Trouble::Full { span: short },
+            false => Trouble::Deny { node: rng.below(ours), span: short },
+        });
+    }
+    if plan.argues && rng.once_in(6) {
+        return Some(Trouble::Argue { span });
+    }
     if plan.meddling && rng.once_in(4) {
         return Some(match rng.within(0..5) {
             0 | 1 => Trouble::DeleteKey { nth },
@@ -127,4 +173,24 @@ pub(super) fn contends(plan: &Plan, node: usize, now: u64, rng: &mut Rng) -> Opt
     let foreign = matches!(plan.nodes[node].kind, Kind::Foreign(_));
     let in_storm = now < plan.conditions.storm_ends;
     (foreign && in_storm && rng.once_in(3)).then(|| rng.below(plan.elections.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A campaign that is asked for in the step in which the last one ends is the next one, as
+    /// its core sees it: world 92368 once took it for refused.
+    #[test]
+    fn a_campaign_that_meets_the_end_of_the_last_is_the_next() {
+        let mut office = Office::default();
+        office.campaign("b0", 0);
+        office.campaign("b9", 1);
+        assert_eq!(office.value, "b0");
+        office.end(1);
+        assert!(office.campaigning, "its core took that");
+        assert_eq!(office.value, "b9");
+        office.end(2);
+        assert!(!office.campaigning, "there is no other");
+    }
 }

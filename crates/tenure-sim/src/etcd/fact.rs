@@ -44,6 +44,8 @@ pub enum Fact<'a> {
         key: &'a Bytes,
         /// When the claim ends.
         until: u64,
+        /// The same as its core says it, on the clock of its node.
+        ends: Time,
         /// When that was decided: its process may have stopped before it did so.
         decided: u64,
     },
@@ -124,6 +126,8 @@ pub enum Fact<'a> {
         node: usize,
         /// The answer.
         answer: &'a Answer,
+        /// What its clock shows.
+        local: Time,
     },
     /// A core did not wait for the answer that it was given last.
     Unasked {

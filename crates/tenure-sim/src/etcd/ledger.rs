@@ -11,8 +11,9 @@ use tenure_core::etcd::{
 use super::fact::Fact;
 use super::plan::Plan;
 use super::store::note::{Cause, MEDDLED, Note};
-use super::store::state::is_confirmation;
 
+/// A fence has room for revisions below.
+pub const FENCE_END: Revision = 1 << 48;
 /// How much of the past is kept of each election.
 const PAST: usize = 256;
 
@@ -193,7 +194,7 @@ impl Ledger {
                 }
             }
             Fact::Sent { node, life, request, .. } => self.sent(now, *node, *life, request),
-            Fact::Heard { node, answer } => {
+            Fact::Heard { node, answer, .. } => {
                 if let Some(asked) = self.asking[*node].remove(&answer.call) {
                     self.confirmed[*node] = asked;
                 }
@@ -205,7 +206,10 @@ impl Ledger {
 
     fn claimed(&mut self, now: u64, fact: &Fact<'_>) {
         let Fact::Claimed { node, life, election, fence, key, until, .. } = fact else { return };
-        let robbed = self.is_taken(key);
+        // A key of that name may have been restored.
+        let is_other = |kv: &KeyValue| kv.created != Self::created(*fence);
+        let older = self.restored.is_some() && self.keys.get(*key).is_some_and(is_other);
+        let robbed = self.is_taken(key) || older;
         let leaderships = &mut self.annals[*election].leaderships;
         let back = self.restored.unwrap_or(0);
         let goes_on = |l: &Leadership| !l.robbed || l.until >= now;
@@ -248,12 +252,8 @@ impl Ledger {
                 tenure_core::etcd::Keys::Prefix(_) => None,
             },
         };
-        // Keys that are moved: each claim stands on that from then on.
-        if matches!(txn.then.first(), Some(Act::Move { .. })) {
-            self.asking[node].insert(call, now);
-            return;
-        }
-        if is_confirmation(txn) {
+        // On keys that are moved each claim stands from then on, as it does on those it confirms.
+        if matches!(txn.then.first(), Some(Act::Move { .. })) || txn.deletes_nothing() {
             self.asking[node].insert(call, now);
             return;
         }
@@ -346,6 +346,6 @@ impl Ledger {
     /// The create revision that a fence names.
     #[must_use]
     pub const fn created(fence: Fence) -> Revision {
-        fence.number() & ((1 << 48) - 1)
+        fence.number() & (FENCE_END - 1)
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure_core::etcd::{Checked, Config, LeaseId};
 use tenure_core::{Drift, ElectionName};
 
+use super::ledger::FENCE_END;
 use super::store::{MEMBERS, Setting};
 use crate::nerio::plan::ELECTIONS;
 use crate::rng::{Rng, mix};
@@ -21,6 +22,12 @@ const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_0
 const OPERATIONS: u64 = 0x6f70_6572;
 /// And that of whether members are brought up to date with snapshots.
 const SNAPSHOTS: u64 = 0x736e_6170;
+/// And that of whether rights and room are wanting when etcd's leader changes.
+const REFUSES: u64 = 0x7265_6675;
+/// And that of whether revisions come to an end.
+const EXHAUSTS: u64 = 0x656e_6473;
+/// And that of whether somebody else writes values.
+const ARGUES: u64 = 0x6172_6775;
 /// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
 const LEFTOVER: u64 = 3;
 
@@ -53,6 +60,12 @@ pub struct Plan {
     pub restores: bool,
     /// Whether operators delete keys and revoke leases that are in use.
     pub meddling: bool,
+    /// Whether rights and room are wanting often.
+    pub refuses: bool,
+    /// Whether revisions become too high for fences: from then on nobody leads.
+    pub exhausts: bool,
+    /// Whether somebody else writes values into the keys of leaders.
+    pub argues: bool,
 }
 
 /// One node.
@@ -143,7 +156,13 @@ impl Plan {
             troubles: if calm { 0 } else { rng.choose(&[0, 3, 6, 20, 60]) },
             restores: !calm && rng.once_in(8),
             meddling: !calm && rng.once_in(6),
+            refuses: !calm && mix(seed ^ REFUSES).is_multiple_of(6),
+            exhausts: !calm && mix(seed ^ EXHAUSTS).is_multiple_of(64),
+            argues: !calm && mix(seed ^ ARGUES).is_multiple_of(6),
         };
+        if plan.exhausts {
+            plan.store.revision = FENCE_END - 5 - mix(seed) % 60;
+        }
         // Where keys are taken away, that is noticed in rotation: judges expect all to be read.
         let foul = plan.restores || plan.meddling;
         if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
@@ -343,6 +362,7 @@ fn setting(
         given,
         latency: rng.choose(&[MS, 5 * MS, 50 * MS]),
         operations: 128,
+        revision: 1,
         snapshots: mix(seed ^ SNAPSHOTS).is_multiple_of(3),
         mended,
     }

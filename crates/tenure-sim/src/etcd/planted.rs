@@ -21,6 +21,14 @@ const WAKES: &str = "One departure wakes at most one other";
 const OLDER: &str = "No claim stands on a store that went back";
 const SOON: &str = "Whoever is first leads soon in calm worlds";
 const MEMORY: &str = "Memory is bounded";
+const PROVEN: &str = "A claim lasts as long as its lease was proven to";
+const GONE: &str = "A lease that is gone is not counted on";
+const MADE: &str = "A leader's key was made by its campaign";
+const REASON: &str = "Nothing is asked for without a reason";
+const WATCHES: &str = "A watch begins where an answer ended";
+const MOVES: &str = "Keys move to the lease of a new term";
+const GAPS: &str = "A gap is told";
+const AGAIN: &str = "Whoever waits or observes looks again";
 const STABLE: &str = "No lease is lost in calm worlds";
 
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
@@ -32,14 +40,16 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::ConfirmOwnKey | Rule::ConfirmInOne => &[WIN, LEASE, ONE_LEADER],
         Rule::ConfirmReads => &[SOUND],
         Rule::ProofWakes => &[SOON, LEADER],
-        Rule::MissedAsked => &[LEASE],
+        Rule::MissedAsked => &[WATCHES],
         Rule::WatchPredecessor => &[WAKES],
-        Rule::LookAgain => &[LEADER, OBSERVERS],
-        Rule::LookNarrow | Rule::WaitingToldAgain | Rule::KeysOnly | Rule::DeletionsOnly => {
-            &[SOUND]
-        }
+        Rule::WatchEnds => &[WATCHES],
+        Rule::LookAgain => &[AGAIN, LEADER, OBSERVERS],
+        Rule::LookNarrow => &[REASON],
+        Rule::WaitingToldAgain | Rule::KeysOnly => &[SOUND],
+        Rule::ProclaimStays => &[SOUND, LEASE, KEY, ONE_LEADER],
+        Rule::DeletionsOnly => &[WATCHES],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
-            &[LEASE, KEY, ONE_LEADER]
+            &[PROVEN, LEASE, KEY, ONE_LEADER]
         }
         Rule::ConfirmInLog
         | Rule::TermOwnsLease
@@ -47,44 +57,42 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         | Rule::EarlierGrantLeft
         | Rule::NextLastsLonger
         | Rule::OwnLeaseCounts
-        | Rule::MoveFromThere
-        | Rule::ProclaimStays
-        | Rule::OldLeftEmpty => &[LEASE, KEY, ONE_LEADER],
-        Rule::WaitingMove
+        | Rule::OldLeftEmpty => &[PROVEN, LEASE, KEY, ONE_LEADER],
+        Rule::MoveFromThere
+        | Rule::WaitingMove
         | Rule::FailedMoveRead
         | Rule::FoundMovedFirst
         | Rule::RefusedMoveSplit
-        | Rule::RefusedMovePassed => &[LEADER, STABLE, LEFT],
+        | Rule::RefusedMovePassed => &[MOVES, LEADER],
         Rule::FewerOperations => &[STABLE, LEADER],
-        Rule::GivenEndsAll => &[LEASE, KEY],
+        Rule::GivenEndsAll => &[GONE, LEASE, KEY],
         Rule::RenewedEarly => &[STABLE],
         Rule::CountsFromFirst | Rule::JoinedNow | Rule::ProofOnOwnLease => {
-            &[LEASE, KEY, ONE_LEADER]
+            &[PROVEN, LEASE, KEY, ONE_LEADER]
         }
-        Rule::WatchFromAnswer => &[LEASE],
+        Rule::WatchFromAnswer => &[WATCHES, LEASE],
         Rule::ResetExplains => &[OBSERVERS],
-        Rule::IdUsedOnce => &[LEASE, KEY, ONE_LEADER],
-        Rule::KeyAsItWas | Rule::JoinInTime => &[LEASE, ONE_LEADER],
+        Rule::IdUsedOnce | Rule::JoinInTime => &[PROVEN, LEASE, KEY, ONE_LEADER],
+        Rule::KeyAsItWas => &[LEASE, ONE_LEADER],
         Rule::LoweredFirst => &[KEY],
         Rule::RevokeAfterGrant => &[IDLE, LEFT],
-        Rule::LateGrantLeft => &[KEY, LEASE],
+        Rule::LateGrantLeft => &[GONE, KEY, LEASE],
         Rule::LateValueMended => &[VALUES],
-        Rule::MendsApart => &[SOUND],
-        Rule::MissingTtlIsEnd => &[LEASE, LEADER, STABLE],
+        Rule::MendsApart => &[REASON],
+        Rule::MissingTtlIsEnd => &[GONE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
         Rule::LeaveRepeated => &[RELEASED, LEFT, LEADER, LAPSE],
         Rule::ZombieSwept => &[LEFT, LEADER],
         Rule::HauntedUntilLeft => &[MEMORY],
         Rule::DeniedNotGone | Rule::NoSpaceUnsure => &[RELEASED, LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
-        Rule::AdoptOwn | Rule::AdoptNewer => &[FENCES],
+        Rule::AdoptOwn | Rule::AdoptNewer => &[MADE, FENCES],
         Rule::HistoryGrows => &[OLDER],
-        Rule::RevisionBounded => &[FENCES],
-        Rule::WholeRevision
-        | Rule::LookExplains
-        | Rule::GapTold
-        | Rule::LateEventsOld
-        | Rule::UnknownNotVacant => &[OBSERVERS],
+        Rule::RevisionBounded => &[FENCES, LEASE, OBSERVERS],
+        Rule::WholeRevision | Rule::LookExplains | Rule::LateEventsOld | Rule::UnknownNotVacant => {
+            &[OBSERVERS]
+        }
+        Rule::GapTold => &[GAPS],
         Rule::LossKeepsLease => &[APART],
         Rule::OneCampaign => &[HANDLES, KEY],
         Rule::NamesApart => &[LEADER],

@@ -172,12 +172,13 @@ impl Town {
                     return Ok(Some((name.clone(), Order::Ours(Command::Resign))));
                 }
                 self.counts.claims += 1;
-                let until = scene.clock.reaches(raised.unwrap_or(*until));
+                let (ends, until) = (*until, scene.clock.reaches(raised.unwrap_or(*until)));
                 let life = self.lives[node];
                 let Some(key) = self.key(node, name) else { return Ok(None) };
                 let key = &key;
                 self.span(SpanKind::Claim, node, election, (scene.now, until), fence.to_string());
-                let claimed = Fact::Claimed { node, life, election, fence, key, until, decided };
+                let claimed =
+                    Fact::Claimed { node, life, election, fence, key, until, ends, decided };
                 self.tell(scene, claimed)?;
             }
             Effect::Send { message: Packet::Ask { life, request, .. }, .. } => {
@@ -249,10 +250,7 @@ impl Town {
                 self.tell(scene, Fact::Elected { node, election, key, decided })
             }
             Event::Ended(end) => {
-                let office = &mut self.apps[node].offices[election];
-                office.handle.end();
-                office.campaigning = false;
-                office.left = scene.now;
+                self.apps[node].offices[election].end(scene.now);
                 match end {
                     tenure_core::etcd::End::Lost(_) => self.counts.lost += 1,
                     _ => self.counts.resigned += 1,
@@ -263,6 +261,10 @@ impl Town {
                 let key = self.key(node, &self.plan.elections[election]);
                 let Some(key) = &key else { return Ok(()) };
                 self.tell(scene, Fact::Released { node, election, key })
+            }
+            Event::Ignored(Ignored::Command) => {
+                self.apps[node].offices[election].anew = None;
+                Ok(())
             }
             Event::View(view) => {
                 self.counts.views += 1;
@@ -282,23 +284,19 @@ impl Town {
             Input::Message { message: Packet::Tell { life, answer, .. }, .. }
                 if *life == self.lives[node] && self.plan.ours(node).is_some() =>
             {
-                self.tell(scene, Fact::Heard { node, answer })?;
+                let local = scene.local();
+                self.tell(scene, Fact::Heard { node, answer, local })?;
             }
             Input::Command { command: Order::Trouble(_), .. } => self.counts.troubles += 1,
             Input::Command { election, command: Order::Ours(command) } => {
                 let Some(election) = self.election(election) else { return Ok(()) };
                 let office = &mut self.apps[node].offices[election];
                 match command {
-                    Command::Campaign { value } => {
-                        if !office.campaigning {
-                            office.value = value.as_str().to_owned();
-                        }
-                        office.campaigning = true;
-                    }
-                    Command::Proclaim { value } => office.value = value.as_str().to_owned(),
+                    Command::Campaign { value } => office.campaign(value.as_str(), scene.now),
+                    Command::Proclaim { value } => office.say(value.as_str()),
                     Command::Observe | Command::Unobserve => {
                         let begins = matches!(command, Command::Observe);
-                        office.observing = begins;
+                        (office.observing, office.observed) = (begins, scene.now);
                         self.tell(scene, Fact::Observes { node, election, begins })?;
                     }
                     Command::Resign => {}

@@ -24,6 +24,8 @@ pub struct Disk {
     pub reserve: Fence,
     recovering: bool,
     fresh: bool,
+    /// Whether somebody says that it is new, though it was lost.
+    pub founding: bool,
     /// Of this boot of the machine.
     pub grants: BTreeMap<ElectionName, GrantRecord>,
     /// Whether `grants` was lost with the boot of the machine that wrote it.
@@ -44,6 +46,7 @@ impl Disk {
             reserve: Fence::NONE,
             recovering: !fresh,
             fresh,
+            founding: false,
             grants: BTreeMap::new(),
             rebooted: false,
             aside: None,
@@ -120,6 +123,7 @@ impl Disk {
     pub fn memory(&self) -> Memory {
         let kept = match (self.fresh, self.recovering, self.rebooted) {
             (true, ..) => Kept::New,
+            (_, true, _) if self.founding => Kept::Founding,
             (_, true, _) => Kept::Nothing,
             (.., true) => Kept::Reserve,
             _ => Kept::Grants(self.grants.values().cloned().collect()),
@@ -131,6 +135,18 @@ impl Disk {
             reserve: self.reserve,
             kept,
         }
+    }
+
+    /// Whether a grantor that starts on it has lost what it knew.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        !self.fresh && self.recovering
+    }
+
+    /// Whether a grantor that starts on it remembers everything.
+    #[must_use]
+    pub const fn remembers_all(&self) -> bool {
+        !(self.fresh || self.recovering || self.rebooted)
     }
 
     /// Whether the fences of the node's own directory are known, even while another's is mounted:

@@ -20,6 +20,8 @@ pub enum Fact<'a> {
         node: usize,
         /// Its life.
         life: Inc,
+        /// What its clock shows.
+        local: Time,
     },
     /// A life ended.
     Crashed {
@@ -190,6 +192,48 @@ pub enum Fact<'a> {
         local: Time,
         /// The longest lease that its directory says it ever allowed.
         ever: Duration,
+    },
+    /// A grantor whose directory was lost begins to wait.
+    Lost {
+        /// The grantor.
+        grantor: usize,
+        /// Whether it was told that it is the first start of the cluster.
+        founds: bool,
+    },
+    /// What somebody remembers of fences is told to a grantor that has lost its memory.
+    Recalls {
+        /// The grantor.
+        grantor: usize,
+        /// By whom.
+        by: usize,
+        /// Whether that one knows of a leadership.
+        knows: bool,
+    },
+    /// A grantor did not wait for what it was told last.
+    Unread {
+        /// The grantor.
+        grantor: usize,
+    },
+    /// A grantor gives up that this is the first start of the cluster.
+    NotFounded {
+        /// The grantor.
+        grantor: usize,
+    },
+    /// A grantor begins to write a bound on fences down.
+    Reserves {
+        /// The grantor.
+        grantor: usize,
+    },
+    /// A grantor with all its memory begins to write down that it allows longer leases.
+    Allows {
+        /// The grantor.
+        grantor: usize,
+        /// So long.
+        delta_max: Duration,
+        /// The longest until then.
+        ever: Duration,
+        /// What its clock shows.
+        local: Time,
     },
     /// A grantor says that two lives use one name.
     Contested {

@@ -114,7 +114,7 @@ impl Ledger {
     #[inline(always)]
     pub(super) fn note(&mut self, now: u64, fact: &Fact<'_>) {
         match fact {
-            Fact::Started { node, life } => {
+            Fact::Started { node, life, .. } => {
                 self.lives[*node] = Some(*life);
                 self.since[*node] = now;
             }

@@ -2,6 +2,7 @@
 
 mod app;
 pub mod bent;
+mod codec;
 mod counts;
 pub mod disk;
 pub mod driver;

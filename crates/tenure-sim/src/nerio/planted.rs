@@ -10,6 +10,9 @@ const TIMESTAMPS: &str = "Quorum timestamps order leaderships";
 const FENCES: &str = "Fences strictly grow and are unique";
 const LASTS: &str = "A grant lasts (1 + ρ)δ from the arrival of its request";
 const QUARANTINES: &str = "A quarantine lasts (1 + ρ) times the longest lease";
+const STARTS: &str = "A start waits for what it lacks";
+const SAID: &str = "A grantor that cannot write says so";
+const BOUNDED: &str = "Memory is bounded";
 const ASKS: &str = "A candidate asks for what it may";
 const NAMES: &str = "A name that two lives use at once is reported";
 const WAITS: &str = "Whoever waits is handled in the common order";
@@ -39,16 +42,13 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         &[ONE_LEADER, GRANTS],
         &[
             Rule::ClaimShrinks,
-            Rule::GrantStretches,
             Rule::ClaimFromSend,
             Rule::OneHolder,
-            Rule::FreshSample,
             Rule::OneOkEach,
             Rule::HolderByLife,
             Rule::ClaimByMinimum,
             Rule::Floor,
             Rule::Quarantine,
-            Rule::RaiseWaits,
             Rule::ReleaseInQuarantine,
         ],
     ),
@@ -81,6 +81,23 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ProposesNext,
         ],
     ),
+    (&[STARTS, GRANTS], &[Rule::RaiseWaits]),
+    (
+        &[STARTS, FENCES],
+        &[
+            Rule::FenceRead,
+            Rule::ReserveAfterRead,
+            Rule::FoundingAsks,
+            Rule::FoundingByQuorum,
+            Rule::FoundingRefused,
+            Rule::LeadersRefuseFounding,
+        ],
+    ),
+    (&[STABILITY, YIELDS], &[Rule::FullLeaseFits]),
+    (&[BOUNDED], &[Rule::ParkedBounded]),
+    (&[SAID], &[Rule::FailingSaid]),
+    (&[LASTS, GRANTS], &[Rule::GrantStretches, Rule::FreshSample]),
+    (&[LASTS, TIMESTAMPS, EDICTS], &[Rule::StampOfGrant]),
     (&[NAMES], &[Rule::NameContested]),
     // Told to people: a story looks.
     (
@@ -97,6 +114,8 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         &[WAITS],
         &[
             Rule::ParkedByLife,
+            Rule::ReleaseUnparks,
+            Rule::CommonOrder,
             Rule::LowestEvicted,
             Rule::NextFirst,
             Rule::NextOnce,
@@ -109,12 +128,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     (&[VALIDITY], &[Rule::StandingAsked]),
     (
         &[TIMESTAMPS, EDICTS],
-        &[
-            Rule::StampNamesMemory,
-            Rule::DisjointIsError,
-            Rule::ContradictionIsError,
-            Rule::StampOfGrant,
-        ],
+        &[Rule::StampNamesMemory, Rule::DisjointIsError, Rule::ContradictionIsError],
     ),
     (&[PROMISES], &[Rule::LowerBeforeRelease, Rule::KeepWhileInUse, Rule::PromiseKept]),
     (
@@ -128,7 +142,6 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ParkedExpires,
             Rule::ChecksAgain,
             Rule::ParkedGrows,
-            Rule::ReleaseUnparks,
             Rule::GrantedStartGrows,
             Rule::Watermark,
             Rule::Tombstone,
@@ -138,21 +151,14 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     (&[STABILITY], &[Rule::HolderNotParked, Rule::RenewedAtOnce]),
     (
         &[ELECTION, SUCCESSION],
-        &[
-            Rule::WatermarkByLife,
-            Rule::ParkedBounded,
-            Rule::EarlyBounded,
-            Rule::EarlyApart,
-            Rule::YieldWithoutLost,
-        ],
+        &[Rule::WatermarkByLife, Rule::EarlyBounded, Rule::EarlyApart, Rule::YieldWithoutLost],
     ),
-    (&[SUCCESSION], &[Rule::CommonOrder, Rule::YieldEnds, Rule::YieldRenewed, Rule::VerifyMax]),
+    (&[SUCCESSION], &[Rule::YieldEnds, Rule::YieldRenewed, Rule::VerifyMax]),
     (
         &[YIELDS, SUCCESSION],
         &[
             Rule::YieldHopeless,
             Rule::YieldOutranked,
-            Rule::FullLeaseFits,
             Rule::TooLongYields,
             Rule::TooLongNews,
             Rule::YieldNews,
@@ -171,16 +177,10 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::StoringRound,
             Rule::OneFence,
             Rule::RestartAtReserve,
-            Rule::FenceRead,
             Rule::ReadOthers,
             Rule::ReadMaximum,
             Rule::ReadRaisesAll,
             Rule::ReadBeforeGrant,
-            Rule::ReserveAfterRead,
-            Rule::FoundingAsks,
-            Rule::FoundingByQuorum,
-            Rule::FoundingRefused,
-            Rule::LeadersRefuseFounding,
             Rule::FoundingUntilGrant,
             Rule::FloorRises,
         ],
@@ -222,7 +222,6 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::Announced,
             Rule::UnwrittenUntold,
             Rule::UnwrittenKept,
-            Rule::FailingSaid,
         ],
     ),
     (&[STABILITY, ELECTION], &[Rule::WrittenAgainAlone, Rule::RecordsReplaced]),

@@ -1,15 +1,17 @@
 //! The guest: houses Nerio's cores, turns what they do into facts, and lets the judges see them.
 
+mod starts;
+
 use std::net::SocketAddr;
 
-use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{
-    Command, End, Event, Granted, Inc, Message, Nerio, Record, Refused, Released, Sender, Start,
-    View, Who,
+    Command, End, Event, Granted, Inc, Message, Nerio, Recall, Record, Refused, Released, Sender,
+    Start, View, Who,
 };
 use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
 
 use super::app::App;
+use super::codec;
 use super::counts::Counts;
 use super::disk::{Disk, instance};
 use super::driver::DriverRule;
@@ -19,7 +21,7 @@ use super::installed::{Installed, is_given};
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::properties::{Court, Properties};
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 use crate::timeline::{Span, SpanKind};
 use crate::violation::Violation;
 use crate::world::conditions::DiskFate;
@@ -27,6 +29,8 @@ use crate::world::{Guest, Scene, Seen};
 
 /// What was decided this long before the input at hand is written again.
 const WRITTEN_AGAIN: u64 = 500_000_000;
+/// What the draw of whether somebody takes a lost directory for a new one is for.
+const FOUNDS: u64 = 0x666f_756e;
 
 /// All of Nerio in one world.
 #[derive(Debug)]
@@ -165,10 +169,15 @@ impl Town {
                     // Its process may have slept since.
                     let local = scene.clock.shows(self.handled[node]);
                     self.tell(scene, Fact::Quarantined { grantor: node, until, local, ever })?;
+                    if disk.is_lost() {
+                        let founds = disk.founding;
+                        self.tell(scene, Fact::Lost { grantor: node, founds })?;
+                    }
                 }
                 self.event(scene, node, election, event)?;
             }
-            Effect::Persist(_) | Effect::Flush(..) => {}
+            Effect::Flush(_, record) => self.flushed(scene, node, record, disk)?,
+            Effect::Persist(_) => {}
         }
         Ok(None)
     }
@@ -188,12 +197,7 @@ impl Town {
                 spans.push(Span { lane: node, kind, election, holder, from, until, label });
             }
         }
-        if let Event::Serving = event {
-            self.tell(scene, Fact::Serves { grantor: node })?;
-        }
-        if let Event::NameContested { .. } = event {
-            self.tell(scene, Fact::Contested { grantor: node })?;
-        }
+        self.start_event(scene, node, event)?;
         let Some(election) = election else { return Ok(()) };
         match event {
             Event::Elected { timestamp, .. } => {
@@ -268,42 +272,10 @@ impl Town {
             _ => {}
         }
         if self.plan.wire {
-            self.through_the_wire(scene.now, node, message)?;
+            let (digest, who) = (self.plan.config().digest(), &self.who[node]);
+            codec::carries(scene.now, digest, who, message)?;
         }
         Ok(())
-    }
-
-    /// What arrives is what the codec makes of it.
-    fn through_the_wire(
-        &self,
-        at: u64,
-        node: usize,
-        message: &Message,
-    ) -> Result<(), Box<Violation>> {
-        let wrong = |said: String| {
-            let property = "Messages survive the wire";
-            let source = "the wire: one datagram of at most 1,200 bytes";
-            Box::new(Violation { property, source, at, said })
-        };
-        let digest = self.plan.config().digest();
-        let sent = Envelope { epoch: 0, who: self.who[node].clone() };
-        let packer = Packer::new(digest, &sent);
-        let mut datagram = packer.start();
-        if !packer.push(&mut datagram, message) {
-            return Err(wrong(format!("does not fit into a datagram: {message}")));
-        }
-        // A datagram carries several: what comes first must not hide what follows.
-        let copies = 1 + usize::from(packer.push(&mut datagram, message));
-        let opened = open(digest, 0, &datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
-        let (envelope, messages) = opened;
-        if envelope != sent {
-            return Err(wrong(format!("{sent:?} came out of the wire as {envelope:?}")));
-        }
-        let read: Vec<_> = messages.collect();
-        if read.len() == copies && read.iter().all(|read| read.as_ref() == Ok(message)) {
-            return Ok(());
-        }
-        Err(wrong(format!("{message}, {copies} times, came out of the wire as {read:?}")))
     }
 
     fn heard(
@@ -323,6 +295,11 @@ impl Town {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
                 let local = scene.local();
                 self.tell(scene, Fact::GivesUp { grantor, election, from, release, local })
+            }
+            Input::Message { from, message: Message::FenceSeen(seen) } => {
+                let Some(by) = self.find(&from.address) else { return Ok(()) };
+                let knows = matches!(seen.recall, Recall::Led | Recall::Lost);
+                self.tell(scene, Fact::Recalls { grantor, by, knows })
             }
             Input::Message { from, message } => {
                 let (Message::Granted(Granted { election, .. })
@@ -494,6 +471,10 @@ impl Guest for Town {
                 true
             }
             DiskFate::Lost => {
+                // Who says of a lost directory that there was none yet says so of one at a time.
+                if disks.iter().any(|disk| disk.own().founding && !disk.is_whole()) {
+                    return false;
+                }
                 let config = self.plan.config().clone();
                 // Somebody has to remember the fences: a quorum of the others, all of them whole.
                 let whole = (0..disks.len()).filter(|other| *other != node);
@@ -506,7 +487,12 @@ impl Guest for Town {
                 self.counts.lost_disks += 1;
                 self.ledger.lost_disk = true;
                 let (seed, number) = (self.plan.conditions.seed, self.counts.lost_disks);
+                let others = (0..disks.len()).filter(|other| *other != node);
+                let others = others.filter(|other| self.plan.nodes[*other].member);
+                let all_whole = others.clone().all(|other| disks[other].is_whole());
+                let lone = all_whole && mix(seed ^ mix(FOUNDS ^ number)).is_multiple_of(3);
                 *disks[node] = Disk::new(node, instance(seed, node, number), false);
+                disks[node].founding = lone;
                 true
             }
             DiskFate::Foreign(other) => {
@@ -566,7 +552,8 @@ impl Guest for Town {
             Seen::Started { node, life } => {
                 self.who[node].inc = Inc(life);
                 self.apps[node] = App::new(self.plan.elections.len());
-                self.tell(scene, Fact::Started { node, life: Inc(life) })?;
+                let (life, local) = (Inc(life), scene.local());
+                self.tell(scene, Fact::Started { node, life, local })?;
             }
             Seen::Crashed { node } => {
                 self.counts.crashes += 1;

@@ -375,6 +375,9 @@ impl Candidate {
     /// Ruling 13: by default a candidate that has not won goes on.
     fn contend_again(&mut self, lost: Lost, shared: &mut Shared<'_>) {
         if !shared.config.contend_again {
+            if ruling(Rule::WatchEnds) {
+                self.unwatch(shared);
+            }
             self.tell(Event::Ended(End::Lost(lost)), shared.out);
             return self.left(shared);
         }

@@ -19,6 +19,8 @@ rules! {
     LookNarrow: "ruling 1",
     /// Whoever watches again says whom it waits for: what ended the watch was told meanwhile.
     WaitingToldAgain: "ruling 1",
+    /// A candidate that is over watches nothing: its process may contend again and again.
+    WatchEnds: "ruling 1",
     /// A win is confirmed by looking who is first.
     WinConfirmed: "ruling 2 (E1)",
     /// The confirmation finds the own key, in the same transaction: what an earlier call said of

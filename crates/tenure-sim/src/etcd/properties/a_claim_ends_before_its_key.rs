@@ -2,7 +2,6 @@ use tenure_core::etcd::{Act, Op};
 
 use super::{Court, Fact, Plan, Property, is_foul, seconds};
 use crate::etcd::store::note::Note;
-use crate::etcd::store::state::is_confirmation;
 
 /// A claim is lowered before a request leaves that ends its key or lease, and nobody else's
 /// request ends it: contract, duty 6.
@@ -42,7 +41,7 @@ impl Property for AClaimEndsBeforeItsKey {
                         (holding(&ends), what)
                     }
                     // Only a key that is not there.
-                    Op::Txn(txn) if is_confirmation(txn) => return Ok(()),
+                    Op::Txn(txn) if txn.deletes_nothing() => return Ok(()),
                     Op::Txn(txn) => {
                         let deletes = |l: &super::Leadership| {
                             let is =

@@ -16,7 +16,9 @@ impl Property for EventualLeader {
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         let Fact::Moment = fact else { return Ok(()) };
-        if court.now < court.plan.settled || court.now >= court.plan.retired {
+        // Where revisions come to an end, nobody leads with higher ones.
+        let over = court.plan.exhausts;
+        if over || court.now < court.plan.settled || court.now >= court.plan.retired {
             return Ok(());
         }
         for election in 0..court.plan.elections.len() {

@@ -1,7 +1,9 @@
+use crate::etcd::ledger::FENCE_END;
+
 use super::{Court, Fact, Plan, Property, seconds};
 
 /// Of two leaderships the later has the higher fence, and no fence is used twice, as long as no
-/// backup is restored.
+/// backup is restored; and each has room for the revision that it is made of.
 #[derive(Debug)]
 pub(super) struct FencesGrow;
 
@@ -18,6 +20,13 @@ impl Property for FencesGrow {
         let Fact::Claimed { node, life, election, fence, key, until, .. } = fact else {
             return Ok(());
         };
+        if fence.number() >= FENCE_END {
+            return Err(format!(
+                "{} got fence {fence} of {}, which has no room for a revision so high",
+                court.name(*node),
+                court.election(*election),
+            ));
+        }
         let leaderships = &court.annals(*election).leaderships;
         let back = court.ledger.restored.unwrap_or(0);
         let same = |l: &super::Leadership| l.is(*node, *life, *fence, back);

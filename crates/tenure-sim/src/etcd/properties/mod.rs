@@ -8,13 +8,19 @@ mod a_claim_ends_before_its_key;
 mod a_claim_never_lapses_and_returns;
 mod at_most_one_leader;
 mod bounded_memory;
+mod claims_are_proven;
 mod claims_stand_on_their_lease;
 mod deadlines_pass;
 mod eventual_leader;
 mod fences_grow;
 mod few_keep_alives;
+mod few_requests;
+mod gaps_are_told;
+mod gone_leases;
 mod handles_agree;
+mod keys_of_their_campaign;
 mod losses_stay_apart;
+mod moves_get_on;
 mod no_claim_on_older_state;
 mod nothing_left_behind;
 mod observers_see_what_is;
@@ -22,6 +28,8 @@ mod one_wake_up;
 mod sound_requests;
 mod stability;
 mod values_are_what_was_said;
+mod waits_look_again;
+mod watches_follow_answers;
 mod what_is_released_is_gone;
 mod who_is_first_leads;
 mod who_is_idle_left_no_lease;
@@ -136,6 +144,7 @@ macro_rules! properties {
 properties! {
     at_most_one_leader::AtMostOneLeader,
     claims_stand_on_their_lease::ClaimsStandOnTheirLease,
+    claims_are_proven::ClaimsAreProven,
     wins_are_confirmed::WinsAreConfirmed,
     a_claim_ends_before_its_key::AClaimEndsBeforeItsKey,
     a_claim_never_lapses_and_returns::AClaimNeverLapsesAndReturns,
@@ -143,12 +152,19 @@ properties! {
     fences_grow::FencesGrow,
     losses_stay_apart::LossesStayApart,
     no_claim_on_older_state::NoClaimOnOlderState,
+    gone_leases::GoneLeases,
+    keys_of_their_campaign::KeysOfTheirCampaign,
     sound_requests::SoundRequests,
+    few_requests::FewRequests,
+    watches_follow_answers::WatchesFollowAnswers,
+    moves_get_on::MovesGetOn,
     one_wake_up::OneWakeUp,
     what_is_released_is_gone::WhatIsReleasedIsGone,
     who_is_idle_left_no_lease::WhoIsIdleLeftNoLease,
     nothing_left_behind::NothingLeftBehind,
     observers_see_what_is::ObserversSeeWhatIs,
+    gaps_are_told::GapsAreTold,
+    waits_look_again::WaitsLookAgain,
     values_are_what_was_said::ValuesAreWhatWasSaid,
     stability::Stability,
     who_is_first_leads::WhoIsFirstLeads,

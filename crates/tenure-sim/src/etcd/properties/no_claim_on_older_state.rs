@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use tenure_core::etcd::{CallId, Op, Reply, Revision};
+use tenure_core::etcd::{CallId, LeaseId, Op, Reply, Revision};
 
 use super::{Court, Fact, Plan, Property};
 
 /// A linearizable answer below the highest revision that was known when it was asked comes from a
-/// store that went back: no claim is raised on it.
+/// store that went back: no claim is raised on it, and no lease of before is counted on.
 #[derive(Debug)]
 pub(super) struct NoClaimOnOlderState {
     nodes: Vec<Known>,
@@ -24,6 +24,10 @@ struct Known {
     back: Option<(Revision, Revision)>,
     /// Whether what it handles now is an answer.
     answers: bool,
+    /// The lease that carries its keys.
+    lease: Option<LeaseId>,
+    /// What to say of it, unless it did not wait for the answer.
+    keeps: Option<String>,
 }
 
 impl Property for NoClaimOnOlderState {
@@ -40,14 +44,16 @@ impl Property for NoClaimOnOlderState {
             return Ok(());
         }
         match fact {
-            Fact::Started { node, .. } => self.nodes[*node] = Known::default(),
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.nodes[*node] = Known::default();
+            }
             Fact::Sent { node, request, .. } => {
                 let known = &mut self.nodes[*node];
                 if !matches!(request.op, Op::Watch { .. } | Op::Unwatch { .. }) {
                     known.floors.insert(request.call, known.seen);
                 }
             }
-            Fact::Heard { node, answer } => {
+            Fact::Heard { node, answer, .. } => {
                 let known = &mut self.nodes[*node];
                 (known.answers, known.back) = (true, None);
                 known.before = known.seen;
@@ -59,11 +65,26 @@ impl Property for NoClaimOnOlderState {
                 }
                 known.seen = known.seen.max(header.revision);
             }
-            Fact::Unasked { node } => self.nodes[*node].seen = self.nodes[*node].before,
-            Fact::Handled { node, .. } => {
+            Fact::Unasked { node } => {
                 let known = &mut self.nodes[*node];
+                (known.seen, known.keeps) = (known.before, None);
+            }
+            Fact::Handled { node, core, .. } => {
+                let known = &mut self.nodes[*node];
+                if let Some(keeps) = known.keeps.take() {
+                    return Err(format!("{} {keeps}", court.name(*node)));
+                }
+                let lease = std::mem::replace(&mut known.lease, core.lease());
                 if !std::mem::take(&mut known.answers) {
                     known.back = None;
+                }
+                if let Some((revision, floor)) = known.back
+                    && let Some(lease) = lease.filter(|_| lease == known.lease)
+                {
+                    known.keeps = Some(format!(
+                        "counts on lease {lease} after an answer at revision {revision} to what \
+                         it had asked at {floor}"
+                    ));
                 }
             }
             Fact::Claimed { node, election, fence, .. } => {

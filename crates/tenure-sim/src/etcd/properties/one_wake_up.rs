@@ -29,7 +29,7 @@ impl Property for OneWakeUp {
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Heard { node, answer } => {
+            Fact::Heard { node, answer, .. } => {
                 let hearing = &mut self.hearing[*node];
                 hearing.clear();
                 self.answers[*node] = true;

@@ -1,7 +1,7 @@
-use tenure_core::etcd::Op;
+use tenure_core::etcd::{Act, Compare, Keys, Op, Txn};
 
 use super::{Court, Fact, Plan, Property};
-use crate::etcd::store::state::is_linearizable;
+use crate::etcd::store::state::{is_linearizable, operations};
 
 /// What is asked of etcd is what the page allows: no transaction without operations, no lease
 /// whose id Go would print with a sign, not more operations than etcd takes.
@@ -21,8 +21,14 @@ impl Property for SoundRequests {
         let Fact::Sent { node, request, .. } = fact else { return Ok(()) };
         let wrong = match &request.op {
             Op::Txn(txn) if !is_linearizable(txn) => "a transaction without operations is stale",
-            Op::Txn(txn) if txn.when.len().max(txn.then.len()).max(txn.otherwise.len()) > 128 => {
+            Op::Txn(txn) if operations(txn) > 128 => {
                 "a transaction has more than 128 operations or comparisons"
+            }
+            Op::Txn(txn) if !txn.when.is_empty() && txn.then.iter().any(reads_values_of_all) => {
+                "a candidate reads values of others, which may be too large"
+            }
+            Op::Txn(txn) if puts_what_is_there(txn) => {
+                "a key that is there is written with its lease: late, that moves it back"
             }
             Op::Grant { lease, .. } | Op::KeepAlive { lease } | Op::Revoke { lease }
                 if lease.0 <= 0 =>
@@ -33,4 +39,15 @@ impl Property for SoundRequests {
         };
         Err(format!("{wrong}: {} sends {request}", court.name(*node)))
     }
+}
+
+/// Whether it writes more of a key that it takes for there than its value.
+fn puts_what_is_there(txn: &Txn) -> bool {
+    let is_new = |compare: &Compare| matches!(compare, Compare::Created { revision: 0, .. });
+    txn.then.iter().any(|act| matches!(act, Act::Put { .. })) && !txn.when.iter().any(is_new)
+}
+
+/// Whether it reads values of a whole election.
+fn reads_values_of_all(act: &Act) -> bool {
+    matches!(act, Act::Read(read) if matches!(read.keys, Keys::Prefix(_)) && !read.keys_only)
 }

@@ -53,7 +53,7 @@ impl Property for WhatIsReleasedIsGone {
                     self.nodes[*node].asked.insert(request.call, key.clone());
                 }
             }
-            Fact::Heard { node, answer } => {
+            Fact::Heard { node, answer, .. } => {
                 let this = &mut self.nodes[*node];
                 this.answered = this.asked.remove(&answer.call);
                 if matches!(answer.reply, Reply::Unknown { .. }) {

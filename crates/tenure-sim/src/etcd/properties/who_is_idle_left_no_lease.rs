@@ -89,7 +89,7 @@ impl Property for WhoIsIdleLeftNoLease {
                 }
                 None
             }
-            Fact::Heard { node, answer } => {
+            Fact::Heard { node, answer, .. } => {
                 self.nodes[*node].heard(answer.call, &answer.reply);
                 None
             }

@@ -59,6 +59,8 @@ pub struct Setting {
     pub latency: u64,
     /// How many operations a transaction may have.
     pub operations: usize,
+    /// The revision of the empty store.
+    pub revision: Revision,
     /// Whether a member that missed an election and more is brought up to date with a snapshot.
     pub snapshots: bool,
     /// What goes wrong is over by then.
@@ -164,6 +166,8 @@ enum Task {
     },
     Settle,
     NotFull,
+    /// Somebody writes its own value into keys.
+    Argue,
     Beat,
 }
 
@@ -189,6 +193,8 @@ pub struct Cluster {
     /// Leases that have ended, and whether their revocation is under way.
     doomed: BTreeMap<LeaseId, bool>,
     denied: BTreeMap<usize, u64>,
+    /// Until when somebody else writes values.
+    argued: u64,
     backup: Option<(State, u64)>,
 }
 
@@ -196,13 +202,16 @@ impl Cluster {
     /// A cluster that has not started.
     #[must_use]
     pub fn new(setting: Setting) -> Self {
+        let mut truth = State::default();
+        truth.revision = setting.revision;
+        let member = Member { state: truth.clone(), ..Member::default() };
         Self {
             setting,
             now: 0,
-            truth: State::default(),
+            truth,
             log: VecDeque::new(),
             base: 0,
-            members: Default::default(),
+            members: std::array::from_fn(|_| member.clone()),
             term: 1,
             leader: None,
             electing: false,
@@ -213,6 +222,7 @@ impl Cluster {
             streams: BTreeMap::new(),
             doomed: BTreeMap::new(),
             denied: BTreeMap::new(),
+            argued: 0,
             backup: None,
         }
     }
@@ -280,6 +290,7 @@ impl Cluster {
             Task::NotFull => {
                 self.commit(&Entry::Full(false), Cause::Meddled, out);
             }
+            Task::Argue => self.argue(out),
             Task::Beat => {
                 self.beat(out);
                 self.plan(BEAT, Task::Beat);

@@ -122,6 +122,11 @@ pub enum Trouble {
         /// For how long.
         span: u64,
     },
+    /// Somebody writes its own value into the leaders' keys, whenever there is another one.
+    Argue {
+        /// For how long.
+        span: u64,
+    },
     /// A backup is made.
     Backup,
     /// The last backup is restored.

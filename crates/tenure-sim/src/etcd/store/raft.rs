@@ -198,6 +198,10 @@ impl Cluster {
                 let until = until(span);
                 self.denied.insert(node, until);
             }
+            Trouble::Argue { span } => {
+                self.argued = until(span);
+                self.plan(0, Task::Argue);
+            }
             Trouble::Backup => self.backup = Some((self.truth.clone(), self.term)),
             Trouble::Restore { span } => {
                 let until = until(span);

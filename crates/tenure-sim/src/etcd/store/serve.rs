@@ -1,6 +1,8 @@
 //! Requests: what a member does with them, and what it cannot do.
 
-use tenure_core::etcd::{CallId, Header, Op, Refusal, Reply, Revision, Txn};
+use tenure_core::etcd::{
+    Act, CallId, Compare, Header, KeyValue, Op, Refusal, Reply, Revision, Txn,
+};
 
 use super::note::Cause;
 use super::state::{Entry, is_linearizable, no_space, operations, writes};
@@ -14,6 +16,9 @@ const READ_FAILS: u64 = 10_000 * MS;
 const LATENCY: u64 = 11;
 const ORPHAN: u64 = 12;
 const ANYWAY: u64 = 13;
+/// How often somebody else looks who writes which value, and what it writes.
+const ARGUES: u64 = 50 * MS;
+const ARGUED: &str = "argued";
 /// The shortest lease that is granted, in seconds.
 const TTL_MIN: u32 = 2;
 
@@ -96,6 +101,26 @@ impl Cluster {
         match self.commit(&Entry::Anyway(Box::new(entry)), cause, out) {
             (Reply::Txn { .. } | Reply::Granted { .. }, revision) => (no_space(), revision),
             other => other,
+        }
+    }
+
+    /// Somebody else writes its own value into the first key of each election, as long as it is
+    /// there to do so, and looks twenty times a second what is there.
+    pub(super) fn argue(&mut self, out: &mut Out) {
+        if self.now >= self.argued {
+            return;
+        }
+        self.plan(ARGUES, Task::Argue);
+        if self.leader.is_none() {
+            return;
+        }
+        let is_other = |kv: &&KeyValue| kv.value != ARGUED.into();
+        let others: Vec<KeyValue> = self.truth.firsts().filter(is_other).cloned().collect();
+        for KeyValue { key, created, .. } in others {
+            let when = vec![Compare::Created { key: key.clone(), revision: created }];
+            let then = vec![Act::Proclaim { key, value: ARGUED.into() }];
+            let txn = Txn { when, then, otherwise: Vec::new() };
+            self.commit(&Entry::Txn(txn), Cause::Meddled, out);
         }
     }
 

@@ -238,6 +238,19 @@ impl State {
         self.history.range(from..).map(|(revision, changes)| (*revision, changes))
     }
 
+    /// The first key of each election.
+    pub fn firsts(&self) -> impl Iterator<Item = &KeyValue> {
+        let election = |kv: &KeyValue| {
+            let key = kv.key.as_slice();
+            key.iter().position(|byte| *byte == b'/').map(|end| Bytes::new(&key[..=end]))
+        };
+        let is_first = move |kv: &&KeyValue| {
+            let first = election(kv).and_then(|prefix| self.first(&prefix));
+            first.is_some_and(|first| first.key == kv.key)
+        };
+        self.keys.values().filter(is_first)
+    }
+
     /// The key with the lowest create revision among those that begin with `prefix`.
     #[must_use]
     pub fn first(&self, prefix: &Bytes) -> Option<&KeyValue> {
@@ -279,17 +292,6 @@ pub fn is_linearizable(txn: &Txn) -> bool {
 #[must_use]
 pub fn writes(txn: &Txn) -> bool {
     txn.then.iter().chain(&txn.otherwise).any(|act| !matches!(act, Act::Read(_)))
-}
-
-/// Whether a transaction confirms a renewal: it deletes a key only if that is not there.
-#[must_use]
-pub fn is_confirmation(txn: &Txn) -> bool {
-    match (&txn.when[..], txn.then.first()) {
-        ([Compare::Created { key, revision: 0 }], Some(Act::Delete { key: deleted })) => {
-            key == deleted && !txn.then[1..].iter().any(|act| !matches!(act, Act::Read(_)))
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]

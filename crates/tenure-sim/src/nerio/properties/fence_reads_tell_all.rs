@@ -32,10 +32,7 @@ impl Property for FenceReadsTellAll {
                 Ok(())
             }
             Fact::Sent { node, message: Message::Granted(ok), .. } if ok.accepted => {
-                let mut elections = court.plan.elections.iter();
-                let Some(election) = elections.position(|name| *name == ok.election) else {
-                    return Ok(());
-                };
+                let Some(election) = court.number(&ok.election) else { return Ok(()) };
                 let fence = self.granted.get(&(*node, election)).copied();
                 let last = self.accepted.entry(*node).or_insert((ok.instance, Fence::NONE));
                 if last.0 != ok.instance {

@@ -68,8 +68,7 @@ impl Property for GrantsToTheDead {
                 if let Refusal::Held { parked: true, .. } = refused.refusal
                     && let Some(inc) = court.ledger.lives[*to]
                 {
-                    let elections = &court.plan.elections;
-                    let election = elections.iter().position(|name| *name == refused.election);
+                    let election = court.number(&refused.election);
                     self.is_parked((*node, election.unwrap_or(0), inc), refused.start);
                 }
                 Ok(())

@@ -11,6 +11,7 @@ mod durable_before_visible;
 mod edict_ordering;
 mod edict_validity;
 mod eventual_election;
+mod failures_are_said;
 mod fence_ends_at_a_lapse;
 mod fence_reads_tell_all;
 mod fences_grow;
@@ -26,10 +27,13 @@ mod quarantines_last;
 mod quorum_timestamps_order;
 mod release_ends_only_its_own;
 mod release_keeps_promises;
+mod starts_in_order;
 mod verification_is_answered;
 mod verification_never_overstates;
 mod who_waits;
 mod yields_are_due;
+
+use tenure_core::ElectionName;
 
 use super::fact::Fact;
 use super::ledger::{Annals, Ledger};
@@ -52,6 +56,11 @@ impl Court<'_> {
     /// The annals of an election.
     fn annals(&self, election: usize) -> &Annals {
         &self.ledger.annals[election]
+    }
+
+    /// Which election has this name.
+    fn number(&self, name: &ElectionName) -> Option<usize> {
+        self.plan.elections.iter().position(|election| election == name)
     }
 
     /// The name of an election.
@@ -162,6 +171,8 @@ properties! {
     grants_to_the_dead::GrantsToTheDead,
     grants_last::GrantsLast,
     quarantines_last::QuarantinesLast,
+    starts_in_order::StartsInOrder,
+    failures_are_said::FailuresAreSaid,
     candidates_ask_in_order::CandidatesAskInOrder,
     names_are_reported::NamesAreReported,
     who_waits::WhoWaits,

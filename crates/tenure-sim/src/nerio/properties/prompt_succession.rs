@@ -43,8 +43,7 @@ impl Property for PromptSuccession {
             Fact::Sent { message: Message::Remainder(answer), .. }
                 if answer.remaining > Duration::ZERO =>
             {
-                let elections = &court.plan.elections;
-                let election = elections.iter().position(|name| *name == answer.election);
+                let election = court.number(&answer.election);
                 let until = court.now + Bound::of(court.plan).promise;
                 self.promised.insert(election.unwrap_or(0), until);
                 Ok(())

@@ -34,8 +34,7 @@ impl Property for VerificationIsAnswered {
             Fact::Sent { node, to: Some(to), message: Message::Verify(verify), .. }
                 if court.ledger.lives.iter().all(Option::is_some) =>
             {
-                let elections = &court.plan.elections;
-                let election = elections.iter().position(|name| *name == verify.election);
+                let election = court.number(&verify.election);
                 let leader = court.plan.nodes[*to].address;
                 let question = Question { leader, start: verify.start };
                 self.open.insert((*node, election.unwrap_or(0), question), court.now);

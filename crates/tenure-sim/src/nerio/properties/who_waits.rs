@@ -165,10 +165,7 @@ impl WhoWaits {
     }
 
     fn park(&mut self, court: &Court<'_>, node: usize, told: &Refused) {
-        let mut elections = court.plan.elections.iter();
-        let Some(election) = elections.position(|name| *name == told.election) else {
-            return;
-        };
+        let Some(election) = court.number(&told.election) else { return };
         let asks = self.asks.get(&(node, election, told.asker));
         let Some(asks) = asks.filter(|asks| asks.start == told.start).cloned() else {
             return;

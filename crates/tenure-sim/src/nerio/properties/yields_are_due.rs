@@ -107,7 +107,7 @@ impl Property for YieldsAreDue {
                 Ok(())
             }
             Fact::Sent { node, to: Some(to), message: Message::Request(request), .. } => {
-                let Some(election) = election_of(court, &request.election) else { return Ok(()) };
+                let Some(election) = court.number(&request.election) else { return Ok(()) };
                 let members = court.plan.members();
                 self.at(*node, election).ask(request, *to, members).map_err(|why| {
                     let (name, to) = (&court.plan.nodes[*node].name, &court.plan.nodes[*to].name);
@@ -115,7 +115,7 @@ impl Property for YieldsAreDue {
                 })
             }
             Fact::Sent { node, to: Some(to), message: Message::Release(release), .. } => {
-                let Some(election) = election_of(court, &release.election) else { return Ok(()) };
+                let Some(election) = court.number(&release.election) else { return Ok(()) };
                 let campaign = self.at(*node, election);
                 let of_now = campaign.asked.is_some() && release.start >= campaign.began;
                 if of_now && !campaign.leads {
@@ -271,8 +271,4 @@ fn asker(message: &Message) -> Option<Inc> {
         Message::Refused(refused) => Some(refused.asker),
         _ => None,
     }
-}
-
-fn election_of(court: &Court<'_>, name: &tenure_core::ElectionName) -> Option<usize> {
-    court.plan.elections.iter().position(|election| election == name)
 }

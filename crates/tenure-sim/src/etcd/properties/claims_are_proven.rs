@@ -1,0 +1,301 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::Time;
+use tenure_core::etcd::{
+    Act, Answer, Bytes, CallId, Header, KeyValue, LeaseId, Op, Reply, Request, Txn,
+};
+
+use super::{Court, Fact, Plan, Property};
+
+/// E by a second, simpler hand, of what each process has asked and was answered: a grant counts
+/// from its send, while no earlier one of its id can have ended; a keep-alive counts from its
+/// send, once an entry of the log in the same term found a key of ours on the lease, if that term
+/// was established before the lease was first asked for; and a claim lasts no longer than that of
+/// a lease on which its key was found. Keys are moved only to a lease that lasts as long.
+///
+/// What the core has forgotten since counts here, too: this allows more than it may.
+#[derive(Debug)]
+pub(super) struct ClaimsAreProven {
+    lives: Vec<Life>,
+}
+
+/// What one life knows.
+#[derive(Debug, Default)]
+struct Life {
+    /// When each member was first heard of in each term, as a number of steps.
+    heard: BTreeMap<(u64, u64), u64>,
+    steps: u64,
+    /// The terms that are established: a linearizable answer of a member that had answered in it
+    /// before that was asked.
+    terms: Vec<u64>,
+    asked: BTreeMap<CallId, Asked>,
+    leases: BTreeMap<LeaseId, Lease>,
+    /// The keep-alives that were answered last, in each term.
+    alive: BTreeMap<(LeaseId, u64), Time>,
+    /// The leases on which each key was made or found.
+    homes: BTreeMap<Bytes, Vec<LeaseId>>,
+    /// Until when each election is claimed.
+    claims: BTreeMap<usize, Time>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    sent: Time,
+    step: u64,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Grant(LeaseId),
+    KeepAlive(LeaseId),
+    /// With the keep-alives that were answered before.
+    Confirm(BTreeMap<(LeaseId, u64), Time>),
+    Create(Bytes, LeaseId),
+    Move(LeaseId, Vec<Bytes>),
+    Other,
+}
+
+/// A lease that was asked for.
+#[derive(Debug)]
+struct Lease {
+    /// How often.
+    asked: u32,
+    /// The terms that were established before.
+    terms: Vec<u64>,
+    /// When it ends at the earliest, by its first grant.
+    first_end: Time,
+    /// Whether etcd has said that it exists.
+    joined: bool,
+    /// When it ends by all that is known since; `None` when it may have ended.
+    lasts: Option<Time>,
+    /// E.
+    proven: Option<Time>,
+}
+
+impl Property for ClaimsAreProven {
+    const NAME: &'static str = "A claim lasts as long as its lease was proven to";
+    const SOURCE: &'static str = "rulings 3, 4, 6 and 14";
+
+    fn new(plan: &Plan) -> Self {
+        Self { lives: plan.nodes.iter().map(|_| Life::default()).collect() }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.lives[*node] = Life::default();
+                Ok(())
+            }
+            Fact::Sent { node, request, local, .. } => {
+                let counts = |ttl| counts(court, *node, ttl);
+                let what = self.lives[*node].ask(request, *local, &counts);
+                if let What::Move(to, keys) = &what {
+                    self.lives[*node].may_move(court, *to, keys).map_err(|why| {
+                        format!("{} moves a key to lease {to}, {why}", court.name(*node))
+                    })?;
+                }
+                self.lives[*node].note(request, *local, what);
+                Ok(())
+            }
+            Fact::Heard { node, answer, local } => {
+                let counts = |ttl| counts(court, *node, ttl);
+                self.lives[*node].hear(answer, *local, &counts);
+                Ok(())
+            }
+            Fact::Lowered { node, election } => {
+                self.lives[*node].claims.remove(election);
+                Ok(())
+            }
+            Fact::Claimed { node, election, fence, key, ends, .. } => {
+                let life = &mut self.lives[*node];
+                life.claims.insert(*election, *ends);
+                let proven = life.proven(key);
+                if proven >= Some(*ends) {
+                    return Ok(());
+                }
+                let proven = proven.map_or("never".to_owned(), |proven| proven.to_string());
+                Err(format!(
+                    "{} leads {} with fence {fence} until {ends} on its clock, and what it asked \
+                     and was answered proves the lease of {key} until {proven}",
+                    court.name(*node),
+                    court.election(*election),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Life {
+    fn ask(&mut self, request: &Request, local: Time, counts: &dyn Fn(u32) -> Duration) -> What {
+        match &request.op {
+            Op::Grant { lease, ttl } => {
+                let first_end = local.after(counts(*ttl));
+                let terms = &self.terms;
+                let this = self.leases.entry(*lease).or_insert_with(|| Lease {
+                    asked: 0,
+                    terms: terms.clone(),
+                    first_end,
+                    joined: false,
+                    lasts: Some(first_end),
+                    proven: None,
+                });
+                this.asked += 1;
+                What::Grant(*lease)
+            }
+            Op::KeepAlive { lease } => What::KeepAlive(*lease),
+            Op::Txn(txn) if txn.deletes_nothing() => What::Confirm(self.alive.clone()),
+            Op::Txn(Txn { then, .. }) => match then.first() {
+                Some(Act::Put { key, lease, .. }) => What::Create(key.clone(), *lease),
+                Some(Act::Move { lease, .. }) => {
+                    let key = |act: &Act| match act {
+                        Act::Move { key, .. } => Some(key.clone()),
+                        _ => None,
+                    };
+                    What::Move(*lease, then.iter().filter_map(key).collect())
+                }
+                _ => What::Other,
+            },
+            Op::Revoke { .. } | Op::Watch { .. } | Op::Unwatch { .. } => What::Other,
+        }
+    }
+
+    fn note(&mut self, request: &Request, sent: Time, what: What) {
+        if !matches!(request.op, Op::Watch { .. } | Op::Unwatch { .. }) {
+            self.asked.insert(request.call, Asked { sent, step: self.steps, what });
+        }
+    }
+
+    /// A key may be on the next lease before that is known: that must last as long as its claim.
+    fn may_move(&self, court: &Court<'_>, to: LeaseId, keys: &[Bytes]) -> Result<(), String> {
+        let lasts = self.leases.get(&to).and_then(Lease::proven);
+        for key in keys {
+            let election = court.ledger.election_of(key);
+            let claimed = election.and_then(|election| self.claims.get(&election));
+            if claimed.is_some_and(|claimed| lasts < Some(*claimed)) {
+                let lasts = lasts.map_or("never".to_owned(), |lasts| lasts.to_string());
+                return Err(format!("which is proven until {lasts}, and claims {key} for longer"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Until when the lease of a key is proven.
+    fn proven(&self, key: &Bytes) -> Option<Time> {
+        let homes = self.homes.get(key)?.iter();
+        homes.filter_map(|home| self.leases.get(home)?.proven()).max()
+    }
+
+    fn hear(&mut self, answer: &Answer, local: Time, counts: &dyn Fn(u32) -> Duration) {
+        self.steps += 1;
+        let asked = self.asked.remove(&answer.call);
+        if let Some(header) = &answer.header {
+            let member = (header.member, header.term);
+            let before = *self.heard.entry(member).or_insert(self.steps);
+            let again = asked.as_ref().is_some_and(|asked| before <= asked.step);
+            let linearizable = matches!(answer.reply, Reply::Txn { .. });
+            if linearizable && again && !self.terms.contains(&header.term) {
+                self.terms.push(header.term);
+            }
+        }
+        let Some(Asked { sent, what, .. }) = asked else { return };
+        match (what, &answer.reply) {
+            (What::Grant(lease), Reply::Granted { ttl }) => {
+                if let Some(lease) = self.leases.get_mut(&lease) {
+                    let ends = sent.after(counts(*ttl));
+                    if lease.asked == 1 {
+                        lease.lasts = lease.lasts.max(Some(ends));
+                    }
+                    lease.extend(ends, local, true);
+                }
+            }
+            // Since it was first asked for it lasts.
+            (What::Grant(lease), Reply::LeaseExists) => {
+                if let Some(lease) = self.leases.get_mut(&lease) {
+                    lease.joined = true;
+                }
+            }
+            (What::KeepAlive(lease), Reply::Alive { ttl: Some(ttl) }) => {
+                let ends = sent.after(counts(*ttl));
+                if let Some(this) = self.leases.get_mut(&lease) {
+                    this.extend(ends, local, false);
+                }
+                if let Some(Header { term, .. }) = &answer.header {
+                    let known = self.alive.entry((lease, *term)).or_insert(ends);
+                    *known = ends.max(*known);
+                }
+            }
+            (What::Confirm(alive), Reply::Txn { found, .. }) => {
+                let Some(Header { term, .. }) = &answer.header else { return };
+                self.confirm(found, &alive, *term, local);
+            }
+            (What::Create(key, lease), Reply::Txn { succeeded: true, .. }) => {
+                self.live_on(&key, lease);
+            }
+            (What::Move(to, keys), Reply::Txn { succeeded: true, .. }) => {
+                keys.iter().for_each(|key| self.live_on(key, to));
+            }
+            _ => {}
+        }
+        if let Reply::Txn { found, .. } = &answer.reply {
+            for kv in found.iter().flatten() {
+                kv.lease.into_iter().for_each(|lease| self.live_on(&kv.key, lease));
+            }
+        }
+    }
+
+    fn live_on(&mut self, key: &Bytes, lease: LeaseId) {
+        if self.leases.contains_key(&lease) {
+            let homes = self.homes.entry(key.clone()).or_default();
+            if !homes.contains(&lease) {
+                homes.push(lease);
+            }
+        }
+    }
+
+    fn confirm(
+        &mut self,
+        found: &[Option<KeyValue>],
+        alive: &BTreeMap<(LeaseId, u64), Time>,
+        term: u64,
+        local: Time,
+    ) {
+        for lease in found.iter().flatten().filter_map(|kv| kv.lease) {
+            let Some(this) = self.leases.get_mut(&lease) else { continue };
+            if let Some(ends) = alive.get(&(lease, term)).filter(|_| this.terms.contains(&term)) {
+                this.extend(*ends, local, true);
+            }
+        }
+    }
+}
+
+impl Lease {
+    /// E.
+    fn proven(&self) -> Option<Time> {
+        self.proven.max(self.joined.then_some(self.first_end))
+    }
+
+    /// It lasts until `ends`, as an answer says that comes `now`: if it has not ended before.
+    fn extend(&mut self, ends: Time, now: Time, proves: bool) {
+        if self.lasts.is_none_or(|until| until <= now) {
+            self.lasts = None;
+            return;
+        }
+        self.lasts = self.lasts.max(Some(ends));
+        if proves {
+            self.proven = self.proven.max(Some(ends));
+        }
+    }
+}
+
+/// How long a lease of `ttl` seconds lasts at least on the clock of a node, while that of etcd's
+/// leader runs fast: TTL·(1 − ρ)/(1 + ρ).
+fn counts(court: &Court<'_>, node: usize, ttl: u32) -> Duration {
+    let config = court.plan.ours(node).map(|ours| &ours.config);
+    let drift = config.map_or(0, |config| u128::from(config.drift.parts_per_billion()));
+    let nanos = u128::from(ttl) * 1_000_000_000 * (1_000_000_000 - drift);
+    Duration::from_nanos((nanos / (1_000_000_000 + drift)) as u64)
+}

@@ -1,0 +1,204 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::Time;
+use tenure_core::etcd::{Act, Bytes, CallId, Change, Keys, Op, Reply, Request, Txn};
+
+use super::{Court, Fact, Plan, Property};
+
+/// How long a leader waits at least before it writes its value anew once more.
+const MEND_AGAIN: Duration = Duration::from_secs(1);
+
+/// Who waits looks at the whole queue only once the one before it has gone: etcd sorts it for each
+/// who does. And who finds another value than its own writes that anew once a second.
+#[derive(Debug)]
+pub(super) struct FewRequests {
+    elections: usize,
+    lives: Vec<Life>,
+}
+
+/// What one life has asked and was told.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    asked: BTreeMap<CallId, (usize, Asked)>,
+    /// By election.
+    waits: Vec<Waits>,
+    mends: Vec<Mends>,
+    /// Which election the answer was about that came last.
+    answered: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    /// Who is first, and who is just before.
+    Queue,
+    /// Whether the one before is there.
+    Before,
+    Proclaim,
+}
+
+/// Whom it waits for, as far as it was told.
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    behind: Option<Bytes>,
+}
+
+/// When it wrote what its application has told others last.
+#[derive(Clone, Debug, Default)]
+struct Mends {
+    /// That, as a number.
+    said: u64,
+    /// The last two times, as long as each was answered before the next.
+    sent: [Option<Time>; 2],
+    answered: bool,
+    /// The last of them.
+    call: Option<CallId>,
+}
+
+impl Property for FewRequests {
+    const NAME: &'static str = "Nothing is asked for without a reason";
+    const SOURCE: &'static str = "ruling 1; wire facts: proclaim";
+
+    fn new(plan: &Plan) -> Self {
+        let elections = plan.elections.len();
+        Self { elections, lives: vec![Life::new(elections); plan.nodes.len()] }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.lives[*node] = Life::new(self.elections);
+                Ok(())
+            }
+            Fact::Sent { node, request, decided, .. } => {
+                if let Op::Unwatch { .. } = request.op {
+                    self.lives[*node].pause();
+                }
+                let Op::Txn(txn) = &request.op else { return Ok(()) };
+                let Some(election) = about(court, txn) else { return Ok(()) };
+                let said = court.apps[*node].offices[election].said;
+                let life = &mut self.lives[*node];
+                life.ask(election, request, txn, (said, *decided))
+                    .map_err(|why| format!("{} sends {request}, {why}", court.name(*node)))
+            }
+            Fact::Heard { node, answer, .. } => {
+                self.lives[*node].hear(answer.call, &answer.reply);
+                Ok(())
+            }
+            // It had given up waiting for that answer: what that told is not known to it.
+            Fact::Unasked { node } => {
+                let life = &mut self.lives[*node];
+                if let Some(election) = life.answered {
+                    life.waits[election].behind = None;
+                    life.mends[election].answered = false;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Life {
+    fn new(elections: usize) -> Self {
+        let waits = vec![Waits::default(); elections];
+        let mends = vec![Mends::default(); elections];
+        Self { asked: BTreeMap::new(), waits, mends, answered: None }
+    }
+
+    fn ask(
+        &mut self,
+        election: usize,
+        request: &Request,
+        txn: &Txn,
+        (said, now): (u64, Time),
+    ) -> Result<(), String> {
+        let waits = &mut self.waits[election];
+        let asked = match &txn.then[..] {
+            [Act::Read(first), Act::Read(_)] if matches!(first.keys, Keys::Prefix(_)) => {
+                if let Some(behind) = &waits.behind {
+                    return Err(format!("and waits for {behind}, of which it knows no end"));
+                }
+                Asked::Queue
+            }
+            [Act::Read(_)] if txn.when.len() == 2 => Asked::Before,
+            [Act::Proclaim { .. }] => {
+                self.mends[election].write(request.call, said, now)?;
+                Asked::Proclaim
+            }
+            [Act::Put { .. } | Act::Delete { .. }] => {
+                waits.behind = None;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        self.asked.insert(request.call, (election, asked));
+        Ok(())
+    }
+
+    /// After a failure it tries everything again, when it has waited for that.
+    fn pause(&mut self) {
+        self.mends.iter_mut().for_each(|mends| mends.answered = false);
+    }
+
+    fn hear(&mut self, call: CallId, reply: &Reply) {
+        if let Reply::Changed(changes) = reply {
+            for change in changes {
+                let Change::Deleted { key, .. } = change else { continue };
+                let waits = self.waits.iter_mut();
+                let ended = waits.filter(|waits| waits.behind.as_ref() == Some(key));
+                ended.for_each(|waits| waits.behind = None);
+            }
+        }
+        if let Reply::Unknown { .. } | Reply::Refused(_) = reply {
+            self.pause();
+        }
+        self.answered = None;
+        let Some((election, asked)) = self.asked.remove(&call) else { return };
+        let last = self.mends[election].call == Some(call);
+        self.answered = Some(election);
+        let behind = &mut self.waits[election].behind;
+        match (asked, reply) {
+            (Asked::Queue, Reply::Txn { succeeded: true, found }) => {
+                *behind = found.get(1).and_then(|kv| Some(kv.as_ref()?.key.clone()));
+            }
+            (Asked::Queue | Asked::Before, Reply::Txn { succeeded: false, .. }) => *behind = None,
+            (Asked::Proclaim, reply) => {
+                let answered = matches!(reply, Reply::Txn { succeeded: true, .. });
+                self.mends[election].answered = answered && last;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Mends {
+    /// The second of three may be sent late, when an answer is waited for.
+    fn write(&mut self, call: CallId, said: u64, now: Time) -> Result<(), String> {
+        if self.said != said || !std::mem::take(&mut self.answered) {
+            *self = Self { said, ..Self::default() };
+        }
+        self.call = Some(call);
+        let [first, second] = self.sent;
+        self.sent = [second, Some(now)];
+        match first.filter(|first| now < first.after(MEND_AGAIN)) {
+            Some(first) => Err(format!("and wrote the same at {first} and since")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Which election the keys of a transaction belong to.
+fn about(court: &Court<'_>, txn: &Txn) -> Option<usize> {
+    let key = match txn.then.first()? {
+        Act::Put { key, .. }
+        | Act::Move { key, .. }
+        | Act::Proclaim { key, .. }
+        | Act::Delete { key } => key,
+        Act::Read(read) => match &read.keys {
+            Keys::One(key) | Keys::Prefix(key) => key,
+        },
+    };
+    court.ledger.election_of(key)
+}

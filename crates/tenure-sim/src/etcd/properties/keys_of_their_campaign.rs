@@ -1,0 +1,92 @@
+use std::collections::BTreeMap;
+
+use tenure_core::etcd::{Act, CallId, Op, Reply, Revision};
+
+use super::{Court, Fact, Plan, Property};
+use crate::etcd::ledger::Ledger;
+
+/// Whoever leads does so with a key that was made since it campaigns: one of an earlier process or
+/// campaign has a fence that is used up. Where backups are restored, revisions come again.
+#[derive(Debug)]
+pub(super) struct KeysOfTheirCampaign {
+    lives: Vec<Life>,
+}
+
+/// What one life knows.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    /// The highest revision that it was told of, and what that was before the last answer.
+    seen: Revision,
+    before: Revision,
+    /// And when each campaign began, at the latest.
+    since: BTreeMap<usize, Revision>,
+    /// The keys that it asked for, and those that it was told it has made.
+    asked: BTreeMap<CallId, usize>,
+    made: BTreeMap<usize, Revision>,
+}
+
+impl Property for KeysOfTheirCampaign {
+    const NAME: &'static str = "A leader's key was made by its campaign";
+    const SOURCE: &'static str = "rulings 6 and 8 (E5, E7)";
+
+    fn new(plan: &Plan) -> Self {
+        Self { lives: vec![Life::default(); plan.nodes.len()] }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        if court.plan.restores {
+            return Ok(());
+        }
+        match fact {
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.lives[*node] = Life::default();
+            }
+            Fact::Ended { node, election, .. } => {
+                // The next one may begin with that.
+                let life = &mut self.lives[*node];
+                life.since.insert(*election, life.seen);
+            }
+            Fact::Sent { node, request, .. } => {
+                let life = &mut self.lives[*node];
+                let Op::Txn(txn) = &request.op else { return Ok(()) };
+                if let Some(Act::Put { key, .. }) = txn.then.first()
+                    && let Some(election) = court.ledger.election_of(key)
+                {
+                    life.since.entry(election).or_insert(life.seen);
+                    life.asked.insert(request.call, election);
+                }
+            }
+            Fact::Heard { node, answer, .. } => {
+                let life = &mut self.lives[*node];
+                life.before = life.seen;
+                let Some(header) = answer.header else { return Ok(()) };
+                if let Some(election) = life.asked.remove(&answer.call)
+                    && matches!(answer.reply, Reply::Txn { succeeded: true, .. })
+                {
+                    life.made.insert(election, header.revision);
+                }
+                life.seen = header.revision.max(life.seen);
+            }
+            Fact::Unasked { node } => self.lives[*node].seen = self.lives[*node].before,
+            // It was decided before its process slept over its end.
+            Fact::Claimed { until, .. } if *until <= court.now => {}
+            Fact::Claimed { node, election, fence, .. } => {
+                let created = Ledger::created(*fence);
+                let Life { since, made, .. } = &self.lives[*node];
+                let made = made.get(election) == Some(&created);
+                let since = since.get(election).filter(|_| !made);
+                if let Some(since) = since.filter(|since| created <= **since) {
+                    return Err(format!(
+                        "{} leads {} with fence {fence}, and knew of revision {since} when it \
+                         asked for its key",
+                        court.name(*node),
+                        court.election(*election),
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure_core::etcd::{Act, Bytes, CallId, Compare, Keys, Op, Reply, Revision, Txn};
+
+use super::{Court, Fact, Plan, Property};
+
+/// Between what a process has read and what it watches nothing can happen unseen: a watch begins
+/// where an answer about the same keys ended, or these are read at once. And no watch is left open
+/// when another one takes its place.
+#[derive(Debug)]
+pub(super) struct WatchesFollowAnswers {
+    lives: Vec<Life>,
+}
+
+/// What one life knows, and watches.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    asked: BTreeMap<CallId, Vec<Bytes>>,
+    /// At which revision keys, and all that begin with some prefix, were read last.
+    read: BTreeMap<Bytes, Revision>,
+    open: BTreeMap<CallId, Keys>,
+    /// The keys that it has asked for.
+    own: BTreeSet<Bytes>,
+    /// A key that is watched from later on than it was read, and what to say of it.
+    unread: Option<(Bytes, String)>,
+}
+
+impl Property for WatchesFollowAnswers {
+    const NAME: &'static str = "A watch begins where an answer ended";
+    const SOURCE: &'static str = "rulings 1, 2 and 9";
+
+    fn new(plan: &Plan) -> Self {
+        Self { lives: vec![Life::default(); plan.nodes.len()] }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.lives[*node] = Life::default();
+            }
+            Fact::Sent { node, request, .. } => {
+                let life = &mut self.lives[*node];
+                match &request.op {
+                    Op::Txn(txn) => {
+                        let keys = keys(txn);
+                        if let Some(Act::Put { key, .. }) = txn.then.first() {
+                            life.own.insert(key.clone());
+                        }
+                        if let Some((key, _)) = &life.unread
+                            && keys.contains(key)
+                        {
+                            life.unread = None;
+                        }
+                        life.asked.insert(request.call, keys);
+                    }
+                    Op::Watch { keys, from, deletions } => {
+                        let others = matches!(keys, Keys::One(key) if !life.own.contains(key));
+                        let why = match others && !deletions {
+                            true => Err("and of others only their end is of interest".to_owned()),
+                            false => life.watch(court, request.call, keys, *from),
+                        };
+                        why.map_err(|why| {
+                            format!("{} watches {keys} from {from}, {why}", court.name(*node))
+                        })?;
+                    }
+                    Op::Unwatch { watch } => {
+                        life.open.remove(watch);
+                    }
+                    Op::Grant { .. } | Op::KeepAlive { .. } | Op::Revoke { .. } => {}
+                }
+            }
+            Fact::Heard { node, answer, .. } => {
+                let life = &mut self.lives[*node];
+                if !matches!(answer.reply, Reply::Watching | Reply::Changed(_)) {
+                    life.open.remove(&answer.call);
+                }
+                let Some(keys) = life.asked.remove(&answer.call) else { return Ok(()) };
+                if let (Some(header), Reply::Txn { .. }) = (&answer.header, &answer.reply) {
+                    for key in keys {
+                        let read = life.read.entry(key).or_default();
+                        *read = header.revision.max(*read);
+                    }
+                }
+            }
+            Fact::Handled { node, .. } => {
+                if let Some((_, why)) = self.lives[*node].unread.take() {
+                    return Err(format!("{}: {why}", court.name(*node)));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Life {
+    fn watch(
+        &mut self,
+        court: &Court<'_>,
+        call: CallId,
+        keys: &Keys,
+        from: Revision,
+    ) -> Result<(), String> {
+        // Its driver asks for it again, until it is open.
+        if self.open.contains_key(&call) {
+            return Ok(());
+        }
+        let takes_place = |other: &Keys| match (other, keys) {
+            (Keys::Prefix(one), Keys::Prefix(other)) => one == other,
+            (Keys::One(one), Keys::One(other)) => {
+                court.ledger.election_of(one) == court.ledger.election_of(other)
+            }
+            _ => false,
+        };
+        let open = self.open.iter().find(|(_, keys)| takes_place(keys));
+        if let Some((open, keys)) = open {
+            return Err(format!("and {open} is still open, of {keys}"));
+        }
+        self.open.insert(call, keys.clone());
+        let (Keys::One(key) | Keys::Prefix(key)) = keys;
+        let about = self.read.iter().filter(|(read, _)| key.starts_with(read));
+        let read = about.map(|(_, revision)| *revision).max();
+        if read.is_none_or(|read| from > read + 1) {
+            let read = read.map_or("never".to_owned(), |read| format!("at {read}"));
+            let why = format!("{key} is watched from {from} on, was read {read}, and is not read");
+            self.unread = Some((key.clone(), why));
+        }
+        Ok(())
+    }
+}
+
+/// What a transaction tells of.
+fn keys(txn: &Txn) -> Vec<Bytes> {
+    let (Txn { when, then, otherwise }, mut keys) = (txn, Vec::new());
+    for compare in when {
+        let (Compare::Created { key, .. } | Compare::Lease { key, .. }) = compare;
+        keys.push(key.clone());
+    }
+    for act in then.iter().chain(otherwise) {
+        keys.push(match act {
+            Act::Put { key, .. }
+            | Act::Move { key, .. }
+            | Act::Proclaim { key, .. }
+            | Act::Delete { key } => key.clone(),
+            Act::Read(read) => match &read.keys {
+                Keys::One(key) | Keys::Prefix(key) => key.clone(),
+            },
+        });
+    }
+    keys
+}

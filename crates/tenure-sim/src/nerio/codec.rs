@@ -1,0 +1,38 @@
+//! What arrives is what the codec makes of it.
+
+use tenure_core::nerio::wire::{Envelope, Packer, open};
+use tenure_core::nerio::{Message, Who};
+
+use crate::violation::Violation;
+
+/// Packs a message of `who` into a datagram, twice if there is room, and reads what is there.
+pub(super) fn carries(
+    at: u64,
+    digest: u64,
+    who: &Who,
+    message: &Message,
+) -> Result<(), Box<Violation>> {
+    let wrong = |said: String| {
+        let property = "Messages survive the wire";
+        let source = "the wire: one datagram of at most 1,200 bytes";
+        Box::new(Violation { property, source, at, said })
+    };
+    let sent = Envelope { epoch: 0, who: who.clone() };
+    let packer = Packer::new(digest, &sent);
+    let mut datagram = packer.start();
+    if !packer.push(&mut datagram, message) {
+        return Err(wrong(format!("does not fit into a datagram: {message}")));
+    }
+    // A datagram carries several: what comes first must not hide what follows.
+    let copies = 1 + usize::from(packer.push(&mut datagram, message));
+    let opened = open(digest, 0, &datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
+    let (envelope, messages) = opened;
+    if envelope != sent {
+        return Err(wrong(format!("{sent:?} came out of the wire as {envelope:?}")));
+    }
+    let read: Vec<_> = messages.collect();
+    if read.len() == copies && read.iter().all(|read| read.as_ref() == Ok(message)) {
+        return Ok(());
+    }
+    Err(wrong(format!("{message}, {copies} times, came out of the wire as {read:?}")))
+}
