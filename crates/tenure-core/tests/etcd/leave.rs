@@ -128,7 +128,8 @@ pub(crate) fn who_loses_its_place_watches_nobody() {
     s.answer("watch db/77", Reply::Watching);
     s.pass(ms(3_400));
     s.answer("keep", Reply::Alive { ttl: Some(10) });
-    s.answer("delete db/", so(vec![]));
+    assert!(s.asks("watch db/77"), "{:#?}", s.requests());
+    s.answer("read db/", so(vec![None]));
     assert!(s.has_told("ended: its key was deleted by somebody else"), "{:#?}", s.told());
-    assert!(s.asks("unwatch"), "{:#?}", s.requests());
+    assert!(!s.asks("watch db/77"), "{:#?}", s.requests());
 }
