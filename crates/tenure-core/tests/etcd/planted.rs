@@ -9,10 +9,10 @@ use crate::{campaign, leave, observe, session, terms, troubles};
 /// Which story notices which rule.
 const STORIES: &[(Rule, fn())] = &[
     (Rule::WatchPredecessor, campaign::who_waits_watches_the_one_just_before),
-    (Rule::WatchEnds, leave::who_loses_its_place_watches_nobody),
     (Rule::LookAgain, campaign::a_watch_that_is_silent_is_not_waited_for_for_ever),
     (Rule::LookNarrow, campaign::who_waits_looks_at_the_one_before),
     (Rule::WaitingToldAgain, campaign::who_waits_says_so_again_after_its_watch_broke),
+    (Rule::WatchEnds, leave::who_loses_its_place_watches_nobody),
     (Rule::ConfirmOwnKey, campaign::a_win_without_the_own_key_is_none),
     (Rule::ConfirmInOne, campaign::the_own_key_and_the_queue_are_looked_at_together),
     (Rule::WinByName, campaign::of_two_keys_with_one_create_revision_one_leads),

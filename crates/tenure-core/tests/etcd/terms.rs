@@ -309,6 +309,23 @@ pub(crate) fn a_move_that_fails_shows_which_key_is_lost() {
     }
 }
 
+/// The lease of the next term is refused while a key is made on the one before: the campaign has
+/// ended then, whatever the answer to that is, and no key is left.
+#[cfg_attr(not(tenure_planted), test)]
+fn who_was_refused_is_not_made_a_candidate_by_a_late_answer() {
+    let mut s = Stage::new();
+    let a = s.elect("a");
+    enter_the_next_term(&mut s, "a", a);
+    s.campaign("b");
+    let create = s.asked("if create(b/").call;
+    let said = "etcdserver: permission denied".into();
+    s.answer("grant", Reply::Refused(Refusal::Denied { said }));
+    assert!(s.has_told("b: ended: etcd refuses it"), "{:#?}", s.told());
+    s.say(create, so(vec![]));
+    assert!(s.has_told("ignored: unasked"), "{:#?}", s.told());
+    assert!(s.requests().iter().any(|request| request.contains("read b/")), "{:#?}", s.requests());
+}
+
 /// A leader that resigns while its key is moved with others: those are moved next, before the keys
 /// behind them.
 #[cfg_attr(not(tenure_planted), test)]

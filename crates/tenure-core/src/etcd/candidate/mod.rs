@@ -366,9 +366,9 @@ impl Candidate {
 
     /// There will be no lease.
     pub(super) fn on_lease_refused(&mut self, refusal: Refusal, shared: &mut Shared<'_>) {
+        // Its key may be on its way all the same, on the lease of the term before.
         if matches!(self.phase, Phase::Creating { .. }) {
-            self.tell(Event::Ended(End::Refused(refusal)), shared.out);
-            self.left(shared);
+            self.leave(End::Refused(refusal), shared);
         }
     }
 

@@ -6,10 +6,10 @@ pub use super::{Broken, Rule, break_rule, in_force};
 /// their absence, or not soon. That of every other one is found by random worlds.
 pub const DIRECTED: &[Rule] = &[
     Rule::WatchPredecessor,
-    Rule::WatchEnds,
     Rule::LookAgain,
     Rule::LookNarrow,
     Rule::WaitingToldAgain,
+    Rule::WatchEnds,
     Rule::ConfirmOwnKey,
     Rule::ConfirmInOne,
     Rule::WinByName,
