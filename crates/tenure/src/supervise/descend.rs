@@ -18,8 +18,8 @@ use std::io;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpgid, getpgrp, getpid, kill_process,
-    kill_process_group, pidfd_open, pidfd_send_signal, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitpid,
 };
 
 use super::frame::Ended;
@@ -81,6 +81,11 @@ pub(super) fn began(pid: Pid) -> Option<u64> {
     Stat::read(pid).map(|stat| stat.began)
 }
 
+/// The session that `pid` is in; 0 is one that began outside of this process's PID namespace.
+pub(super) fn session(pid: Pid) -> Option<i32> {
+    Stat::read(pid).map(|stat| stat.session)
+}
+
 /// Whether this process has begun to end, or has ended.
 pub(super) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
@@ -126,16 +131,16 @@ impl Tree {
     }
 
     fn signal(&self, signal: Signal) {
-        let own = getpgrp();
+        let own = group(getpid());
         let mut groups = BTreeSet::new();
         for child in &self.children {
-            match getpgid(Some(*child)) {
-                Ok(group) if group != own => {
+            match group(*child) {
+                Some(group) if Some(group) != own => {
                     if groups.insert(group.as_raw_pid()) {
                         sent(kill_process_group(group, signal));
                     }
                 }
-                Ok(_) | Err(_) => sent(kill_process(*child, signal)),
+                Some(_) | None => sent(kill_process(*child, signal)),
             }
         }
         for descendant in &self.deeper {
@@ -158,6 +163,12 @@ impl Descendant {
         }
         pidfd_send_signal(&pidfd, signal)
     }
+}
+
+/// The group that `pid` is in, if that has a number in this process's PID namespace. A signal to
+/// group 0 would reach this process's own.
+fn group(pid: Pid) -> Option<Pid> {
+    Stat::read(pid).filter(|stat| stat.group > 0).and_then(|stat| Pid::from_raw(stat.group))
 }
 
 /// A process that is gone needs no signal; one that belongs to another user gets none, and is
@@ -185,12 +196,14 @@ fn children_of(pid: Pid) -> io::Result<Vec<Pid>> {
     Ok(found)
 }
 
-/// Fields of `/proc/<pid>/stat`.
+/// Fields of `/proc/<pid>/stat`. Group and session are 0 when they began outside of this process's
+/// PID namespace, as under `nsenter`, for which rustix's `getpgid` and `getsid` have no value.
 #[derive(PartialEq, Eq, Debug)]
 struct Stat {
     state: char,
     parent: i32,
     group: i32,
+    session: i32,
     flags: u32,
     /// When it began, in ticks since the machine started: with its number, who it is.
     began: u64,
@@ -216,8 +229,9 @@ impl Stat {
         let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(1);
         let state = fields.next()?.chars().next()?;
         let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        let (flags, began) = (fields.nth(3)?.parse().ok()?, fields.nth(12)?.parse().ok()?);
-        Some(Self { state, parent, group, flags, began })
+        let session = fields.next()?.parse().ok()?;
+        let (flags, began) = (fields.nth(2)?.parse().ok()?, fields.nth(12)?.parse().ok()?);
+        Some(Self { state, parent, group, session, flags, began })
     }
 }
 
@@ -228,6 +242,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
+    use rustix::process::getppid;
+
     use super::super::eventually::eventually;
     use super::*;
 
@@ -235,13 +251,13 @@ mod tests {
     fn a_name_cannot_forge_a_parent() {
         let line = b"42 (a) R 1 1 (b\xff) S 7 9 8 0 -1 4 1 2 3 4 5 6 7 8 9 10 11 12 99 14";
         let stat = Stat::parse(line).unwrap();
-        let expected = Stat { state: 'S', parent: 7, group: 9, flags: 4, began: 99 };
+        let expected = Stat { state: 'S', parent: 7, group: 9, session: 8, flags: 4, began: 99 };
         assert_eq!(stat, expected);
         for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1 2 3 4 5", b"42 (x) S one 2 3"] {
             assert_eq!(Stat::parse(bad), None);
         }
         let own = Stat::read(getpid()).unwrap();
-        assert_eq!(own.group, getpgrp().as_raw_pid());
+        assert_eq!(Pid::from_raw(own.parent), getppid());
     }
 
     #[test]
@@ -257,7 +273,7 @@ mod tests {
             Descendant { pid, parent }.signal(Signal::KILL, &groups).unwrap();
         };
         kill(Pid::INIT, &[]);
-        kill(Pid::from_child(&shell), &[getpgrp().as_raw_pid()]);
+        kill(Pid::from_child(&shell), &[Stat::read(pid).unwrap().group]);
         assert!(shell.try_wait().unwrap().is_none(), "killed what it should have spared");
         assert!(Stat::read(pid).is_some());
         kill(Pid::from_child(&shell), &[]);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use rustix::process::{Pid, getsid};
+use rustix::process::{Pid, getpid};
 
 use super::{descend, launcher};
 
@@ -27,6 +27,6 @@ pub(super) fn is_one(pid: Pid) -> bool {
         let began = BEFORE.get().and_then(|before| before.get(&pid.as_raw_pid()));
         began.is_some() && began.copied() == descend::began(pid)
     };
-    let is_with_us = || getsid(Some(pid)) == getsid(None);
+    let is_with_us = || descend::session(pid) == descend::session(getpid());
     was_there() || (is_with_us() && !launcher::is_part_of_us(pid))
 }

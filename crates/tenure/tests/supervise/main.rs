@@ -11,6 +11,7 @@ mod hanging;
 mod late;
 mod life;
 mod losses;
+mod namespace;
 mod scene;
 mod start;
 mod stranger;
@@ -38,6 +39,7 @@ fn trials() -> Vec<Trial> {
         ("life", life::TESTS),
         ("deadline", deadline::TESTS),
         ("losses", losses::TESTS),
+        ("namespace", namespace::TESTS),
         ("start", start::TESTS),
         ("late", late::TESTS),
         ("stranger", stranger::TESTS),
