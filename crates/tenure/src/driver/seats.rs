@@ -58,15 +58,14 @@ impl<K: Kind> Seats<K> {
     /// What the campaign waits for, if it has not been won, and whoever gave a leadership of this
     /// election up and waits until others know. Logged when it has changed.
     pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
-        let text = waiting.told(clock::now()).to_string();
         let reply = self.seats.get(election).and_then(|seat| seat.reply.as_ref());
         let mut news = false;
         for seat in self.leaving.get(election).into_iter().flatten() {
             news |= say(&seat.waits, waiting.clone());
         }
-        news |= reply.is_some_and(|reply| reply.waits(waiting));
+        news |= reply.is_some_and(|reply| reply.waits(waiting.clone()));
         if news {
-            tracing::info!(target: LOG, %election, "waiting: {text}");
+            tracing::info!(target: LOG, %election, "waiting: {}", waiting.told(clock::now()));
         }
     }
 
