@@ -112,16 +112,13 @@ impl Hindrances {
     /// The first reason without which a quorum could be won, in this order: what nobody can
     /// answer to, what time mends, what an operator must mend, who is before it.
     fn waiting(&self, silent: MemberSet, config: &Checked) -> Option<Waiting> {
-        let names = |set: MemberSet| -> Vec<Arc<str>> {
-            set.iter().map(|member| config.members[member].name.clone().into()).collect()
-        };
         let possible = |excluded: MemberSet| match ruling(Rule::WaitingByQuorum) {
             true => config.quorums.is_possible(excluded),
             false => excluded.is_empty(),
         };
-        let missing = names(silent);
+        let missing = config.named(silent);
         if let Some(other) = self.other.filter(|_| !self.shared.is_empty()) {
-            return Some(Waiting::NameInUse { by: names(self.shared), other });
+            return Some(Waiting::NameInUse { by: config.named(self.shared), other });
         }
         if !possible(silent) {
             return Some(Waiting::NoQuorum { missing });
@@ -135,8 +132,8 @@ impl Hindrances {
         let unable = silent.or(quarantined).or(recovering);
         if !possible(unable) {
             return Some(match self.enough_again(unable, quarantined, config) {
-                Some(until) => Waiting::OldLeases { at: names(quarantined), until, missing },
-                None => Waiting::Fences { at: names(recovering), missing },
+                Some(until) => Waiting::OldLeases { at: config.named(quarantined), until, missing },
+                None => Waiting::Fences { at: config.named(recovering), missing },
             });
         }
         let objecting = with(|word| matches!(word, Word::Objection { .. }));

@@ -9,7 +9,6 @@ mod instance;
 mod reach;
 mod release;
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -286,8 +285,8 @@ impl Candidate {
             self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
             held = Some(hold).filter(|hold| now < *hold);
             self.give_up_due(now, shared, out);
-            if let Some(hold) = held {
-                self.say_that_it_leaves(now, hold, shared, out);
+            if held.is_some() {
+                self.say_that_it_leaves(now, shared, out);
             }
         }
         if let Some(lower) = lower.filter(|_| !ruling(Rule::LowerBeforeRelease)) {

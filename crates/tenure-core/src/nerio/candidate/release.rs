@@ -74,20 +74,15 @@ impl Giving {
         self.old_until
     }
 
-    /// What keeps the next attempt from beginning: a promise, or that no quorum has confirmed it
-    /// for so long that those who do not are likely to be silent.
+    /// That no quorum has confirmed it, as long as that keeps the next attempt from beginning: once
+    /// it has lasted so long that those who do not are likely to be silent.
     fn hinders(&self, now: Time, config: &Checked) -> Option<Waiting> {
-        if now >= self.not_before() || !ruling(Rule::WaitingForRelease) {
-            return None;
-        }
-        let names = |set: MemberSet| -> Vec<Arc<str>> {
-            set.iter().map(|member| config.members[member].name.clone().into()).collect()
-        };
-        if now < self.hold || now < self.begins.after(config.parked_for()) {
+        let is_late = now >= self.begins.after(config.parked_for());
+        if now >= self.not_before() || !is_late || !ruling(Rule::WaitingForRelease) {
             return None;
         }
         let missing = MemberSet::first(config.members.len()).minus(self.arrived);
-        Some(Waiting::GivingUp { missing: names(missing), until: self.until })
+        Some(Waiting::GivingUp { missing: config.named(missing), until: self.until })
     }
 }
 
@@ -138,15 +133,9 @@ impl Candidate {
     }
 
     /// Tells the grantors that the claim is over though the release is not sent yet.
-    pub(super) fn say_that_it_leaves(
-        &self,
-        now: Time,
-        hold: Time,
-        shared: &Shared<'_>,
-        out: &mut Out,
-    ) {
+    pub(super) fn say_that_it_leaves(&self, now: Time, shared: &Shared<'_>, out: &mut Out) {
         let Some(giving) = &self.giving else { return };
-        let held = shared.config.drift.real_at_most(hold.since(now));
+        let held = shared.config.drift.real_at_most(giving.hold.since(now));
         for member in &shared.config.members {
             let leaving = Leaving { election: self.election.clone(), start: giving.start, held };
             out.push(Effect::Send { to: member.address, message: Message::Leaving(leaving) });

@@ -279,6 +279,11 @@ impl Config {
         self.members.iter().position(|member| member.address == address)
     }
 
+    /// The names of these members.
+    pub(super) fn named<T: From<NodeName>>(&self, set: MemberSet) -> Vec<T> {
+        set.iter().map(|member| self.members[member].name.clone().into()).collect()
+    }
+
     /// The members' names in the order of the list, for printing a [`MemberSet`] or a
     /// [`Quorums`].
     #[must_use]

@@ -50,10 +50,8 @@ impl Grantor {
             unfounded: nothing.map(|(member, _)| *member).collect(),
         };
         if told != Some(missing) {
-            let names = |set: MemberSet| {
-                set.iter().map(|member| self.config.members[member].name.clone()).collect()
-            };
-            let (silent, unfounded) = (names(missing.silent), names(missing.unfounded));
+            let silent = self.config.named(missing.silent);
+            let unfounded = self.config.named(missing.unfounded);
             let founding = read == Read::Founding;
             emit(out, None, Event::RecoveryWaits { founding, silent, unfounded });
         }
