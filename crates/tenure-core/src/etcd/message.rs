@@ -154,6 +154,26 @@ pub enum Act {
     Read(Read),
 }
 
+impl Act {
+    /// Reads this key, with its value.
+    #[must_use]
+    pub const fn read(key: Bytes) -> Self {
+        Self::Read(Read { keys: Keys::One(key), pick: Pick::First, keys_only: false })
+    }
+
+    /// The key that it is about, or what the keys that it reads begin with.
+    #[must_use]
+    pub const fn key(&self) -> &Bytes {
+        match self {
+            Self::Put { key, .. }
+            | Self::Move { key, .. }
+            | Self::Proclaim { key, .. }
+            | Self::Delete { key }
+            | Self::Read(Read { keys: Keys::One(key) | Keys::Prefix(key), .. }) => key,
+        }
+    }
+}
+
 /// A `Range` with limit 1.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Read {

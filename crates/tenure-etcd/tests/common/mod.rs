@@ -180,7 +180,7 @@ pub(crate) fn delete(key: &str) -> Act {
 }
 
 pub(crate) fn read(key: &str) -> Act {
-    Act::Read(Read { keys: Keys::One(key.into()), pick: Pick::First, keys_only: false })
+    Act::read(key.into())
 }
 
 pub(crate) fn read_all(prefix: &str, pick: Pick) -> Act {

@@ -6,8 +6,7 @@
 use std::time::Duration;
 
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Compare, Keys, LeaseId, Op, Pick, Read, Reply, Request, Revision,
-    Txn,
+    Act, Answer, Bytes, CallId, Compare, LeaseId, Op, Reply, Request, Revision, Txn,
 };
 use tenure_core::{Deadline, Effect, ElectionName, Input, Time};
 
@@ -95,12 +94,11 @@ impl Foreign {
             Reply::Granted { .. } => {
                 let (key, lease) = (self.key(), self.lease);
                 let value = "foreign".into();
-                let read =
-                    Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false };
+                let read = Act::read(key.clone());
                 let txn = Txn {
                     when: vec![Compare::Created { key: key.clone(), revision: 0 }],
                     then: vec![Act::Put { key, value, lease }],
-                    otherwise: vec![Act::Read(read)],
+                    otherwise: vec![read],
                 };
                 self.ask(Op::Txn(txn), out);
             }

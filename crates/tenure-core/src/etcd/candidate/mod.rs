@@ -412,9 +412,7 @@ impl Candidate {
             return;
         };
         let key = self.key(shared);
-        let read = || {
-            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false })
-        };
+        let read = || Act::read(key.clone());
         let only = |revision: Revision, then: Act| Txn {
             when: vec![Compare::Created { key: key.clone(), revision }],
             then: vec![then],
@@ -473,8 +471,7 @@ impl Candidate {
                 let key = self.key(shared);
                 let is_there = |key, revision| Compare::Created { key, revision };
                 let when = vec![is_there(key.clone(), revision), is_there(before, created)];
-                let keys = Keys::One(key);
-                let own = Act::Read(Read { keys, pick: Pick::First, keys_only: false });
+                let own = Act::read(key);
                 (Doing::Wait, Txn { when, then: vec![own.clone()], otherwise: vec![own] })
             }
             _ => (Doing::Look, self.first(revision, shared)),
@@ -491,9 +488,7 @@ impl Candidate {
         let of_all = |pick| Act::Read(Read { keys: keys.clone(), pick, keys_only });
         let before = Pick::LastUpTo(revision.saturating_sub(1));
         let mut then = vec![of_all(Pick::First), of_all(before)];
-        let own = Keys::One(key.clone());
-        let mut otherwise =
-            vec![Act::Read(Read { keys: own, pick: Pick::First, keys_only: false })];
+        let mut otherwise = vec![Act::read(key.clone())];
         if !ruling(Rule::ConfirmReads) {
             then.clear();
             otherwise.clear();

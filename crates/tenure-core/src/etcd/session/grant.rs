@@ -1,8 +1,8 @@
 //! How a lease is got: a term is established, and then it is granted in it.
 
 use super::super::event::{Event, Lost};
-use super::super::key::{Keys, LeaseId};
-use super::super::message::{Act, CallId, Op, Pick, Read, Refusal, Reply, Txn};
+use super::super::key::LeaseId;
+use super::super::message::{Act, CallId, Op, Refusal, Reply, Txn};
 use super::super::node::emit;
 use super::super::rule::{Rule, ruling};
 use super::{Around, Beat, Lease, News, Old, Phase, Session, third};
@@ -163,8 +163,7 @@ impl Session {
     /// nothing, as it is filled after the read; the second of one member does.
     pub(super) fn establish(&mut self, around: &mut Around<'_>) {
         let Some((_, key)) = &self.probe else { return };
-        let read =
-            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false });
+        let read = Act::read(key.clone());
         let txn = Txn { when: [].into(), then: [read].into(), otherwise: [].into() };
         let asked = around.ask(around.patience(), Op::Txn(txn));
         if let Phase::Establishing { call, .. } = &mut self.phase {

@@ -4,8 +4,7 @@ use alloc::vec::Vec;
 
 use super::super::config::BACKOFF;
 use super::super::event::{Event, Lost};
-use super::super::key::Keys;
-use super::super::message::{Act, CallId, Compare, Header, Op, Pick, Read, Reply, Txn};
+use super::super::message::{Act, CallId, Compare, Header, Op, Reply, Txn};
 use super::super::node::emit;
 use super::super::rule::{Rule, ruling};
 use super::{Alive, Around, Beat, Found, Lease, News, Own, Phase, Session, third};
@@ -83,9 +82,7 @@ impl Session {
     /// it does, and a deletion needs no room. Only an entry of the log cannot hide its term: of one
     /// that was brought up to date with a snapshot a header says an earlier one until then.
     fn read(&mut self, alive: Alive, own: Vec<Own>, around: &mut Around<'_>) {
-        let read = |(.., key, _): &Own| {
-            Act::Read(Read { keys: Keys::One(key.clone()), pick: Pick::First, keys_only: false })
-        };
+        let read = |(.., key, _): &Own| Act::read(key.clone());
         // One that may not be written does not stand in the way for long.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(read).collect();

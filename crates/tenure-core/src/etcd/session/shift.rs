@@ -4,8 +4,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::super::event::Event;
-use super::super::key::{Keys, LeaseId};
-use super::super::message::{Act, CallId, Compare, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
+use super::super::key::LeaseId;
+use super::super::message::{Act, CallId, Compare, KeyValue, Op, Reply, Revision, Txn};
 use super::super::node::emit;
 use super::super::rule::{Rule, ruling};
 use super::{Around, Found, Own, Phase, Session};
@@ -147,11 +147,7 @@ impl Session {
                 txn.when.push(Compare::Lease { key: key.clone(), lease });
             }
             txn.then.push(Act::Move { key: key.clone(), lease: to });
-            txn.otherwise.push(Act::Read(Read {
-                keys: Keys::One(key),
-                pick: Pick::First,
-                keys_only: false,
-            }));
+            txn.otherwise.push(Act::read(key));
         }
         self.shift.asked =
             keys.into_iter().map(|((name, _, created), _)| (name, created)).collect();

@@ -3,10 +3,11 @@ use std::time::Duration;
 
 use tenure_core::Time;
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Header, KeyValue, LeaseId, Op, Reply, Request, Txn,
+    Act, Answer, Bytes, CallId, Header, KeyValue, LeaseId, Op, Reply, Request,
 };
 
-use super::{Court, Fact, Plan, Property};
+use super::lives::Lives;
+use super::{Court, Fact, Plan, Property, moved};
 
 /// E by a second, simpler hand, of what each process has asked and was answered: a grant counts
 /// from its send, while no earlier one of its id can have ended; a keep-alive counts from its
@@ -17,7 +18,7 @@ use super::{Court, Fact, Plan, Property};
 /// What the core has forgotten since counts here, too: this allows more than it may.
 #[derive(Debug)]
 pub(super) struct ClaimsAreProven {
-    lives: Vec<Life>,
+    lives: Lives<Life>,
 }
 
 /// What one life knows.
@@ -79,16 +80,13 @@ impl Property for ClaimsAreProven {
     const SOURCE: &'static str = "rulings 3, 4, 6 and 14";
 
     fn new(plan: &Plan) -> Self {
-        Self { lives: plan.nodes.iter().map(|_| Life::default()).collect() }
+        Self { lives: Lives::new(plan) }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        self.lives.see(fact);
         match fact {
-            Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.lives[*node] = Life::default();
-                Ok(())
-            }
             Fact::Sent { node, request, local, .. } => {
                 let counts = |ttl| counts(court, *node, ttl);
                 let what = self.lives[*node].ask(request, *local, &counts);
@@ -148,15 +146,9 @@ impl Life {
             }
             Op::KeepAlive { lease } => What::KeepAlive(*lease),
             Op::Txn(txn) if txn.deletes_nothing() => What::Confirm(self.alive.clone()),
-            Op::Txn(Txn { then, .. }) => match then.first() {
+            Op::Txn(txn) => match txn.then.first() {
                 Some(Act::Put { key, lease, .. }) => What::Create(key.clone(), *lease),
-                Some(Act::Move { lease, .. }) => {
-                    let key = |act: &Act| match act {
-                        Act::Move { key, .. } => Some(key.clone()),
-                        _ => None,
-                    };
-                    What::Move(*lease, then.iter().filter_map(key).collect())
-                }
+                Some(Act::Move { lease, .. }) => What::Move(*lease, moved(txn).cloned().collect()),
                 _ => What::Other,
             },
             Op::Revoke { .. } | Op::Watch { .. } | Op::Unwatch { .. } => What::Other,

@@ -191,14 +191,5 @@ impl Mends {
 
 /// Which election the keys of a transaction belong to.
 fn about(court: &Court<'_>, txn: &Txn) -> Option<usize> {
-    let key = match txn.then.first()? {
-        Act::Put { key, .. }
-        | Act::Move { key, .. }
-        | Act::Proclaim { key, .. }
-        | Act::Delete { key } => key,
-        Act::Read(read) => match &read.keys {
-            Keys::One(key) | Keys::Prefix(key) => key,
-        },
-    };
-    court.ledger.election_of(key)
+    court.ledger.election_of(txn.then.first()?.key())
 }

@@ -2,17 +2,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::etcd::{Act, CallId, Keys, Op, Reply, Request};
 
+use super::lives::Lives;
 use super::{Court, Fact, Plan, Property};
 
 /// When an observer has missed what happened, because the history of its watch was compacted, the
 /// next that it sees is told, even if that is as before.
 #[derive(Debug)]
 pub(super) struct GapsAreTold {
-    lives: Vec<Life>,
+    lives: Lives<Life>,
 }
 
 /// What one life observes.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Life {
     watches: BTreeMap<CallId, usize>,
     looks: BTreeMap<CallId, usize>,
@@ -31,15 +32,13 @@ impl Property for GapsAreTold {
     const SOURCE: &'static str = "ruling 9 (E8)";
 
     fn new(plan: &Plan) -> Self {
-        Self { lives: vec![Life::default(); plan.nodes.len()] }
+        Self { lives: Lives::new(plan) }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        self.lives.see(fact);
         match fact {
-            Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.lives[*node] = Life::default();
-            }
             Fact::Observes { node, election, begins: false } => {
                 self.lives[*node].missed.remove(election);
             }

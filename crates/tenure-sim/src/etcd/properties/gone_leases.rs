@@ -2,17 +2,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::etcd::{CallId, Etcd, LeaseId, Op, Reply};
 
+use super::lives::Lives;
 use super::{Court, Fact, Plan, Property};
 
 /// A process that is told that its lease is gone, that by which its keys are named among them,
 /// counts on it no more; and none that it has given up is opened after all.
 #[derive(Debug)]
 pub(super) struct GoneLeases {
-    lives: Vec<Life>,
+    lives: Lives<Life>,
 }
 
 /// What one life knows of its leases.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Life {
     alive: BTreeMap<CallId, LeaseId>,
     /// The lease that it asked for last, and those that it has given up.
@@ -32,15 +33,13 @@ impl Property for GoneLeases {
     const SOURCE: &'static str = "rulings 3, 6 and 14";
 
     fn new(plan: &Plan) -> Self {
-        Self { lives: vec![Life::default(); plan.nodes.len()] }
+        Self { lives: Lives::new(plan) }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        self.lives.see(fact);
         match fact {
-            Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.lives[*node] = Life::default();
-            }
             Fact::Sent { node, request, .. } => {
                 let life = &mut self.lives[*node];
                 match request.op {

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::etcd::{Act, CallId, Op, Reply, Revision};
 
+use super::lives::Lives;
 use super::{Court, Fact, Plan, Property};
 use crate::etcd::ledger::Ledger;
 
@@ -9,11 +10,11 @@ use crate::etcd::ledger::Ledger;
 /// campaign has a fence that is used up. Where backups are restored, revisions come again.
 #[derive(Debug)]
 pub(super) struct KeysOfTheirCampaign {
-    lives: Vec<Life>,
+    lives: Lives<Life>,
 }
 
 /// What one life knows.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Life {
     /// The highest revision that it was told of, and what that was before the last answer.
     seen: Revision,
@@ -30,7 +31,7 @@ impl Property for KeysOfTheirCampaign {
     const SOURCE: &'static str = "rulings 6 and 8 (E5, E7)";
 
     fn new(plan: &Plan) -> Self {
-        Self { lives: vec![Life::default(); plan.nodes.len()] }
+        Self { lives: Lives::new(plan) }
     }
 
     #[inline(always)]
@@ -38,10 +39,8 @@ impl Property for KeysOfTheirCampaign {
         if court.plan.restores {
             return Ok(());
         }
+        self.lives.see(fact);
         match fact {
-            Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.lives[*node] = Life::default();
-            }
             Fact::Ended { node, election, .. } => {
                 // The next one may begin with that.
                 let life = &mut self.lives[*node];

@@ -19,6 +19,7 @@ mod gaps_are_told;
 mod gone_leases;
 mod handles_agree;
 mod keys_of_their_campaign;
+mod lives;
 mod losses_stay_apart;
 mod moves_get_on;
 mod no_claim_on_older_state;
@@ -34,6 +35,8 @@ mod what_is_released_is_gone;
 mod who_is_first_leads;
 mod who_is_idle_left_no_lease;
 mod wins_are_confirmed;
+
+use tenure_core::etcd::{Act, Bytes, Txn};
 
 use super::app::App;
 use super::fact::Fact;
@@ -72,7 +75,7 @@ impl Court<'_> {
 
     /// Whether a key was taken away since then by somebody who may, or the store went back: that
     /// is outside the promise.
-    fn is_robbed(&self, key: &tenure_core::etcd::Bytes, since: u64) -> bool {
+    fn is_robbed(&self, key: &Bytes, since: u64) -> bool {
         let taken = self.ledger.gone.get(key);
         let taken = taken.is_some_and(|(at, cause)| *at >= since && is_foul(*cause));
         taken || self.ledger.went_back(since)
@@ -82,6 +85,11 @@ impl Court<'_> {
 /// Whether a key or lease that went for this cause was taken away against the promise.
 const fn is_foul(cause: Cause) -> bool {
     matches!(cause, Cause::Meddled)
+}
+
+/// The keys that a transaction moves.
+fn moved(txn: &Txn) -> impl Iterator<Item = &Bytes> {
+    txn.then.iter().filter(|act| matches!(act, Act::Move { .. })).map(Act::key)
 }
 
 /// True time as people read it.

@@ -2,18 +2,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::etcd::{Act, Bytes, CallId, Compare, LeaseId, Op, Refusal, Reply, Request, Txn};
 
-use super::{Court, Fact, Plan, Property};
+use super::lives::Lives;
+use super::{Court, Fact, Plan, Property, moved};
 
 /// Keys are moved to the lease of a new term from where they are, all of them, and what etcd said
 /// of a move is heard: what was not so is not asked for again as it was, and of keys that it
 /// refuses to move together half are tried.
 #[derive(Debug)]
 pub(super) struct MovesGetOn {
-    lives: Vec<Life>,
+    lives: Lives<Life>,
 }
 
 /// What one life has moved.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Life {
     asked: BTreeMap<CallId, Asked>,
     /// The key of each election in which it has one, with the lease that it was made on or moved
@@ -58,16 +59,13 @@ impl Property for MovesGetOn {
     const SOURCE: &'static str = "ruling 14 (E3b)";
 
     fn new(plan: &Plan) -> Self {
-        Self { lives: vec![Life::default(); plan.nodes.len()] }
+        Self { lives: Lives::new(plan) }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        self.lives.see(fact);
         match fact {
-            Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.lives[*node] = Life::default();
-                Ok(())
-            }
             Fact::Ended { node, election, .. } => {
                 self.lives[*node].homes.remove(election);
                 Ok(())
@@ -181,7 +179,7 @@ impl Life {
 impl Moves {
     fn offer(&mut self, txn: &Txn) -> Result<(), String> {
         (self.busy, self.waits) = (true, None);
-        let keys = keys(txn);
+        let keys: BTreeSet<Bytes> = moved(txn).cloned().collect();
         for key in &keys {
             let at =
                 |compare: &Compare| matches!(compare, Compare::Lease { key: at, .. } if at == key);
@@ -201,7 +199,7 @@ impl Moves {
 
     /// What was to be moved.
     fn hear(&mut self, txn: Txn, reply: &Reply) -> BTreeSet<Bytes> {
-        let keys = keys(&txn);
+        let keys: BTreeSet<Bytes> = moved(&txn).cloned().collect();
         let to = |act: &Act| matches!(act, Act::Move { lease, .. } if Some(*lease) == self.to);
         if !txn.then.iter().all(to) {
             return BTreeSet::new();
@@ -215,13 +213,4 @@ impl Moves {
         }
         keys
     }
-}
-
-/// The keys that a transaction moves.
-fn keys(txn: &Txn) -> BTreeSet<Bytes> {
-    let key = |act: &Act| match act {
-        Act::Move { key, .. } => Some(key.clone()),
-        _ => None,
-    };
-    txn.then.iter().filter_map(key).collect()
 }

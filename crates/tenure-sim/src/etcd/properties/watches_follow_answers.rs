@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::etcd::{Act, Bytes, CallId, Compare, Keys, Op, Reply, Revision, Txn};
 
+use super::lives::Lives;
 use super::{Court, Fact, Plan, Property};
 
 /// Between what a process has read and what it watches nothing can happen unseen: a watch begins
@@ -9,11 +10,11 @@ use super::{Court, Fact, Plan, Property};
 /// when another one takes its place.
 #[derive(Debug)]
 pub(super) struct WatchesFollowAnswers {
-    lives: Vec<Life>,
+    lives: Lives<Life>,
 }
 
 /// What one life knows, and watches.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Life {
     asked: BTreeMap<CallId, Vec<Bytes>>,
     /// At which revision keys, and all that begin with some prefix, were read last.
@@ -30,15 +31,13 @@ impl Property for WatchesFollowAnswers {
     const SOURCE: &'static str = "rulings 1, 2 and 9";
 
     fn new(plan: &Plan) -> Self {
-        Self { lives: vec![Life::default(); plan.nodes.len()] }
+        Self { lives: Lives::new(plan) }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        self.lives.see(fact);
         match fact {
-            Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.lives[*node] = Life::default();
-            }
             Fact::Sent { node, request, .. } => {
                 let life = &mut self.lives[*node];
                 match &request.op {
@@ -137,16 +136,6 @@ fn keys(txn: &Txn) -> Vec<Bytes> {
         let (Compare::Created { key, .. } | Compare::Lease { key, .. }) = compare;
         keys.push(key.clone());
     }
-    for act in then.iter().chain(otherwise) {
-        keys.push(match act {
-            Act::Put { key, .. }
-            | Act::Move { key, .. }
-            | Act::Proclaim { key, .. }
-            | Act::Delete { key } => key.clone(),
-            Act::Read(read) => match &read.keys {
-                Keys::One(key) | Keys::Prefix(key) => key.clone(),
-            },
-        });
-    }
+    keys.extend(then.iter().chain(otherwise).map(|act| act.key().clone()));
     keys
 }

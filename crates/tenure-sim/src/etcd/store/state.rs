@@ -301,9 +301,9 @@ mod tests {
     fn put(key: &str, lease: i64) -> Txn {
         let (value, lease) = ("v".into(), LeaseId(lease));
         let then = vec![Act::Put { key: key.into(), value, lease }];
-        let read = Read { keys: Keys::One(key.into()), pick: Pick::First, keys_only: false };
+        let read = Act::read(key.into());
         let when = vec![Compare::Created { key: key.into(), revision: 0 }];
-        Txn { when, then, otherwise: vec![Act::Read(read)] }
+        Txn { when, then, otherwise: vec![read] }
     }
 
     fn read(keys: Keys, pick: Pick) -> Act {

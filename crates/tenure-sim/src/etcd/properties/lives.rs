@@ -1,0 +1,35 @@
+use std::ops::{Index, IndexMut};
+
+use super::{Fact, Plan};
+
+/// What a property keeps of each node, by its number: it begins anew with each life of the node.
+#[derive(Debug)]
+pub(super) struct Lives<L>(Vec<L>);
+
+impl<L: Default> Lives<L> {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self(plan.nodes.iter().map(|_| L::default()).collect())
+    }
+
+    /// To be called with every fact, before what is kept is asked for.
+    #[inline(always)]
+    pub(super) fn see(&mut self, fact: &Fact<'_>) {
+        if let Fact::Started { node, .. } | Fact::Crashed { node } = fact {
+            self.0[*node] = L::default();
+        }
+    }
+}
+
+impl<L> Index<usize> for Lives<L> {
+    type Output = L;
+
+    fn index(&self, node: usize) -> &L {
+        &self.0[node]
+    }
+}
+
+impl<L> IndexMut<usize> for Lives<L> {
+    fn index_mut(&mut self, node: usize) -> &mut L {
+        &mut self.0[node]
+    }
+}
