@@ -11,8 +11,9 @@
 //!    same `now`.
 //! 5. Carry out the effects strictly in their order. If a [`Persist`](Effect::Persist) fails,
 //!    drop all effects after it that came out of the same call, hand in
-//!    [`Input::Failed`] and go on. [`Flush`](Effect::Flush) is durable later: hand in
-//!    [`Input::Flushed`] or [`Input::Failed`] when it is known.
+//!    [`Input::Failed`] and go on. [`Flush`](Effect::Flush) is durable later: carry
+//!    flushes out one after the other, and hand in [`Input::Flushed`] or [`Input::Failed`] of each
+//!    in that order.
 //! 6. Lower a claim's cell before carrying out whatever follows it.
 //!
 //! What a core promises in turn, checked for every core by one suite (`tests/contract`):

@@ -49,10 +49,12 @@ impl<G: Guest> World<G> {
                 true => self.resume(node),
                 false => Ok(()),
             },
-            Happening::Flushed { node, life, ticket, record } => {
-                if self.nodes[node].life != life {
+            Happening::Flushed { node, life } => {
+                let this = &mut self.nodes[node];
+                if this.life != life {
                     return Ok(());
                 }
+                let Some((ticket, record)) = this.flushing.pop_front() else { return Ok(()) };
                 if self.write_fails(node) {
                     return self.input(node, Input::Failed(Some(ticket)));
                 }
@@ -82,7 +84,7 @@ impl<G: Guest> World<G> {
     fn stopped(&self, happening: &Happening<G>) -> Option<(usize, u64)> {
         let node = match happening {
             Happening::Deliver { to, .. } => *to,
-            Happening::Flushed { node, life, .. }
+            Happening::Flushed { node, life }
             | Happening::Resume { node, life }
             | Happening::Wake { node, life } => {
                 let this = &self.nodes[*node];
@@ -224,14 +226,15 @@ impl<G: Guest> World<G> {
                 let this = &mut self.nodes[node];
                 let draw = self.fate.draw(Kind::Write, node, this.writes);
                 let idle = this.flushed_at <= self.now;
-                // One after the other, as they were asked for.
+                // One after the other, as they were asked for, also where stops delay them.
                 let at = (self.now + self.conditions.flush.of(draw)).max(this.flushed_at);
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
                     // It is durable before anybody knows.
                     self.guest.write(&mut this.disk, &record);
                 }
-                self.queue.push(at, Happening::Flushed { node, life, ticket, record });
+                this.flushing.push_back((ticket, record));
+                self.queue.push(at, Happening::Flushed { node, life });
             }
             Effect::Send { to, message } => self.send(node, life, &to, message),
             Effect::Claim { .. } | Effect::Emit { .. } => {}

@@ -48,6 +48,7 @@ impl<G: Guest> World<G> {
         this.life = 0;
         this.held = None;
         this.wrote = false;
+        this.flushing.clear();
         this.flushed_at = 0;
         self.queue.push(self.now + down, Happening::Start { node });
         if let Some(recorder) = &mut self.recorder {

@@ -15,7 +15,7 @@ mod happen;
 mod machine;
 pub mod queue;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use tenure_core::{Effect, ElectionName, Input, Protocol, Ticket, Time};
 
@@ -194,7 +194,7 @@ pub enum Seen<'a, G: Guest> {
 enum Happening<G: Guest> {
     Deliver { to: usize, from: <G::Core as Protocol>::Sender, message: Msg<G>, arrow: usize },
     Resume { node: usize, life: u128 },
-    Flushed { node: usize, life: u128, ticket: Ticket, record: Rec<G> },
+    Flushed { node: usize, life: u128 },
     Wake { node: usize, life: u128 },
     Start { node: usize },
     Wish { node: usize },
@@ -218,6 +218,8 @@ struct Node<G: Guest> {
     spared: bool,
     /// What is to be carried out when it goes on.
     held: Option<Vec<Effect<G::Core>>>,
+    /// What is being flushed, in the order in which that was asked for.
+    flushing: VecDeque<(Ticket, Rec<G>)>,
     /// When the last flush that was asked for will be done.
     flushed_at: u64,
     wake: Option<u64>,
@@ -265,6 +267,7 @@ impl<G: Guest> World<G> {
             gone: false,
             spared: guest.is_spared(n),
             held: None,
+            flushing: VecDeque::new(),
             flushed_at: 0,
             wake: None,
             inputs: 0,
