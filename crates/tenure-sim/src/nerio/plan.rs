@@ -66,7 +66,7 @@ pub struct Inhabitant {
     pub address: SocketAddr,
     /// Its settings: the length of its leases may differ from those of the others.
     pub config: Checked,
-    /// Those of its later lives, if they differ: a shorter `delta_max`.
+    /// Those of its later lives, if they differ: another `delta_max`, mostly a shorter one.
     pub later: Option<Checked>,
     /// Whether it gives leases: then it is a member, at this place in the list.
     pub member: bool,
@@ -76,6 +76,15 @@ pub struct Inhabitant {
     pub campaigns: bool,
     /// Whether it follows who leads.
     pub observes: bool,
+}
+
+impl Inhabitant {
+    /// How long it remembers in any life what has ended.
+    #[must_use]
+    pub fn remembers(&self) -> Duration {
+        let first = self.config.quarantine();
+        self.later.as_ref().map_or(first, |later| later.quarantine().min(first))
+    }
 }
 
 /// What a seed is drawn for.

@@ -134,7 +134,7 @@ impl GrantsLast {
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
         // Forgotten after that, sooner by a later life with a shorter lease: then a repetition is a
         // request like any other.
-        let remembered = node.later.as_ref().unwrap_or(config).quarantine();
+        let remembered = node.remembers();
         let known = |own: &&Grant| at.clock < own.finish.after(remembered);
         if let Some(own) = own.filter(|own| own.start == record.start).filter(known) {
             let grown = own.finish != finish;

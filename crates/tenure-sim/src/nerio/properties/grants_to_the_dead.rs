@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use tenure_core::Time;
-use tenure_core::nerio::{Checked, Inc, Message, Refusal};
+use tenure_core::nerio::{Inc, Message, Refusal};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -96,8 +96,8 @@ impl Property for GrantsToTheDead {
                     return Ok(());
                 }
                 // What ended that long ago is forgotten, and so is whose it was.
-                let config = remembers(court.plan, *grantor);
-                let kept = config.drift.real_at_least(config.quarantine()).as_nanos() as u64;
+                let node = &court.plan.nodes[*grantor];
+                let kept = node.config.drift.real_at_least(node.remembers()).as_nanos() as u64;
                 let freed = self.freed.remove(&(*grantor, *election));
                 let other = before.filter(|before| before.to != record.holder && !freed);
                 if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
@@ -107,19 +107,13 @@ impl Property for GrantsToTheDead {
                 if *late || is_strange(court.plan, record.address) {
                     return Ok(());
                 }
-                let (name, name_of) = (&court.plan.nodes[*grantor].name, court.election(*election));
+                let (name, name_of) = (&node.name, court.election(*election));
                 self.judge(court, (*grantor, *election, record.holder.inc), record.start, *local)
                     .map_err(|why| format!("{name} grants {name_of} to {}, {why}", record.holder))
             }
             _ => Ok(()),
         }
     }
-}
-
-/// By which settings a grantor forgets: those of its later lives, where their leases are shorter.
-fn remembers(plan: &Plan, grantor: usize) -> &Checked {
-    let node = &plan.nodes[grantor];
-    node.later.as_ref().unwrap_or(&node.config)
 }
 
 /// Whether no node has that address.
@@ -130,7 +124,7 @@ fn is_strange(plan: &Plan, address: SocketAddr) -> bool {
 impl GrantsToTheDead {
     fn judge(&self, court: &Court<'_>, key: Key, start: Time, local: Time) -> Result<(), String> {
         let config = &court.plan.nodes[key.0].config;
-        let remembered = remembers(court.plan, key.0).quarantine();
+        let remembered = court.plan.nodes[key.0].remembers();
         if let Some((up_to, at)) = self.gave_up.get(&key)
             && start <= *up_to
             && local.since(*at) < remembered
