@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// wider than a word.
 pub(crate) const BARE_METAL: &str = "thumbv7m-none-eabi";
 
-/// Built once, in two minutes, when no `cargo-deny` is installed.
+/// Built once, without optimization, when no `cargo-deny` is installed.
 const CARGO_DENY: &str = "0.20.2";
 
 /// Makes sure that a component of the toolchain (`rustfmt`, `clippy`) is there.
@@ -40,7 +40,8 @@ pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<String, Error> {
     let tools = workspace.target.join("tools");
     let ours = tools.join("bin").join(program).display().to_string();
     if Cmd::new(&ours, "--version").ask(workspace).is_none() {
-        Cmd::cargo(&format!("install {program} --version {CARGO_DENY} --locked --root"))
+        Cmd::cargo(&format!("install {program} --version {CARGO_DENY} --locked --debug --root"))
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .arg(tools.display().to_string())
             .run(workspace)?;
     }
