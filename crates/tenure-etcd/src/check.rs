@@ -89,7 +89,7 @@ pub async fn check(
     let (mut endpoints, mut client) = (Vec::new(), None);
     for endpoint in &options.endpoints {
         let mut found = connect(options, endpoint).await.map(|connection| {
-            client.get_or_insert(connection.client);
+            client.get_or_insert(connection.login.client);
             connection.status
         });
         if matches!(found, Err(ConnectError::Closed { .. })) {

@@ -196,6 +196,10 @@ impl Driver {
                     self.notice(Notice::EarlyRevocation { endpoint, version });
                 }
             }
+            News::LoggedIn { endpoint, why } => self.notice(Notice::LoggedIn { endpoint, why }),
+            News::NotLoggedIn { endpoint, why } => {
+                self.notice(Notice::NotLoggedIn { endpoint, why });
+            }
             News::Disconnected { endpoint, why } => {
                 self.is_without(&endpoint, &why);
                 self.notice(Notice::Disconnected { endpoint, why });

@@ -31,6 +31,21 @@ pub enum Notice {
         /// What it runs.
         version: Version,
     },
+    /// There is a new login at the endpoint in use. Nothing was interrupted.
+    LoggedIn {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What etcd said of the login before; `None` if that was good still.
+        why: Option<Arc<str>>,
+    },
+    /// The login at the endpoint in use is to be made anew before it ends, and was not. It is tried
+    /// again.
+    NotLoggedIn {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
+    },
     /// This endpoint is not used any more; the next one is tried.
     Disconnected {
         /// The endpoint.
@@ -137,6 +152,15 @@ impl fmt::Display for Notice {
                  of other programs may lead on without theirs; upgrade to 3.4.31, 3.5.13, 3.6 or \
                  newer"
             ),
+            Self::LoggedIn { endpoint, why: Some(why) } => {
+                write!(f, "logged in again at {endpoint}: {why}")
+            }
+            Self::LoggedIn { endpoint, why: None } => {
+                write!(f, "logged in again at {endpoint}, before the token ends")
+            }
+            Self::NotLoggedIn { why, .. } => {
+                write!(f, "{why}; the token before is good still, and a new one is tried for again")
+            }
             Self::Disconnected { endpoint, why } => {
                 write!(f, "disconnected from {endpoint}: {why}")
             }

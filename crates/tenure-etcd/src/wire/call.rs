@@ -41,7 +41,7 @@ pub(super) async fn carry_out(
                 None => shorten(&format!("no endpoint was found within {within:?}")),
             };
             if let Some((link, sent)) = under
-                && link.is_silent_since(sent)
+                && link.line.is_silent_since(sent)
             {
                 links.lost(&link, &why);
             }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use etcd_client::{Client, ConnectOptions, Error};
+use etcd_client::{ConnectOptions, Error};
 use tenure_core::etcd::{Refusal, Reply};
 
 use super::fault::{Fault, shorten, words};
+use super::login::Login;
 use crate::endpoint::Endpoint;
 use crate::options::{Options, OptionsError, Tls};
 use crate::version::Version;
@@ -16,13 +17,13 @@ use crate::version::Version;
 const PING_AFTER: Duration = Duration::from_secs(6);
 /// How long the answer to a ping may take.
 const PING_WITHIN: Duration = Duration::from_secs(3);
-/// What etcd says to a login while it asks for none.
-const NO_LOGINS: &str = "authentication is not enabled";
 
 /// A connection, and what the member behind it says of itself.
 #[derive(Clone)]
 pub(crate) struct Connection {
-    pub(crate) client: Client,
+    pub(crate) login: Login,
+    /// How long the login is good, if it says so.
+    pub(crate) left: Option<Duration>,
     pub(crate) status: Status,
 }
 
@@ -184,10 +185,27 @@ pub(crate) async fn connect(
     options: &Options,
     endpoint: &Endpoint,
 ) -> Result<Connection, ConnectError> {
+    in_time(options, endpoint, attempt(options, endpoint)).await
+}
+
+/// Logs in anew on a connection that goes on, within the time that the options give. How long the
+/// login is good, if it says so.
+pub(super) async fn log_in_again(
+    options: &Options,
+    endpoint: &Endpoint,
+    login: &Login,
+) -> Result<Option<Duration>, ConnectError> {
+    in_time(options, endpoint, log_in(options, endpoint, login)).await
+}
+
+async fn in_time<T>(
+    options: &Options,
+    endpoint: &Endpoint,
+    what: impl Future<Output = Result<T, ConnectError>>,
+) -> Result<T, ConnectError> {
     let within = options.connect_within;
-    let connection = tokio::time::timeout(within, attempt(options, endpoint)).await;
-    connection
-        .unwrap_or_else(|_| Err(ConnectError::TimedOut { endpoint: endpoint.clone(), within }))
+    let done = tokio::time::timeout(within, what).await;
+    done.unwrap_or_else(|_| Err(ConnectError::TimedOut { endpoint: endpoint.clone(), within }))
 }
 
 /// Whether an endpoint that hangs up would do so with the other scheme, too. Nothing secret is
@@ -229,8 +247,9 @@ pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option
 }
 
 async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, ConnectError> {
-    let client = log_in(options, endpoint).await?;
-    let answer = client.maintenance_client().status().await;
+    let login = prepare(options, endpoint).await?;
+    let left = log_in(options, endpoint, &login).await?;
+    let answer = login.client.maintenance_client().status().await;
     let answer = answer.map_err(|error| explain(&error, endpoint))?.0;
     let version: Version = answer.version.parse().map_err(|()| {
         let why = shorten(&format!("it calls its version {:?}", answer.version));
@@ -249,10 +268,10 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
         revision: super::convert::unsigned(header.revision),
         alarms: answer.errors,
     };
-    Ok(Connection { client, status })
+    Ok(Connection { login, left, status })
 }
 
-async fn log_in(options: &Options, endpoint: &Endpoint) -> Result<Client, ConnectError> {
+async fn prepare(options: &Options, endpoint: &Endpoint) -> Result<Login, ConnectError> {
     // What needs a leader fails at once where there is none, streams too: another member may
     // see one.
     let mut settings = ConnectOptions::new()
@@ -265,17 +284,20 @@ async fn log_in(options: &Options, endpoint: &Endpoint) -> Result<Client, Connec
         let tls = options.tls.as_ref().map_or_else(|| Tls::default().read(), Tls::read)?;
         settings = settings.with_tls(tls);
     }
-    let anybody = settings.clone();
-    if let Some(credentials) = &options.credentials {
-        settings = settings.with_user(&credentials.user, &credentials.password);
-    }
-    match Client::connect([endpoint.as_str()], Some(settings)).await {
-        Ok(client) => Ok(client),
-        Err(Error::GRpcStatus(status)) if status.message().contains(NO_LOGINS) => {
-            let client = Client::connect([endpoint.as_str()], Some(anybody)).await;
-            client.map_err(|error| explain(&error, endpoint))
+    let login = Login::new(endpoint.as_str(), settings).await;
+    login.map_err(|error| explain(&error, endpoint))
+}
+
+async fn log_in(
+    options: &Options,
+    endpoint: &Endpoint,
+    login: &Login,
+) -> Result<Option<Duration>, ConnectError> {
+    match &options.credentials {
+        Some(credentials) => {
+            login.renew(credentials).await.map_err(|error| explain(&error, endpoint))
         }
-        Err(error) => Err(explain(&error, endpoint)),
+        None => Ok(None),
     }
 }
 

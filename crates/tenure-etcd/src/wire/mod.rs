@@ -12,9 +12,10 @@
 //!   [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
 //! - *Refused* is only what etcd itself refused (`fault`), or what was not sent: then nothing was
 //!   carried out.
-//! - *A login that is not good any more* gives a new connection, with a new login and new
-//!   streams, and one more attempt for the request that found out (ruling 11); as many as its time
-//!   allows when users or rights have changed again since.
+//! - *A login that is not good any more* gives a new one on the same connection, and one more
+//!   attempt for the request that found out; as many as its time allows when users or rights have
+//!   changed again since. A login that says when it ends is made anew before (`connector`). Watches
+//!   that are open go on, and others are opened on another stream (`streams`).
 //! - *Bounds*: a number of unary calls at once, the others wait in their order (`turns`), for half
 //!   of their time at most; then they are refused, because they were not sent. The calls of the
 //!   lease (grants, renewals, what confirms them, revocations) never wait behind those of
@@ -27,10 +28,13 @@ mod attempts;
 mod beat;
 mod call;
 pub(crate) mod connect;
+mod connector;
 mod convert;
 pub(crate) mod fault;
 mod links;
+mod login;
 mod race;
+mod streams;
 mod turns;
 mod watch;
 
@@ -62,6 +66,20 @@ pub enum News {
         endpoint: Endpoint,
         /// What the member behind it says.
         status: Status,
+    },
+    /// There is a new login at the endpoint in use, and everything goes on.
+    LoggedIn {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What etcd said of the login before, or `None` if that was good still.
+        why: Option<Arc<str>>,
+    },
+    /// There is no new login at the endpoint in use. The one before is good still.
+    NotLoggedIn {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// What happened.
+        why: Arc<str>,
     },
     /// This endpoint is not used any more.
     Disconnected {
@@ -111,7 +129,7 @@ impl Wire {
     #[must_use]
     pub fn new(options: CheckedOptions) -> Self {
         let (first, then) = (Lane::new(), Lane::new());
-        let (links, connector) = links::new(options, first.news.clone());
+        let (links, connector) = connector::new(options, first.news.clone());
         // Nobody but the core asks, and it has a bounded number of open requests.
         let (beats, beat_requests) = mpsc::unbounded_channel();
         let (watches, watch_requests) = mpsc::unbounded_channel();

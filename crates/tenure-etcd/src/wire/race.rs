@@ -77,7 +77,7 @@ async fn ask(
     waits: bool,
 ) -> Result<(Connection, bool), ConnectError> {
     let connection = connect(options, &options.endpoints[index]).await?;
-    let serves = serves(connection.client.clone());
+    let serves = serves(connection.login.client.clone());
     let serves = !waits || timeout(options.connect_within, serves).await.is_ok();
     Ok((connection, serves))
 }

@@ -1,15 +1,15 @@
-//! All watches of the process, on one stream.
+//! All watches of the process, on the streams of one connection (`streams`).
 //!
 //! A watch that is not open yet may be asked for again on another link while its time lasts; one
-//! that was open ends with its stream, and the core asks for what it may have missed.
+//! that was open ends with its connection, and the core asks for what it may have missed. On the
+//! same connection it goes on after what was told last, should its stream make room.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use etcd_client::proto::PbWatchResponse;
-use etcd_client::{Error, WatchRequestSender, WatchResponse, WatchResponseStream, WatchStream};
+use etcd_client::{Error, WatchStream};
 use tenure::clock;
 use tenure_core::Time;
 use tenure_core::etcd::{Answer, CallId, Change, Header, Op, Refusal, Reply, Request, Revision};
@@ -19,10 +19,14 @@ use super::News;
 use super::convert::{self, Watched};
 use super::fault::{Fault, shorten, words};
 use super::links::{Link, Links};
+use super::streams::{Live, Stage, Step, Streams, id};
 
 /// How large an answer may be, in bytes: an event of another program's value that is larger ends
 /// all watches. etcd warns of servers that take values above 10 MB.
 const EVENT_MAX: usize = 64 << 20;
+
+/// Why a watch that went on after what was told last does not any more.
+const OTHER_LINE: &str = "the connection was given up";
 
 /// How much of one revision is kept until all of it has come, in bytes.
 const REVISION_MAX: usize = 16 << 20;
@@ -33,9 +37,8 @@ pub(super) async fn run(
     news: mpsc::Sender<News>,
 ) {
     let (watches, dues) = (BTreeMap::new(), BTreeSet::new());
-    let stage = Stage::Idle;
-    let waiting = VecDeque::new();
-    Watches { links, requests, news, watches, waiting, dues, stage, newer_than: 0 }.run().await;
+    let (streams, waiting) = (Streams::new(), VecDeque::new());
+    Watches { links, requests, news, watches, waiting, dues, streams, newer_than: 0 }.run().await;
 }
 
 struct Watches {
@@ -47,7 +50,7 @@ struct Watches {
     waiting: VecDeque<CallId>,
     /// When a watch that is not open is given up.
     dues: BTreeSet<(Time, CallId)>,
-    stage: Stage,
+    streams: Streams,
     /// The number of the last link that did not do.
     newer_than: u64,
 }
@@ -55,6 +58,10 @@ struct Watches {
 struct Watch {
     watched: Watched,
     phase: Phase,
+    /// The link on whose stream it is or was asked for last.
+    stream: u64,
+    /// It was open on this line, and goes on after what was told last.
+    resumes: Option<u64>,
     due: Time,
     within: Duration,
     /// A new login was made for it already.
@@ -72,76 +79,45 @@ enum Phase {
     Open,
 }
 
-type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-/// Where the stream is.
-#[expect(clippy::large_enum_variant, reason = "there is one of it")]
-enum Stage {
-    /// Nobody needs one.
-    Idle,
-    Linking(Pending<Result<Arc<Link>, Refusal>>),
-    /// The first watch opens it.
-    Opening {
-        link: Arc<Link>,
-        first: CallId,
-        opened: Pending<Result<WatchStream, Error>>,
-    },
-    Live(Live),
-}
-
-struct Live {
-    link: Arc<Link>,
-    orders: mpsc::UnboundedSender<Order>,
-    answers: WatchResponseStream,
-    /// When etcd last said something on it.
-    said: Time,
-    /// What was asked for and is not answered, in the order of the requests: etcd answers in that
-    /// order, and not every refusal tells which watch it is about.
-    creating: VecDeque<CallId>,
-}
-
-/// For the task that writes.
-enum Order {
-    Watch { id: i64, watched: Watched },
-    Cancel { id: i64 },
-}
-
 /// What happened.
-enum Step {
+enum Happened {
     Request(Option<Request>),
     Due,
-    Linked(Result<Arc<Link>, Refusal>),
-    Opened(Result<WatchStream, Error>),
-    Said(Result<Option<WatchResponse>, Error>),
-    Gone,
+    Streams(Step),
 }
 
 impl Watches {
     async fn run(mut self) {
         loop {
             let due = self.dues.first().map(|(due, _)| due.since(clock::now()));
-            let step = tokio::select! {
-                request = self.requests.recv() => Step::Request(request),
-                step = self.stage.next(&self.links) => step,
-                () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => Step::Due,
-            };
-            match step {
-                Step::Request(None) => return,
-                Step::Request(Some(request)) => self.on_request(request),
-                Step::Due => self.on_due().await,
-                Step::Linked(linked) => self.on_linked(linked).await,
-                Step::Opened(opened) => self.on_opened(opened).await,
-                Step::Said(Ok(Some(answer))) => self.on_answer(answer.0).await,
-                Step::Said(Ok(None)) => {
-                    self.on_stream_end("the watch stream has ended".into()).await
+            let happened = tokio::select! {
+                request = self.requests.recv() => Happened::Request(request),
+                step = self.streams.next(&self.links) => Happened::Streams(step),
+                () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => {
+                    Happened::Due
                 }
-                Step::Said(Err(error)) => self.on_stream_error(&error).await,
-                Step::Gone => self.on_stream_end("the connection was given up".into()).await,
+            };
+            match happened {
+                Happened::Request(None) => return,
+                Happened::Request(Some(request)) => self.on_request(request).await,
+                Happened::Due => self.on_due().await,
+                Happened::Streams(Step::Linked(linked)) => self.on_linked(linked).await,
+                Happened::Streams(Step::Opened(opened)) => self.on_opened(opened).await,
+                Happened::Streams(Step::Said(on, Ok(Some(answer)))) => {
+                    self.on_answer(on, answer.0).await;
+                }
+                Happened::Streams(Step::Said(on, Ok(None))) => {
+                    self.on_stream_end(on, Fault::Lost("the watch stream has ended".into())).await;
+                }
+                Happened::Streams(Step::Said(on, Err(error))) => {
+                    self.on_stream_end(on, of_stream(&error)).await;
+                }
+                Happened::Streams(Step::Gone) => self.on_gone().await,
             }
         }
     }
 
-    fn on_request(&mut self, Request { call, within, op }: Request) {
+    async fn on_request(&mut self, Request { call, within, op }: Request) {
         match op {
             Op::Watch { keys, from, deletions } => {
                 let due = clock::now().after(within);
@@ -149,6 +125,8 @@ impl Watches {
                 let watch = Watch {
                     watched: Watched { keys, from, deletions },
                     phase: Phase::Waiting,
+                    stream: 0,
+                    resumes: None,
                     due,
                     within,
                     logged_in_again: false,
@@ -158,7 +136,7 @@ impl Watches {
                 };
                 self.watches.insert(call, watch);
                 self.waiting.push_back(call);
-                self.ask_waiting();
+                self.ask_waiting().await;
             }
             Op::Unwatch { watch } => drop(self.forget(watch)),
             Op::Grant { .. } | Op::KeepAlive { .. } | Op::Revoke { .. } | Op::Txn(_) => {}
@@ -166,31 +144,66 @@ impl Watches {
     }
 
     /// Asks for whatever waits, or sees to it that there is a stream.
-    fn ask_waiting(&mut self) {
-        match &mut self.stage {
-            Stage::Idle if !self.waiting.is_empty() => {
-                let (links, newer_than) = (self.links.clone(), self.newer_than);
-                self.stage = Stage::Linking(Box::pin(async move { links.get(newer_than).await }));
+    async fn ask_waiting(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        if let Stage::Live(live) = &self.streams.newest
+            && (live.link.number <= self.newer_than || self.links.is_newer_than(&live.link))
+        {
+            self.streams.retire();
+            self.make_room();
+        }
+        if let Stage::Idle = &self.streams.newest {
+            let (links, newer_than) = (self.links.clone(), self.newer_than);
+            let linking = Box::pin(async move { links.get(newer_than).await });
+            self.streams.newest = Stage::Linking(linking);
+        }
+        let Stage::Live(live) = &self.streams.newest else { return };
+        let link = live.link.clone();
+        while let Some((call, watched)) = self.next_waiting(&link).await {
+            let Stage::Live(live) = &mut self.streams.newest else { return };
+            live.watch(call, watched);
+        }
+    }
+
+    /// The next watch that is to be asked for on that link.
+    async fn next_waiting(&mut self, link: &Link) -> Option<(CallId, Watched)> {
+        while let Some(call) = self.waiting.pop_front() {
+            let Some(watch) = self.watches.get_mut(&call) else { continue };
+            if watch.resumes.is_some_and(|line| line != link.line.number) {
+                self.end(call, None, Reply::Unknown { why: OTHER_LINE.into() }).await;
+                continue;
             }
-            Stage::Idle | Stage::Linking(_) | Stage::Opening { .. } => {}
-            Stage::Live(live) => {
-                for call in self.waiting.drain(..) {
-                    let Some(watch) = self.watches.get_mut(&call) else { continue };
-                    watch.phase = Phase::Asked;
-                    live.creating.push_back(call);
-                    let watched = watch.watched.clone();
-                    // If the writer has ended, so has the stream.
-                    let _ = live.orders.send(Order::Watch { id: id(call), watched });
-                }
+            watch.phase = Phase::Asked;
+            watch.stream = link.number;
+            return Some((call, watch.watched.clone()));
+        }
+        None
+    }
+
+    /// The watches of a stream that has to end go on after what was told last.
+    fn make_room(&mut self) {
+        let line = self.streams.line();
+        for call in self.streams.crowded_out() {
+            let Some(watch) = self.watches.get_mut(&call) else { continue };
+            if watch.phase == Phase::Open {
+                watch.resumes = line;
+                watch.due = clock::now().after(watch.within);
+                self.dues.insert((watch.due, call));
             }
+            watch.phase = Phase::Waiting;
+            // All of a revision is told again, or nothing.
+            (watch.joined, watch.joined_size) = (Vec::new(), 0);
+            self.waiting.push_back(call);
         }
     }
 
     /// Nobody waits for a stream any more. As long as there is none, no watch is open.
     fn rest(&mut self) {
-        if matches!(self.stage, Stage::Linking(_)) && self.watches.is_empty() {
+        if matches!(self.streams.newest, Stage::Linking(_)) && self.watches.is_empty() {
             self.waiting.clear();
-            self.stage = Stage::Idle;
+            self.streams.newest = Stage::Idle;
         }
     }
 
@@ -198,10 +211,11 @@ impl Watches {
     fn forget(&mut self, call: CallId) -> Option<Watch> {
         let watch = self.watches.remove(&call)?;
         self.dues.remove(&(watch.due, call));
-        if let Stage::Live(live) = &self.stage
-            && watch.phase != Phase::Waiting
+        if watch.phase != Phase::Waiting
+            && let Some(live) = self.streams.of(watch.stream)
         {
-            let _ = live.orders.send(Order::Cancel { id: id(call) });
+            live.cancel(call);
+            self.streams.drop_empty();
         }
         self.rest();
         Some(watch)
@@ -215,28 +229,30 @@ impl Watches {
                 continue;
             };
             let why = shorten(&format!("the watch did not open within {:?}", watch.within));
-            match &self.stage {
-                Stage::Opening { link, .. } => self.links.lost(link, &why),
+            if let Stage::Opening { link, .. } = &self.streams.newest
+                && (watch.phase == Phase::Waiting || watch.stream == link.number)
+            {
+                self.links.lost(link, &why);
+            } else if let Some(live) = self.streams.of(watch.stream)
                 // It may only be slow, with many of them.
-                Stage::Live(live) if now.since(live.said) >= watch.within => {
-                    self.links.lost(&live.link, &why);
-                }
-                Stage::Live(_) | Stage::Idle | Stage::Linking(_) => {}
+                && now.since(live.said) >= watch.within
+            {
+                self.links.lost(&live.link, &why);
             }
             self.tell(call, None, Reply::Unknown { why }).await;
         }
         // Without a stream yet, nothing tells of the end of one.
-        if let Stage::Opening { link, .. } = &self.stage
-            && !self.watches.values().any(|watch| watch.phase == Phase::Asked)
+        if let Stage::Opening { link, first, .. } = &self.streams.newest
+            && !self.watches.contains_key(first)
         {
             self.newer_than = link.number;
-            self.stage = Stage::Idle;
-            self.ask_waiting();
+            self.streams.newest = Stage::Idle;
+            self.ask_waiting().await;
         }
     }
 
     async fn on_linked(&mut self, linked: Result<Arc<Link>, Refusal>) {
-        self.stage = Stage::Idle;
+        self.streams.newest = Stage::Idle;
         let link = match linked {
             Ok(link) => link,
             Err(refusal) => {
@@ -246,61 +262,48 @@ impl Watches {
                 return;
             }
         };
-        let given_up = |call: &CallId| !self.watches.contains_key(call);
-        while self.waiting.front().is_some_and(given_up) {
-            self.waiting.pop_front();
+        if self.streams.line().is_some_and(|line| line != link.line.number) {
+            self.on_gone().await;
         }
-        let Some(first) = self.waiting.pop_front() else { return };
-        let Some(watch) = self.watches.get_mut(&first) else { return };
-        watch.phase = Phase::Asked;
-        let (key, options) = convert::watch(&watch.watched, id(first));
+        let Some((first, watched)) = self.next_waiting(&link).await else { return };
+        let (key, options) = convert::watch(&watched, id(first));
         let mut client = link.client.watch_client().max_decoding_message_size(EVENT_MAX);
         let opened = Box::pin(async move { client.watch(key, Some(options)).await });
-        self.stage = Stage::Opening { link, first, opened };
+        self.streams.newest = Stage::Opening { link, first, opened };
     }
 
     async fn on_opened(&mut self, opened: Result<WatchStream, Error>) {
-        let Stage::Opening { link, first, .. } = std::mem::replace(&mut self.stage, Stage::Idle)
-        else {
-            return;
-        };
+        let stage = std::mem::replace(&mut self.streams.newest, Stage::Idle);
+        let Stage::Opening { link, first, .. } = stage else { return };
         match opened {
             Ok(stream) => {
-                let (sender, answers) = stream.split();
-                let (orders, taken) = mpsc::unbounded_channel();
-                tokio::spawn(write(sender, taken));
+                let mut live = Live::new(link, stream, first);
                 if !self.watches.contains_key(&first) {
-                    let _ = orders.send(Order::Cancel { id: id(first) });
+                    live.cancel(first);
                 }
-                let creating = VecDeque::from([first]);
-                let said = clock::now();
-                self.stage = Stage::Live(Live { link, orders, answers, said, creating });
-                self.ask_waiting();
+                self.streams.newest = Stage::Live(live);
+                self.ask_waiting().await;
             }
-            Err(error) => self.on_fault(link, Fault::of(&error)).await,
+            Err(error) => self.on_fault(&link, Fault::of(&error)).await,
         }
     }
 
-    async fn on_stream_error(&mut self, error: &Error) {
-        let Stage::Live(Live { link, .. }) = &self.stage else { return };
-        let fault = match Fault::of(error) {
-            // An event that is too large ends the stream; the link is good.
-            large @ Fault::Answer(Reply::Unknown { .. }) => large,
-            // It is about the stream, and not about a watch of it.
-            Fault::Answer(_) => Fault::Lost(words(error)),
-            fault => fault,
-        };
-        self.on_fault(link.clone(), fault).await;
+    async fn on_stream_end(&mut self, on: u64, fault: Fault) {
+        let Some(live) = self.streams.of(on) else { return };
+        let link = live.link.clone();
+        self.on_fault(&link, fault).await;
     }
 
-    async fn on_stream_end(&mut self, why: Arc<str>) {
-        let Stage::Live(Live { link, .. }) = &self.stage else { return };
-        self.on_fault(link.clone(), Fault::Lost(why)).await;
+    /// All streams of the connection are over.
+    async fn on_gone(&mut self) {
+        for link in self.streams.links() {
+            self.on_fault(&link, Fault::Lost("the connection was given up".into())).await;
+        }
     }
 
-    /// The stream is over, or did not open.
-    async fn on_fault(&mut self, link: Arc<Link>, fault: Fault) {
-        self.stage = Stage::Idle;
+    /// The stream of this link is over, or did not open.
+    async fn on_fault(&mut self, link: &Link, fault: Fault) {
+        self.streams.end(link.number);
         let why: Arc<str> = match &fault {
             Fault::Answer(reply) => shorten(reply),
             Fault::Login(said) | Fault::Outdated(said) => said.clone(),
@@ -310,17 +313,17 @@ impl Watches {
             // The link is good: it is about the watch that was to open the stream.
             Fault::Answer(_) => link.has_answered(),
             Fault::Login(said) | Fault::Outdated(said) if self.links.has_login => {
-                self.links.stale(&link, said);
+                self.links.stale(link, said);
             }
-            Fault::Login(_) | Fault::Outdated(_) | Fault::Lost(_) => self.links.lost(&link, &why),
+            Fault::Login(_) | Fault::Outdated(_) | Fault::Lost(_) => self.links.lost(link, &why),
         }
         if !matches!(fault, Fault::Answer(_)) {
-            self.newer_than = link.number;
+            self.newer_than = self.newer_than.max(link.number);
         }
-        for call in self.of(Phase::Open) {
+        for call in self.of(link, Phase::Open) {
             self.end(call, None, Reply::Unknown { why: why.clone() }).await;
         }
-        for call in self.of(Phase::Asked) {
+        for call in self.of(link, Phase::Asked) {
             match &fault {
                 Fault::Answer(reply) => self.end(call, None, reply.clone()).await,
                 Fault::Login(said) if !self.may_log_in_again(call) => {
@@ -331,19 +334,16 @@ impl Watches {
                 Fault::Login(_) | Fault::Outdated(_) | Fault::Lost(_) => self.wait(call),
             }
         }
-        self.ask_waiting();
+        self.ask_waiting().await;
     }
 
-    async fn on_answer(&mut self, mut answer: PbWatchResponse) {
+    async fn on_answer(&mut self, on: u64, mut answer: PbWatchResponse) {
         let header = answer.header.as_ref().map(convert::header);
-        if let Stage::Live(live) = &mut self.stage {
-            live.said = clock::now();
-        }
         if answer.created {
-            return self.on_created(header, &answer).await;
+            return self.on_created(on, header, &answer).await;
         }
         let call = CallId(convert::unsigned(answer.watch_id));
-        if !self.watches.contains_key(&call) {
+        if self.watches.get(&call).is_none_or(|watch| watch.stream != on) {
             return;
         }
         if answer.canceled {
@@ -366,8 +366,8 @@ impl Watches {
         }
     }
 
-    async fn on_created(&mut self, header: Option<Header>, answer: &PbWatchResponse) {
-        let Stage::Live(live) = &mut self.stage else { return };
+    async fn on_created(&mut self, on: u64, header: Option<Header>, answer: &PbWatchResponse) {
+        let Some(live) = self.streams.of(on) else { return };
         let link = live.link.clone();
         let told = CallId(convert::unsigned(answer.watch_id));
         let at = live.creating.iter().position(|call| *call == told);
@@ -382,22 +382,35 @@ impl Watches {
         if !answer.canceled {
             watch.phase = Phase::Open;
             self.dues.remove(&(watch.due, call));
-            return self.tell(call, header, Reply::Watching).await;
+            if let (0, Some(header)) = (watch.watched.from, header) {
+                watch.watched.from = header.revision + 1;
+            }
+            if watch.resumes.is_none() {
+                self.tell(call, header, Reply::Watching).await;
+            }
+            return;
         }
         let reply = match Fault::of_cancelled(&answer.cancel_reason) {
             Fault::Login(said) if self.may_log_in_again(call) => {
-                self.wait(call);
-                return self.on_fault(link, Fault::Login(said)).await;
+                return self.on_old_login(call, &link, said).await;
             }
-            fault @ Fault::Outdated(_) => {
-                self.wait(call);
-                return self.on_fault(link, fault).await;
-            }
+            Fault::Outdated(said) => return self.on_old_login(call, &link, said).await,
             Fault::Login(said) => Reply::Refused(Refusal::Unauthenticated { said }),
             Fault::Answer(reply) => reply,
             Fault::Lost(why) => Reply::Unknown { why },
         };
         self.end(call, header, reply).await;
+    }
+
+    /// The watch is to be opened with a newer login. Those that are open go on.
+    async fn on_old_login(&mut self, call: CallId, link: &Link, said: Arc<str>) {
+        if let Some(live) = self.streams.of(link.number) {
+            live.ended(call);
+        }
+        self.newer_than = self.newer_than.max(link.number);
+        self.links.stale(link, &said);
+        self.wait(call);
+        self.ask_waiting().await;
     }
 
     /// One more event. Those of one revision are told together.
@@ -428,6 +441,7 @@ impl Watches {
         watch.joined_size = 0;
         let changes = std::mem::take(&mut watch.joined);
         if !changes.is_empty() {
+            watch.watched.from = watch.joined_at + 1;
             self.tell(call, header, Reply::Changed(changes)).await;
         }
     }
@@ -446,8 +460,10 @@ impl Watches {
         }
     }
 
-    fn of(&self, phase: Phase) -> Vec<CallId> {
-        let watches = self.watches.iter().filter(|(_, watch)| watch.phase == phase);
+    /// Those of the stream of that link. One that was open before is so as long as the line lasts.
+    fn of(&self, link: &Link, phase: Phase) -> Vec<CallId> {
+        let is_it = |watch: &Watch| watch.phase == phase && watch.stream == link.number;
+        let watches = self.watches.iter().filter(|(_, watch)| is_it(watch));
         watches.map(|(call, _)| *call).collect()
     }
 
@@ -455,6 +471,10 @@ impl Watches {
     async fn end(&mut self, call: CallId, header: Option<Header>, reply: Reply) {
         if let Some(watch) = self.watches.remove(&call) {
             self.dues.remove(&(watch.due, call));
+            if let Some(live) = self.streams.of(watch.stream) {
+                live.ended(call);
+                self.streams.drop_empty();
+            }
             self.tell(call, header, reply).await;
         }
     }
@@ -465,39 +485,13 @@ impl Watches {
     }
 }
 
-impl Stage {
-    /// Cancel safe: what is pending stays here.
-    async fn next(&mut self, links: &Links) -> Step {
-        match self {
-            Self::Idle => std::future::pending().await,
-            Self::Linking(linked) => Step::Linked(linked.await),
-            Self::Opening { opened, .. } => Step::Opened(opened.await),
-            Self::Live(Live { link, answers, .. }) => tokio::select! {
-                said = answers.message() => Step::Said(said),
-                () = links.gone(link.number) => Step::Gone,
-            },
-        }
+/// What the end of a stream means.
+fn of_stream(error: &Error) -> Fault {
+    match Fault::of(error) {
+        // An event that is too large ends the stream; the link is good.
+        large @ Fault::Answer(Reply::Unknown { .. }) => large,
+        // It is about the stream, and not about a watch of it.
+        Fault::Answer(_) => Fault::Lost(words(error)),
+        fault => fault,
     }
-}
-
-/// Writes in the order of the orders, at the pace at which etcd reads.
-async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiver<Order>) {
-    while let Some(order) = orders.recv().await {
-        let written = match order {
-            Order::Watch { id, watched } => {
-                let (key, options) = convert::watch(&watched, id);
-                sender.watch(key, Some(options)).await
-            }
-            Order::Cancel { id } => sender.cancel(id).await,
-        };
-        if written.is_err() {
-            // The reader is told, too.
-            return;
-        }
-    }
-}
-
-/// A watch is called by its call. Those are counted from one, so they do not reach 2⁶³.
-fn id(call: CallId) -> i64 {
-    convert::signed(call.0)
 }

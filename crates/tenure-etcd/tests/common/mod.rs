@@ -129,10 +129,17 @@ impl Line {
 
     /// Whether nothing else has come, and nothing comes for so long. Connections do not count.
     pub(crate) async fn is_silent(&mut self, long: Duration) -> bool {
-        let is_answer = |news: &News| matches!(news, News::Answer(_));
-        let more = async { while !is_answer(&self.wire.next().await) {} };
-        let silent = tokio::time::timeout(long, more).await.is_err();
-        silent && !self.came.iter().any(is_answer)
+        let more = async {
+            while self.waiting() == 0 {
+                self.came.push_back(self.wire.next().await);
+            }
+        };
+        tokio::time::timeout(long, more).await.is_err()
+    }
+
+    /// What came and was not taken.
+    pub(crate) fn news(&self) -> impl Iterator<Item = &News> {
+        self.came.iter()
     }
 
     /// Whether a connection was given up.

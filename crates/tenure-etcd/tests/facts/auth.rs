@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use etcd_client::{Client, ConnectOptions, PutOptions};
+use tempfile::TempDir;
 use tenure_services::etcd::{Cluster, ClusterConfig};
 
 use crate::fact::Expected::{Always, Each};
 use crate::fact::{Fact, Seen, fact};
 use crate::stage::{Stage, connect, connect_with, outcome, words};
+
+const TOLD_BUT_NOT_OPENED: &str = "open: told, new on its stream: rpc error: code = \
+                                   Unauthenticated desc = etcdserver: invalid auth token";
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
@@ -30,6 +34,23 @@ pub(crate) const FACTS: &[Fact] = &[
         expired_token,
         Always("Unauthenticated: etcdserver: invalid auth token"),
         "An expired token is `invalid auth token`."
+    ),
+    fact!(
+        watches_of_an_expired_token,
+        Always(TOLD_BUT_NOT_OPENED),
+        "A watch is asked for its token when it is opened, and goes on without; another one on the \
+         same stream is cancelled: `invalid auth token`."
+    ),
+    fact!(
+        watches_of_an_expired_signed_token,
+        Always(TOLD_BUT_NOT_OPENED),
+        "The same is so of signed tokens (JWT), when their `exp` is over."
+    ),
+    fact!(
+        keep_alive_of_an_expired_token,
+        Each("renewed", "Unauthenticated: etcdserver: invalid auth token"),
+        "From 3.4.42, 3.5.28, 3.6.9 and 3.7 a stream of renewals ends when the token expires with \
+         which it was opened."
     ),
     fact!(
         simple_token_after_a_change,
@@ -121,17 +142,68 @@ async fn expired_token(stage: Stage) -> Seen {
     Ok(outcome(&client.put("key", "", None).await))
 }
 
+/// Long enough for a token of a second or two.
+const EXPIRED: Duration = Duration::from_secs(5);
+
+async fn watches_of_an_expired_token(stage: Stage) -> Seen {
+    let cluster = with_users(one(&stage).argument("--auth-token-ttl=1"))?;
+    watches_after_expiry(&cluster).await
+}
+
+async fn watches_of_an_expired_signed_token(stage: Stage) -> Seen {
+    let (config, _folder) = signing(&stage, ",ttl=2s")?;
+    watches_after_expiry(&with_users(config)?).await
+}
+
+async fn watches_after_expiry(cluster: &Cluster) -> Seen {
+    let mut watch = connect_with(cluster, 0, root()).await?.watch("key", None).await?;
+    tokio::time::sleep(EXPIRED).await;
+    connect_with(cluster, 0, root()).await?.put("key", "", None).await?;
+    let mut open = "nothing";
+    while open == "nothing" {
+        let message = watch.message().await?.ok_or("the stream has ended")?;
+        open = match (message.canceled(), message.events().is_empty()) {
+            (true, _) => "cancelled",
+            (false, true) => open,
+            (false, false) => "told",
+        };
+    }
+    watch.watch("another", None).await?;
+    let new = watch.message().await?.ok_or("the stream has ended")?;
+    let said = new.cancel_reason();
+    Ok(format!("open: {open}, new on its stream: {}", if new.canceled() { said } else { "opened" }))
+}
+
+async fn keep_alive_of_an_expired_token(stage: Stage) -> Seen {
+    let cluster = with_users(one(&stage).argument("--auth-token-ttl=1"))?;
+    let mut client = connect_with(&cluster, 0, root()).await?;
+    let lease = roots_lease(&mut client).await?;
+    let (mut keeper, mut answers) = client.lease_keep_alive(lease).await?;
+    tokio::time::sleep(EXPIRED).await;
+    keeper.keep_alive().await?;
+    Ok(match answers.message().await {
+        Ok(Some(answer)) if answer.ttl() > 0 => "renewed".to_owned(),
+        Ok(other) => format!("{other:?}"),
+        Err(error) => words(&error),
+    })
+}
+
 async fn simple_token_after_a_change(stage: Stage) -> Seen {
     after_a_change(&with_users(one(&stage))?).await
 }
 
-/// JWT with a key that both sides know.
-async fn signed_token_after_a_change(stage: Stage) -> Seen {
+/// JWT with a key that both sides know, in the folder.
+fn signing(stage: &Stage, more: &str) -> std::io::Result<(ClusterConfig, TempDir)> {
     let folder = tempfile::tempdir()?;
     let key = folder.path().join("key");
     std::fs::write(&key, "not much of a secret")?;
-    let token = format!("--auth-token=jwt,sign-method=HS256,priv-key={}", key.display());
-    after_a_change(&with_users(one(&stage).argument(token))?).await
+    let token = format!("--auth-token=jwt,sign-method=HS256,priv-key={}{more}", key.display());
+    Ok((one(stage).argument(token), folder))
+}
+
+async fn signed_token_after_a_change(stage: Stage) -> Seen {
+    let (config, _folder) = signing(&stage, "")?;
+    after_a_change(&with_users(config)?).await
 }
 
 /// A write with a token that is older than another user.

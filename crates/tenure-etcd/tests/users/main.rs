@@ -5,13 +5,15 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod expiry;
 mod logins;
 mod rights;
 mod tokens;
 
+use tempfile::TempDir;
 use tenure_core::ElectionName;
 use tenure_etcd::{CheckedOptions, Credentials, Options};
-use tenure_services::etcd::{Cluster, ClusterConfig};
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
 use crate::common::all;
 
@@ -26,6 +28,15 @@ fn with_users(config: ClusterConfig) -> Cluster {
     cluster.etcdctl(&["user", "add", &format!("poor:{PASSWORD}")]).unwrap();
     cluster.etcdctl(&["user", "grant-role", "poor", "poor"]).unwrap();
     cluster
+}
+
+/// With signed tokens, of which `more` says more. The folder has the key that signs.
+fn with_signed_tokens(version: Version, more: &str) -> (Cluster, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, "not much of a secret").unwrap();
+    let token = format!("--auth-token=jwt,sign-method=HS256,priv-key={}{more}", key.display());
+    (with_users(ClusterConfig::new(version, 1).argument(token)), folder)
 }
 
 /// `poor` may read and write below `prefix` from now on.

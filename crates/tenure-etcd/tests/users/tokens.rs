@@ -1,98 +1,13 @@
-//! Tokens that expire, or are older than the users.
+//! Tokens that are older than the users.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use tempfile::TempDir;
 use tenure::View;
-use tenure_core::etcd::{Keys, LeaseId, Op, Refusal, Reply};
 use tenure_etcd::Notice;
-use tenure_services::etcd::{Cluster, ClusterConfig, Version};
+use tenure_services::etcd::{Cluster, Version};
 
-use crate::common::{Line, PATIENCE, create, node, put, read, run, soon, then, until_stored};
-use crate::{PASSWORD, user, with_users};
-
-#[test]
-fn expired_tokens_on_debians_3_4() {
-    expired_tokens(Version::Debian34);
-}
-
-#[test]
-fn expired_tokens_on_the_newest() {
-    expired_tokens(Version::Newest);
-}
-
-/// A token that is not used lasts a second; etcd looks at it once a second.
-fn expired_tokens(version: Version) {
-    let config = ClusterConfig::new(version, 1).argument("--auth-token-ttl=1");
-    let cluster = with_users(config);
-    let lease = LeaseId(1);
-    run(async {
-        let mut line = Line::new(user(&cluster, "poor", PASSWORD));
-        line.ask(Op::Grant { lease, ttl: 60 }).await;
-        line.ask(create("poor/a", "", lease)).await;
-        line.ask(Op::KeepAlive { lease }).await;
-        let watch = line.watch(Keys::One("poor/a".into()), 0).await;
-        let expired = Duration::from_secs(4);
-        assert!(line.is_silent(expired).await);
-        // Each kind of request finds out, logs in again and is carried out.
-        let (_, done) = line.ask(then(vec![put("poor/b", "", lease)])).await;
-        assert_eq!(done, Reply::Txn { succeeded: true, found: vec![] });
-        let ended = line.answer(watch).await.reply;
-        assert!(matches!(ended, Reply::Unknown { .. }), "its stream is another one: {ended}");
-        line.watch(Keys::One("poor/a".into()), 0).await;
-        assert!(line.is_silent(expired).await);
-        line.watch(Keys::One("poor/b".into()), 0).await;
-        tokio::time::sleep(expired).await;
-        let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
-        assert_eq!(alive, Reply::Alive { ttl: Some(60) });
-        // That does not help where the right is missing.
-        let denied = line.reply(then(vec![read("rich")])).await;
-        assert!(matches!(denied, Reply::Refused(Refusal::Denied { .. })), "{denied}");
-        let watch = Op::Watch { keys: Keys::One("rich".into()), from: 0, deletions: false };
-        let call = line.send(PATIENCE, watch);
-        let denied = line.answer(call).await.reply;
-        assert!(matches!(denied, Reply::Refused(Refusal::Denied { .. })), "{denied}");
-    });
-}
-
-/// Candidates wait and lead for longer than their tokens last.
-#[test]
-fn a_long_campaign_outlives_its_token() {
-    let config = ClusterConfig::new(Version::Newest, 1).argument("--auth-token-ttl=1");
-    let cluster = with_users(config);
-    run(async {
-        let poor = user(&cluster, "poor", PASSWORD);
-        let (one, two) = (node(&poor, 9), node(&poor, 9));
-        let mut notices = two.notices();
-        let leader = soon(one.election("poor/e").unwrap().campaign("one")).await.unwrap();
-        let election = two.election("poor/e").unwrap();
-        let mut waiting = Box::pin(election.campaign("two"));
-        // Between two renewals, a third of the lease, every token expires.
-        let mut until = leader.until();
-        for _ in 0..3 {
-            let renewed = leader.renewed(until);
-            tokio::select! {
-                renewed = soon(renewed) => until = renewed.unwrap(),
-                won = &mut waiting => panic!("{won:?} beside the leader"),
-            }
-        }
-        soon(leader.resign()).await;
-        assert!(soon(waiting).await.unwrap().is_current());
-        while let Ok(notice) = notices.try_recv() {
-            assert!(!matches!(notice, Notice::Obstacle { .. }), "{notice}");
-        }
-    });
-}
-
-/// The folder has the key that signs.
-fn with_signed_tokens(version: Version) -> (Cluster, TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    std::fs::write(&key, "not much of a secret").unwrap();
-    let token = format!("--auth-token=jwt,sign-method=HS256,priv-key={}", key.display());
-    (with_users(ClusterConfig::new(version, 1).argument(token)), folder)
-}
+use crate::common::{node, run, soon, until_stored};
+use crate::{PASSWORD, user, with_signed_tokens};
 
 #[test]
 fn signed_tokens_on_debians_3_4() {
@@ -108,7 +23,7 @@ fn signed_tokens_on_the_newest() {
 /// given out: `revision of auth store is old`. Nobody minds who leads, waits, observes, begins to
 /// campaign or resigns.
 fn signed_tokens(version: Version) {
-    let (cluster, _folder) = with_signed_tokens(version);
+    let (cluster, _folder) = with_signed_tokens(version, "");
     let mut users = 0;
     let mut change = || {
         users += 1;
@@ -175,7 +90,7 @@ fn one_change_after_another_on_the_newest() {
 
 /// Whatever is asked may find its new login outdated already. That ends nothing.
 fn one_change_after_another(version: Version) {
-    let (cluster, _folder) = with_signed_tokens(version);
+    let (cluster, _folder) = with_signed_tokens(version, "");
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let changes = scope.spawn(|| {

@@ -264,6 +264,12 @@ impl Watcher {
                 self.told.remove(&About::Endpoint(endpoint.to_string()));
                 self.tell.send_modify(|troubles| troubles.silent = None);
             }
+            Notice::LoggedIn { endpoint, .. } => {
+                self.told.remove(&About::Endpoint(endpoint.to_string()));
+            }
+            Notice::NotLoggedIn { endpoint, .. } => {
+                self.warn(About::Endpoint(endpoint.to_string()), &text);
+            }
             Notice::Disconnected { endpoint, .. } | Notice::Unreachable { endpoint, .. } => {
                 self.warn(About::Endpoint(endpoint.to_string()), &text);
                 // What the check found says more.

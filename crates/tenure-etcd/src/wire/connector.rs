@@ -1,0 +1,283 @@
+//! Sees to it that there is a link when one is wanted, and that its login stays good.
+//!
+//! A login that says how long it is good is made anew when between half and three quarters of that
+//! are over, at a random point: those who logged in together, when a member had failed, do not come
+//! back together. Until then, and if that fails, the one before does. Of a login that does not say
+//! so the first request finds out that it is over, and waits for another. In both cases nothing is
+//! closed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::etcd::{BACKOFF, Refusal};
+use tenure_core::{Backoff, Draw, Time};
+use tokio::sync::{mpsc, watch};
+
+use super::News;
+use super::connect::{ConnectError, Connection, connect, log_in_again};
+use super::fault::shorten;
+use super::links::{Line, Link, Links, Sick, State, Waiters};
+use super::login::Login;
+use super::race::{Found, race};
+use crate::options::CheckedOptions;
+
+/// A connection, or a login, that has lasted so long was a good one.
+const GOOD_AFTER: Duration = Duration::from_secs(5);
+/// How long to wait before yet another login. Short, because renewals wait for it.
+const LOGIN: Backoff =
+    Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
+/// Nobody logs in ahead of the end of a login that is good for less: that would be all the time,
+/// and etcd makes logins slow on purpose.
+const AHEAD_FROM: Duration = Duration::from_secs(2);
+/// However long a login is good.
+const AHEAD_MAX: Duration = Duration::from_hours(24);
+
+/// Sees to it that there is a link when one is wanted.
+pub(super) struct Connector {
+    options: CheckedOptions,
+    news: mpsc::Sender<News>,
+    state: watch::Sender<State>,
+    sick: watch::Receiver<Sick>,
+    waiters: Arc<Waiters>,
+    draw: Draw,
+    /// Of the endpoint in use or to be tried.
+    index: usize,
+    /// The last endpoint failed: from now on the others are asked side by side.
+    has_failed: bool,
+    round: Round,
+    lines: u64,
+    links: u64,
+    /// How often connecting has failed, or a connection soon afterwards, in a row.
+    failures: u32,
+    /// How often a login has lasted no longer than [`GOOD_AFTER`], in a row.
+    logins: u32,
+    draws: u64,
+}
+
+pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, Connector) {
+    let (state, receiver) = watch::channel(State::Away);
+    let (sick, sick_receiver) = watch::channel(Sick::default());
+    let waiters = Arc::new(Waiters::default());
+    let has_login = options.credentials.is_some();
+    let links = Links::new(receiver, sick, waiters.clone(), has_login);
+    let mut seed = [0; 8];
+    // Without it many processes may come back at the same time: no more than that.
+    let _ = getrandom::fill(&mut seed);
+    let connector = Connector {
+        options,
+        news,
+        state,
+        sick: sick_receiver,
+        waiters,
+        draw: Draw::new(u64::from_le_bytes(seed)),
+        index: 0,
+        has_failed: false,
+        round: Round::default(),
+        lines: 0,
+        links: 0,
+        failures: 0,
+        logins: 0,
+        draws: 0,
+    };
+    (links, connector)
+}
+
+/// What the endpoints have said since one could be used. One that refuses the login may be of
+/// another cluster, so it counts only when no other can be used.
+#[derive(Default)]
+struct Round {
+    tried: usize,
+    refusal: Option<Refusal>,
+}
+
+impl Round {
+    /// That the login is refused, once all of so many endpoints were tried.
+    fn refused(&mut self, error: &ConnectError, endpoints: usize) -> Option<Refusal> {
+        self.tried += 1;
+        self.refusal = error.refusal().or(self.refusal.take());
+        if self.tried < endpoints {
+            return None;
+        }
+        std::mem::take(self).refusal
+    }
+}
+
+impl Connector {
+    pub(super) async fn run(mut self) {
+        loop {
+            self.waiters.any().await;
+            let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
+            let Found { used, errors } = match self.has_failed {
+                true => race(&self.options, self.index).await,
+                false => Found::of(self.index, connect(&self.options, &endpoint).await),
+            };
+            let mut refused = None;
+            for error in errors {
+                refused = self.on_error(&error).await.or(refused);
+            }
+            let mut pause = None;
+            if let Some((index, connection)) = used {
+                self.index = index;
+                self.round = Round::default();
+                self.use_until_sick(connection).await;
+            } else if let Some(refusal) = refused {
+                // Told to all who ask until the next attempt.
+                self.state.send_replace(State::Refused(refusal));
+                pause = Some(BACKOFF.longest);
+            }
+            if let Some(pause) = pause.or_else(|| self.pause()) {
+                tokio::time::sleep(pause).await;
+            }
+            self.state.send_replace(State::Away);
+        }
+    }
+
+    /// An endpoint could not be used. That all refuse the login, if so.
+    async fn on_error(&mut self, error: &ConnectError) -> Option<Refusal> {
+        self.failures = self.failures.saturating_add(1);
+        self.turn();
+        let why = shorten(error);
+        let endpoint = error.endpoint().or_else(|| self.options.endpoints.first()).cloned();
+        if let Some(endpoint) = endpoint {
+            self.tell(News::Unreachable { endpoint, why }).await;
+        }
+        self.round.refused(error, self.options.endpoints.len())
+    }
+
+    async fn use_until_sick(&mut self, connection: Connection) {
+        let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
+        self.has_failed = false;
+        self.lines += 1;
+        let Connection { login, left, status } = connection;
+        let (line, since) = (Arc::new(Line::new(self.lines, endpoint.clone())), clock::now());
+        self.tell(News::Connected { endpoint: endpoint.clone(), status }).await;
+        let mut until = left.map(|left| since.after(left));
+        let why = loop {
+            self.links += 1;
+            let client = login.client.clone();
+            let link = Arc::new(Link { number: self.links, client, line: line.clone() });
+            self.state.send_replace(State::Up(link.clone()));
+            match self.until_login(&link, &login, until).await {
+                Ok(next) => until = next,
+                Err(why) => break why,
+            }
+        };
+        self.state.send_replace(State::Away);
+        let good = clock::now().since(since) > GOOD_AFTER;
+        self.failures = if good { 0 } else { self.failures.saturating_add(1) };
+        self.tell(News::Disconnected { endpoint, why }).await;
+        self.turn();
+    }
+
+    /// Resolves when there is a newer login on the line of this link, with the end of that if it is
+    /// known; or with the reason why the line is to be given up.
+    async fn until_login(
+        &mut self,
+        link: &Link,
+        login: &Login,
+        until: Option<Time>,
+    ) -> Result<Option<Time>, Arc<str>> {
+        let (since, endpoint) = (clock::now(), &link.line.endpoint);
+        loop {
+            let ahead = until.and_then(|until| self.ahead(until.since(clock::now())));
+            let stale = tokio::select! {
+                stale = stale_or_lost(&mut self.sick, link) => Some(stale?),
+                () = tokio::time::sleep(ahead.unwrap_or_default()), if ahead.is_some() => None,
+            };
+            if stale.is_none() && link.line.is_silent_since(since) {
+                // Nobody may need it ever again.
+                continue;
+            }
+            let pause = stale.as_ref().and_then(|_| self.pause_before_login(since));
+            let options = self.options.clone();
+            let logging_in = async {
+                tokio::time::sleep(pause.unwrap_or_default()).await;
+                (clock::now(), log_in_again(&options, endpoint, login).await)
+            };
+            let (sent, done) = tokio::select! {
+                why = lost(&mut self.sick, link) => return Err(why),
+                done = logging_in => done,
+            };
+            let endpoint = endpoint.clone();
+            match (done, stale) {
+                (Ok(left), why) => {
+                    self.tell(News::LoggedIn { endpoint, why }).await;
+                    return Ok(left.map(|left| sent.after(left)));
+                }
+                (Err(error), Some(said)) => {
+                    return Err(shorten(&format!("{said}, and then: {error}")));
+                }
+                (Err(error), None) => {
+                    let why = shorten(&error);
+                    self.tell(News::NotLoggedIn { endpoint, why }).await;
+                }
+            }
+        }
+    }
+
+    /// When to log in, if the login is good for so long.
+    fn ahead(&mut self, left: Duration) -> Option<Duration> {
+        if left < AHEAD_FROM {
+            return None;
+        }
+        self.draws += 1;
+        let later = self.draw.span(left / 4, "endpoints", "login", self.draws);
+        Some((left / 2 + later).min(AHEAD_MAX))
+    }
+
+    /// Not to log in all the time.
+    fn pause_before_login(&mut self, since: Time) -> Option<Duration> {
+        let good = clock::now().since(since) > GOOD_AFTER;
+        self.logins = if good { 0 } else { self.logins.saturating_add(1) };
+        let again = self.logins.checked_sub(1)?;
+        Some(self.pause_of(LOGIN, again))
+    }
+
+    fn turn(&mut self) {
+        self.has_failed = true;
+        self.index = (self.index + 1) % self.options.endpoints.len();
+    }
+
+    /// Every endpoint is tried before there is a pause: one of them may do.
+    fn pause(&mut self) -> Option<Duration> {
+        let endpoints = u32::try_from(self.options.endpoints.len()).unwrap_or(u32::MAX);
+        let rounds = self.failures / endpoints;
+        if rounds == 0 {
+            return None;
+        }
+        Some(self.pause_of(BACKOFF, rounds))
+    }
+
+    fn pause_of(&mut self, backoff: Backoff, failures: u32) -> Duration {
+        self.draws += 1;
+        backoff.pause(failures, |bound| self.draw.span(bound, "endpoints", "pause", self.draws))
+    }
+
+    async fn tell(&self, news: News) {
+        // Nobody listens any more: this task ends soon, too.
+        let _ = self.news.send(news).await;
+    }
+}
+
+/// Resolves with what etcd said of the login of this link, when that is not good any more; or with
+/// why its line is to be given up.
+async fn stale_or_lost(
+    sick: &mut watch::Receiver<Sick>,
+    link: &Link,
+) -> Result<Arc<str>, Arc<str>> {
+    let is_it = |sick: &Sick| sick.line >= link.line.number || sick.link >= link.number;
+    match sick.wait_for(is_it).await {
+        Ok(sick) if sick.line >= link.line.number => Err(sick.lost.clone()),
+        Ok(sick) => Ok(sick.stale.clone()),
+        Err(_) => Err("nobody uses it any more".into()),
+    }
+}
+
+/// Resolves when the line of this link is to be given up, with the reason.
+async fn lost(sick: &mut watch::Receiver<Sick>, link: &Link) -> Arc<str> {
+    match sick.wait_for(|sick| sick.line >= link.line.number).await {
+        Ok(sick) => sick.lost.clone(),
+        Err(_) => "nobody uses it any more".into(),
+    }
+}

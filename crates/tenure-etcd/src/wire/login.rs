@@ -1,0 +1,182 @@
+//! The login on a connection, which can be made anew without closing anything.
+//!
+//! etcd looks at the token of a call, of each renewal of a lease (from 3.4.42, 3.5.28, 3.6.9 and
+//! 3.7), and of a watch only as it is opened. So a new token goes with whatever is sent from then
+//! on, and watches that are open go on. A simple token lasts for a time, which nobody is told,
+//! since it was used last; a signed one (JWT) says until when it is good.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use etcd_client::{BalancedChannelBuilder, Channel, Client, Error};
+use http::{HeaderValue, Uri};
+use tokio::sync::mpsc;
+use tonic::transport::{Channel as Plain, Endpoint, channel::Change};
+use tower::BoxError;
+use tower::util::{BoxCloneSyncService, ServiceExt};
+
+use crate::options::Credentials;
+
+/// What etcd says to a login while it asks for none.
+const NO_LOGINS: &str = "authentication is not enabled";
+/// The one call that needs no token.
+const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
+/// The header that etcd looks for.
+const HEADER: &str = "token";
+
+/// A connection's client and its token.
+#[derive(Clone)]
+pub(crate) struct Login {
+    pub(crate) client: Client,
+    token: Token,
+}
+
+/// Clones are the same.
+#[derive(Clone, Default)]
+struct Token(Arc<RwLock<Option<HeaderValue>>>);
+
+impl Token {
+    fn get(&self) -> Option<HeaderValue> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, token: Option<HeaderValue>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = token;
+    }
+}
+
+impl Login {
+    /// A client of one endpoint, not logged in yet. It connects when it is used.
+    pub(super) async fn new(
+        endpoint: &str,
+        settings: etcd_client::ConnectOptions,
+    ) -> Result<Self, Error> {
+        let token = Token::default();
+        let bearer = Bearer(token.clone());
+        let client = Client::connect_with_balanced_channel([endpoint], Some(settings), bearer);
+        Ok(Self { client: client.await?, token })
+    }
+
+    /// Logs in, and sends the new token with whatever is sent from then on. How long it is good, if
+    /// it says so. Without authentication there is none.
+    pub(super) async fn renew(&self, of: &Credentials) -> Result<Option<Duration>, Error> {
+        let mut client = self.client.auth_client();
+        let answer = match client.authenticate(of.user.clone(), of.password.clone()).await {
+            Ok(answer) => answer,
+            Err(Error::GRpcStatus(status)) if status.message().contains(NO_LOGINS) => {
+                self.token.set(None);
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let token = answer.token();
+        let mut header = HeaderValue::from_str(token)
+            .map_err(|_| Error::InvalidArgs("the token is no text of one line".to_owned()))?;
+        // Kept out of logs.
+        header.set_sensitive(true);
+        self.token.set(Some(header));
+        Ok(left(token, wall_time()))
+    }
+}
+
+/// Puts the token beside each request.
+struct Bearer(Token);
+
+impl BalancedChannelBuilder for Bearer {
+    type Error = tonic::transport::Error;
+
+    fn balanced_channel(
+        self,
+        buffer_size: usize,
+    ) -> Result<(Channel, mpsc::Sender<Change<Uri, Endpoint>>), Self::Error> {
+        let (plain, endpoints) = Plain::balance_channel(buffer_size);
+        let Self(token) = self;
+        let bearing = plain.map_err(BoxError::from).map_request(
+            move |mut request: http::Request<tonic::body::Body>| {
+                if request.uri().path() != AUTHENTICATE
+                    && let Some(token) = token.get()
+                {
+                    request.headers_mut().insert(HEADER, token);
+                }
+                request
+            },
+        );
+        Ok((Channel::Custom(BoxCloneSyncService::new(bearing)), endpoints))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "etcd says in wall time when a token ends")]
+fn wall_time() -> SystemTime {
+    // Where clocks differ, the login is made anew too early, or when etcd refuses the token.
+    SystemTime::now()
+}
+
+/// How long a signed token is good after `now`, by this machine's clock. `None` for other tokens,
+/// and when that is over.
+fn left(token: &str, now: SystemTime) -> Option<Duration> {
+    let mut parts = token.split('.');
+    let (claims, signature) = (parts.nth(1)?, parts.next()?);
+    if signature.is_empty() || parts.next().is_some() {
+        return None;
+    }
+    // Within a text the quotes would have backslashes before them.
+    let claims = String::from_utf8(decoded(claims)?).ok()?;
+    let (_, said) = claims.split_once(r#""exp":"#)?;
+    let said = said.trim_start();
+    let digits = said.find(|c: char| !c.is_ascii_digit()).map_or(said, |end| &said[..end]);
+    let until = UNIX_EPOCH.checked_add(Duration::from_secs(digits.parse().ok()?))?;
+    until.duration_since(now).ok().filter(|left| !left.is_zero())
+}
+
+/// Base64 as in addresses, without padding.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
+    for letter in text.bytes() {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'-' => 62,
+            b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count & 0xFF) as u8);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As 3.7.3 made it: `{"exp":1790000000,"revision":9,"username":"poor"}`, signed with HS256.
+    const SIGNED: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\
+                          eyJleHAiOjE3OTAwMDAwMDAsInJldmlzaW9uIjo5LCJ1c2VybmFtZSI6InBvb3IifQ.\
+                          c2lnbmF0dXJl";
+
+    #[test]
+    fn a_signed_token_says_how_long_it_is_good() {
+        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(left(SIGNED, at(1_789_999_700)), Some(Duration::from_secs(300)));
+        // By a clock that is far ahead of etcd's, too.
+        assert_eq!(left(SIGNED, at(1_790_000_000)), None);
+        assert_eq!(left(SIGNED, at(1_790_000_001)), None);
+        for other in ["", "FXvpVZaKTzGGfFsA.12", "a.b.c", "..", "a.!.c", "eyJh.eyJh.", "a.e30.c.d"]
+        {
+            assert_eq!(left(other, at(0)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_name_is_not_taken_for_the_end() {
+        // {"exp2":1,"username":"\"exp\":5,","revision":1,"exp":7}
+        let claims = "eyJleHAyIjoxLCJ1c2VybmFtZSI6IlwiZXhwXCI6NSwiLCJyZXZpc2lvbiI6MSwiZXhwIjo3fQ";
+        let token = format!("a.{claims}.c");
+        assert_eq!(left(&token, UNIX_EPOCH), Some(Duration::from_secs(7)));
+    }
+}

@@ -1,0 +1,242 @@
+//! The streams of watches on one connection.
+//!
+//! etcd looks at a stream's token when a watch is opened on it, and not later. So watches are
+//! opened on the stream of the newest login, and those on older streams go on there until they
+//! end. When there are too many streams, the watches of the oldest are moved.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+use etcd_client::{Error, WatchRequestSender, WatchResponse, WatchResponseStream, WatchStream};
+use tenure::clock;
+use tenure_core::Time;
+use tenure_core::etcd::{CallId, Refusal};
+use tokio::sync::mpsc;
+
+use super::convert::{self, Watched};
+use super::links::{Link, Links};
+
+/// How many streams there are besides the one on which watches are opened. A stream costs etcd some
+/// ten kilobytes, and a signed token may last for minutes only.
+const OLDER: usize = 3;
+
+pub(super) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// All of them.
+pub(super) struct Streams {
+    pub(super) newest: Stage,
+    /// On which nothing is opened any more, the oldest first.
+    older: VecDeque<Live>,
+    /// Which stream was heard first the last time.
+    turn: usize,
+}
+
+/// Where the stream is on which watches are opened.
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
+pub(super) enum Stage {
+    /// Nobody needs one.
+    Idle,
+    Linking(Pending<Result<Arc<Link>, Refusal>>),
+    /// The first watch opens it.
+    Opening {
+        link: Arc<Link>,
+        first: CallId,
+        opened: Pending<Result<WatchStream, Error>>,
+    },
+    Live(Live),
+}
+
+/// A stream.
+pub(super) struct Live {
+    pub(super) link: Arc<Link>,
+    orders: mpsc::UnboundedSender<Order>,
+    answers: WatchResponseStream,
+    /// When etcd last said something on it.
+    pub(super) said: Time,
+    /// What was asked for and is not answered, in the order of the requests: etcd answers in that
+    /// order, and not every refusal tells which watch it is about.
+    pub(super) creating: VecDeque<CallId>,
+    /// All watches that were asked for on it and are wanted still.
+    watches: BTreeSet<CallId>,
+}
+
+/// For the task that writes.
+enum Order {
+    Watch { id: i64, watched: Watched },
+    Cancel { id: i64 },
+}
+
+/// What happened.
+pub(super) enum Step {
+    Linked(Result<Arc<Link>, Refusal>),
+    Opened(Result<WatchStream, Error>),
+    /// On the stream of the link with this number.
+    Said(u64, Result<Option<WatchResponse>, Error>),
+    /// The connection of all streams was given up.
+    Gone,
+}
+
+impl Live {
+    /// On which this watch was asked for.
+    pub(super) fn new(link: Arc<Link>, stream: WatchStream, first: CallId) -> Self {
+        let (sender, answers) = stream.split();
+        let (orders, taken) = mpsc::unbounded_channel();
+        tokio::spawn(write(sender, taken));
+        let (creating, watches) = (VecDeque::from([first]), BTreeSet::from([first]));
+        Self { link, orders, answers, said: clock::now(), creating, watches }
+    }
+
+    pub(super) fn watch(&mut self, call: CallId, watched: Watched) {
+        self.creating.push_back(call);
+        self.watches.insert(call);
+        // If the writer has ended, so has the stream.
+        let _ = self.orders.send(Order::Watch { id: id(call), watched });
+    }
+
+    /// etcd need not tell of it any more.
+    pub(super) fn cancel(&mut self, call: CallId) {
+        self.watches.remove(&call);
+        let _ = self.orders.send(Order::Cancel { id: id(call) });
+    }
+
+    /// It has ended.
+    pub(super) fn ended(&mut self, call: CallId) {
+        self.watches.remove(&call);
+    }
+}
+
+impl Streams {
+    pub(super) fn new() -> Self {
+        Self { newest: Stage::Idle, older: VecDeque::new(), turn: 0 }
+    }
+
+    /// The one of the link with this number.
+    pub(super) fn of(&mut self, link: u64) -> Option<&mut Live> {
+        self.live().find(|live| live.link.number == link)
+    }
+
+    /// The line of those that are open, which is one.
+    pub(super) fn line(&mut self) -> Option<u64> {
+        self.live().next().map(|live| live.link.line.number)
+    }
+
+    /// Nothing is opened on the newest any more.
+    pub(super) fn retire(&mut self) {
+        match std::mem::replace(&mut self.newest, Stage::Idle) {
+            Stage::Live(live) => self.older.push_back(live),
+            other => self.newest = other,
+        }
+        self.drop_empty();
+    }
+
+    /// What was on the oldest, if there are too many; it ends.
+    pub(super) fn crowded_out(&mut self) -> BTreeSet<CallId> {
+        let oldest = if self.older.len() > OLDER { self.older.pop_front() } else { None };
+        oldest.map(|oldest| oldest.watches).unwrap_or_default()
+    }
+
+    /// Old ones that nobody needs any more end.
+    pub(super) fn drop_empty(&mut self) {
+        self.older.retain(|live| !live.watches.is_empty());
+    }
+
+    /// The stream of that link is over.
+    pub(super) fn end(&mut self, link: u64) {
+        self.older.retain(|live| live.link.number != link);
+        let is_it = |newest: &Stage| match newest {
+            Stage::Live(Live { link: of, .. }) | Stage::Opening { link: of, .. } => {
+                of.number == link
+            }
+            Stage::Idle | Stage::Linking(_) => false,
+        };
+        if is_it(&self.newest) {
+            self.newest = Stage::Idle;
+        }
+    }
+
+    /// All that are open.
+    pub(super) fn links(&mut self) -> Vec<Arc<Link>> {
+        self.live().map(|live| live.link.clone()).collect()
+    }
+
+    /// Cancel safe: what is pending stays here.
+    pub(super) async fn next(&mut self, links: &Links) -> Step {
+        let line = self.line();
+        let Self { newest, older, turn } = self;
+        let (mut streams, mut pending) = (older.iter_mut().collect::<Vec<_>>(), None);
+        match newest {
+            Stage::Idle => {}
+            Stage::Linking(_) | Stage::Opening { .. } => pending = Some(newest),
+            Stage::Live(live) => streams.push(live),
+        }
+        let gone = async {
+            match line {
+                Some(line) => links.gone(line).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            step = coming(pending) => step,
+            said = said(&mut streams, turn) => said,
+            () = gone => Step::Gone,
+        }
+    }
+
+    fn live(&mut self) -> impl Iterator<Item = &mut Live> {
+        let newest = match &mut self.newest {
+            Stage::Live(live) => Some(live),
+            Stage::Idle | Stage::Linking(_) | Stage::Opening { .. } => None,
+        };
+        self.older.iter_mut().chain(newest)
+    }
+}
+
+/// What comes of a stage that is not there yet.
+async fn coming(stage: Option<&mut Stage>) -> Step {
+    match stage {
+        Some(Stage::Linking(linked)) => Step::Linked(linked.await),
+        Some(Stage::Opening { opened, .. }) => Step::Opened(opened.await),
+        Some(Stage::Idle | Stage::Live(_)) | None => std::future::pending().await,
+    }
+}
+
+/// What etcd says on one of them, each in its turn.
+async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
+    std::future::poll_fn(|context| {
+        for nth in 0..streams.len() {
+            let nth = (nth + *turn) % streams.len();
+            let Live { answers, link, said, .. } = &mut *streams[nth];
+            if let Poll::Ready(answer) = pin!(answers.message()).poll(context) {
+                *turn = nth + 1;
+                *said = clock::now();
+                return Poll::Ready(Step::Said(link.number, answer));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// Writes in the order of the orders, at the pace at which etcd reads.
+async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiver<Order>) {
+    while let Some(order) = orders.recv().await {
+        let written = match order {
+            Order::Watch { id, watched } => {
+                let (key, options) = convert::watch(&watched, id);
+                sender.watch(key, Some(options)).await
+            }
+            Order::Cancel { id } => sender.cancel(id).await,
+        };
+        if written.is_err() {
+            // The reader is told, too.
+            return;
+        }
+    }
+}
+
+/// A watch is called by its call. Those are counted from one, so they do not reach 2⁶³.
+pub(super) fn id(call: CallId) -> i64 {
+    convert::signed(call.0)
+}

@@ -1,0 +1,295 @@
+//! Tokens that expire, and passwords that change.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use etcd_client::{Client, ConnectOptions};
+use tenure::{AtMostOne, CampaignError, Leadership, Loss, View, clock};
+use tenure_core::etcd::{CallId, Change, Keys, LeaseId, Op, Refusal, Reply};
+use tenure_etcd::wire::News;
+use tenure_etcd::{Node, Notice};
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
+use tokio::sync::broadcast::Receiver;
+
+use crate::common::{Line, PATIENCE, create, node, put, read, run, soon, then};
+use crate::{PASSWORD, user, with_signed_tokens, with_users};
+
+#[test]
+fn expired_tokens_on_debians_3_4() {
+    expired_tokens(Version::Debian34);
+}
+
+#[test]
+fn expired_tokens_on_the_newest() {
+    expired_tokens(Version::Newest);
+}
+
+/// A token that is not used lasts a second; etcd looks at it once a second.
+fn expired_tokens(version: Version) {
+    let config = ClusterConfig::new(version, 1).argument("--auth-token-ttl=1");
+    let cluster = with_users(config);
+    let lease = LeaseId(1);
+    run(async {
+        let mut line = Line::new(user(&cluster, "poor", PASSWORD));
+        line.ask(Op::Grant { lease, ttl: 60 }).await;
+        line.ask(create("poor/a", "", lease)).await;
+        line.ask(Op::KeepAlive { lease }).await;
+        let first = line.watch(Keys::One("poor/a".into()), 0).await;
+        let expired = Duration::from_secs(4);
+        assert!(line.is_silent(expired).await);
+        // Each kind of request finds out, logs in again and is carried out.
+        let (_, done) = line.ask(then(vec![put("poor/b", "", lease)])).await;
+        assert_eq!(done, Reply::Txn { succeeded: true, found: vec![] });
+        assert!(line.is_silent(expired).await);
+        let second = line.watch(Keys::One("poor/b".into()), 0).await;
+        assert!(line.is_silent(expired).await);
+        let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
+        assert_eq!(alive, Reply::Alive { ttl: Some(60) });
+        // Watches that were opened with tokens that are over go on.
+        line.ask(then(vec![put("poor/a", "", lease), put("poor/b", "", lease)])).await;
+        for watch in [first, second] {
+            let told = line.answer(watch).await.reply;
+            assert!(matches!(told, Reply::Changed(_)), "{told}");
+        }
+        assert!(!line.was_disconnected());
+        // That does not help where the right is missing.
+        let denied = line.reply(then(vec![read("rich")])).await;
+        assert!(matches!(denied, Reply::Refused(Refusal::Denied { .. })), "{denied}");
+        let watch = Op::Watch { keys: Keys::One("rich".into()), from: 0, deletions: false };
+        let call = line.send(PATIENCE, watch);
+        let denied = line.answer(call).await.reply;
+        assert!(matches!(denied, Reply::Refused(Refusal::Denied { .. })), "{denied}");
+    });
+}
+
+#[test]
+fn more_logins_than_streams_on_debians_3_4() {
+    more_logins_than_streams(Version::Debian34);
+}
+
+#[test]
+fn more_logins_than_streams_on_the_newest() {
+    more_logins_than_streams(Version::Newest);
+}
+
+/// Each watch is opened with another login than the one before, and all tell everything that
+/// happens, once. There are never more than some streams for them.
+fn more_logins_than_streams(version: Version) {
+    const WATCHES: usize = 12;
+    let (cluster, _folder) = with_signed_tokens(version, "");
+    let lease = LeaseId(1);
+    let key = |nth: usize| format!("poor/{nth}");
+    run(async {
+        let mut line = Line::new(user(&cluster, "poor", PASSWORD));
+        line.ask(Op::Grant { lease, ttl: 600 }).await;
+        let mut watches: Vec<(CallId, Vec<u64>)> = Vec::new();
+        for nth in 0..WATCHES {
+            let call = line.watch(Keys::One(key(nth).as_str().into()), 0).await;
+            watches.push((call, Vec::new()));
+            // Another user: from now on the token is too old.
+            cluster.etcdctl(&["user", "add", &format!("user-{nth}:{PASSWORD}")]).unwrap();
+            for (nth, (_, written)) in watches.iter_mut().enumerate() {
+                let (header, _) = line.ask(then(vec![put(&key(nth), "", lease)])).await;
+                written.push(header.revision);
+            }
+        }
+        for (call, written) in watches {
+            let mut told = Vec::new();
+            while told.len() < written.len() {
+                match line.answer(call).await.reply {
+                    Reply::Changed(changes) => told.extend(changes.iter().map(revision)),
+                    other => panic!("{other} after {told:?} of {written:?}"),
+                }
+            }
+            assert_eq!(told, written);
+        }
+        assert!(line.is_silent(Duration::from_secs(1)).await);
+        assert!(!line.was_disconnected());
+        assert!(logins(&line) >= WATCHES - 1, "{} logins", logins(&line));
+        // Those that were given up end on their own.
+        soon(async {
+            while !(1..=4).contains(&streams(&cluster)) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await;
+    });
+}
+
+fn revision(change: &Change) -> u64 {
+    match change {
+        Change::Put(stored) => stored.modified,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn logins(line: &Line) -> usize {
+    line.news().filter(|news| matches!(news, News::LoggedIn { .. })).count()
+}
+
+/// How many streams of watches are open, by etcd's own count.
+fn streams(cluster: &Cluster) -> u64 {
+    let endpoint = cluster.member(0).endpoint().trim_start_matches("http://");
+    let mut stream = TcpStream::connect(endpoint).unwrap();
+    write!(stream, "GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut metrics = String::new();
+    stream.read_to_string(&mut metrics).unwrap();
+    let ours = |line: &&str| line.starts_with("etcd_debugging_mvcc_watch_stream_total ");
+    let line = metrics.lines().find(ours).unwrap();
+    line.split_whitespace().next_back().unwrap().parse().unwrap()
+}
+
+/// Logins of a node in time, and late; and whatever else may have happened.
+#[derive(Default, Debug)]
+struct Told {
+    ahead: usize,
+    behind: usize,
+    trouble: Vec<String>,
+}
+
+impl Told {
+    fn take(&mut self, notices: &mut Receiver<Notice>) {
+        while let Ok(notice) = notices.try_recv() {
+            match notice {
+                Notice::LoggedIn { why: None, .. } => self.ahead += 1,
+                Notice::LoggedIn { why: Some(_), .. } => self.behind += 1,
+                Notice::Connected { .. }
+                | Notice::EarlyRevocation { .. }
+                | Notice::Opened { .. }
+                | Notice::Waiting { .. } => {}
+                other => self.trouble.push(other.to_string()),
+            }
+        }
+    }
+}
+
+async fn watches(node: &Node) -> u64 {
+    node.counters().await.unwrap().requests.get("watch").copied().unwrap_or_default()
+}
+
+#[test]
+fn unused_tokens_expire_on_debians_3_4() {
+    let config = ClusterConfig::new(Version::Debian34, 1).argument("--auth-token-ttl=1");
+    let told = outlived(&with_users(config), Duration::from_secs(12));
+    assert!(told.iter().all(|told| told.behind >= 3), "{told:?}");
+}
+
+#[test]
+fn unused_tokens_expire_on_the_newest() {
+    let config = ClusterConfig::new(Version::Newest, 1).argument("--auth-token-ttl=1");
+    let told = outlived(&with_users(config), Duration::from_secs(12));
+    assert!(told.iter().all(|told| told.behind >= 3), "{told:?}");
+}
+
+#[test]
+fn signed_tokens_are_made_anew_in_time_on_debians_3_4() {
+    signed_tokens_are_made_anew_in_time(Version::Debian34);
+}
+
+#[test]
+fn signed_tokens_are_made_anew_in_time_on_the_newest() {
+    signed_tokens_are_made_anew_in_time(Version::Newest);
+}
+
+fn signed_tokens_are_made_anew_in_time(version: Version) {
+    let (cluster, _folder) = with_signed_tokens(version, ",ttl=6s");
+    let told = outlived(&cluster, Duration::from_secs(20));
+    // A machine that stands still for seconds may miss the time of one.
+    assert!(told.iter().all(|told| told.ahead >= 4 && told.behind <= 1), "{told:?}");
+}
+
+/// One leads, one waits and one observes for so long, and longer than their tokens last. Nothing
+/// else is told, no lease is lost, and no watch is asked for again. What the first two were told:
+/// an observer asks seldom, and a login that nobody uses ends.
+fn outlived(cluster: &Cluster, long: Duration) -> Vec<Told> {
+    run(async {
+        let poor = user(cluster, "poor", PASSWORD);
+        let nodes = [(); 3].map(|()| node(&poor, 9));
+        let mut notices = nodes.each_ref().map(Node::notices);
+        let elections = nodes.each_ref().map(|node| node.election("poor/e").unwrap());
+        let leader = soon(elections[0].campaign("one")).await.unwrap();
+        let mut waiting = Box::pin(elections[1].campaign("two"));
+        let mut observer = elections[2].observe();
+        let seen = soon(observer.next()).await.unwrap();
+        let seen = seen.view().and_then(View::leader).cloned().unwrap();
+        assert_eq!(seen.fence, Some(leader.fence()));
+        let began = clock::now();
+        let mut told: Vec<_> = notices.iter().map(|_| Told::default()).collect();
+        let mut open = None;
+        while clock::now().since(began) < long {
+            tokio::select! {
+                renewed = soon(leader.renewed(leader.until())) => drop(renewed.unwrap()),
+                won = &mut waiting => panic!("{won:?} beside the leader"),
+                change = observer.next() => panic!("{change:?} without a change"),
+            }
+            let mut asked = [0; 3];
+            for (nth, node) in nodes.iter().enumerate() {
+                asked[nth] = watches(node).await;
+                told[nth].take(&mut notices[nth]);
+            }
+            // All of them are there when a lease was renewed.
+            assert_eq!(*open.get_or_insert(asked), asked, "watches were asked for again");
+        }
+        assert!(told.iter().all(|told| told.trouble.is_empty()), "{told:?}");
+        leads_next(leader, waiting).await;
+        told.truncate(2);
+        told
+    })
+}
+
+/// The watch of the one who waits tells that the leader has gone.
+async fn leads_next(
+    leader: Leadership<AtMostOne>,
+    waiting: impl Future<Output = Result<Leadership<AtMostOne>, CampaignError>>,
+) {
+    soon(leader.resign()).await;
+    let next = soon(waiting).await.unwrap();
+    assert!(next.is_current() && next.fence() > leader.fence());
+}
+
+#[test]
+fn another_password_is_told_on_debians_3_4() {
+    another_password(Version::Debian34, "");
+}
+
+#[test]
+fn another_password_is_told_on_the_newest() {
+    another_password(Version::Newest, "");
+}
+
+/// Long before the token ends.
+#[test]
+fn another_password_is_told_with_signed_tokens() {
+    another_password(Version::Newest, ",ttl=600s");
+}
+
+/// The login that was set up is refused from now on: that is told, with etcd's words.
+fn another_password(version: Version, signed: &str) {
+    let (cluster, _folder) = match signed {
+        "" => (with_users(ClusterConfig::new(version, 1)), tempfile::tempdir().unwrap()),
+        more => with_signed_tokens(version, more),
+    };
+    let failed = "etcdserver: authentication failed, invalid user ID or password";
+    run(async {
+        let node = node(&user(&cluster, "poor", PASSWORD), 5);
+        let mut notices = node.notices();
+        let election = node.election("poor/e").unwrap();
+        let leader = soon(election.campaign("us")).await.unwrap();
+        soon(leader.renewed(leader.until())).await.unwrap();
+        let root = ConnectOptions::new().with_user("root", PASSWORD);
+        let mut root = Client::connect([cluster.member(0).endpoint()], Some(root)).await.unwrap();
+        root.user_change_password("poor", "another").await.unwrap();
+        assert_eq!(soon(leader.lost()).await, Loss::Expired);
+        let mut told = Vec::new();
+        while let Ok(notice) = notices.try_recv() {
+            told.push(notice.to_string());
+        }
+        let endpoint = &cluster.endpoints()[0];
+        let expected = format!("{endpoint} does not accept the login: {failed}");
+        assert!(told.contains(&expected), "{told:#?}");
+        let refused = soon(election.campaign("us")).await;
+        let why = format!("etcd refuses it: {failed}");
+        assert_eq!(refused.map(drop), Err(CampaignError::Refused { why }));
+    });
+}
