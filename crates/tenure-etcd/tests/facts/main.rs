@@ -16,6 +16,7 @@ mod leases;
 mod quorum;
 mod report;
 mod restores;
+mod snapshots;
 mod stage;
 mod transactions;
 mod watches;
@@ -34,12 +35,13 @@ use crate::stage::{Scenes, Stage};
 const AT_ONCE: usize = 12;
 
 /// In the order in which the sources of the sentences come.
-const FACTS: [&[Fact]; 7] = [
+const FACTS: [&[Fact]; 8] = [
     elections::FACTS,
     leases::FACTS,
     transactions::FACTS,
     watches::FACTS,
     quorum::FACTS,
+    snapshots::FACTS,
     restores::FACTS,
     auth::FACTS,
 ];
