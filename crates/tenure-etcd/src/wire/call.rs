@@ -12,7 +12,12 @@ use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::Links;
-use super::turns::Turns;
+use super::turns::{self, Turns};
+
+/// How large an answer about own keys may be, in bytes. Somebody else may have written one, as much
+/// as the server takes; it must be read to be mended, and all other keys of the process are
+/// confirmed with it. Of others only observers read values: they say when one is too large.
+const OWN_MAX: usize = 64 << 20;
 
 /// Carries a request out as far as its time goes, counted from when it was handed over, and says
 /// what came of it.
@@ -93,6 +98,10 @@ async fn perform(mut client: Client, op: &Op) -> Result<(Option<Header>, Reply),
             Ok((revoked.header.as_ref().map(convert::header), Reply::Revoked))
         }
         Op::Txn(txn) => {
+            let mut client = client.kv_client();
+            if !turns::is_of_observer(op) {
+                client = client.max_decoding_message_size(OWN_MAX);
+            }
             let done = client.txn(convert::txn(txn)).await?.0;
             let header = done.header.as_ref().map(convert::header);
             Ok((header, convert::carried_out(done)))

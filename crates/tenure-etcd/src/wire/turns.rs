@@ -58,6 +58,11 @@ pub(super) fn is_of_lease(op: &Op) -> bool {
     kind(op) == Kind::Lease
 }
 
+/// Whether it is about keys of others, with their values.
+pub(super) fn is_of_observer(op: &Op) -> bool {
+    kind(op) == Kind::Observer
+}
+
 fn kind(op: &Op) -> Kind {
     match op {
         Op::Grant { .. } | Op::Revoke { .. } | Op::KeepAlive { .. } => Kind::Lease,

@@ -1,12 +1,12 @@
 //! Values of other programs' candidates that are larger than can be taken.
 
 use tenure::{Change, Leadership, View};
-use tenure_core::etcd::{LeaseId, Op};
+use tenure_core::etcd::{Act, LeaseId, Op};
 use tenure_etcd::{Node, Notice};
 use tenure_services::etcd::{ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
-use crate::common::{Line, all, create, delete, node, put, run, soon, then};
+use crate::common::{Line, all, create, delete, node, put, run, soon, then, until_stored};
 
 #[test]
 fn a_large_value_on_debians_3_4() {
@@ -16,6 +16,55 @@ fn a_large_value_on_debians_3_4() {
 #[test]
 fn a_large_value_on_the_newest() {
     a_large_value(Version::Newest);
+}
+
+#[test]
+fn a_large_value_in_a_key_of_ours_on_debians_3_4() {
+    a_large_value_in_a_key_of_ours(Version::Debian34);
+}
+
+#[test]
+fn a_large_value_in_a_key_of_ours_on_the_newest() {
+    a_large_value_in_a_key_of_ours(Version::Newest);
+}
+
+/// It is written over, and all leaderships of the process go on.
+fn a_large_value_in_a_key_of_ours(version: Version) {
+    let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
+    let cluster = config.start().unwrap();
+    let value = "x".repeat(5 << 20);
+    run(async {
+        let mut theirs = Line::new(all(&cluster));
+        let node = node(&all(&cluster), 4);
+        let mut notices = node.notices();
+        let written = soon(node.election("written").unwrap().campaign("us")).await.unwrap();
+        let kept = soon(node.election("kept").unwrap().campaign("us")).await.unwrap();
+        let key = format!("written/{:x}", lease(&mut notices).await.0);
+        let proclaim = Act::Proclaim { key: key.as_str().into(), value: value.as_str().into() };
+        theirs.ask(then(vec![proclaim])).await;
+        for _ in 0..4 {
+            renewed(&written).await;
+            renewed(&kept).await;
+        }
+        until_stored(&cluster, "written", &["us"]).await;
+        while let Ok(notice) = notices.try_recv() {
+            let is_trouble = matches!(
+                notice,
+                Notice::Unsure { .. } | Notice::Obstacle { .. } | Notice::Disconnected { .. }
+            );
+            assert!(!is_trouble, "{notice}");
+        }
+        drop((written, kept));
+        node_closes(node).await;
+    });
+}
+
+async fn lease(notices: &mut Receiver<Notice>) -> LeaseId {
+    loop {
+        if let Notice::Opened { lease, .. } = soon(notices.recv()).await.unwrap() {
+            return lease;
+        }
+    }
 }
 
 /// Neither the link nor a stream is lost, and the process's other elections hear nothing of it. Who
