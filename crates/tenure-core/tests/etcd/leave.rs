@@ -119,6 +119,29 @@ fn a_sweep_goes_on_past_a_foreign_key() {
     assert!(!s.has_told("zombie"), "{:#?}", s.told());
 }
 
+/// A candidate that loses its place while it looks who is first, and does not contend again, looks
+/// at once for a key that may come late: it waits for no answer to what it has given up.
+#[cfg_attr(not(tenure_planted), test)]
+fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
+    let mut s = Stage::with(Config { contend_again: false, ..config() }, None);
+    let kept = s.elect("a");
+    s.campaign("b");
+    s.lose("if create(b/");
+    s.pass(ms(200));
+    let own = s.own("b", 20);
+    s.header.revision = 20;
+    s.answer("if create(b/", not_so(vec![Some(own)]));
+    assert!(s.asked("if create(b/").op.to_string().contains("read key of b/*"));
+    s.pass(ms(3_400));
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    let left = s.own("a", kept);
+    s.answer("read a/", so(vec![Some(left), None]));
+    assert!(s.has_told("b: ended: its key was deleted by somebody else"), "{:#?}", s.told());
+    let looks = s.requests().into_iter().filter(|request| request.contains("if create(b/"));
+    let sweep = format!("if create({}) = 0 then read", s.key("b"));
+    assert!(looks.last().is_some_and(|look| look.contains(&sweep)), "{:#?}", s.requests());
+}
+
 /// A candidate that has lost its place and does not contend again ends its watch: its process may
 /// contend again and again, and each would leave one open.
 #[cfg_attr(not(tenure_planted), test)]

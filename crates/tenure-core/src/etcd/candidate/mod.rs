@@ -375,6 +375,7 @@ impl Candidate {
     /// Ruling 13: by default a candidate that has not won goes on.
     fn contend_again(&mut self, lost: Lost, shared: &mut Shared<'_>) {
         if !shared.config.contend_again {
+            self.drop_call(shared);
             if ruling(Rule::WatchEnds) {
                 self.unwatch(shared);
             }
