@@ -2,6 +2,7 @@
 
 use tenure_core::etcd::Command;
 
+use super::bent::Bent;
 use super::plan::{Kind, Plan};
 use super::store::MEMBERS;
 use super::store::note::Trouble;
@@ -84,7 +85,9 @@ impl App {
         let find = |wanted: &dyn Fn(usize, &Office) -> bool| {
             self.offices.iter().enumerate().position(|(n, office)| wanted(n, office))
         };
-        let campaign = |number: u64| Command::Campaign { value: value(name, number) };
+        // A key that comes back has the value of the one that is being made.
+        let numbers = if plan.bent == Bent::Bumped { 1 } else { 10 };
+        let campaign = |number: u64| Command::Campaign { value: value(name, number % numbers) };
         if now >= plan.retired {
             let election = find(&|_, office| office.campaigning)?;
             return Some((election, Command::Resign));
@@ -133,6 +136,9 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
     let span = rng.within(plan.unit / 20..most);
     let nth = rng.next() as usize;
     let ours = (0..plan.nodes.len()).filter(|node| plan.ours(*node).is_some()).count();
+    if plan.bent == Bent::Terms && rng.once_in(2) {
+        return Some(Trouble::MoveLeader);
+    }
     if plan.restores && rng.once_in(4) {
         let back = rng.once_in(2);
         return Some(if back { Trouble::Restore { span } } else { Trouble::Backup });

@@ -78,6 +78,15 @@ pub enum Fact<'a> {
         /// When that was decided.
         decided: u64,
     },
+    /// A candidate says that it waits for somebody else's key to go.
+    Waits {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// That key.
+        behind: &'a Bytes,
+    },
     /// The key of what has ended is told as gone.
     Released {
         /// Which node's.

@@ -107,7 +107,7 @@ pub struct Ledger {
     pub owners: BTreeMap<LeaseId, (usize, u64)>,
     /// When a key went last, and why.
     pub gone: BTreeMap<Bytes, (u64, Cause)>,
-    /// Keys that an operator has put on another lease.
+    /// Keys that an operator has put on another lease, or has put back.
     overwritten: BTreeSet<Bytes>,
     /// The life of each node that runs.
     pub lives: Vec<Option<u64>>,
@@ -284,7 +284,9 @@ impl Ledger {
     fn stored(&mut self, now: u64, note: &Note) {
         match note {
             Note::Put(kv) => {
-                if kv.value == MEDDLED.into() {
+                // Or it was taken away and put back, with others, in one transaction each.
+                let back = self.gone.get(&kv.key) == Some(&(now, Cause::Meddled));
+                if kv.value == MEDDLED.into() || back {
                     self.overwritten.insert(kv.key.clone());
                     self.gone.insert(kv.key.clone(), (now, Cause::Meddled));
                     self.rob(now, |leadership| leadership.key == kv.key);

@@ -2,6 +2,7 @@
 //! that are not ours, and the judges.
 
 mod app;
+pub mod bent;
 pub mod fact;
 pub mod foreign;
 pub mod ledger;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure_core::etcd::{Checked, Config, LeaseId};
 use tenure_core::{Drift, ElectionName};
 
+use super::bent::Bent;
 use super::ledger::FENCE_END;
 use super::store::{MEMBERS, Setting};
 use crate::nerio::plan::ELECTIONS;
@@ -54,6 +55,8 @@ pub struct Plan {
     pub reluctance: u64,
     /// Whether everything but the clocks behaves.
     pub calm: bool,
+    /// What it concentrates on.
+    pub bent: Bent,
     /// What goes wrong in etcd: one wish in so many, or never.
     pub troubles: u64,
     /// Whether backups are restored in it: there the promise does not hold.
@@ -109,6 +112,7 @@ impl Plan {
     pub fn draw(seed: u64) -> Self {
         let mut rng = Rng::new(seed, 0);
         let calm = rng.once_in(10);
+        let bent = Bent::draw(seed, calm);
         let lease = rng.choose(&[1, 2, 2, 3, 5, 10]);
         let unit = u64::from(lease.max(2)) * 1_000 * MS;
         let drift = rng.choose(&DRIFTS);
@@ -153,6 +157,7 @@ impl Plan {
             empty,
             reluctance: rng.choose(&[1, 1, 1, 4, 20]),
             calm,
+            bent,
             troubles: if calm { 0 } else { rng.choose(&[0, 3, 6, 20, 60]) },
             restores: !calm && rng.once_in(8),
             meddling: !calm && rng.once_in(6),
@@ -163,12 +168,37 @@ impl Plan {
         if plan.exhausts {
             plan.store.revision = FENCE_END - 5 - mix(seed) % 60;
         }
+        plan.bend();
         // Where keys are taken away, that is noticed in rotation: judges expect all to be read.
         let foul = plan.restores || plan.meddling;
         if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
             plan.store.operations = 2;
         }
         plan
+    }
+
+    /// What the world concentrates on happens often in it.
+    fn bend(&mut self) {
+        self.store.bent = self.bent;
+        match self.bent {
+            Bent::Broad | Bent::Grants => {}
+            Bent::Terms => self.troubles = 3,
+            Bent::Bumped => self.restores = true,
+            Bent::Twins => {
+                self.meddling = true;
+                self.everybody_campaigns();
+            }
+            Bent::Compacted => self.reluctance = 1,
+        }
+    }
+
+    /// A key of one's own that somebody has put back is found when its election is campaigned in.
+    fn everybody_campaigns(&mut self) {
+        for node in &mut self.nodes {
+            if let Kind::Ours(ours) = &mut node.kind {
+                (ours.campaigns, ours.abstains) = (true, 0);
+            }
+        }
     }
 
     /// One of our processes, if that is what it is.
@@ -364,6 +394,7 @@ fn setting(
         operations: 128,
         revision: 1,
         snapshots: mix(seed ^ SNAPSHOTS).is_multiple_of(3),
+        bent: Bent::Broad,
         mended,
     }
 }

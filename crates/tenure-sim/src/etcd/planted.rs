@@ -20,7 +20,6 @@ const VALUES: &str = "A leader's value is what it said last";
 const WAKES: &str = "One departure wakes at most one other";
 const OLDER: &str = "No claim stands on a store that went back";
 const SOON: &str = "Whoever is first leads soon in calm worlds";
-const MEMORY: &str = "Memory is bounded";
 const PROVEN: &str = "A claim lasts as long as its lease was proven to";
 const GONE: &str = "A lease that is gone is not counted on";
 const MADE: &str = "A leader's key was made by its campaign";
@@ -29,6 +28,7 @@ const WATCHES: &str = "A watch begins where an answer ended";
 const MOVES: &str = "Keys move to the lease of a new term";
 const GAPS: &str = "A gap is told";
 const AGAIN: &str = "Whoever waits or observes looks again";
+const SAYS: &str = "Whoever watches another says that it waits for that";
 const STABLE: &str = "No lease is lost in calm worlds";
 
 /// The properties that are meant to notice when `rule` is broken: the sentence that the rule is
@@ -45,7 +45,8 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::WatchEnds => &[WATCHES],
         Rule::LookAgain => &[AGAIN, LEADER, OBSERVERS],
         Rule::LookNarrow => &[REASON],
-        Rule::WaitingToldAgain | Rule::KeysOnly => &[SOUND],
+        Rule::WaitingToldAgain => &[SAYS],
+        Rule::KeysOnly => &[SOUND],
         Rule::ProclaimStays => &[SOUND, LEASE, KEY, ONE_LEADER],
         Rule::DeletionsOnly => &[WATCHES],
         Rule::DeadlineFromSend | Rule::DeadlineMargin | Rule::AliveConfirmed | Rule::SameTerm => {
@@ -71,7 +72,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
             &[PROVEN, LEASE, KEY, ONE_LEADER]
         }
         Rule::WatchFromAnswer => &[WATCHES, LEASE],
-        Rule::ResetExplains => &[OBSERVERS],
+        Rule::ResetExplains => &[REASON],
         Rule::IdUsedOnce | Rule::JoinInTime => &[PROVEN, LEASE, KEY, ONE_LEADER],
         Rule::KeyAsItWas => &[LEASE, ONE_LEADER],
         Rule::LoweredFirst => &[KEY],
@@ -83,7 +84,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
         Rule::LeaveRepeated => &[RELEASED, LEFT, LEADER, LAPSE],
         Rule::ZombieSwept => &[LEFT, LEADER],
-        Rule::HauntedUntilLeft => &[MEMORY],
+        Rule::HauntedUntilLeft => &[REASON],
         Rule::DeniedNotGone | Rule::NoSpaceUnsure => &[RELEASED, LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],
         Rule::AdoptOwn | Rule::AdoptNewer => &[MADE, FENCES],
@@ -95,7 +96,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::GapTold => &[GAPS],
         Rule::LossKeepsLease => &[APART],
         Rule::OneCampaign => &[HANDLES, KEY],
-        Rule::NamesApart => &[LEADER],
+        Rule::NamesApart => &[SOUND],
         Rule::RefusedRenewsNothing => &[HANDLES, LEASE, KEY],
     }
 }

@@ -15,13 +15,16 @@ use super::properties::{Court, Properties};
 use super::resident::Resident;
 use super::store::Cluster;
 use super::store::note::Note;
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 use crate::sweep::Source;
 use crate::timeline::{Lane, Span, SpanKind};
 use crate::violation::Violation;
 use crate::world::clock::TRUE_RATE;
 use crate::world::conditions::{Conditions, DiskFate};
 use crate::world::{Guest, Scene, Seen};
+
+/// What the draw of whether an election below another one is wanted is for.
+const NESTS: u64 = 0x6e65_7374;
 
 /// How much has happened in one world or in many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -262,6 +265,7 @@ impl Town {
                 let Some(key) = &key else { return Ok(()) };
                 self.tell(scene, Fact::Released { node, election, key })
             }
+            Event::Waiting { behind } => self.tell(scene, Fact::Waits { node, election, behind }),
             Event::Ignored(Ignored::Command) => {
                 self.apps[node].offices[election].anew = None;
                 Ok(())
@@ -321,6 +325,22 @@ impl Town {
             self.tell(scene, Fact::Asked { node, election, handle, standing })?;
         }
         Ok(())
+    }
+
+    /// An application that leads may want an election whose keys would be keys of that one, too.
+    fn wants_nested(&self, scene: &Scene<'_>, core: &Resident) -> Option<(ElectionName, Order)> {
+        let (plan, now) = (&self.plan, scene.now);
+        let seed = plan.conditions.seed ^ NESTS;
+        let draws = [mix(seed), mix(seed ^ mix(now))];
+        let storm = now < plan.conditions.storm_ends;
+        if !storm || draws.iter().any(|draw| !draw.is_multiple_of(8)) {
+            return None;
+        }
+        let leads = |name: &&ElectionName| core.standing(name, scene.local()).is_leading();
+        let above = plan.elections.iter().find(leads)?;
+        let name = format!("{above}/part").parse().ok()?;
+        let value = above.as_str().parse().ok()?;
+        Some((name, Order::Ours(Command::Campaign { value })))
     }
 
     fn span(
@@ -430,6 +450,9 @@ impl Guest for Town {
             Resident::Ours(_) => {
                 if let Err(wrong) = self.work(scene, node, core) {
                     self.wrong.get_or_insert(wrong);
+                }
+                if let Some(nested) = self.wants_nested(scene, core) {
+                    return Some(nested);
                 }
                 let (election, command) = self.apps[node].wish(&self.plan, node, now, rng)?;
                 Some((self.plan.elections[election].clone(), Order::Ours(command)))

@@ -1,16 +1,22 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure_core::Time;
-use tenure_core::etcd::{Act, Bytes, CallId, Change, Keys, Op, Reply, Request, Txn};
+use tenure_core::etcd::{
+    Act, Bytes, CallId, Change, Compare, Keys, LeaseId, Op, Reply, Request, Txn,
+};
 
 use super::{Court, Fact, Plan, Property};
 
 /// How long a leader waits at least before it writes its value anew once more.
 const MEND_AGAIN: Duration = Duration::from_secs(1);
+/// How often an observer looks again at once, if nothing has been told meanwhile.
+const LOOKS_MAX: u32 = 3;
 
 /// Who waits looks at the whole queue only once the one before it has gone: etcd sorts it for each
-/// who does. And who finds another value than its own writes that anew once a second.
+/// who does. Who finds another value than its own writes that anew once a second. Who observes looks
+/// again at once only if something was told meanwhile. And who has left looks for a key that comes
+/// late only while the lease of that is its own.
 #[derive(Debug)]
 pub(super) struct FewRequests {
     elections: usize,
@@ -24,6 +30,10 @@ struct Life {
     /// By election.
     waits: Vec<Waits>,
     mends: Vec<Mends>,
+    looks: Vec<Looks>,
+    left: Vec<Left>,
+    /// The leases that it has given back.
+    returned: BTreeSet<LeaseId>,
     /// Which election the answer was about that came last.
     answered: Option<usize>,
 }
@@ -35,6 +45,26 @@ enum Asked {
     /// Whether the one before is there.
     Before,
     Proclaim,
+    /// Who leads, for an observer.
+    Leader,
+}
+
+/// How an observer looks.
+#[derive(Clone, Debug, Default)]
+struct Looks {
+    /// Whether its last look was answered with the input at hand, or with that before it is
+    /// handled.
+    answered: [bool; 2],
+    /// How often it looked again at once since something was told.
+    again: u32,
+}
+
+/// What is left of campaigns that are over.
+#[derive(Clone, Debug, Default)]
+struct Left {
+    is_over: bool,
+    /// The leases on which keys were to be made.
+    creates: Vec<LeaseId>,
 }
 
 /// Whom it waits for, as far as it was told.
@@ -75,6 +105,9 @@ impl Property for FewRequests {
                 if let Op::Unwatch { .. } = request.op {
                     self.lives[*node].pause();
                 }
+                if let Op::Revoke { lease } = request.op {
+                    self.lives[*node].returned.insert(lease);
+                }
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
                 let Some(election) = about(court, txn) else { return Ok(()) };
                 let said = court.apps[*node].offices[election].said;
@@ -93,6 +126,16 @@ impl Property for FewRequests {
                     life.waits[election].behind = None;
                     life.mends[election].answered = false;
                 }
+                life.looks.iter_mut().for_each(|looks| looks.answered = [false; 2]);
+                Ok(())
+            }
+            Fact::Handled { node, .. } => {
+                let looks = self.lives[*node].looks.iter_mut();
+                looks.for_each(|looks| looks.answered = [looks.answered[1], false]);
+                Ok(())
+            }
+            Fact::Released { node, election, .. } => {
+                self.lives[*node].left[*election].is_over = true;
                 Ok(())
             }
             _ => Ok(()),
@@ -104,7 +147,9 @@ impl Life {
     fn new(elections: usize) -> Self {
         let waits = vec![Waits::default(); elections];
         let mends = vec![Mends::default(); elections];
-        Self { asked: BTreeMap::new(), waits, mends, answered: None }
+        let (looks, left) = (vec![Looks::default(); elections], vec![Left::default(); elections]);
+        let (asked, returned) = (BTreeMap::new(), BTreeSet::new());
+        Self { asked, waits, mends, looks, left, returned, answered: None }
     }
 
     fn ask(
@@ -127,8 +172,27 @@ impl Life {
                 self.mends[election].write(request.call, said, now)?;
                 Asked::Proclaim
             }
-            [Act::Put { .. } | Act::Delete { .. }] => {
+            [Act::Put { lease, .. }] => {
                 waits.behind = None;
+                let Left { is_over, creates } = &mut self.left[election];
+                creates.retain(|lease| !self.returned.contains(lease));
+                creates.push(*lease);
+                *is_over = false;
+                return Ok(());
+            }
+            [Act::Delete { .. }] => {
+                waits.behind = None;
+                return Ok(());
+            }
+            [Act::Read(read)] if matches!(read.keys, Keys::Prefix(_)) => {
+                self.looks[election].look()?;
+                Asked::Leader
+            }
+            [Act::Read(_)] if matches!(txn.when[..], [Compare::Created { revision: 0, .. }]) => {
+                let Left { is_over, creates } = &self.left[election];
+                if *is_over && creates.iter().all(|lease| self.returned.contains(lease)) {
+                    return Err("and has given back all leases on which that could be".to_owned());
+                }
                 return Ok(());
             }
             _ => return Ok(()),
@@ -144,6 +208,7 @@ impl Life {
 
     fn hear(&mut self, call: CallId, reply: &Reply) {
         if let Reply::Changed(changes) = reply {
+            self.looks.iter_mut().for_each(|looks| looks.again = 0);
             for change in changes {
                 let Change::Deleted { key, .. } = change else { continue };
                 let waits = self.waits.iter_mut();
@@ -164,11 +229,22 @@ impl Life {
                 *behind = found.get(1).and_then(|kv| Some(kv.as_ref()?.key.clone()));
             }
             (Asked::Queue | Asked::Before, Reply::Txn { succeeded: false, .. }) => *behind = None,
+            (Asked::Leader, Reply::Txn { .. }) => self.looks[election].answered[1] = true,
             (Asked::Proclaim, reply) => {
                 let answered = matches!(reply, Reply::Txn { succeeded: true, .. });
                 self.mends[election].answered = answered && last;
             }
             _ => {}
+        }
+    }
+}
+
+impl Looks {
+    fn look(&mut self) -> Result<(), String> {
+        self.again = if std::mem::take(&mut self.answered[0]) { self.again + 1 } else { 0 };
+        match self.again > LOOKS_MAX {
+            true => Err(format!("at once, for the {}th time, and was told nothing", self.again)),
+            false => Ok(()),
         }
     }
 }

@@ -58,8 +58,11 @@ impl Property for GapsAreTold {
                     _ => {}
                 }
             }
+            // And what is missed from now on is not told with that.
             Fact::Viewed { node, election, .. } => {
-                self.lives[*node].missed.remove(election);
+                let life = &mut self.lives[*node];
+                life.missed.remove(election);
+                life.told = life.told.filter(|told| told != election);
             }
             // It did not wait for that any more.
             Fact::Unasked { node } => {

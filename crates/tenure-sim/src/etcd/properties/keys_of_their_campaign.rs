@@ -7,7 +7,8 @@ use super::{Court, Fact, Plan, Property};
 use crate::etcd::ledger::Ledger;
 
 /// Whoever leads does so with a key that was made since it campaigns: one of an earlier process or
-/// campaign has a fence that is used up. Where backups are restored, revisions come again.
+/// campaign has a fence that is used up. Whoever notices that a backup was restored begins anew
+/// with the revision of that.
 #[derive(Debug)]
 pub(super) struct KeysOfTheirCampaign {
     lives: Lives<Life>,
@@ -23,6 +24,8 @@ struct Life {
     since: BTreeMap<usize, Revision>,
     /// The keys that it asked for, and those that it was told it has made.
     asked: BTreeMap<CallId, usize>,
+    /// What it knew when it sent each request that is not answered yet.
+    floors: BTreeMap<CallId, Revision>,
     made: BTreeMap<usize, Revision>,
 }
 
@@ -36,18 +39,19 @@ impl Property for KeysOfTheirCampaign {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        if court.plan.restores {
-            return Ok(());
-        }
         self.lives.see(fact);
         match fact {
             Fact::Ended { node, election, .. } => {
                 // The next one may begin with that.
                 let life = &mut self.lives[*node];
                 life.since.insert(*election, life.seen);
+                life.made.remove(election);
             }
             Fact::Sent { node, request, .. } => {
                 let life = &mut self.lives[*node];
+                if !matches!(request.op, Op::Watch { .. } | Op::Unwatch { .. }) {
+                    life.floors.insert(request.call, life.seen);
+                }
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
                 if let Some(Act::Put { key, .. }) = txn.then.first()
                     && let Some(election) = court.ledger.election_of(key)
@@ -59,7 +63,13 @@ impl Property for KeysOfTheirCampaign {
             Fact::Heard { node, answer, .. } => {
                 let life = &mut self.lives[*node];
                 life.before = life.seen;
+                let floor = life.floors.remove(&answer.call);
                 let Some(header) = answer.header else { return Ok(()) };
+                let is_txn = matches!(answer.reply, Reply::Txn { .. });
+                if is_txn && floor.is_some_and(|floor| header.revision < floor) {
+                    life.seen = header.revision;
+                    life.since.clear();
+                }
                 if let Some(election) = life.asked.remove(&answer.call)
                     && matches!(answer.reply, Reply::Txn { succeeded: true, .. })
                 {

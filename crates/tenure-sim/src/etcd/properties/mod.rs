@@ -34,6 +34,7 @@ mod watches_follow_answers;
 mod what_is_released_is_gone;
 mod who_is_first_leads;
 mod who_is_idle_left_no_lease;
+mod who_waits_says_so;
 mod wins_are_confirmed;
 
 use tenure_core::etcd::{Act, Bytes, Txn};
@@ -173,6 +174,7 @@ properties! {
     observers_see_what_is::ObserversSeeWhatIs,
     gaps_are_told::GapsAreTold,
     waits_look_again::WaitsLookAgain,
+    who_waits_says_so::WhoWaitsSaysSo,
     values_are_what_was_said::ValuesAreWhatWasSaid,
     stability::Stability,
     who_is_first_leads::WhoIsFirstLeads,

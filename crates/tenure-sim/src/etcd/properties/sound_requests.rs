@@ -4,13 +4,14 @@ use super::{Court, Fact, Plan, Property};
 use crate::etcd::store::state::{is_linearizable, operations};
 
 /// What is asked of etcd is what the page allows: no transaction without operations, no lease
-/// whose id Go would print with a sign, not more operations than etcd takes.
+/// whose id Go would print with a sign, not more operations than etcd takes, no key that is one of
+/// two elections of its process.
 #[derive(Debug)]
 pub(super) struct SoundRequests;
 
 impl Property for SoundRequests {
     const NAME: &'static str = "No request is unsound";
-    const SOURCE: &'static str = "rulings 2, 4 and 6 (E1, E3, E5)";
+    const SOURCE: &'static str = "rulings 2, 4, 6 and 10 (E1, E3, E5, E9)";
 
     fn new(_: &Plan) -> Self {
         Self
@@ -30,6 +31,9 @@ impl Property for SoundRequests {
             Op::Txn(txn) if puts_what_is_there(txn) => {
                 "a key that is there is written with its lease: late, that moves it back"
             }
+            Op::Txn(txn) if txn.then.iter().any(|act| nests(court, act)) => {
+                "a key is also one of another election of its process"
+            }
             Op::Grant { lease, .. } | Op::KeepAlive { lease } | Op::Revoke { lease }
                 if lease.0 <= 0 =>
             {
@@ -45,6 +49,14 @@ impl Property for SoundRequests {
 fn puts_what_is_there(txn: &Txn) -> bool {
     let is_new = |compare: &Compare| matches!(compare, Compare::Created { revision: 0, .. });
     txn.then.iter().any(|act| matches!(act, Act::Put { .. })) && !txn.when.iter().any(is_new)
+}
+
+/// Whether it makes a key of an election below one that is there. Applications want one of these
+/// only while they lead in the one above.
+fn nests(court: &Court<'_>, act: &Act) -> bool {
+    let Act::Put { key, .. } = act else { return false };
+    let above = court.ledger.election_of(key).map(|election| &court.annals(election).prefix);
+    above.is_some_and(|above| key.as_slice()[above.as_slice().len()..].contains(&b'/'))
 }
 
 /// Whether it reads values of a whole election.

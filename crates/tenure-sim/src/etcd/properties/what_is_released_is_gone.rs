@@ -71,10 +71,11 @@ impl Property for WhatIsReleasedIsGone {
                 let may_come =
                     this.doubtful.contains(*key) || this.asked.values().any(|asked| asked == *key);
                 // By the name of a lease that it was handed there may be a key of an earlier life;
-                // and somebody else may have put it on another lease.
+                // and somebody else may have put it on another lease, or have put it back.
                 let owner = kv.lease.and_then(|lease| court.ledger.owners.get(&lease));
                 let life = court.ledger.lives[*node];
                 let earlier = owner.is_none_or(|(n, owner)| n != node || life != Some(*owner));
+                let earlier = earlier || court.ledger.is_taken(key);
                 let over = kv.lease.is_some_and(|lease| this.over.contains(&lease));
                 if !may_come && !earlier && !over && court.ledger.restored.is_none() {
                     this.told = Some(format!(

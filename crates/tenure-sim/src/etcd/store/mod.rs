@@ -11,18 +11,20 @@ mod late;
 mod lessor;
 pub mod note;
 mod raft;
+mod rare;
 mod serve;
 pub mod state;
 mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tenure_core::etcd::{Answer, CallId, Change, Header, LeaseId, Reply, Request, Revision};
+use tenure_core::etcd::{Answer, Bytes, CallId, Change, Header, LeaseId, Reply, Request, Revision};
 use tenure_core::{Effect, Input, Time};
 
 use self::note::{Cause, Note};
 use self::state::{Entry, State};
 use self::streams::Stream;
+use super::bent::Bent;
 use super::packet::{Order, Packet, Place, Report};
 use super::resident::{Out, Resident};
 use crate::rng::mix;
@@ -63,6 +65,8 @@ pub struct Setting {
     pub revision: Revision,
     /// Whether a member that missed an election and more is brought up to date with a snapshot.
     pub snapshots: bool,
+    /// What the world concentrates on.
+    pub bent: Bent,
     /// What goes wrong is over by then.
     pub mended: u64,
 }
@@ -168,6 +172,8 @@ enum Task {
     NotFull,
     /// Somebody writes its own value into keys.
     Argue,
+    /// Somebody makes all keys that begin with this anew.
+    PutBack(Bytes),
     Beat,
 }
 
@@ -291,6 +297,7 @@ impl Cluster {
                 self.commit(&Entry::Full(false), Cause::Meddled, out);
             }
             Task::Argue => self.argue(out),
+            Task::PutBack(prefix) => self.put_back(&prefix, out),
             Task::Beat => {
                 self.beat(out);
                 self.plan(BEAT, Task::Beat);
@@ -340,6 +347,7 @@ impl Cluster {
         }
         let revision = self.truth.revision;
         self.spread(out);
+        self.forget_history(revision > before, out);
         (reply, revision)
     }
 

@@ -105,6 +105,8 @@ pub enum Trouble {
         /// Which.
         member: usize,
     },
+    /// Another member is made the leader, as `etcdctl move-leader` does, or the same once more.
+    MoveLeader,
     /// The history is forgotten up to now, or almost.
     Compact {
         /// How many revisions are kept.

@@ -1,10 +1,10 @@
 //! Who leads etcd, who believes to, and what goes wrong between the members.
 
-use tenure_core::etcd::{Act, LeaseId, Txn};
+use tenure_core::etcd::{Act, LeaseId, Revision, Txn};
 
 use super::note::{Cause, MEDDLED, Note, Trouble};
 use super::state::Entry;
-use super::{Cluster, MEMBERS, MS, Out, Task, tell};
+use super::{Bent, Cluster, MEMBERS, MS, Out, Task, tell};
 
 /// What a draw is for.
 const ELECTION: u64 = 31;
@@ -16,6 +16,8 @@ const OPERATORS: i64 = 0x0e00_0000_0000;
 const BELIEVES: u64 = 2 * ELECTION_TIMEOUT;
 /// How long members wait before they elect, at least; and at most twice as long.
 const ELECTION_TIMEOUT: u64 = 1_000 * MS;
+/// How far above all that was there before a backup is restored, where that is so.
+const BUMP: Revision = 1_000;
 
 impl Cluster {
     /// Whether a member takes part in consensus.
@@ -187,6 +189,8 @@ impl Cluster {
                 self.plan(until - self.now, Task::Unstick { member });
                 self.settle(out);
             }
+            Trouble::MoveLeader if self.leader.is_some() => self.elect(out),
+            Trouble::MoveLeader => {}
             Trouble::Slow { member, span } => self.members[member].slow = until(span),
             Trouble::Break { member } => self.end_streams(member, "connection reset", out),
             Trouble::Full { span } if self.leader.is_some() => {
@@ -217,7 +221,7 @@ impl Cluster {
     }
 
     /// Whoever is in trouble is out of it after a span, or when the storm ends.
-    fn settle_after(&mut self, span: u64, out: &mut Out) {
+    pub(super) fn settle_after(&mut self, span: u64, out: &mut Out) {
         let mended = self.setting.mended.saturating_sub(self.now);
         self.plan(span.min(mended), Task::Settle);
         self.settle(out);
@@ -274,12 +278,16 @@ impl Cluster {
 
     /// All members stop, get the last backup for their data, and start again: with the same
     /// cluster, in the same term, at an older revision (ruling 8, E7).
-    fn restore(&mut self, until: u64, out: &mut Out) {
+    pub(super) fn restore(&mut self, until: u64, out: &mut Out) {
         let Some((state, term)) = self.backup.clone() else { return };
         for member in 0..MEMBERS {
             self.kill(member, out);
         }
+        let reached = self.truth.revision;
         self.truth = state;
+        if self.setting.bent == Bent::Bumped {
+            self.truth.bump(reached + BUMP);
+        }
         self.truth.full = false;
         self.base = self.index();
         self.log.clear();

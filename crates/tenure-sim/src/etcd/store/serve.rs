@@ -84,6 +84,7 @@ impl Cluster {
             Op::KeepAlive { .. } | Op::Watch { .. } | Op::Unwatch { .. } => return,
         };
         let cause = Cause::Asked { node: ask.node };
+        let Some(ask) = self.happens(ask, out) else { return };
         let reply = entry.map(|entry| self.write(&ask, entry, cause, out));
         let (member, index) = (ask.member, self.index());
         self.waiting.push(Waiting { ask, index, reply });

@@ -233,6 +233,12 @@ impl State {
         }
     }
 
+    /// From now on revisions are above this one, and what was before is forgotten.
+    pub fn bump(&mut self, revision: Revision) {
+        (self.revision, self.compacted) = (revision, revision);
+        self.history.clear();
+    }
+
     /// What changed from a revision on, as far as it is still known, revision by revision.
     pub fn since(&self, from: Revision) -> impl Iterator<Item = (Revision, &Vec<Change>)> {
         self.history.range(from..).map(|(revision, changes)| (*revision, changes))

@@ -1,0 +1,51 @@
+//! What a world of etcd concentrates on: what takes several rare things in a row is seen only where
+//! they are likely together. Drawn apart from everything else, so that a world is otherwise what it
+//! would be without.
+
+use crate::rng::mix;
+
+/// What the draw is for.
+const BENT: u64 = 0x6265_6e74;
+
+/// What a world concentrates on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Bent {
+    /// Nothing: a little of everything.
+    Broad,
+    /// How leases begin: many grants are carried out and not answered. All else is calm.
+    Grants,
+    /// Terms: etcd's leader changes at every turn, also while a grant is under way.
+    Terms,
+    /// Backups are restored with revisions far above all that was there before, as
+    /// `etcdutl snapshot restore --bump-revision` does: nobody can notice. They are made when a key
+    /// is about to go, and restored when one is about to come.
+    Bumped,
+    /// Somebody takes the keys of an election away and puts all of them back in one transaction,
+    /// while creates of ours are not answered.
+    Twins,
+    /// The history is forgotten with every revision.
+    Compacted,
+}
+
+/// How often each is there beside broad worlds, in sixteen.
+const BENTS: [Bent; 7] = [
+    Bent::Terms,
+    Bent::Terms,
+    Bent::Terms,
+    Bent::Bumped,
+    Bent::Bumped,
+    Bent::Twins,
+    Bent::Compacted,
+];
+
+impl Bent {
+    /// That of a seed.
+    pub(super) fn draw(seed: u64, calm: bool) -> Self {
+        let drawn = mix(seed ^ BENT) as usize % 16;
+        match calm {
+            true if drawn < 4 => Self::Grants,
+            true => Self::Broad,
+            false => BENTS.get(drawn).copied().unwrap_or(Self::Broad),
+        }
+    }
+}

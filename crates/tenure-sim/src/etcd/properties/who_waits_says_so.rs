@@ -1,0 +1,53 @@
+use std::collections::BTreeSet;
+
+use tenure_core::etcd::{Bytes, CallId, Keys, Op};
+
+use super::lives::Lives;
+use super::{Court, Fact, Plan, Property};
+
+/// A candidate that watches somebody else's key has just said that it waits for that: whatever ended
+/// the watch before was told, too.
+#[derive(Debug)]
+pub(super) struct WhoWaitsSaysSo {
+    lives: Lives<Life>,
+}
+
+/// What one life says.
+#[derive(Debug, Default)]
+struct Life {
+    /// For whom it said last that it waits, and has not begun to watch that since.
+    said: Option<Bytes>,
+    watches: BTreeSet<CallId>,
+}
+
+impl Property for WhoWaitsSaysSo {
+    const NAME: &'static str = "Whoever watches another says that it waits for that";
+    const SOURCE: &'static str = "ruling 1";
+
+    fn new(plan: &Plan) -> Self {
+        Self { lives: Lives::new(plan) }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        self.lives.see(fact);
+        match fact {
+            Fact::Waits { node, behind, .. } => {
+                self.lives[*node].said = Some((*behind).clone());
+                Ok(())
+            }
+            Fact::Sent { node, request, .. } => {
+                let life = &mut self.lives[*node];
+                let Op::Watch { keys: Keys::One(key), deletions: true, .. } = &request.op else {
+                    return Ok(());
+                };
+                // Its driver asks for it again, until it is open.
+                if !life.watches.insert(request.call) || life.said.take().as_ref() == Some(key) {
+                    return Ok(());
+                }
+                Err(format!("{} watches {key}, and does not say so", court.name(*node)))
+            }
+            _ => Ok(()),
+        }
+    }
+}

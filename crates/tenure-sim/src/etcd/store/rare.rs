@@ -1,0 +1,106 @@
+//! What happens in etcd, or to it, at the moment at which it matters: where a world concentrates on
+//! that.
+
+use tenure_core::etcd::{Act, Bytes, Compare, KeyValue, Op, Txn};
+
+use super::note::Cause;
+use super::state::Entry;
+use super::{Ask, Bent, Cluster, MS, Out, Task, answer, unknown};
+
+/// What a draw is for.
+const UNANSWERED: u64 = 51;
+const BACKUP: u64 = 52;
+const RESTORE: u64 = 53;
+const PUT_BACK: u64 = 54;
+/// How long after a create somebody puts all keys back, at most.
+const SOON: u64 = 400 * MS;
+/// How long etcd is down for a restore, at least, and three times that at most.
+const DOWN: u64 = 100 * MS;
+
+impl Cluster {
+    /// A request is about to be carried out: who asked, if that happens, and whether an answer
+    /// comes.
+    pub(super) fn happens(&mut self, mut ask: Ask, out: &mut Out) -> Option<Ask> {
+        let (bent, id) = (self.setting.bent, ask.life ^ ask.request.call.0 << 32);
+        let mended = self.now >= self.setting.mended && bent != Bent::Grants;
+        if bent == Bent::Broad || mended {
+            return Some(ask);
+        }
+        let rarely = |purpose, once_in| self.draw(purpose, id).is_multiple_of(once_in);
+        match (bent, &ask.request.op) {
+            (Bent::Grants | Bent::Terms, Op::Grant { .. }) => {
+                ask.awaited &= !rarely(UNANSWERED, 2);
+            }
+            (Bent::Twins, Op::Txn(txn)) if let Some(key) = made(txn) => {
+                if rarely(PUT_BACK, 3) {
+                    ask.awaited = false;
+                    let after = self.span(SOON, id, SOON);
+                    let prefix = key.as_slice().iter().position(|byte| *byte == b'/');
+                    let prefix = Bytes::new(&key.as_slice()[..=prefix.unwrap_or(0)]);
+                    self.plan(after, Task::PutBack(prefix));
+                }
+            }
+            (Bent::Bumped, Op::Txn(txn)) if deletes(txn) => {
+                if rarely(BACKUP, 2) {
+                    self.backup = Some((self.truth.clone(), self.term));
+                }
+            }
+            (Bent::Bumped, Op::Txn(txn)) if made(txn).is_some() => {
+                if self.backup.is_some() && rarely(RESTORE, 8) {
+                    answer(&ask, None, unknown("connection reset"), out);
+                    let most = self.setting.mended.saturating_sub(self.now);
+                    let span = most.min(DOWN + self.span(DOWN, id, 2 * DOWN));
+                    self.restore(self.now + span, out);
+                    self.settle_after(span, out);
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        Some(ask)
+    }
+
+    /// All keys that begin with `prefix` are taken away, and put back as they were, in one
+    /// transaction each.
+    pub(super) fn put_back(&mut self, prefix: &Bytes, out: &mut Out) {
+        if self.leader.is_none() || self.truth.full {
+            return;
+        }
+        let all = self.truth.keys.values().filter(|kv| kv.key.starts_with(prefix));
+        let all: Vec<KeyValue> = all.cloned().collect();
+        if all.is_empty() {
+            return;
+        }
+        let delete = |kv: &KeyValue| Act::Delete { key: kv.key.clone() };
+        let put = |kv: &KeyValue| {
+            let (key, value) = (kv.key.clone(), kv.value.clone());
+            Some(Act::Put { key, value, lease: kv.lease? })
+        };
+        for then in [all.iter().map(delete).collect(), all.iter().filter_map(put).collect()] {
+            let txn = Txn { when: Vec::new(), then, otherwise: Vec::new() };
+            self.commit(&Entry::Txn(txn), Cause::Meddled, out);
+        }
+    }
+
+    /// Something has been written.
+    pub(super) fn forget_history(&mut self, writes: bool, out: &mut Out) {
+        let storm = self.now < self.setting.mended;
+        if writes && storm && self.setting.bent == Bent::Compacted {
+            self.commit(&Entry::Compact(self.truth.revision), Cause::Meddled, out);
+        }
+    }
+}
+
+/// The key that a transaction makes, if it was not there.
+fn made(txn: &Txn) -> Option<&Bytes> {
+    match (&txn.when[..], txn.then.first()) {
+        ([Compare::Created { revision: 0, .. }], Some(Act::Put { key, .. })) => Some(key),
+        _ => None,
+    }
+}
+
+/// Whether it deletes a key that is there.
+fn deletes(txn: &Txn) -> bool {
+    let is_there = |compare: &Compare| matches!(compare, Compare::Created { revision: 1.., .. });
+    txn.when.iter().any(is_there) && matches!(txn.then.first(), Some(Act::Delete { .. }))
+}
