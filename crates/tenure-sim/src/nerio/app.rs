@@ -64,7 +64,8 @@ impl App {
         }
         let election = rng.below(self.offices.len());
         if this.campaigns && !self.offices[election].campaigning {
-            return rng.once_in(plan.reluctance).then(|| (election, campaign()));
+            let wants = rng.once_in(plan.reluctance) && now >= plan.idle_until;
+            return wants.then(|| (election, campaign()));
         }
         let other = &plan.nodes[rng.below(plan.nodes.len())];
         let command = match rng.within(0..16) {

@@ -4,7 +4,7 @@
 use tenure_core::nerio::{Config, MemberSet};
 
 use super::plan::{Inhabitant, LEFTOVER};
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 use crate::world::conditions::{DiskFate, Incident};
 
 /// What a world concentrates on.
@@ -21,7 +21,13 @@ pub enum Bent {
     Grid,
     /// Who is who: messages in somebody's name from elsewhere, and from another life.
     Strangers,
+    /// The first leader of a cluster, while a grantor that lost its directory founds it and cannot
+    /// write that down.
+    Founding,
 }
+
+/// What the draw of which broad worlds are about the first leader is for.
+const FOUNDING: u64 = 0x6669_7273;
 
 /// Which worlds there are, each as often.
 const BENTS: [Bent; 8] = [
@@ -38,7 +44,10 @@ const BENTS: [Bent; 8] = [
 impl Bent {
     /// That of a seed.
     pub(super) fn draw(seed: u64) -> Self {
-        Rng::new(seed, 1).choose(&BENTS)
+        match Rng::new(seed, 1).choose(&BENTS) {
+            Self::Broad if mix(seed ^ FOUNDING).is_multiple_of(4) => Self::Founding,
+            drawn => drawn,
+        }
     }
 
     /// How many members and other candidates there are.
@@ -47,6 +56,7 @@ impl Bent {
             Self::Broad | Self::Grid | Self::Strangers => (members, others),
             Self::Memory => (rng.choose(&[3, 3, 3, 4, 5]), rng.choose(&[2, 2, 3])),
             Self::Crowd => (rng.choose(&[1, 3, 3, 5]), rng.choose(&[3, 4, 5])),
+            Self::Founding => (rng.choose(&[3, 3, 5]), rng.choose(&[1, 2, 3])),
         }
     }
 
@@ -55,6 +65,7 @@ impl Bent {
         match self {
             Self::Memory => config.delta_max = config.lease * rng.choose(&[1, 1, 2]),
             Self::Crowd => config.limits.parked = rng.choose(&[1, 2, 64]),
+            Self::Founding => config.delta_max = config.lease,
             Self::Broad | Self::Grid | Self::Strangers => {}
         }
         config.verify_max = config.verify_max.min(config.delta_max);
@@ -131,7 +142,9 @@ impl Bent {
         match self {
             Self::Memory => rng.choose(&[1, 6, 6, 20]),
             Self::Crowd => 1,
-            Self::Broad | Self::Grid | Self::Strangers => rng.choose(&[1, 1, 1, 1, 6, 40]),
+            Self::Broad | Self::Grid | Self::Strangers | Self::Founding => {
+                rng.choose(&[1, 1, 1, 1, 6, 40])
+            }
         }
     }
 
@@ -147,7 +160,21 @@ impl Bent {
 
     /// Whether nodes may be gone for good: not where directories must be found again.
     pub(super) fn may_lose_nodes(self) -> bool {
-        self != Self::Memory
+        self != Self::Memory && self != Self::Founding
+    }
+
+    /// Until when nobody campaigns: that a directory was lost is noticed, and its grantor waits
+    /// for what it may have granted.
+    pub(super) fn idle_until(self, seed: u64, unit: u64) -> u64 {
+        match self {
+            Self::Founding => unit / 2 + Rng::new(seed, 4).within(unit..5 * unit / 2),
+            _ => 0,
+        }
+    }
+
+    /// How often writes fail, if not as often as elsewhere.
+    pub(super) fn write_fails(self) -> Option<u16> {
+        (self == Self::Founding).then_some(16_000)
     }
 
     /// What goes wrong by plan, beside what goes wrong in all worlds.
@@ -158,6 +185,13 @@ impl Bent {
         (unit, storm_ends): (u64, u64),
         incidents: &mut Vec<(u64, Incident)>,
     ) {
+        if self == Self::Founding {
+            // Nothing else happens before the first leader.
+            incidents.retain(|(at, _)| *at > 4 * unit);
+            let members = nodes.iter().filter(|this| this.member).count();
+            let (node, down, disk) = (rng.below(members), unit / 64, DiskFate::Lost);
+            incidents.push((unit / 2, Incident::Crash { node, down, reboot: None, disk }));
+        }
         if self != Self::Memory {
             return;
         }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    End, GrantRecord, Inc, Message, Nerio, Question, QuorumTimestamp, Refused, Release, Request,
-    Sender, View, Who,
+    End, GrantRecord, Inc, Leaving, Message, Nerio, Question, QuorumTimestamp, Refused, Release,
+    Request, Sender, State, View, Who,
 };
-use tenure_core::{Fence, NodeName, Standing, Time};
+use tenure_core::{Fence, NodeName, Standing, Time, Waiting};
 
 use super::disk::Disk;
 
@@ -173,6 +173,39 @@ pub enum Fact<'a> {
         /// What the clock of the node shows.
         local: Time,
     },
+    /// The answer of a grantor to an observer arrives.
+    Told {
+        /// Where.
+        node: usize,
+        /// About which election.
+        election: usize,
+        /// From whom.
+        from: &'a Sender,
+        /// The answer.
+        state: &'a State,
+        /// What the clock of the node shows.
+        local: Time,
+    },
+    /// A grantor is told that its holder leads no more, and must not release yet.
+    Leaves {
+        /// The grantor.
+        grantor: usize,
+        /// Which election.
+        election: usize,
+        /// By whom.
+        from: &'a Sender,
+        /// What it said.
+        leaving: &'a Leaving,
+    },
+    /// A candidate says what it waits for.
+    Waits {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// That.
+        waiting: &'a Waiting,
+    },
     /// An application hands over.
     HandsOver {
         /// Which node.
@@ -337,6 +370,8 @@ pub enum Fact<'a> {
         until: u64,
         /// When it looked: its process may have stopped before it said so.
         looked: u64,
+        /// What its clock shows.
+        local: Time,
     },
     /// An input was handled.
     Handled {

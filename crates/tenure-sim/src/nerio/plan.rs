@@ -41,6 +41,8 @@ pub struct Plan {
     pub reluctance: u64,
     /// Whether every message is packed into a datagram and read again.
     pub wire: bool,
+    /// Nobody campaigns before.
+    pub idle_until: u64,
     /// How often something is sent in somebody's name, in 65,536 messages.
     pub forges: u16,
     /// Messages arrive at multiples of this span of true time.
@@ -119,7 +121,8 @@ impl Plan {
         let elections = ELECTIONS[..elections].iter().map(|name| known(name));
         let grain = bent.grain(&mut rng, nanos(config.round_trip)).max(1);
         let trip = settings.trip(&mut rng).longer(grain);
-        let rates = if calm { Rates::default() } else { rates(&mut rng) };
+        let mut rates = if calm { Rates::default() } else { rates(&mut rng) };
+        rates.write = bent.write_fails().unwrap_or(rates.write);
         let bounded = climate == Climate::Any;
         let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
         let settled = storm_ends + settle_bound(&nodes, unit, &trip);
@@ -157,6 +160,7 @@ impl Plan {
             settled,
             retired,
             forges: bent.forges(),
+            idle_until: bent.idle_until(seed, unit),
             grain,
             reluctance: bent.reluctance(&mut rng),
             wire: rng.once_in(32),

@@ -26,6 +26,9 @@ const OWN_RELEASE: &str = "A release never shortens somebody else's lease";
 const DURABLE: &str = "Nothing is visible before it is durable";
 const DEAD: &str = "No grant to the dead";
 const OBSERVERS: &str = "Observers see what is";
+const HEARD: &str = "An observer says no more and no less than it was told";
+const LEAVES: &str = "Who leads no more and must not release yet is told so";
+const WAITING: &str = "What a candidate says it waits for is so";
 const STABILITY: &str = "Leader Stability";
 const ELECTION: &str = "Eventual Election";
 const SUCCESSION: &str = "Prompt succession";
@@ -91,6 +94,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::FoundingByQuorum,
             Rule::FoundingRefused,
             Rule::LeadersRefuseFounding,
+            Rule::FoundingUntilGrant,
         ],
     ),
     (&[STABILITY, YIELDS], &[Rule::FullLeaseFits]),
@@ -98,18 +102,12 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     (&[SAID], &[Rule::FailingSaid]),
     (&[LASTS, GRANTS], &[Rule::GrantStretches, Rule::FreshSample]),
     (&[LASTS, TIMESTAMPS, EDICTS], &[Rule::StampOfGrant]),
-    (&[NAMES], &[Rule::NameContested]),
+    (&[NAMES], &[Rule::NameContested, Rule::NameStaysShared]),
+    (&[HEARD], &[Rule::ViewLongest, Rule::ViewAnnounced, Rule::VacantAtOnce]),
+    (&[LEAVES], &[Rule::LeavingTold]),
+    (&[WAITING], &[Rule::WaitingByQuorum, Rule::WaitingByLastWord]),
     // Told to people: a story looks.
-    (
-        &[],
-        &[
-            Rule::NameStaysShared,
-            Rule::LeavingTold,
-            Rule::WaitingByQuorum,
-            Rule::WaitingByLastWord,
-            Rule::WaitingForRelease,
-        ],
-    ),
+    (&[], &[Rule::WaitingForRelease]),
     (
         &[WAITS],
         &[
@@ -181,7 +179,6 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ReadMaximum,
             Rule::ReadRaisesAll,
             Rule::ReadBeforeGrant,
-            Rule::FoundingUntilGrant,
             Rule::FloorRises,
         ],
     ),
@@ -213,10 +210,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
             Rule::ViewByQuorum,
             Rule::ViewByLife,
             Rule::ViewFromSend,
-            Rule::ViewLongest,
-            Rule::ViewAnnounced,
             Rule::VacantByQuorum,
-            Rule::VacantAtOnce,
             Rule::VacantSaid,
             Rule::RecoveringNotFree,
             Rule::Announced,

@@ -1,6 +1,7 @@
 //! The guest: houses Nerio's cores, turns what they do into facts, and lets the judges see them.
 
 mod starts;
+mod told;
 
 use std::net::SocketAddr;
 
@@ -11,6 +12,7 @@ use tenure_core::nerio::{
 use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
 
 use super::app::App;
+use super::bent::Bent;
 use super::codec;
 use super::counts::Counts;
 use super::disk::{Disk, instance};
@@ -236,9 +238,10 @@ impl Town {
                     View::Leader(leader) => scene.clock.reaches(leader.until),
                     View::Vacant | View::Unknown { .. } => 0,
                 };
-                let looked = self.handled[node];
-                self.tell(scene, Fact::Viewed { election, node, view, until, looked })
+                let (looked, local) = (self.handled[node], scene.local());
+                self.tell(scene, Fact::Viewed { election, node, view, until, looked, local })
             }
+            Event::Waiting(waiting) => self.tell(scene, Fact::Waits { node, election, waiting }),
             Event::Freed { by } => {
                 self.cut_span(SpanKind::Grant, node, election, scene.now);
                 self.tell(scene, Fact::Freed { grantor: node, election, by })
@@ -301,6 +304,10 @@ impl Town {
                 let knows = matches!(seen.recall, Recall::Led | Recall::Lost);
                 self.tell(scene, Fact::Recalls { grantor, by, knows })
             }
+            Input::Message {
+                from,
+                message: message @ (Message::State(_) | Message::Leaving(_)),
+            } => self.told(scene, node, from, message),
             Input::Message { from, message } => {
                 let (Message::Granted(Granted { election, .. })
                 | Message::Refused(Refused { election, .. })
@@ -490,7 +497,9 @@ impl Guest for Town {
                 let others = (0..disks.len()).filter(|other| *other != node);
                 let others = others.filter(|other| self.plan.nodes[*other].member);
                 let all_whole = others.clone().all(|other| disks[other].is_whole());
-                let lone = all_whole && mix(seed ^ mix(FOUNDS ^ number)).is_multiple_of(3);
+                let lone = self.plan.bent == Bent::Founding
+                    || mix(seed ^ mix(FOUNDS ^ number)).is_multiple_of(3);
+                let lone = lone && all_whole;
                 *disks[node] = Disk::new(node, instance(seed, node, number), false);
                 disks[node].founding = lone;
                 true

@@ -7,7 +7,7 @@ use tenure_core::nerio::{Inc, Message, Refusal};
 use super::{Court, Fact, Plan, Property};
 
 /// Parked requests and erratum 4: nobody is granted what it has given up, what it let lapse, nor
-/// what it stopped asking for. It breaks no safety, and costs everybody else a lease.
+/// what it stopped asking for, or told that it waits with what has just lapsed. It breaks no safety, and costs everybody else a lease.
 #[derive(Debug)]
 pub(super) struct GrantsToTheDead {
     asked: BTreeMap<Key, Vec<Asked>>,
@@ -16,6 +16,8 @@ pub(super) struct GrantsToTheDead {
     lapsed: BTreeMap<Key, (Time, Time)>,
     /// Where the last grant was given back or forgotten, and did not lapse: grantor, election.
     freed: BTreeSet<(usize, usize)>,
+    /// Who has granted with the input at hand, and when on its clock.
+    decided: Option<(usize, Time)>,
 }
 
 /// A request that arrived.
@@ -41,6 +43,7 @@ impl Property for GrantsToTheDead {
             gave_up: BTreeMap::new(),
             lapsed: BTreeMap::new(),
             freed: BTreeSet::new(),
+            decided: None,
         }
     }
 
@@ -69,8 +72,23 @@ impl Property for GrantsToTheDead {
                     && let Some(inc) = court.ledger.lives[*to]
                 {
                     let election = court.number(&refused.election);
-                    self.is_parked((*node, election.unwrap_or(0), inc), refused.start);
+                    let key = (*node, election.unwrap_or(0), inc);
+                    if let Some((up_to, at)) = self.lapsed.get(&key)
+                        && self.decided == Some((*node, *at))
+                        && refused.start <= *up_to
+                    {
+                        let name = &court.plan.nodes[*node].name;
+                        return Err(format!(
+                            "{name} lets {inc} wait, whose Start {} has just lapsed",
+                            refused.start
+                        ));
+                    }
+                    self.is_parked(key, refused.start);
                 }
+                Ok(())
+            }
+            Fact::Handled { node, .. } => {
+                self.decided = self.decided.filter(|(grantor, _)| grantor != node);
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
@@ -89,6 +107,7 @@ impl Property for GrantsToTheDead {
             }
             Fact::Granted { grantor, election, record, local, late, .. } => {
                 let before = court.annals(*election).grants.get(grantor);
+                self.decided = Some((*grantor, *local));
                 let again = |grant: &&crate::nerio::ledger::Grant| {
                     grant.to == record.holder && grant.start == record.start
                 };

@@ -20,7 +20,9 @@ mod grants_last;
 mod grants_to_the_dead;
 mod leader_stability;
 mod leader_uniqueness;
+mod leaving_is_told;
 mod names_are_reported;
+mod observers_say_what_they_heard;
 mod observers_see_what_is;
 mod prompt_succession;
 mod quarantines_last;
@@ -30,6 +32,7 @@ mod release_keeps_promises;
 mod starts_in_order;
 mod verification_is_answered;
 mod verification_never_overstates;
+mod waiting_is_so;
 mod who_waits;
 mod yields_are_due;
 
@@ -178,6 +181,9 @@ properties! {
     who_waits::WhoWaits,
     yields_are_due::YieldsAreDue,
     observers_see_what_is::ObserversSeeWhatIs,
+    observers_say_what_they_heard::ObserversSayWhatTheyHeard,
+    leaving_is_told::LeavingIsTold,
+    waiting_is_so::WaitingIsSo,
     leader_stability::LeaderStability,
     eventual_election::EventualElection,
     grantors_serve::GrantorsServe,

@@ -1,17 +1,23 @@
 use std::collections::BTreeMap;
 
-use tenure_core::nerio::Inc;
+use tenure_core::Time;
+use tenure_core::nerio::{Inc, Message};
 
 use super::{Court, Fact, Plan, Property};
 
 /// Identity: a grantor that hears one life of a name, another, and the first again says that two
-/// use it.
+/// use it; and says so to each of them that it refuses, for as long as a lease lasts.
 #[derive(Debug)]
 pub(super) struct NamesAreReported {
     /// The last two lives of each name at each grantor.
     heard: BTreeMap<(usize, usize), (Inc, Option<Inc>)>,
     /// Whose name each grantor has to say before it handles the next request.
     owed: Vec<Option<usize>>,
+    /// When a life of each name came back last at each grantor, and none since that was new.
+    back: BTreeMap<(usize, usize), Time>,
+    /// Whom each grantor has to say so if it refuses its request of this Start, and whether it has
+    /// refused that and not said so.
+    refuses: Vec<Option<(Inc, Time, bool)>>,
 }
 
 impl Property for NamesAreReported {
@@ -20,7 +26,9 @@ impl Property for NamesAreReported {
     const NEEDS_BOUND: bool = false;
 
     fn new(plan: &Plan) -> Self {
-        Self { heard: BTreeMap::new(), owed: vec![None; plan.nodes.len()] }
+        let nodes = plan.nodes.len();
+        let (owed, refuses) = (vec![None; nodes], vec![None; nodes]);
+        Self { heard: BTreeMap::new(), owed, back: BTreeMap::new(), refuses }
     }
 
     #[inline(always)]
@@ -28,10 +36,29 @@ impl Property for NamesAreReported {
         match fact {
             Fact::Crashed { node } => {
                 self.heard.retain(|(grantor, _), _| grantor != node);
-                self.owed[*node] = None;
+                self.back.retain(|(grantor, _), _| grantor != node);
+                (self.owed[*node], self.refuses[*node]) = (None, None);
                 Ok(())
             }
-            Fact::Asks { grantor, from, .. } => {
+            Fact::Sent { node, message: Message::Refused(refused), .. } => {
+                if let Some((inc, start, silent)) = &mut self.refuses[*node]
+                    && (refused.asker, refused.start) == (*inc, *start)
+                {
+                    *silent = refused.name_shared.is_none();
+                    if !*silent {
+                        self.refuses[*node] = None;
+                    }
+                }
+                Ok(())
+            }
+            Fact::Asks { grantor, from, request, local, .. } => {
+                if let Some((inc, start, true)) = self.refuses[*grantor].take() {
+                    let name = &court.plan.nodes[*grantor].name;
+                    return Err(format!(
+                        "{name} refused {inc} its request of {start}, and did not say that another \
+                         life uses its name"
+                    ));
+                }
                 if let Some(owed) = self.owed[*grantor] {
                     let (name, owed) = (&court.plan.nodes[*grantor].name, &court.plan.nodes[owed]);
                     let of = &owed.name;
@@ -46,9 +73,17 @@ impl Property for NamesAreReported {
                 let inc = from.who.inc;
                 let (last, before) = self.heard.entry((*grantor, node)).or_insert((inc, None));
                 if *last != inc {
+                    match *before == Some(inc) {
+                        true => self.back.insert((*grantor, node), *local),
+                        false => self.back.remove(&(*grantor, node)),
+                    };
                     self.owed[*grantor] = (*before == Some(inc)).then_some(node);
                     (*last, *before) = (inc, Some(*last));
                 }
+                let lasts = request.lease.max(court.plan.nodes[*grantor].config.parked_for());
+                let back = self.back.get(&(*grantor, node));
+                let shared = back.is_some_and(|back| local.since(*back) <= lasts);
+                self.refuses[*grantor] = shared.then_some((inc, request.start, false));
                 Ok(())
             }
             Fact::Contested { grantor, .. } => {

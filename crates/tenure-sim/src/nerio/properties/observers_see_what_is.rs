@@ -52,7 +52,7 @@ impl Property for ObserversSeeWhatIs {
                 self.views.remove(&(*node, *election));
                 Ok(())
             }
-            Fact::Viewed { election, node, view, until, looked } => {
+            Fact::Viewed { election, node, view, until, looked, .. } => {
                 if let Some((_, vacant)) = self.views.get_mut(&(*node, *election)) {
                     *vacant = **view == View::Vacant;
                 }

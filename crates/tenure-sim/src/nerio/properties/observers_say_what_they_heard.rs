@@ -1,0 +1,136 @@
+use std::time::Duration;
+
+use tenure_core::nerio::{MemberSet, Service, State, View, Who};
+use tenure_core::{Fence, Time};
+
+use super::{Court, Fact, Plan, Property};
+use crate::nerio::app::observe_every;
+
+/// Section 10.4, by a second account of what each observer was told: a leader that it sees holds
+/// grants of a quorum, asked for with the one fence that it announced, until the first of the best
+/// such quorum ends; and a vacancy was so at one instant at all of a quorum.
+#[derive(Debug)]
+pub(super) struct ObserversSayWhatTheyHeard {
+    elections: usize,
+    /// The last word of each member, by observer and election.
+    told: Vec<Vec<Option<Heard>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Heard {
+    /// Of the question.
+    start: Time,
+    free_since: Option<Time>,
+    holder: Option<(Who, Option<Fence>)>,
+    until: Time,
+}
+
+impl Property for ObserversSayWhatTheyHeard {
+    const NAME: &'static str = "An observer says no more and no less than it was told";
+    const SOURCE: &'static str = "section 10.4; readings";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(plan: &Plan) -> Self {
+        let elections = plan.elections.len();
+        let none = vec![None; plan.members()];
+        Self { elections, told: vec![none; elections * plan.nodes.len()] }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } => {
+                let all = &mut self.told[node * self.elections..][..self.elections];
+                all.iter_mut().for_each(|told| told.fill(None));
+                Ok(())
+            }
+            Fact::Observes { node, election, .. } => {
+                self.told[node * self.elections + election].fill(None);
+                Ok(())
+            }
+            Fact::Told { node, election, from, state, local } => {
+                if court.ledger.lives[*node] != Some(state.asker) {
+                    return Ok(());
+                }
+                let mut members = court.plan.config().members.iter();
+                let member = members.position(|member| {
+                    member.name == from.who.name && member.address == from.address
+                });
+                let Some(member) = member else { return Ok(()) };
+                let told = &mut self.told[node * self.elections + election][member];
+                if told.as_ref().is_none_or(|told| told.start < state.start) {
+                    *told = Some(hear(court, *node, state, *local));
+                }
+                Ok(())
+            }
+            // It says what was, before its process stopped.
+            Fact::Viewed { looked, .. } if *looked < court.now => Ok(()),
+            Fact::Viewed { election, node, view, local, .. } => {
+                let told = &self.told[node * self.elections + election];
+                judge(court, *node, told, view, *local).map_err(|why| {
+                    let name = &court.plan.nodes[*node].name;
+                    format!("{name} says of {}: {view}; {why}", court.election(*election))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn hear(court: &Court<'_>, node: usize, state: &State, local: Time) -> Heard {
+    let drift = court.plan.nodes[node].config.drift;
+    let here = |span| drift.shrink(drift.real_at_least(span));
+    let free = state.service == Service::Serving && state.holder.is_none();
+    let remaining = state.holder.as_ref().map_or(Duration::ZERO, |holder| holder.remaining);
+    Heard {
+        start: state.start,
+        free_since: free.then(|| local.before(here(state.free_for))),
+        holder: state.holder.as_ref().map(|holder| (holder.who.clone(), holder.fence)),
+        until: state.start.after(here(remaining)),
+    }
+}
+
+fn judge(
+    court: &Court<'_>,
+    node: usize,
+    told: &[Option<Heard>],
+    view: &View,
+    now: Time,
+) -> Result<(), String> {
+    let config = &court.plan.nodes[node].config;
+    let patience = observe_every(config) * 3 + config.round_trip * 4;
+    let told = || {
+        let all = told.iter().enumerate();
+        let all = all.filter_map(|(member, heard)| Some((member, heard.as_ref()?)));
+        all.filter(|(_, heard)| now.since(heard.start) < patience)
+    };
+    let is_quorum = |members: MemberSet| court.plan.config().quorums.is_quorum(members);
+    match view {
+        View::Leader(leader) => {
+            let of_it = (leader.who.clone(), Some(leader.fence));
+            let lasts = |until: Time| {
+                let its = told().filter(|(_, heard)| heard.holder.as_ref() == Some(&of_it));
+                its.filter(|(_, heard)| heard.until >= until).map(|(member, _)| member).collect()
+            };
+            let ends = told().map(|(_, heard)| heard.until).filter(|until| now < *until);
+            match ends.filter(|until| is_quorum(lasts(*until))).max() {
+                Some(until) if until == leader.until => Ok(()),
+                Some(until) => Err(format!("it was told that it lasts until {until}")),
+                None => Err("it was not told so by a quorum".to_owned()),
+            }
+        }
+        View::Vacant => {
+            let free_at = |at: Time| {
+                let free = told().filter(|(_, heard)| {
+                    heard.start >= at && heard.free_since.is_some_and(|since| since <= at)
+                });
+                free.map(|(member, _)| member).collect()
+            };
+            match told().any(|(_, heard)| is_quorum(free_at(heard.start))) {
+                true => Ok(()),
+                false => Err("no quorum was free at one instant".to_owned()),
+            }
+        }
+        View::Unknown { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,120 @@
+use std::collections::BTreeSet;
+
+use tenure_core::nerio::{Inc, MemberSet, Message, Refusal};
+use tenure_core::{NodeName, Waiting};
+
+use super::{Court, Fact, Plan, Property};
+
+/// What a candidate says it waits for keeps it from every quorum, and is the last word of somebody:
+/// nobody who has granted since is in its way.
+///
+/// What the candidate has forgotten since counts here, too: this allows more than it may say.
+#[derive(Debug)]
+pub(super) struct WaitingIsSo {
+    elections: usize,
+    /// Whom each member has named since it granted last, by candidate.
+    held: Vec<Vec<BTreeSet<NodeName>>>,
+    /// Who granted to each node with its last input: what it says then it may have found before.
+    granted: Vec<Option<(usize, usize)>>,
+}
+
+impl Property for WaitingIsSo {
+    const NAME: &'static str = "What a candidate says it waits for is so";
+    const SOURCE: &'static str = "waiting";
+    const NEEDS_BOUND: bool = false;
+
+    fn new(plan: &Plan) -> Self {
+        let elections = plan.elections.len();
+        let none = vec![BTreeSet::new(); plan.members()];
+        let nodes = plan.nodes.len();
+        Self { elections, held: vec![none; elections * nodes], granted: vec![None; nodes] }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } => {
+                let all = &mut self.held[node * self.elections..][..self.elections];
+                all.iter_mut().flatten().for_each(BTreeSet::clear);
+                self.granted[*node] = None;
+                Ok(())
+            }
+            Fact::Answered { node, election, from, message, .. } => {
+                let mut members = court.plan.config().members.iter();
+                let member = members.position(|member| {
+                    member.name == from.who.name && member.address == from.address
+                });
+                let Some(member) = member.filter(|_| asker(message) == court.ledger.lives[*node])
+                else {
+                    return Ok(());
+                };
+                self.see_grant(*node);
+                let place = node * self.elections + election;
+                match message {
+                    Message::Refused(refused) => {
+                        if let Refusal::Held { holder, .. } = &refused.refusal {
+                            self.held[place][member].insert(holder.who.name.clone());
+                        }
+                    }
+                    _ => self.granted[*node] = Some((place, member)),
+                }
+                Ok(())
+            }
+            Fact::Handled { node, timer: Some(_), .. } => {
+                self.see_grant(*node);
+                Ok(())
+            }
+            Fact::Waits { node, election, waiting } => {
+                let held = &self.held[node * self.elections + election];
+                judge(court, held, waiting).map_err(|why| {
+                    let name = &court.plan.nodes[*node].name;
+                    format!("{name} says of {}: {waiting}; {why}", court.election(*election))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl WaitingIsSo {
+    /// Another input has come since somebody granted.
+    fn see_grant(&mut self, node: usize) {
+        if let Some((place, member)) = self.granted[node].take() {
+            self.held[place][member].clear();
+        }
+    }
+}
+
+fn judge(court: &Court<'_>, held: &[BTreeSet<NodeName>], waiting: &Waiting) -> Result<(), String> {
+    let config = court.plan.config();
+    match waiting {
+        Waiting::NoQuorum { missing } => {
+            let is_missing = |member: &usize| {
+                let name = config.members[*member].name.as_str();
+                missing.iter().any(|missing| **missing == *name)
+            };
+            let silent: MemberSet = (0..config.members.len()).filter(is_missing).collect();
+            match config.quorums.is_possible(silent) {
+                true => Err("the others are a quorum".to_owned()),
+                false => Ok(()),
+            }
+        }
+        Waiting::Behind { who, .. } => {
+            let names = |held: &BTreeSet<NodeName>| held.iter().any(|name| name.as_str() == &**who);
+            match held.iter().any(names) {
+                true => Ok(()),
+                false => Err("all who named that one have granted since".to_owned()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The life that is answered.
+fn asker(message: &Message) -> Option<Inc> {
+    match message {
+        Message::Granted(ok) => Some(ok.asker),
+        Message::Refused(refused) => Some(refused.asker),
+        _ => None,
+    }
+}
