@@ -137,9 +137,9 @@ fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
     let left = s.own("a", kept);
     s.answer("read a/", so(vec![Some(left), None]));
     assert!(s.has_told("b: ended: its key was deleted by somebody else"), "{:#?}", s.told());
-    let looks = s.requests().into_iter().filter(|request| request.contains("if create(b/"));
+    let mut looks = s.requests().into_iter().filter(|request| request.contains("if create(b/"));
     let sweep = format!("if create({}) = 0 then read", s.key("b"));
-    assert!(looks.last().is_some_and(|look| look.contains(&sweep)), "{:#?}", s.requests());
+    assert!(looks.next_back().is_some_and(|look| look.contains(&sweep)), "{:#?}", s.requests());
 }
 
 /// A candidate that has lost its place and does not contend again ends its watch: its process may

@@ -1,13 +1,18 @@
 //! The application of a node: what it holds in its hands, and what it wants.
 
+use tenure_core::ElectionName;
 use tenure_core::etcd::Command;
 
 use super::bent::Bent;
+use super::packet::Order;
 use super::plan::{Kind, Plan};
 use super::store::MEMBERS;
 use super::store::note::Trouble;
 use crate::handle::Handle;
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
+
+/// What the draw of whether an election below another one is wanted is for.
+const NESTS: u64 = 0x6e65_7374;
 
 /// What one application knows of one election.
 #[derive(Clone, Debug, Default)]
@@ -124,6 +129,24 @@ impl App {
 
 fn value(name: &str, number: u64) -> tenure_core::Value {
     format!("{name}{number}").parse().unwrap_or_else(|wrong| panic!("a value: {wrong}"))
+}
+
+/// An application that leads may want an election whose keys would be keys of that one, too.
+pub(super) fn nested(
+    plan: &Plan,
+    now: u64,
+    leads: impl Fn(&ElectionName) -> bool,
+) -> Option<(ElectionName, Order)> {
+    let seed = plan.conditions.seed ^ NESTS;
+    let draws = [mix(seed), mix(seed ^ mix(now))];
+    let storm = now < plan.conditions.storm_ends;
+    if !storm || draws.iter().any(|draw| !draw.is_multiple_of(8)) {
+        return None;
+    }
+    let above = plan.elections.iter().find(|name| leads(name))?;
+    let name = format!("{above}/part").parse().ok()?;
+    let value = above.as_str().parse().ok()?;
+    Some((name, Order::Ours(Command::Campaign { value })))
 }
 
 /// What goes wrong in etcd now.

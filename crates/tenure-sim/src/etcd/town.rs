@@ -15,16 +15,13 @@ use super::properties::{Court, Properties};
 use super::resident::Resident;
 use super::store::Cluster;
 use super::store::note::Note;
-use crate::rng::{Rng, mix};
+use crate::rng::Rng;
 use crate::sweep::Source;
 use crate::timeline::{Lane, Span, SpanKind};
 use crate::violation::Violation;
 use crate::world::clock::TRUE_RATE;
 use crate::world::conditions::{Conditions, DiskFate};
 use crate::world::{Guest, Scene, Seen};
-
-/// What the draw of whether an election below another one is wanted is for.
-const NESTS: u64 = 0x6e65_7374;
 
 /// How much has happened in one world or in many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -327,22 +324,6 @@ impl Town {
         Ok(())
     }
 
-    /// An application that leads may want an election whose keys would be keys of that one, too.
-    fn wants_nested(&self, scene: &Scene<'_>, core: &Resident) -> Option<(ElectionName, Order)> {
-        let (plan, now) = (&self.plan, scene.now);
-        let seed = plan.conditions.seed ^ NESTS;
-        let draws = [mix(seed), mix(seed ^ mix(now))];
-        let storm = now < plan.conditions.storm_ends;
-        if !storm || draws.iter().any(|draw| !draw.is_multiple_of(8)) {
-            return None;
-        }
-        let leads = |name: &&ElectionName| core.standing(name, scene.local()).is_leading();
-        let above = plan.elections.iter().find(leads)?;
-        let name = format!("{above}/part").parse().ok()?;
-        let value = above.as_str().parse().ok()?;
-        Some((name, Order::Ours(Command::Campaign { value })))
-    }
-
     fn span(
         &mut self,
         kind: SpanKind,
@@ -451,7 +432,8 @@ impl Guest for Town {
                 if let Err(wrong) = self.work(scene, node, core) {
                     self.wrong.get_or_insert(wrong);
                 }
-                if let Some(nested) = self.wants_nested(scene, core) {
+                let leads = |name: &ElectionName| core.standing(name, scene.local()).is_leading();
+                if let Some(nested) = app::nested(&self.plan, now, leads) {
                     return Some(nested);
                 }
                 let (election, command) = self.apps[node].wish(&self.plan, node, now, rng)?;

@@ -14,9 +14,9 @@ const MEND_AGAIN: Duration = Duration::from_secs(1);
 const LOOKS_MAX: u32 = 3;
 
 /// Who waits looks at the whole queue only once the one before it has gone: etcd sorts it for each
-/// who does. Who finds another value than its own writes that anew once a second. Who observes looks
-/// again at once only if something was told meanwhile. And who has left looks for a key that comes
-/// late only while the lease of that is its own.
+/// who does. Who finds another value than its own writes that anew once a second. Who observes
+/// looks again at once only if something was told meanwhile. And who has left looks for a key that
+/// comes late only while the lease of that is its own.
 #[derive(Debug)]
 pub(super) struct FewRequests {
     elections: usize,

@@ -5,8 +5,8 @@ use tenure_core::etcd::{Bytes, CallId, Keys, Op};
 use super::lives::Lives;
 use super::{Court, Fact, Plan, Property};
 
-/// A candidate that watches somebody else's key has just said that it waits for that: whatever ended
-/// the watch before was told, too.
+/// A candidate that watches somebody else's key has just said that it waits for that: whatever
+/// ended the watch before was told, too.
 #[derive(Debug)]
 pub(super) struct WhoWaitsSaysSo {
     lives: Lives<Life>,

@@ -31,29 +31,24 @@ impl Cluster {
             (Bent::Grants | Bent::Terms, Op::Grant { .. }) => {
                 ask.awaited &= !rarely(UNANSWERED, 2);
             }
-            (Bent::Twins, Op::Txn(txn)) if let Some(key) = made(txn) => {
-                if rarely(PUT_BACK, 3) {
+            (Bent::Twins, Op::Txn(txn)) if rarely(PUT_BACK, 3) => {
+                if let Some(prefix) = made(txn).map(election_of) {
                     ask.awaited = false;
-                    let after = self.span(SOON, id, SOON);
-                    let prefix = key.as_slice().iter().position(|byte| *byte == b'/');
-                    let prefix = Bytes::new(&key.as_slice()[..=prefix.unwrap_or(0)]);
-                    self.plan(after, Task::PutBack(prefix));
+                    self.plan(self.span(SOON, id, SOON), Task::PutBack(prefix));
                 }
             }
-            (Bent::Bumped, Op::Txn(txn)) if deletes(txn) => {
-                if rarely(BACKUP, 2) {
-                    self.backup = Some((self.truth.clone(), self.term));
-                }
+            (Bent::Bumped, Op::Txn(txn)) if deletes(txn) && rarely(BACKUP, 2) => {
+                self.backup = Some((self.truth.clone(), self.term));
             }
-            (Bent::Bumped, Op::Txn(txn)) if made(txn).is_some() => {
-                if self.backup.is_some() && rarely(RESTORE, 8) {
-                    answer(&ask, None, unknown("connection reset"), out);
-                    let most = self.setting.mended.saturating_sub(self.now);
-                    let span = most.min(DOWN + self.span(DOWN, id, 2 * DOWN));
-                    self.restore(self.now + span, out);
-                    self.settle_after(span, out);
-                    return None;
-                }
+            (Bent::Bumped, Op::Txn(txn))
+                if made(txn).is_some() && self.backup.is_some() && rarely(RESTORE, 8) =>
+            {
+                answer(&ask, None, unknown("connection reset"), out);
+                let most = self.setting.mended.saturating_sub(self.now);
+                let span = most.min(DOWN + self.span(DOWN, id, 2 * DOWN));
+                self.restore(self.now + span, out);
+                self.settle_after(span, out);
+                return None;
             }
             _ => {}
         }
@@ -97,6 +92,13 @@ fn made(txn: &Txn) -> Option<&Bytes> {
         ([Compare::Created { revision: 0, .. }], Some(Act::Put { key, .. })) => Some(key),
         _ => None,
     }
+}
+
+/// What all keys of the same election begin with.
+fn election_of(key: &Bytes) -> Bytes {
+    let key = key.as_slice();
+    let end = key.iter().position(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    Bytes::new(&key[..end])
 }
 
 /// Whether it deletes a key that is there.

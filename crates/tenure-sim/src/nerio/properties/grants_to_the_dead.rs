@@ -7,7 +7,8 @@ use tenure_core::nerio::{Inc, Message, Refusal};
 use super::{Court, Fact, Plan, Property};
 
 /// Parked requests and erratum 4: nobody is granted what it has given up, what it let lapse, nor
-/// what it stopped asking for, or told that it waits with what has just lapsed. It breaks no safety, and costs everybody else a lease.
+/// what it stopped asking for, and nobody is told that it waits with what has just lapsed. It
+/// breaks no safety, and costs everybody else a lease.
 #[derive(Debug)]
 pub(super) struct GrantsToTheDead {
     asked: BTreeMap<Key, Vec<Asked>>,
@@ -71,19 +72,8 @@ impl Property for GrantsToTheDead {
                 if let Refusal::Held { parked: true, .. } = refused.refusal
                     && let Some(inc) = court.ledger.lives[*to]
                 {
-                    let election = court.number(&refused.election);
-                    let key = (*node, election.unwrap_or(0), inc);
-                    if let Some((up_to, at)) = self.lapsed.get(&key)
-                        && self.decided == Some((*node, *at))
-                        && refused.start <= *up_to
-                    {
-                        let name = &court.plan.nodes[*node].name;
-                        return Err(format!(
-                            "{name} lets {inc} wait, whose Start {} has just lapsed",
-                            refused.start
-                        ));
-                    }
-                    self.is_parked(key, refused.start);
+                    let election = court.number(&refused.election).unwrap_or(0);
+                    return self.is_parked(court, (*node, election, inc), refused.start);
                 }
                 Ok(())
             }
@@ -105,31 +95,7 @@ impl Property for GrantsToTheDead {
                 }
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, local, late, .. } => {
-                let before = court.annals(*election).grants.get(grantor);
-                self.decided = Some((*grantor, *local));
-                let again = |grant: &&crate::nerio::ledger::Grant| {
-                    grant.to == record.holder && grant.start == record.start
-                };
-                if before.filter(again).is_some() {
-                    return Ok(());
-                }
-                // What ended that long ago is forgotten, and so is whose it was.
-                let node = &court.plan.nodes[*grantor];
-                let kept = node.config.drift.real_at_least(node.remembers()).as_nanos() as u64;
-                let freed = self.freed.remove(&(*grantor, *election));
-                let other = before.filter(|before| before.to != record.holder && !freed);
-                if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
-                    let key = (*grantor, *election, other.to.inc);
-                    self.lapsed.insert(key, (other.start, *local));
-                }
-                if *late || is_strange(court.plan, record.address) {
-                    return Ok(());
-                }
-                let (name, name_of) = (&node.name, court.election(*election));
-                self.judge(court, (*grantor, *election, record.holder.inc), record.start, *local)
-                    .map_err(|why| format!("{name} grants {name_of} to {}, {why}", record.holder))
-            }
+            Fact::Granted { .. } => self.granted(court, fact),
             _ => Ok(()),
         }
     }
@@ -141,6 +107,35 @@ fn is_strange(plan: &Plan, address: SocketAddr) -> bool {
 }
 
 impl GrantsToTheDead {
+    fn granted(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+        let Fact::Granted { grantor, election, record, local, late, .. } = fact else {
+            return Ok(());
+        };
+        let before = court.annals(*election).grants.get(grantor);
+        self.decided = Some((*grantor, *local));
+        let again = |grant: &&crate::nerio::ledger::Grant| {
+            grant.to == record.holder && grant.start == record.start
+        };
+        if before.filter(again).is_some() {
+            return Ok(());
+        }
+        // What ended that long ago is forgotten, and so is whose it was.
+        let node = &court.plan.nodes[*grantor];
+        let kept = node.config.drift.real_at_least(node.remembers()).as_nanos() as u64;
+        let freed = self.freed.remove(&(*grantor, *election));
+        let other = before.filter(|before| before.to != record.holder && !freed);
+        if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
+            let key = (*grantor, *election, other.to.inc);
+            self.lapsed.insert(key, (other.start, *local));
+        }
+        if *late || is_strange(court.plan, record.address) {
+            return Ok(());
+        }
+        let (name, name_of) = (&node.name, court.election(*election));
+        self.judge(court, (*grantor, *election, record.holder.inc), record.start, *local)
+            .map_err(|why| format!("{name} grants {name_of} to {}, {why}", record.holder))
+    }
+
     fn judge(&self, court: &Court<'_>, key: Key, start: Time, local: Time) -> Result<(), String> {
         let config = &court.plan.nodes[key.0].config;
         let remembered = court.plan.nodes[key.0].remembers();
@@ -182,13 +177,21 @@ impl GrantsToTheDead {
         }
     }
 
-    fn is_parked(&mut self, key: Key, start: Time) {
-        let Some(asked) = self.asked.get_mut(&key) else { return };
+    fn is_parked(&mut self, court: &Court<'_>, key: Key, start: Time) -> Result<(), String> {
+        if let Some((up_to, at)) = self.lapsed.get(&key)
+            && self.decided == Some((key.0, *at))
+            && start <= *up_to
+        {
+            let (name, inc) = (&court.plan.nodes[key.0].name, key.2);
+            return Err(format!("{name} lets {inc} wait, whose Start {start} has just lapsed"));
+        }
+        let Some(asked) = self.asked.get_mut(&key) else { return Ok(()) };
         // Of two that wait, the one with the lower Start is not kept.
         if asked.iter().all(|other| other.start <= start)
             && let Some(this) = asked.iter_mut().find(|other| other.start == start)
         {
             this.parked = true;
         }
+        Ok(())
     }
 }
