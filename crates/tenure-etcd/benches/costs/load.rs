@@ -1,7 +1,5 @@
 //! Many elections on one lease, held by a node that does nothing else.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -11,6 +9,7 @@ use tenure_services::etcd::Cluster;
 use tokio::task::JoinSet;
 
 use crate::Result;
+use crate::crowd::metrics;
 use crate::stage;
 use crate::target::Targets;
 
@@ -79,11 +78,7 @@ async fn renewals(node: &Node) -> Result<u64> {
 
 /// How many keep-alives have come to etcd, by its own count.
 fn kept_alive(cluster: &Cluster) -> Result<f64> {
-    let endpoint = cluster.member(0).endpoint().trim_start_matches("http://");
-    let mut stream = TcpStream::connect(endpoint)?;
-    write!(stream, "GET /metrics HTTP/1.0\r\n\r\n")?;
-    let mut metrics = String::new();
-    stream.read_to_string(&mut metrics)?;
+    let metrics = metrics(cluster)?;
     let ours = |line: &&str| {
         line.starts_with("grpc_server_msg_received_total{")
             && line.contains("grpc_method=\"LeaseKeepAlive\"")

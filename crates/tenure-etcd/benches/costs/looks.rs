@@ -181,7 +181,7 @@ async fn session(cluster: &Cluster) -> Result<JoinSet<()>> {
 }
 
 /// Processor time of all threads of etcd.
-fn used(cluster: &Cluster) -> Result<Duration> {
+pub(crate) fn used(cluster: &Cluster) -> Result<Duration> {
     let pid = cluster.member(0).pid().ok_or("etcd has ended")?;
     let mut used = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {

@@ -4,6 +4,7 @@
 
 mod bare;
 mod campaign;
+mod crowd;
 mod handover;
 mod load;
 mod looks;
@@ -25,11 +26,12 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + S
 type Part = fn(bool, &mut Targets) -> Result<()>;
 
 /// What can be measured by itself.
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 6] = [
     ("campaign", |quick, _| stage::block_on(campaign::measure(quick))),
     ("handover", |quick, targets| stage::block_on(handover::measure(quick, targets))),
     ("waiters", |quick, targets| stage::block_on(waiters::measure(quick, targets))),
     ("looks", |quick, targets| stage::block_on(looks::measure(quick, targets))),
+    ("crowd", |quick, targets| stage::block_on(crowd::measure(quick, targets))),
     ("load", |quick, targets| stage::block_on(load::measure(quick, targets))),
 ];
 
@@ -39,7 +41,14 @@ fn main() -> ExitCode {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return ExitCode::SUCCESS;
     }
-    match measure(&arguments) {
+    let done = match &arguments[..] {
+        [_, first, endpoint, number] if first == crowd::MEMBER => {
+            let number = number.parse().map_err(Into::into);
+            number.and_then(|number| stage::block_on(crowd::wait(endpoint, number)))
+        }
+        _ => measure(&arguments),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

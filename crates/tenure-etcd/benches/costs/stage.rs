@@ -26,10 +26,13 @@ pub(crate) fn start() -> Result<Cluster> {
 
 /// A node of this process: with a thread, a connection and a lease of its own.
 pub(crate) fn node(cluster: &Cluster, lease: Duration) -> Result<Node> {
-    let endpoints = cluster.members().map(|member| member.endpoint().parse());
-    let endpoints = endpoints.collect::<std::result::Result<_, _>>()?;
+    node_at(cluster.member(0).endpoint(), lease)
+}
+
+/// The same, for a process that was told where etcd is.
+pub(crate) fn node_at(endpoint: &str, lease: Duration) -> Result<Node> {
     let config = Config { lease, ..Config::default() }.check()?;
-    Ok(Node::builder(config, Options::new(endpoints).check()?).start()?)
+    Ok(Node::builder(config, Options::new(vec![endpoint.parse()?]).check()?).start()?)
 }
 
 /// A client with a thread and a connection of its own, as our nodes have them. Clones are the
