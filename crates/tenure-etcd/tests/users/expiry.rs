@@ -74,7 +74,8 @@ fn more_logins_than_streams_on_the_newest() {
 }
 
 /// Each watch is opened with another login than the one before, and all tell everything that
-/// happens, once. There are never more than some streams for them.
+/// happens, once. There are never more than some streams for them. A watch that has told nothing
+/// for so long that it cannot go on says so.
 fn more_logins_than_streams(version: Version) {
     const WATCHES: usize = 12;
     let (cluster, _folder) = with_signed_tokens(version, "");
@@ -83,6 +84,7 @@ fn more_logins_than_streams(version: Version) {
     run(async {
         let mut line = Line::new(user(&cluster, "poor", PASSWORD));
         line.ask(Op::Grant { lease, ttl: 600 }).await;
+        let idle = line.watch(Keys::One("poor/idle".into()), 0).await;
         let mut watches: Vec<(CallId, Vec<u64>)> = Vec::new();
         for nth in 0..WATCHES {
             let call = line.watch(Keys::One(key(nth).as_str().into()), 0).await;
@@ -93,7 +95,13 @@ fn more_logins_than_streams(version: Version) {
                 let (header, _) = line.ask(then(vec![put(&key(nth), "", lease)])).await;
                 written.push(header.revision);
             }
+            if nth == 1 {
+                let newest = watches[0].1[1].to_string();
+                cluster.etcdctl(&["compact", &newest]).unwrap();
+            }
         }
+        let ended = line.answer(idle).await.reply;
+        assert!(matches!(ended, Reply::Compacted { .. }), "{ended}");
         for (call, written) in watches {
             let mut told = Vec::new();
             while told.len() < written.len() {
@@ -195,8 +203,8 @@ fn signed_tokens_are_made_anew_in_time_on_the_newest() {
 fn signed_tokens_are_made_anew_in_time(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, ",ttl=6s");
     let told = outlived(&cluster, Duration::from_secs(20));
-    // A machine that stands still for seconds may miss the time of one.
-    assert!(told.iter().all(|told| told.ahead >= 4 && told.behind <= 1), "{told:?}");
+    // A machine that stands still for seconds may miss the time of one or two.
+    assert!(told.iter().all(|told| told.ahead >= 3 && told.behind <= 2), "{told:?}");
 }
 
 /// One leads, one waits and one observes for so long, and longer than their tokens last. Nothing
