@@ -196,7 +196,7 @@ fn operation(number: u64) -> Record {
     let election = format!("e{}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56);
     match number % 7 {
         0 => Record::Forget(election.parse().unwrap()),
-        _ => Record::Grant(grant(&election, number)),
+        _ => grant(&election, number).into(),
     }
 }
 
@@ -269,7 +269,7 @@ fn killed_while_it_writes_it_forgets_nothing() {
 
 fn apply(model: &mut BTreeMap<String, GrantRecord>, record: Record) {
     match record {
-        Record::Grant(grant) => model.insert(grant.election.to_string(), grant),
+        Record::Grant(grant) => model.insert(grant.election.to_string(), *grant),
         Record::Forget(election) => model.remove(election.as_str()),
         other => panic!("{other}"),
     };
@@ -322,7 +322,7 @@ fn restart(state: StateDir) -> (StateDir, Fence, Grants) {
 }
 
 fn billing(number: u64) -> Record {
-    Record::Grant(grant("billing", number))
+    grant("billing", number).into()
 }
 
 fn no_room(path: &Path) {
@@ -377,9 +377,9 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
 /// The elections that are held go on without the one there is no room for.
 fn no_room_for_another_election(mut state: StateDir) -> StateDir {
     for number in 0..63 {
-        state.write(&Record::Grant(grant(&format!("other/{number:02}"), 4))).unwrap();
+        state.write(&grant(&format!("other/{number:02}"), 4).into()).unwrap();
     }
-    let one_more = Record::Grant(grant("zzz", 4));
+    let one_more = Record::from(grant("zzz", 4));
     limit(Some(fs::metadata(state.path().join("grants")).unwrap().len() + 5000));
     refused(&mut state, &one_more, "grants");
     state.write(&billing(5)).unwrap();

@@ -1,5 +1,6 @@
 //! What travels between candidates, grantors and observers.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
@@ -113,7 +114,7 @@ pub enum Refusal {
     /// Somebody else holds the grant; the request waits here unless it says otherwise.
     Held {
         /// Who and for how long.
-        holder: Holder,
+        holder: Box<Holder>,
         /// Whether the request was parked.
         parked: bool,
     },
@@ -285,7 +286,7 @@ pub struct State {
     /// Whether its word counts.
     pub service: Service,
     /// Who holds its grant, if that is written down.
-    pub holder: Option<Holder>,
+    pub holder: Option<Box<Holder>>,
     /// How long nobody has held it here, at least, on the grantor's clock.
     pub free_for: Duration,
     /// How many wait.

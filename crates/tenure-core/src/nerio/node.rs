@@ -135,7 +135,7 @@ impl Nerio {
     fn member(&self, from: &Sender) -> Option<usize> {
         let name = &from.who.name;
         let is_it = |m: &super::config::Member| {
-            m.name == *name && (m.address == from.address || !ruling(Rule::OkFromMember))
+            (m.address == from.address || !ruling(Rule::OkFromMember)) && m.name == *name
         };
         self.config.members.iter().position(is_it)
     }

@@ -1,5 +1,6 @@
 //! Finding the leader by asking the grantors (section 10.4).
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -39,7 +40,7 @@ struct Heard {
     /// Since when nobody holds its grant, at the latest, if nobody does and its word counts.
     free_since: Option<Time>,
     /// Until when at least its grant lasts, and who holds it.
-    holder: Option<(Time, Holder)>,
+    holder: Option<(Time, Box<Holder>)>,
     /// Until about when that one is held up by a promise, if it leads no more.
     leaving: Option<Time>,
 }
@@ -97,7 +98,7 @@ impl Observer {
             let free_since = free.then(|| now.before(here(state.free_for)));
             let until = |holder: &Holder| start.after(here(holder.remaining));
             let holder = state.holder.map(|holder| (until(&holder), holder));
-            let leaves = |(_, holder): &(Time, Holder)| holder.leaving;
+            let leaves = |(_, holder): &(Time, Box<Holder>)| holder.leaving;
             let leaving = holder.as_ref().and_then(leaves).map(|held| now.after(here(held)));
             let heard = Heard { start, free_since, holder, leaving };
             self.answers.insert(member, heard);

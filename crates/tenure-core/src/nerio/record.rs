@@ -1,5 +1,6 @@
 //! What a grantor writes down, and why each part must survive what.
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -38,7 +39,7 @@ pub enum Record {
     ///
     /// Where all leases had to be waited out, the first one says that they have been, and must
     /// not be written before: until then every start has to wait again.
-    Grant(GrantRecord),
+    Grant(Box<GrantRecord>),
     /// The office is forgotten: its slot may be used by another election.
     Forget(ElectionName),
 }
@@ -82,6 +83,12 @@ pub struct Tenancy {
     pub who: Who,
     /// The first Start of the attempt, on its clock.
     pub first: Time,
+}
+
+impl From<GrantRecord> for Record {
+    fn from(grant: GrantRecord) -> Self {
+        Self::Grant(Box::new(grant))
+    }
 }
 
 impl fmt::Display for Record {

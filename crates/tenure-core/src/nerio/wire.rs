@@ -306,6 +306,7 @@ kinds! {
 
 #[cfg(test)]
 mod tests {
+    use alloc::boxed::Box;
     use alloc::string::String;
     use core::net::SocketAddr;
     use core::time::Duration;
@@ -388,7 +389,7 @@ mod tests {
                 election: election.clone(),
                 asker,
                 start,
-                refusal: Refusal::Held { holder: rival(), parked: true },
+                refusal: Refusal::Held { holder: Box::new(rival()), parked: true },
                 seen,
                 name_shared: Some(holder().address),
             }),
@@ -398,7 +399,7 @@ mod tests {
                 asker,
                 start,
                 service,
-                holder: Some(holder()),
+                holder: Some(Box::new(holder())),
                 free_for: Duration::MAX,
                 waiting: u16::MAX,
                 seen,

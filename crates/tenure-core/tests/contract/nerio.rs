@@ -226,7 +226,7 @@ fn service(rng: &mut Rng) -> Service {
 
 fn refusal(rng: &mut Rng) -> Refusal {
     match rng.within(0..8) {
-        0 | 1 => Refusal::Held { holder: holder(rng), parked: flag(rng) },
+        0 | 1 => Refusal::Held { holder: Box::new(holder(rng)), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
         3 => Refusal::Recovering,
         4 => Refusal::TooLong { lease: span(rng), delta_max: span(rng) },
@@ -296,7 +296,7 @@ fn anything(rng: &mut Rng) -> Message {
         12 => Message::Query(Query { election, start }),
         13 => {
             let (service, seen, waiting) = (service(rng), fence(rng), rng.next() as u16);
-            let holder = flag(rng).then(|| holder(rng));
+            let holder = flag(rng).then(|| Box::new(holder(rng)));
             let free_for = span(rng);
             let delta_max = span(rng);
             Message::State(State {

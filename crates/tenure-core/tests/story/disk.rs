@@ -52,7 +52,7 @@ impl Disk {
             Record::Grant(grant) => {
                 // The first grant says that the leases before it have been waited out.
                 self.rebooted = false;
-                self.grants.insert(grant.election.clone(), grant.clone());
+                self.grants.insert(grant.election.clone(), GrantRecord::clone(grant));
             }
             Record::Forget(election) => {
                 self.grants.remove(election);

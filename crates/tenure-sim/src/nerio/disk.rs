@@ -91,7 +91,7 @@ impl Disk {
                 match self.grants.get_mut(&grant.election) {
                     Some(kept) => kept.clone_from(grant),
                     None => {
-                        self.grants.insert(grant.election.clone(), grant.clone());
+                        self.grants.insert(grant.election.clone(), GrantRecord::clone(grant));
                     }
                 }
             }

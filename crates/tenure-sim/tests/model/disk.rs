@@ -51,7 +51,7 @@ impl Disk {
             Record::Grant(grant) => {
                 // The first one says that the leases before it were waited out.
                 self.memory.kept = table();
-                self.grant = Some(grant.clone());
+                self.grant = Some(GrantRecord::clone(grant));
             }
             Record::Forget(_) => self.grant = None,
         }

@@ -54,7 +54,6 @@ pub enum Stimulus {
 }
 
 /// What others notice of it.
-#[expect(clippy::large_enum_variant, reason = "goes into the pool at once")]
 pub enum Outward {
     /// It leads until this true time.
     Raised {

@@ -273,7 +273,8 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
                 *service = if *service == Service::Serving { state.service } else { *service };
                 longest.insert(member.name.clone(), state.delta_max);
             }
-            holders.insert(member.name.clone(), state.and_then(|state| state.holder));
+            let holder = state.and_then(|state| state.holder).map(|holder| *holder);
+            holders.insert(member.name.clone(), holder);
         }
         elections.insert(name, holders);
     }

@@ -72,7 +72,7 @@ pub(super) fn reserve(number: u64) -> Record {
 }
 
 pub(super) fn grant_record(election: &str, number: u64) -> Record {
-    Record::Grant(grant(election, number))
+    grant(election, number).into()
 }
 
 #[test]

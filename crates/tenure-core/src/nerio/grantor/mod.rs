@@ -11,6 +11,7 @@ mod reading;
 mod recovery;
 mod writes;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
@@ -224,7 +225,7 @@ impl Grantor {
                 return self.refuse(from, &request, Refusal::Disk, shared, out);
             }
             Some(grant) if grant.is_live(at) && ruling(Rule::OneHolder) => {
-                let holder = grant.rival(at);
+                let holder = Box::new(grant.rival(at));
                 return self.park(at, from, request, holder, shared, out);
             }
             Some(_) | None => {}
@@ -354,7 +355,7 @@ impl Grantor {
         let Some(office) = self.office(election) else { return };
         let Some(grant) = &office.grant else { return };
         let record = &grant.record;
-        let persist = super::node::Effect::Persist(Record::Grant(record.clone()));
+        let persist = super::node::Effect::Persist(record.clone().into());
         let next_waits = grant.next.as_ref().is_some_and(|next| office.waits(next, at));
         let granted = Granted {
             election: election.clone(),
@@ -391,7 +392,7 @@ impl Grantor {
         at: Time,
         from: &Sender,
         request: Request,
-        holder: super::message::Holder,
+        holder: Box<super::message::Holder>,
         shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
@@ -539,7 +540,9 @@ impl Grantor {
             asker: from.who.inc,
             start: query.start,
             service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
-            holder: told.and_then(|office| office.live(now)).map(|grant| grant.describe(now)),
+            holder: told
+                .and_then(|office| office.live(now))
+                .map(|grant| Box::new(grant.describe(now))),
             free_for: self.free_for(now, office),
             waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
             seen: self.fences.seen(office),

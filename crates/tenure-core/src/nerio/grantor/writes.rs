@@ -176,7 +176,7 @@ impl Grantor {
         let Some(election) = again else { return };
         let grant = self.office(&election).and_then(|office| office.grant.as_ref());
         let (record, entry) = match grant {
-            Some(grant) => (Record::Grant(grant.record.clone()), Entry::Renewed),
+            Some(grant) => (grant.record.clone().into(), Entry::Renewed),
             None => (Record::Forget(election.clone()), Entry::Forgotten),
         };
         self.persist(&election, record, entry, out);

@@ -30,7 +30,7 @@ fn refuse(s: &mut Story, grantor: &'static str, refusal: Refusal) {
 fn held_by_q(s: &mut Story) -> Refusal {
     s.ask("q", "c", renewal(at(10), 1));
     let holder = s.state("c").holder.unwrap();
-    Refusal::Held { holder: Holder { leading: true, ..holder }, parked: true }
+    Refusal::Held { holder: Box::new(Holder { leading: true, ..*holder }), parked: true }
 }
 
 /// One silent grantor of three is in nobody's way: the leader is.

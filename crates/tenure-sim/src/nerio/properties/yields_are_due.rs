@@ -209,7 +209,7 @@ impl Campaign {
                 known.leading |= holder.leading;
                 known.next |= holder.next;
             }
-            None => self.rivals.push(Rival { holder: holder.clone() }),
+            None => self.rivals.push(Rival { holder: Holder::clone(holder) }),
         }
     }
 

@@ -62,7 +62,7 @@ fn a_directory_of_the_version_before_is_not_lost() {
     let mut grant = grant("audit", 3);
     grant.holder.name = long.parse().unwrap();
     grant.announced = Some(Fence::new(7));
-    state.write(&Record::Grant(grant)).unwrap();
+    state.write(&grant.into()).unwrap();
     state.write(&identity(&recovered, 10)).unwrap();
     drop(state);
     let (_state, again) = open(&world, BOOT, Opening::Existing).unwrap();
