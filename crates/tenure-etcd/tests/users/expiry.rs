@@ -8,7 +8,7 @@ use etcd_client::{Client, ConnectOptions};
 use tenure::{AtMostOne, CampaignError, Leadership, Loss, View, clock};
 use tenure_core::etcd::{CallId, Change, Keys, LeaseId, Op, Refusal, Reply};
 use tenure_etcd::wire::News;
-use tenure_etcd::{Node, Notice};
+use tenure_etcd::{Node, Notice, Options};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
@@ -205,6 +205,32 @@ fn signed_tokens_are_made_anew_in_time(version: Version) {
     let told = outlived(&cluster, Duration::from_secs(20));
     // A machine that stands still for seconds may miss the time of one or two.
     assert!(told.iter().all(|told| told.ahead >= 3 && told.behind <= 2), "{told:?}");
+}
+
+/// The one before does meanwhile, and nothing is closed.
+#[test]
+fn a_login_that_fails_ahead_is_tried_again() {
+    let (cluster, _folder) = with_signed_tokens(Version::Newest, ",ttl=30s");
+    let mut options = Options::clone(&user(&cluster, "poor", PASSWORD));
+    options.connect_within = Duration::from_secs(1);
+    run(async {
+        let mut line = Line::new(options.check().unwrap());
+        line.ask(then(vec![read("poor/a")])).await;
+        cluster.member(0).stop().unwrap();
+        match soon(line.wire.next()).await {
+            News::NotLoggedIn { why, .. } => assert!(why.contains("did not answer"), "{why}"),
+            other => panic!("{other:?}"),
+        }
+        cluster.member(0).cont().unwrap();
+        line.ask(then(vec![read("poor/a")])).await;
+        // On a busy machine it may have come already, or fail again.
+        let ahead = |news: &News| matches!(news, News::LoggedIn { why: None, .. });
+        while !line.news().any(ahead) {
+            assert!(line.is_silent(Duration::from_millis(100)).await);
+        }
+        line.ask(then(vec![read("poor/a")])).await;
+        assert!(!line.was_disconnected());
+    });
 }
 
 /// One leads, one waits and one observes for so long, and longer than their tokens last. Nothing
