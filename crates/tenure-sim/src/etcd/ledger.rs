@@ -8,6 +8,7 @@ use tenure_core::etcd::{
     Act, Bytes, CallId, Compare, KeyValue, LeaseId, Op, Request, Revision, Txn,
 };
 
+use super::bent::Bent;
 use super::fact::Fact;
 use super::plan::Plan;
 use super::store::note::{Cause, MEDDLED, Note};
@@ -122,6 +123,8 @@ pub struct Ledger {
     asking: Vec<BTreeMap<CallId, u64>>,
     /// When a backup was restored last.
     pub restored: Option<u64>,
+    /// Whether nobody can notice that: what is claimed since is outside the promise.
+    unnoticed: bool,
     /// Since when etcd has a leader, or none.
     pub leader: (bool, u64),
 }
@@ -148,6 +151,7 @@ impl Ledger {
             confirmed: vec![0; nodes],
             asking: vec![BTreeMap::new(); nodes],
             restored: None,
+            unnoticed: plan.bent == Bent::Bumped,
             leader: (false, 0),
         }
     }
@@ -209,7 +213,8 @@ impl Ledger {
         // A key of that name may have been restored.
         let is_other = |kv: &KeyValue| kv.created != Self::created(*fence);
         let older = self.restored.is_some() && self.keys.get(*key).is_some_and(is_other);
-        let robbed = self.is_taken(key) || older;
+        let unnoticed = self.unnoticed && self.restored.is_some();
+        let robbed = self.is_taken(key) || older || unnoticed;
         let leaderships = &mut self.annals[*election].leaderships;
         let back = self.restored.unwrap_or(0);
         let goes_on = |l: &Leadership| !l.robbed || l.until >= now;

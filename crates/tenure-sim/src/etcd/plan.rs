@@ -183,7 +183,10 @@ impl Plan {
         match self.bent {
             Bent::Broad | Bent::Grants => {}
             Bent::Terms => self.troubles = 3,
-            Bent::Bumped => self.restores = true,
+            Bent::Bumped => {
+                self.restores = true;
+                self.everybody_campaigns();
+            }
             Bent::Twins => {
                 self.meddling = true;
                 self.everybody_campaigns();
@@ -192,7 +195,8 @@ impl Plan {
         }
     }
 
-    /// A key of one's own that somebody has put back is found when its election is campaigned in.
+    /// A key of its own that somebody has put back, or that has come back unnoticed, is found when
+    /// its election is campaigned in.
     fn everybody_campaigns(&mut self) {
         for node in &mut self.nodes {
             if let Kind::Ours(ours) = &mut node.kind {

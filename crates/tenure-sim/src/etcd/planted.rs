@@ -83,7 +83,7 @@ pub const fn meant(rule: Rule) -> &'static [&'static str] {
         Rule::MissingTtlIsEnd => &[GONE],
         Rule::NoRevival => &[LAPSE, LEASE, KEY],
         Rule::LeaveRepeated => &[RELEASED, LEFT, LEADER, LAPSE],
-        Rule::ZombieSwept => &[LEFT, LEADER],
+        Rule::ZombieSwept => &[RELEASED, LEFT, LEADER],
         Rule::HauntedUntilLeft => &[REASON],
         Rule::DeniedNotGone | Rule::NoSpaceUnsure => &[RELEASED, LEFT, LEADER],
         Rule::LeasePositive => &[SOUND],

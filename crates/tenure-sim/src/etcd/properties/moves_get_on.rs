@@ -27,6 +27,8 @@ struct Life {
     made: Option<usize>,
     /// The lease that carries new keys.
     open: Option<LeaseId>,
+    /// How often it was renewed since it does: one that was found to exist is renewed at once.
+    renewed: u32,
     /// What has to be done with the last input.
     waits: Option<String>,
 }
@@ -96,7 +98,9 @@ impl Property for MovesGetOn {
             }
             Fact::Handled { node, core, .. } => {
                 let life = &mut self.lives[*node];
-                life.open = core.lease();
+                if life.open != core.lease() {
+                    (life.open, life.renewed) = (core.lease(), 0);
+                }
                 // It came with the input before.
                 let waits = std::mem::replace(&mut life.waits, life.moves.waits.take());
                 waits.map_or(Ok(()), |why| Err(format!("{}: {why}", court.name(*node))))
@@ -133,6 +137,10 @@ impl Life {
             // It is renewed a third of its length after it was granted: by then all keys have had
             // their turn, unless a move failed.
             Op::KeepAlive { lease } if self.open == Some(*lease) => {
+                self.renewed += 1;
+                if self.renewed == 1 {
+                    return Ok(());
+                }
                 let Moves { to, offered, busy, .. } = &self.moves;
                 let moved = *to == Some(*lease);
                 let busy = *busy && moved;

@@ -20,6 +20,8 @@ struct Life {
     /// At which revision keys, and all that begin with some prefix, were read last.
     read: BTreeMap<Bytes, Revision>,
     open: BTreeMap<CallId, Keys>,
+    /// The watches that it has asked for: its driver asks again, until they are open.
+    watches: BTreeSet<CallId>,
     /// The keys that it has asked for.
     own: BTreeSet<Bytes>,
     /// A key that is watched from later on than it was read, and what to say of it.
@@ -101,8 +103,8 @@ impl Life {
         keys: &Keys,
         from: Revision,
     ) -> Result<(), String> {
-        // Its driver asks for it again, until it is open.
-        if self.open.contains_key(&call) {
+        if !self.watches.insert(call) {
+            self.open.insert(call, keys.clone());
             return Ok(());
         }
         let takes_place = |other: &Keys| match (other, keys) {

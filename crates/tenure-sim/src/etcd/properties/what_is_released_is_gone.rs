@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::etcd::{Act, Bytes, CallId, LeaseId, Op, Reply};
+use tenure_core::etcd::{Act, Bytes, CallId, Keys, LeaseId, Op, Reply};
 
 use super::{Court, Fact, Plan, Property};
 
 /// A key that is told as released is gone, or its lease is over with that; but one that somebody
-/// asked for and got no answer about may come later.
+/// asked for and got no answer about may come later, and it looks for that.
 #[derive(Debug)]
 pub(super) struct WhatIsReleasedIsGone {
     nodes: Vec<Released>,
@@ -24,6 +24,11 @@ struct Released {
     told: Option<String>,
     /// The leases that are over.
     over: BTreeSet<LeaseId>,
+    /// The creates that are not answered, and those of unknown outcome: a key may come late.
+    creates: BTreeMap<CallId, (Bytes, LeaseId)>,
+    unsure: BTreeSet<(Bytes, LeaseId)>,
+    /// A key that may come late, as long as nobody looks for it, and what to say of that.
+    unseen: Option<(Bytes, String)>,
 }
 
 impl Property for WhatIsReleasedIsGone {
@@ -40,23 +45,32 @@ impl Property for WhatIsReleasedIsGone {
             Fact::Crashed { node } => self.nodes[*node] = Released::default(),
             Fact::Closed { node, lease, .. } => {
                 let this = &mut self.nodes[*node];
-                this.told = None;
+                (this.told, this.unseen) = (None, None);
                 this.over.insert(*lease);
             }
-            Fact::Handled { node, .. } => return self.nodes[*node].told.take().map_or(Ok(()), Err),
+            Fact::Handled { node, .. } => {
+                let this = &mut self.nodes[*node];
+                let unseen = this.unseen.take().map(|(_, why)| why);
+                return this.told.take().or(unseen).map_or(Ok(()), Err);
+            }
             Fact::Sent { node, request, .. } => {
+                let this = &mut self.nodes[*node];
                 if let Op::Revoke { lease } = request.op {
-                    self.nodes[*node].over.insert(lease);
+                    this.over.insert(lease);
                 }
+                this.unseen = this.unseen.take().filter(|(key, _)| !looks_for(&request.op, key));
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
-                if let Some(Act::Put { key, .. }) = txn.then.first() {
-                    self.nodes[*node].asked.insert(request.call, key.clone());
+                if let Some(Act::Put { key, lease, .. }) = txn.then.first() {
+                    this.asked.insert(request.call, key.clone());
+                    this.creates.insert(request.call, (key.clone(), *lease));
                 }
             }
             Fact::Heard { node, answer, .. } => {
                 let this = &mut self.nodes[*node];
                 this.answered = this.asked.remove(&answer.call);
+                let create = this.creates.remove(&answer.call);
                 if matches!(answer.reply, Reply::Unknown { .. }) {
+                    this.unsure.extend(create);
                     this.doubtful.extend(this.answered.take());
                 }
             }
@@ -65,29 +79,48 @@ impl Property for WhatIsReleasedIsGone {
                 let this = &mut self.nodes[*node];
                 this.doubtful.extend(this.answered.take());
             }
-            Fact::Released { node, election, key } => {
-                let Some(kv) = court.ledger.keys.get(*key) else { return Ok(()) };
-                let this = &mut self.nodes[*node];
-                let may_come =
-                    this.doubtful.contains(*key) || this.asked.values().any(|asked| asked == *key);
-                // By the name of a lease that it was handed there may be a key of an earlier life;
-                // and somebody else may have put it on another lease, or have put it back.
-                let owner = kv.lease.and_then(|lease| court.ledger.owners.get(&lease));
-                let life = court.ledger.lives[*node];
-                let earlier = owner.is_none_or(|(n, owner)| n != node || life != Some(*owner));
-                let earlier = earlier || court.ledger.is_taken(key);
-                let over = kv.lease.is_some_and(|lease| this.over.contains(&lease));
-                if !may_come && !earlier && !over && court.ledger.restored.is_none() {
-                    this.told = Some(format!(
-                        "{} says of {} that its key is gone, and {key} created {} is there",
-                        court.name(*node),
-                        court.election(*election),
-                        kv.created,
-                    ));
-                }
-            }
+            Fact::Released { node, election, key } => self.released(court, (*node, *election), key),
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl WhatIsReleasedIsGone {
+    fn released(&mut self, court: &Court<'_>, (node, election): (usize, usize), key: &Bytes) {
+        let this = &mut self.nodes[node];
+        let mut unsure = this.unsure.iter();
+        if unsure.any(|(may, lease)| may == key && !this.over.contains(lease)) {
+            let (name, of) = (court.name(node), court.election(election));
+            let why = format!("{name} has left {of}, and {key} may come late: nobody looks");
+            this.unseen = Some((key.clone(), why));
+        }
+        let Some(kv) = court.ledger.keys.get(key) else { return };
+        let this = &mut self.nodes[node];
+        let may_come = this.doubtful.contains(key) || this.asked.values().any(|asked| asked == key);
+        // By the name of a lease that it was handed there may be a key of an earlier life;
+        // and somebody else may have put it on another lease, or have put it back.
+        let owner = kv.lease.and_then(|lease| court.ledger.owners.get(&lease));
+        let life = court.ledger.lives[node];
+        let earlier = owner.is_none_or(|(n, owner)| *n != node || life != Some(*owner));
+        let earlier = earlier || court.ledger.is_taken(key);
+        let over = kv.lease.is_some_and(|lease| this.over.contains(&lease));
+        if !may_come && !earlier && !over && court.ledger.restored.is_none() {
+            this.told = Some(format!(
+                "{} says of {} that its key is gone, and {key} created {} is there",
+                court.name(node),
+                court.election(election),
+                kv.created,
+            ));
+        }
+    }
+}
+
+/// Whether somebody who asks this sees a key that comes late, or deletes it.
+fn looks_for(op: &Op, key: &Bytes) -> bool {
+    match op {
+        Op::Watch { keys: Keys::One(watched), .. } => watched == key,
+        Op::Txn(txn) => txn.then.first().is_some_and(|act| act.key() == key),
+        _ => false,
     }
 }
