@@ -225,3 +225,51 @@ pub enum ConfigError {
         kill_margin: Duration,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn check(change: impl FnOnce(&mut Config)) -> Result<(), String> {
+        let mut config = Config::default();
+        change(&mut config);
+        config.check().map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_bound_is_the_last_that_passes() {
+        check(|config| config.namespace = "x".repeat(256)).unwrap();
+        let refused = check(|config| config.namespace = "x".repeat(257)).unwrap_err();
+        assert!(refused.contains("257") && refused.contains("256"), "{refused}");
+        check(|config| config.namespace = "x\n".into()).unwrap_err();
+
+        check(|config| config.drift = "0.1".parse().unwrap()).unwrap();
+        let refused = check(|config| config.drift = "0.100000001".parse().unwrap()).unwrap_err();
+        assert!(refused.contains("at most 0.1 is allowed"), "{refused}");
+
+        check(|config| config.lease = 86_400 * SECOND).unwrap();
+        check(|config| config.lease = 86_401 * SECOND).unwrap_err();
+        check(|config| config.lease = SECOND * 5 / 2).unwrap_err();
+        check(|config| config.lease = Duration::ZERO).unwrap_err();
+
+        check(|config| config.kill_margin = config.grace).unwrap();
+        check(|config| config.grace = config.kill_margin - Duration::from_nanos(1)).unwrap_err();
+        check(|config| config.elections = 0).unwrap_err();
+    }
+
+    /// A third of the lease, the grace and the kill margin fit into what may be counted on.
+    #[test]
+    fn a_renewal_must_be_in_time() {
+        let room = |lease: u32| {
+            let lease = lease * SECOND;
+            check(|config| (config.lease, config.grace) = (lease, SECOND * 19 / 10))
+        };
+        room(4).unwrap();
+        let refused = room(3).unwrap_err();
+        assert!(refused.starts_with("a lease of 3s lasts"), "{refused}");
+    }
+}

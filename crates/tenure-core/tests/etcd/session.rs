@@ -236,6 +236,27 @@ pub(crate) fn a_store_that_went_back_ends_all() {
     assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
+/// Its terms are those of the older state. Without a lease there is nothing to lose by it: a lease
+/// that is asked for later counts in the term of then, and is renewed.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_store_that_went_back_is_used_in_an_earlier_term() {
+    let mut s = Stage::new();
+    let leader = s.other("other", 9);
+    s.header.term = 7;
+    s.observe("other", Some(&leader));
+    s.pass(ms(12_000));
+    s.answer("read other/*", so(vec![Some(leader.clone())]));
+    s.pass(ms(12_000));
+    (s.header.revision, s.header.term) = (9, 3);
+    s.answer("read other/*", so(vec![Some(leader)]));
+    s.campaign("db");
+    let created = s.elect_again("db");
+    let until = s.until("db");
+    s.pass(ms(3_400));
+    s.renew("db", created);
+    assert!(s.until("db") > until.after(ms(2_500)), "{:#?}", s.told());
+}
+
 /// Ruling 8 (E7): a store that was restored and has counted as far again looks the same but for
 /// the key.
 #[cfg_attr(not(tenure_planted), test)]
