@@ -15,11 +15,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::sync::OnceLock;
 
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
-    pidfd_send_signal, waitpid,
+    pidfd_send_signal, test_kill_process, waitpid,
 };
 
 use super::frame::Ended;
@@ -72,7 +73,10 @@ pub(super) fn reap(
 pub(super) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     let Tree { mut children, deeper } = Tree::look(spared)?;
     children.extend(deeper.iter().map(|found| found.pid));
-    children.retain(|pid| Stat::read(*pid).is_some_and(|stat| !stat.is_dead(*pid)));
+    // Where /proc hides the processes of other users (hidepid), they are told from none by that
+    // they may not be signalled.
+    let is_hidden = |pid| test_kill_process(pid) == Err(Errno::PERM);
+    children.retain(|pid| Stat::read(*pid).map_or(is_hidden(*pid), |stat| !stat.is_dead(*pid)));
     Ok(children)
 }
 
@@ -105,8 +109,32 @@ pub(super) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     }
 }
 
+/// Fails where `/proc` numbers processes as another PID namespace does: its numbers are those of
+/// strangers here.
+pub(super) fn check_proc() -> io::Result<()> {
+    static IS_OURS: OnceLock<bool> = OnceLock::new();
+    let is_ours = match IS_OURS.get() {
+        Some(is_ours) => *is_ours,
+        None => {
+            let status = fs::read_to_string("/proc/self/status")?;
+            // One number for each namespace, from that of `/proc` down to our own.
+            let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+            let is_ours = numbers.is_none_or(|line| line.split_ascii_whitespace().count() == 1);
+            *IS_OURS.get_or_init(|| is_ours)
+        }
+    };
+    match is_ours {
+        true => Ok(()),
+        false => Err(io::Error::other(
+            "/proc is that of another PID namespace; mount one for this namespace, as \
+             `unshare --mount-proc` does",
+        )),
+    }
+}
+
 /// This process's children that are not `spared`, dead or alive.
 pub(super) fn children(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
+    check_proc()?;
     let mut found = children_of(getpid())?;
     found.retain(|pid| !spared(*pid));
     Ok(found)

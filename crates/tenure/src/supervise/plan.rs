@@ -13,7 +13,7 @@ use tenure_core::{ElectionName, Fence, NodeName};
 
 use super::error::SuperviseError;
 use super::link::Link;
-use super::{GUARD, MYSELF};
+use super::{GUARD, MYSELF, descend};
 
 /// A command, what it is told, and the times that bound its end.
 #[derive(Clone, Debug)]
@@ -79,10 +79,18 @@ impl Plan {
 
 /// Finds the file to execute for `command`, as `execvp` would: with a slash in it it is a path,
 /// otherwise the folders of `PATH` are searched. So a command that cannot run is found out
-/// before a campaign, not by the first leader.
+/// before a campaign, not by the first leader; so is a `/proc` in which its processes could not be
+/// found.
 pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
+    check_proc()?;
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     resolve_in(command.as_ref(), &path)
+}
+
+/// Fails where a command that is started could not be found again.
+pub(super) fn check_proc() -> Result<(), SuperviseError> {
+    let failed = |error| SuperviseError::setup("looking for processes in /proc", error);
+    descend::check_proc().map_err(failed)
 }
 
 fn resolve_in(command: &OsStr, path: &OsStr) -> Result<PathBuf, SuperviseError> {

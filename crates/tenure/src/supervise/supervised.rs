@@ -15,7 +15,7 @@ use super::error::SuperviseError;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::guards;
 use super::link::{Heard, Link};
-use super::plan::Plan;
+use super::plan::{Plan, check_proc};
 use super::strays::{Left, Strays};
 use super::until_file::UntilFile;
 use crate::alarm::Alarm;
@@ -127,6 +127,7 @@ impl Supervised {
     /// nothing is left running. Dropping the handle stops whatever was started.
     pub fn start(plan: &Plan, until: Time) -> Result<Self, SuperviseError> {
         plan.check()?;
+        check_proc()?;
         let since = clock::now();
         let remaining = until.since(since);
         if remaining <= plan.grace {

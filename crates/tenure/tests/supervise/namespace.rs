@@ -1,23 +1,41 @@
-//! A supervisor whose session and group began outside of its PID namespace, as under `nsenter` or
-//! in some containers: to it, both have the number 0.
+//! A supervisor in a PID namespace: its session and group began outside, as under `nsenter` or in
+//! some containers, and have the number 0 to it; or `/proc` is that of another namespace.
 
 use std::env;
 use std::process::Command;
 
 use rustix::process::geteuid;
+use tenure::supervise::resolve;
 
-crate::tests!(a_session_and_group_without_numbers_are_left_alone);
+crate::tests!(
+    a_session_and_group_without_numbers_are_left_alone,
+    where_processes_have_other_numbers_nothing_is_started,
+);
+
+const WITH_ITS_PROC: &[&str] = &["--pid", "--fork", "--kill-child", "--mount-proc"];
+const WITHOUT: &[&str] = &["--pid", "--fork", "--kill-child"];
+/// Set inside.
+const INSIDE: &str = "TENURE_TEST_INSIDE";
 
 fn a_session_and_group_without_numbers_are_left_alone() {
-    passes_inside("losses::a_lost_guard_costs_other_children_nothing");
+    passes_inside(WITH_ITS_PROC, "losses::a_lost_guard_costs_other_children_nothing");
+}
+
+fn where_processes_have_other_numbers_nothing_is_started() {
+    if env::var_os(INSIDE).is_none() {
+        let this = "namespace::where_processes_have_other_numbers_nothing_is_started";
+        return passes_inside(WITHOUT, this);
+    }
+    let refused = resolve("true").unwrap_err().to_string();
+    assert!(refused.contains("/proc is that of another PID namespace; mount one"), "{refused}");
 }
 
 /// Runs `test` of this binary as the first process of a new PID namespace.
-fn passes_inside(test: &str) {
+fn passes_inside(flags: &[&str], test: &str) {
     let root: &[&str] = if geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
     let mut inside = Command::new("unshare");
-    inside.args(root).args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
-    let inside = inside.arg(env::current_exe().unwrap()).args(["--exact", test]).output().unwrap();
+    inside.args(root).args(flags).arg(env::current_exe().unwrap()).args(["--exact", test]);
+    let inside = inside.env(INSIDE, "1").output().unwrap();
     let told = String::from_utf8_lossy(&inside.stdout);
     assert!(inside.status.success() && told.contains("1 passed"), "{inside:?}");
 }
