@@ -51,8 +51,8 @@
 //! - Processes in uninterruptible sleep: SIGKILL takes effect when they wake up.
 //! - Work that others do for the command: it asked `systemd`, `at`, `docker` or a database.
 //!
-//! Needs Linux 5.4 with `CONFIG_PROC_CHILDREN`, which every distribution sets, and the `/proc` of its
-//! own PID namespace.
+//! Needs Linux 5.4 with `CONFIG_PROC_CHILDREN`, which every distribution sets, and the `/proc` of
+//! its own PID namespace.
 //!
 //! # Use
 //!
