@@ -74,6 +74,38 @@ pub(crate) fn two_who_write_one_value_pause() {
     assert!(s.leads("db"));
 }
 
+/// Its watch ends meanwhile, as etcd has forgotten what it would tell: it looks, and writes no sooner.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_watch_that_ends_hurries_no_value() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    let begun = s.now;
+    let mut mended = Vec::new();
+    for _ in 0..200 {
+        if s.asks("watch db/") {
+            let revision = s.header.revision + 2;
+            s.answer("watch db/", Reply::Compacted { revision });
+        }
+        if s.asks("if create(db/") {
+            match puts(&s.asked("if create(db/")).is_empty() {
+                true => {
+                    s.header.revision += 2;
+                    let modified = s.header.revision;
+                    let theirs =
+                        KeyValue { value: "theirs".into(), modified, ..s.own("db", created) };
+                    s.answer("if create(db/", so(vec![Some(theirs)]));
+                }
+                false => {
+                    s.write("if create(db/");
+                    mended.push(s.now.since(begun));
+                }
+            }
+        }
+        s.pass(ms(10));
+    }
+    assert!((2..=3).contains(&mended.len()), "{mended:?} in two seconds");
+}
+
 /// Ruling 6 (E5): a create whose answer was lost has made the key that the next one finds.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_key_that_a_lost_answer_made_is_taken_over() {

@@ -401,11 +401,10 @@ impl Candidate {
         }
         let last = self.mended.filter(|_| ruling(Rule::MendsApart));
         let at = last.map_or(shared.now, |last| shared.now.max(last.after(MEND_AGAIN)));
-        // One that is to be written already is written then: while that is so there is a time to
-        // act at, or an answer that sets one.
-        debug_assert!(!self.stale_value || self.call.is_some() || self.again.is_some());
-        if !self.stale_value {
-            (self.stale_value, self.mended, self.again) = (true, Some(at), Some(at));
+        match self.stale_value {
+            false => (self.stale_value, self.mended, self.again) = (true, Some(at), Some(at)),
+            // It is written when it was to be.
+            true => self.again = self.again.or(self.mended).or(Some(shared.now)),
         }
         self.work(shared);
     }

@@ -262,6 +262,8 @@ impl Candidate {
         }
         self.stale_value = true;
         self.value = value;
+        // It is another value, and no answer to anybody's.
+        self.mended = self.mended.min(Some(shared.now));
         if matches!(self.phase, Phase::Leading { .. }) {
             self.again = Some(shared.now);
             self.work(shared);
@@ -402,6 +404,11 @@ impl Candidate {
         }
     }
 
+    /// Whether its value is to be written, and may be by now, whatever else it was woken up for.
+    fn may_write(&self, now: Time) -> bool {
+        self.stale_value && self.mended.is_none_or(|at| at <= now)
+    }
+
     /// Does what is due.
     pub(super) fn work(&mut self, shared: &mut Shared<'_>) {
         if self.due().is_none_or(|due| shared.now < due) {
@@ -439,7 +446,7 @@ impl Candidate {
                 (Doing::Check, only(revision, read()))
             }
             Phase::Queued { revision, .. } => self.look_for(revision, shared),
-            Phase::Leading { revision, .. } if self.stale_value => {
+            Phase::Leading { revision, .. } if self.may_write(shared.now) => {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, proclaim()))
             }
@@ -452,7 +459,7 @@ impl Candidate {
                 (Doing::Check, only(revision, read()))
             }
             Phase::Leading { .. } => {
-                self.again = None;
+                self.again = self.mended.filter(|_| self.stale_value);
                 return;
             }
             Phase::Leaving { revision: Some(revision) } => (Doing::Leave, only(revision, delete())),
