@@ -160,14 +160,14 @@ pub enum Fact<'a> {
         /// The request.
         request: &'a Request,
     },
-    /// The answer of a grantor arrives.
+    /// The answer of a member arrives.
     Answered {
         /// Where.
         node: usize,
         /// For which election.
         election: usize,
-        /// From whom.
-        from: &'a Sender,
+        /// From which member.
+        member: usize,
         /// The answer.
         message: &'a Message,
         /// What the clock of the node shows.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums};
+use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, Sender};
 use tenure_core::{Drift, ElectionName, NodeName};
 
 use super::bent::Bent;
@@ -187,6 +187,13 @@ impl Plan {
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.nodes[0].config
+    }
+
+    /// The member that has this name at this address.
+    #[must_use]
+    pub fn member(&self, from: &Sender) -> Option<usize> {
+        let is_it = |m: &Member| m.address == from.address && m.name == from.who.name;
+        self.config().members.iter().position(is_it)
     }
 
     /// How many nodes are members.

@@ -316,8 +316,9 @@ impl Town {
                     return Ok(());
                 };
                 let Some(election) = self.election(election) else { return Ok(()) };
+                let Some(member) = self.plan.member(from) else { return Ok(()) };
                 let local = scene.local();
-                self.tell(scene, Fact::Answered { node, election, from, message, local })
+                self.tell(scene, Fact::Answered { node, election, member, message, local })
             }
             Input::Failed(None) => {
                 let local = scene.local();
@@ -374,7 +375,8 @@ impl Town {
             let sticky = self.is_broken(DriverRule::ClockAtTheQuestion);
             let office = &mut self.apps[node].offices[election];
             let handle = office.handle.leads(if sticky { Time::ZERO } else { local });
-            let (timestamp, counter) = (office.timestamp.clone(), office.edicts);
+            let timestamp = handle.and_then(|_| office.timestamp.clone());
+            let counter = office.edicts;
             if handle.is_some() {
                 office.edicts += 1;
             }

@@ -1,8 +1,9 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use tenure_core::nerio::{End, Inc, MemberSet, Message, Refusal, Request};
 use tenure_core::{Fence, NodeName, Time};
 
+use super::places::Places;
 use super::{Court, Fact, Plan, Property};
 
 /// As many requests as a candidate may still be answered.
@@ -13,7 +14,7 @@ const KEPT: usize = 80;
 /// waits; and a claim is (1 − ρ)δ long, to the nanosecond.
 #[derive(Debug)]
 pub(super) struct CandidatesAskInOrder {
-    asking: BTreeMap<(usize, usize), Asking>,
+    asking: Places<Option<Asking>>,
 }
 
 #[derive(Debug, Default)]
@@ -38,45 +39,40 @@ impl Property for CandidatesAskInOrder {
     const SOURCE: &'static str = "section 2; section 3, step 8; who is next 3; the scalar fence 1";
     const NEEDS_BOUND: bool = false;
 
-    fn new(_: &Plan) -> Self {
-        Self { asking: BTreeMap::new() }
+    fn new(plan: &Plan) -> Self {
+        Self { asking: Places::by_election(plan) }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
-                self.asking.retain(|(other, _), _| other != node);
+                self.asking.forget(*node);
                 Ok(())
             }
             Fact::Requests { node, election, request } => {
-                let asking = self.asking.entry((*node, *election)).or_default();
+                let asking = self.asking.at_mut((*node, *election)).get_or_insert_default();
                 asking.ask(court, *node, request).map_err(|why| {
                     let (name, start) = (&court.plan.nodes[*node].name, request.start);
                     format!("{name} asks for {} with Start {start}, {why}", request.election)
                 })
             }
-            Fact::Answered { node, election, from, message, local } => {
-                let members = &court.plan.config().members;
-                let is = |m: &tenure_core::nerio::Member| {
-                    m.name == from.who.name && m.address == from.address
-                };
-                if let Some(member) = members.iter().position(is)
-                    && let Some(asking) = self.asking.get_mut(&(*node, *election))
+            Fact::Answered { node, election, member, message, local } => {
+                if let Some(asking) = self.asking.at_mut((*node, *election))
                     && let Some(inc) = court.ledger.lives[*node]
                 {
-                    asking.hear(inc, member, message, *local);
+                    asking.hear(inc, *member, message, *local);
                 }
                 Ok(())
             }
             Fact::HandsOver { node, election, to } => {
-                if let Some(asking) = self.asking.get_mut(&(*node, *election)) {
+                if let Some(asking) = self.asking.at_mut((*node, *election)) {
                     asking.successor = Some((*to).clone());
                 }
                 Ok(())
             }
             Fact::Ended { node, election, end } => {
-                let Some(asking) = self.asking.get_mut(&(*node, *election)) else { return Ok(()) };
+                let Some(asking) = self.asking.at_mut((*node, *election)) else { return Ok(()) };
                 asking.successor = None;
                 asking.waits.clear();
                 if let Some(last) = asking.last.as_ref().filter(|_| asking.asked) {
@@ -93,7 +89,7 @@ impl Property for CandidatesAskInOrder {
                     let length = u128::from(*delta) * parts / 1_000_000_000;
                     u128::from(start.as_nanos()) + length == u128::from(ends.as_nanos())
                 };
-                let asking = self.asking.get(&(*node, *election));
+                let asking = self.asking.at((*node, *election)).as_ref();
                 if asking.is_some_and(|asking| asking.sent.iter().any(fits)) {
                     return Ok(());
                 }

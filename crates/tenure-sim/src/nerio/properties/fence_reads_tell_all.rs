@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use tenure_core::Fence;
 use tenure_core::nerio::{Instance, Message};
 
+use super::places::Places;
 use super::{Court, Fact, Plan, Property};
 
 /// The scalar fence, rules 4 and 6: whoever is asked for its fences answers with at least every
@@ -10,7 +11,7 @@ use super::{Court, Fact, Plan, Property};
 #[derive(Debug)]
 pub(super) struct FenceReadsTellAll {
     /// The fence of the last grant, by grantor and election.
-    granted: BTreeMap<(usize, usize), Fence>,
+    granted: Places<Fence>,
     /// The highest that each grantor said to have accepted, and with which memory.
     accepted: BTreeMap<usize, (Instance, Fence)>,
 }
@@ -20,25 +21,25 @@ impl Property for FenceReadsTellAll {
     const SOURCE: &'static str = "the scalar fence 4 and 6";
     const NEEDS_BOUND: bool = false;
 
-    fn new(_: &Plan) -> Self {
-        Self { granted: BTreeMap::new(), accepted: BTreeMap::new() }
+    fn new(plan: &Plan) -> Self {
+        Self { granted: Places::by_election(plan), accepted: BTreeMap::new() }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Granted { grantor, election, record, .. } => {
-                self.granted.insert((*grantor, *election), record.fence_seen);
+                *self.granted.at_mut((*grantor, *election)) = record.fence_seen;
                 Ok(())
             }
             Fact::Sent { node, message: Message::Granted(ok), .. } if ok.accepted => {
                 let Some(election) = court.number(&ok.election) else { return Ok(()) };
-                let fence = self.granted.get(&(*node, election)).copied();
+                let fence = *self.granted.at((*node, election));
                 let last = self.accepted.entry(*node).or_insert((ok.instance, Fence::NONE));
                 if last.0 != ok.instance {
                     *last = (ok.instance, Fence::NONE);
                 }
-                last.1 = last.1.max(fence.unwrap_or(Fence::NONE));
+                last.1 = last.1.max(fence);
                 Ok(())
             }
             // Whoever has nothing to tell says so.

@@ -1,20 +1,20 @@
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Boot, GrantRecord, Inc, Stamp, Who};
+use tenure_core::nerio::{Boot, GrantRecord, Stamp, Who};
 use tenure_core::{Drift, Time};
 
+use super::places::{ByLife, Place, Places};
 use super::{Court, Fact, Plan, Property};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
 /// never goes back, stays at one address, and has a stamp above all before.
 #[derive(Debug)]
 pub(super) struct GrantsLast {
-    asked: BTreeMap<(usize, usize, Inc), Vec<Asked>>,
-    grants: BTreeMap<(usize, usize), Grant>,
+    asked: Places<ByLife<Vec<Asked>>>,
+    grants: Places<Option<Grant>>,
     /// Where a grant of an earlier life may go on, longer than it is known here.
-    restored: BTreeSet<(usize, usize)>,
+    restored: Places<bool>,
     /// The highest stamp of each grantor.
     stamps: Vec<Option<Stamp>>,
     /// Grants of this boot or an earlier one of each grantor are told again, and not given anew.
@@ -45,28 +45,28 @@ impl Property for GrantsLast {
 
     fn new(plan: &Plan) -> Self {
         let none = || vec![None; plan.nodes.len()];
-        let (asked, grants) = (BTreeMap::new(), BTreeMap::new());
-        let before = vec![None; plan.nodes.len()];
-        Self { asked, grants, restored: BTreeSet::new(), stamps: none(), before }
+        let (asked, grants) = (Places::by_election(plan), Places::by_election(plan));
+        let (restored, before) = (Places::by_election(plan), vec![None; plan.nodes.len()]);
+        Self { asked, grants, restored, stamps: none(), before }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.grants.retain(|(grantor, _), _| grantor != node);
-                let elections = 0..court.plan.elections.len();
-                self.restored.extend(elections.map(|election| (*node, election)));
+                self.grants.forget(*node);
+                self.restored.of(*node).fill(true);
                 self.before[*node] = self.stamps[*node].map(|stamp| stamp.boot);
                 Ok(())
             }
             Fact::Quarantined { grantor, .. } => {
-                self.asked.retain(|(other, ..), _| other != grantor);
+                self.asked.forget(*grantor);
                 (self.before[*grantor], self.stamps[*grantor]) = (None, None);
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
-                let asked = self.asked.entry((*grantor, *election, from.who.inc)).or_default();
+                let asked = self.asked.at_mut((*grantor, *election));
+                let asked = asked.get_or(from.who.inc, Vec::new);
                 let most = court.plan.nodes[*grantor].config.parked_for();
                 asked.retain(|asked| local.since(asked.arrival) <= most);
                 let (start, arrival, delta) = (request.start, *local, request.delta);
@@ -74,7 +74,7 @@ impl Property for GrantsLast {
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
-                if let Some(grant) = self.grants.get_mut(&(*grantor, *election)) {
+                if let Some(grant) = self.grants.at_mut((*grantor, *election)) {
                     grant.freed = true;
                 }
                 Ok(())
@@ -90,24 +90,21 @@ impl Property for GrantsLast {
                     let same = known.holder == record.holder && known.start == record.start;
                     same && known.stamp == at && known.freed
                 };
-                if self.grants.get(&place).is_some_and(again) {
+                if self.grants.at(place).as_ref().is_some_and(again) {
                     return Ok(());
                 }
                 let done = self.judge(court, place, record);
-                self.restored.remove(&place);
+                *self.restored.at_mut(place) = false;
                 let stamp = &mut self.stamps[*grantor];
                 *stamp = (*stamp).max(Some(at));
-                self.grants.insert(
-                    place,
-                    Grant {
-                        holder: record.holder.clone(),
-                        address: record.address,
-                        start: record.start,
-                        finish: record.finish,
-                        stamp: at,
-                        freed: false,
-                    },
-                );
+                *self.grants.at_mut(place) = Some(Grant {
+                    holder: record.holder.clone(),
+                    address: record.address,
+                    start: record.start,
+                    finish: record.finish,
+                    stamp: at,
+                    freed: false,
+                });
                 done.map_err(|why| {
                     let name = &court.plan.nodes[*grantor].name;
                     let (of, holder, start) =
@@ -121,16 +118,11 @@ impl Property for GrantsLast {
 }
 
 impl GrantsLast {
-    fn judge(
-        &self,
-        court: &Court<'_>,
-        place: (usize, usize),
-        record: &GrantRecord,
-    ) -> Result<(), String> {
+    fn judge(&self, court: &Court<'_>, place: Place, record: &GrantRecord) -> Result<(), String> {
         let node = &court.plan.nodes[place.0];
         let config = &node.config;
         let (finish, at) = (record.finish, record.stamp);
-        let before = self.grants.get(&place);
+        let before = self.grants.at(place).as_ref();
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
         // Forgotten after that, sooner by a later life with a shorter lease: then a repetition is a
         // request like any other.
@@ -155,8 +147,7 @@ impl GrantsLast {
         if finish <= at.clock {
             return Err(format!("was over at {finish}, before {at}"));
         }
-        let key = (place.0, place.1, record.holder.inc);
-        let Some(asked) = self.asked.get(&key) else { return Ok(()) };
+        let Some(asked) = self.asked.at(place).get(record.holder.inc) else { return Ok(()) };
         let mut asked = asked.iter().filter(|asked| asked.start == record.start).peekable();
         if asked.peek().is_none() {
             return Ok(());
@@ -164,7 +155,7 @@ impl GrantsLast {
         let kept = before.filter(|before| !before.freed).map(|before| before.finish);
         let fits = |asked: &Asked| {
             let ends = asked.arrival.after(longest(config.drift, asked.delta));
-            let goes_on = kept == Some(finish) || self.restored.contains(&place);
+            let goes_on = kept == Some(finish) || *self.restored.at(place);
             asked.delta <= config.delta_max && (finish == ends || goes_on && finish > ends)
         };
         match asked.any(fits) {

@@ -1,9 +1,9 @@
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use tenure_core::Time;
 use tenure_core::nerio::{Inc, Message, Refusal};
 
+use super::places::{ByLife, Place, Places};
 use super::{Court, Fact, Plan, Property};
 
 /// Parked requests and erratum 4: nobody is granted what it has given up, what it let lapse, nor
@@ -11,12 +11,12 @@ use super::{Court, Fact, Plan, Property};
 /// breaks no safety, and costs everybody else a lease.
 #[derive(Debug)]
 pub(super) struct GrantsToTheDead {
-    asked: BTreeMap<Key, Vec<Asked>>,
-    gave_up: BTreeMap<Key, (Time, Time)>,
+    asked: Places<ByLife<Vec<Asked>>>,
+    gave_up: Places<ByLife<(Time, Time)>>,
     /// Up to which Start a grant lapsed before another life got it, and when that was.
-    lapsed: BTreeMap<Key, (Time, Time)>,
-    /// Where the last grant was given back or forgotten, and did not lapse: grantor, election.
-    freed: BTreeSet<(usize, usize)>,
+    lapsed: Places<ByLife<(Time, Time)>>,
+    /// Where the last grant was given back or forgotten, and did not lapse.
+    freed: Places<bool>,
     /// Who has granted with the input at hand, and when on its clock.
     decided: Option<(usize, Time)>,
 }
@@ -31,19 +31,16 @@ struct Asked {
     parked: bool,
 }
 
-/// A grantor, an election, a life.
-type Key = (usize, usize, Inc);
-
 impl Property for GrantsToTheDead {
     const NAME: &'static str = "No grant to the dead";
     const SOURCE: &'static str = "parked requests 1 and 2; erratum 4";
 
-    fn new(_: &Plan) -> Self {
+    fn new(plan: &Plan) -> Self {
         Self {
-            asked: BTreeMap::new(),
-            gave_up: BTreeMap::new(),
-            lapsed: BTreeMap::new(),
-            freed: BTreeSet::new(),
+            asked: Places::by_election(plan),
+            gave_up: Places::by_election(plan),
+            lapsed: Places::by_election(plan),
+            freed: Places::by_election(plan),
             decided: None,
         }
     }
@@ -52,16 +49,16 @@ impl Property for GrantsToTheDead {
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.asked.retain(|(grantor, ..), _| grantor != node);
-                self.gave_up.retain(|(grantor, ..), _| grantor != node);
-                self.lapsed.retain(|(grantor, ..), _| grantor != node);
+                self.asked.forget(*node);
+                self.gave_up.forget(*node);
+                self.lapsed.forget(*node);
                 // What it granted before may be forgotten.
-                self.freed
-                    .extend((0..court.plan.elections.len()).map(|election| (*node, election)));
+                self.freed.of(*node).fill(true);
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
-                let asked = self.asked.entry((*grantor, *election, from.who.inc)).or_default();
+                let asked = self.asked.at_mut((*grantor, *election));
+                let asked = asked.get_or(from.who.inc, Vec::new);
                 // What is older than that is dead, or was never parked.
                 let most = court.plan.nodes[*grantor].config.parked_for();
                 asked.retain(|asked| local.since(asked.at) <= most);
@@ -73,7 +70,7 @@ impl Property for GrantsToTheDead {
                     && let Some(inc) = court.ledger.lives[*to]
                 {
                     let election = court.number(&refused.election).unwrap_or(0);
-                    return self.is_parked(court, (*node, election, inc), refused.start);
+                    return self.is_parked(court, (*node, election), inc, refused.start);
                 }
                 Ok(())
             }
@@ -82,14 +79,14 @@ impl Property for GrantsToTheDead {
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
-                self.freed.insert((*grantor, *election));
+                *self.freed.at_mut((*grantor, *election)) = true;
                 Ok(())
             }
             // The word of a stranger ends nothing.
             Fact::GivesUp { from, .. } if is_strange(court.plan, from.address) => Ok(()),
             Fact::GivesUp { grantor, election, from, release, local } => {
-                let key = (*grantor, *election, from.who.inc);
-                let gave_up = self.gave_up.entry(key).or_insert((release.start, *local));
+                let gave_up = self.gave_up.at_mut((*grantor, *election));
+                let gave_up = gave_up.get_or(from.who.inc, || (release.start, *local));
                 if gave_up.0 <= release.start {
                     *gave_up = (release.start, *local);
                 }
@@ -122,36 +119,42 @@ impl GrantsToTheDead {
         // What ended that long ago is forgotten, and so is whose it was.
         let node = &court.plan.nodes[*grantor];
         let kept = node.config.drift.real_at_least(node.remembers()).as_nanos() as u64;
-        let freed = self.freed.remove(&(*grantor, *election));
+        let place = (*grantor, *election);
+        let freed = std::mem::take(self.freed.at_mut(place));
         let other = before.filter(|before| before.to != record.holder && !freed);
         if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
-            let key = (*grantor, *election, other.to.inc);
-            self.lapsed.insert(key, (other.start, *local));
+            self.lapsed.at_mut(place).insert(other.to.inc, (other.start, *local));
         }
         if *late || is_strange(court.plan, record.address) {
             return Ok(());
         }
         let (name, name_of) = (&node.name, court.election(*election));
-        self.judge(court, (*grantor, *election, record.holder.inc), record.start, *local)
+        self.judge(court, place, record.holder.inc, (record.start, *local))
             .map_err(|why| format!("{name} grants {name_of} to {}, {why}", record.holder))
     }
 
-    fn judge(&self, court: &Court<'_>, key: Key, start: Time, local: Time) -> Result<(), String> {
-        let config = &court.plan.nodes[key.0].config;
-        let remembered = court.plan.nodes[key.0].remembers();
-        if let Some((up_to, at)) = self.gave_up.get(&key)
+    fn judge(
+        &self,
+        court: &Court<'_>,
+        place: Place,
+        inc: Inc,
+        (start, local): (Time, Time),
+    ) -> Result<(), String> {
+        let config = &court.plan.nodes[place.0].config;
+        let remembered = court.plan.nodes[place.0].remembers();
+        if let Some((up_to, at)) = self.gave_up.at(place).get(inc)
             && start <= *up_to
             && local.since(*at) < remembered
         {
             return Err(format!("whose Start {start} was given up at {at} up to {up_to}"));
         }
-        if let Some((up_to, at)) = self.lapsed.get(&key)
+        if let Some((up_to, at)) = self.lapsed.at(place).get(inc)
             && start <= *up_to
             && local.since(*at) < remembered
         {
             return Err(format!("whose Start {start} had lapsed when another got it at {at}"));
         }
-        let Some(asked) = self.asked.get(&key) else {
+        let Some(asked) = self.asked.at(place).get(inc) else {
             let most = config.parked_for();
             return Err(format!("who did not ask with Start {start} in the last {most:?}"));
         };
@@ -177,15 +180,21 @@ impl GrantsToTheDead {
         }
     }
 
-    fn is_parked(&mut self, court: &Court<'_>, key: Key, start: Time) -> Result<(), String> {
-        if let Some((up_to, at)) = self.lapsed.get(&key)
-            && self.decided == Some((key.0, *at))
+    fn is_parked(
+        &mut self,
+        court: &Court<'_>,
+        place: Place,
+        inc: Inc,
+        start: Time,
+    ) -> Result<(), String> {
+        if let Some((up_to, at)) = self.lapsed.at(place).get(inc)
+            && self.decided == Some((place.0, *at))
             && start <= *up_to
         {
-            let (name, inc) = (&court.plan.nodes[key.0].name, key.2);
+            let name = &court.plan.nodes[place.0].name;
             return Err(format!("{name} lets {inc} wait, whose Start {start} has just lapsed"));
         }
-        let Some(asked) = self.asked.get_mut(&key) else { return Ok(()) };
+        let Some(asked) = self.asked.at_mut(place).get_mut(inc) else { return Ok(()) };
         // Of two that wait, the one with the lower Start is not kept.
         if asked.iter().all(|other| other.start <= start)
             && let Some(this) = asked.iter_mut().find(|other| other.start == start)

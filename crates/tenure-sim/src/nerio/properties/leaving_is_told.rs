@@ -1,8 +1,7 @@
-use std::collections::BTreeMap;
-
 use tenure_core::Time;
 use tenure_core::nerio::{Message, Who};
 
+use super::places::Places;
 use super::{Court, Fact, Plan, Property};
 
 /// A grantor that its holder told that it leads no more, and that a promise holds its release up,
@@ -10,7 +9,7 @@ use super::{Court, Fact, Plan, Property};
 #[derive(Debug)]
 pub(super) struct LeavingIsTold {
     /// By grantor and election: who leaves, and with which grant.
-    leaves: BTreeMap<(usize, usize), (Who, Time)>,
+    leaves: Places<Option<(Who, Time)>>,
 }
 
 impl Property for LeavingIsTold {
@@ -18,16 +17,16 @@ impl Property for LeavingIsTold {
     const SOURCE: &'static str = "readings; erratum 2";
     const NEEDS_BOUND: bool = false;
 
-    fn new(_: &Plan) -> Self {
-        Self { leaves: BTreeMap::new() }
+    fn new(plan: &Plan) -> Self {
+        Self { leaves: Places::by_election(plan) }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Crashed { node } => self.leaves.retain(|(grantor, _), _| grantor != node),
+            Fact::Crashed { node } => self.leaves.forget(*node),
             Fact::Granted { grantor, election, .. } | Fact::Freed { grantor, election, .. } => {
-                self.leaves.remove(&(*grantor, *election));
+                *self.leaves.at_mut((*grantor, *election)) = None;
             }
             Fact::Leaves { grantor, election, from, leaving } => {
                 let grant = court.annals(*election).grants.get(grantor);
@@ -38,7 +37,7 @@ impl Property for LeavingIsTold {
                 // What it could not write, it goes by all the same.
                 if let Some(grant) = its.filter(|_| !court.remembers_more(*grantor)) {
                     let leaves = (grant.to.clone(), grant.start);
-                    self.leaves.insert((*grantor, *election), leaves);
+                    *self.leaves.at_mut((*grantor, *election)) = Some(leaves);
                 }
             }
             Fact::Sent { node, message: Message::State(state), .. } => {
@@ -46,7 +45,7 @@ impl Property for LeavingIsTold {
                 else {
                     return Ok(());
                 };
-                if let Some((who, start)) = self.leaves.get(&(*node, election))
+                if let Some((who, start)) = self.leaves.at((*node, election))
                     && (&holder.who, &holder.start) == (who, start)
                     && holder.leaving.is_none()
                 {

@@ -24,6 +24,7 @@ mod leaving_is_told;
 mod names_are_reported;
 mod observers_say_what_they_heard;
 mod observers_see_what_is;
+mod places;
 mod prompt_succession;
 mod quarantines_last;
 mod quorum_timestamps_order;

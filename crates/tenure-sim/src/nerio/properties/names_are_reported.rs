@@ -1,8 +1,7 @@
-use std::collections::BTreeMap;
-
 use tenure_core::Time;
 use tenure_core::nerio::{Inc, Message};
 
+use super::places::Places;
 use super::{Court, Fact, Plan, Property};
 
 /// Identity: a grantor that hears one life of a name, another, and the first again says that two
@@ -10,11 +9,11 @@ use super::{Court, Fact, Plan, Property};
 #[derive(Debug)]
 pub(super) struct NamesAreReported {
     /// The last two lives of each name at each grantor.
-    heard: BTreeMap<(usize, usize), (Inc, Option<Inc>)>,
+    heard: Places<Option<(Inc, Option<Inc>)>>,
     /// Whose name each grantor has to say before it handles the next request.
     owed: Vec<Option<usize>>,
     /// When a life of each name came back last at each grantor, and none since that was new.
-    back: BTreeMap<(usize, usize), Time>,
+    back: Places<Option<Time>>,
     /// Whom each grantor has to say so if it refuses its request of this Start, and whether it has
     /// refused that and not said so.
     refuses: Vec<Option<(Inc, Time, bool)>>,
@@ -28,15 +27,16 @@ impl Property for NamesAreReported {
     fn new(plan: &Plan) -> Self {
         let nodes = plan.nodes.len();
         let (owed, refuses) = (vec![None; nodes], vec![None; nodes]);
-        Self { heard: BTreeMap::new(), owed, back: BTreeMap::new(), refuses }
+        let (heard, back) = (Places::by_node(plan), Places::by_node(plan));
+        Self { heard, owed, back, refuses }
     }
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.heard.retain(|(grantor, _), _| grantor != node);
-                self.back.retain(|(grantor, _), _| grantor != node);
+                self.heard.forget(*node);
+                self.back.forget(*node);
                 (self.owed[*node], self.refuses[*node]) = (None, None);
                 Ok(())
             }
@@ -71,18 +71,16 @@ impl Property for NamesAreReported {
                     return Ok(());
                 };
                 let inc = from.who.inc;
-                let (last, before) = self.heard.entry((*grantor, node)).or_insert((inc, None));
+                let place = (*grantor, node);
+                let (last, before) = self.heard.at_mut(place).get_or_insert((inc, None));
                 if *last != inc {
-                    match *before == Some(inc) {
-                        true => self.back.insert((*grantor, node), *local),
-                        false => self.back.remove(&(*grantor, node)),
-                    };
-                    self.owed[*grantor] = (*before == Some(inc)).then_some(node);
+                    let is_back = *before == Some(inc);
+                    *self.back.at_mut(place) = is_back.then_some(*local);
+                    self.owed[*grantor] = is_back.then_some(node);
                     (*last, *before) = (inc, Some(*last));
                 }
                 let lasts = request.lease.max(court.plan.nodes[*grantor].config.parked_for());
-                let back = self.back.get(&(*grantor, node));
-                let shared = back.is_some_and(|back| local.since(*back) <= lasts);
+                let shared = self.back.at(place).is_some_and(|back| local.since(back) <= lasts);
                 self.refuses[*grantor] = shared.then_some((inc, request.start, false));
                 Ok(())
             }

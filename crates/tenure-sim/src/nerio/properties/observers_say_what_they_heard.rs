@@ -52,11 +52,7 @@ impl Property for ObserversSayWhatTheyHeard {
                 if court.ledger.lives[*node] != Some(state.asker) {
                     return Ok(());
                 }
-                let mut members = court.plan.config().members.iter();
-                let member = members.position(|member| {
-                    member.name == from.who.name && member.address == from.address
-                });
-                let Some(member) = member else { return Ok(()) };
+                let Some(member) = court.plan.member(from) else { return Ok(()) };
                 let told = &mut self.told[node * self.elections + election][member];
                 if told.as_ref().is_none_or(|told| told.start < state.start) {
                     *told = Some(hear(court, *node, state, *local));

@@ -97,6 +97,9 @@ impl Property for StartsInOrder {
             }
             Fact::Handled { node, .. } => {
                 let life = &mut self.lives[*node];
+                if life.hears.is_none() && life.heard.is_none() {
+                    return Ok(());
+                }
                 let heard = std::mem::replace(&mut life.heard, life.hears.take());
                 life.answered += usize::from(matches!(life.heard, Some(Heard::Answer(_))));
                 let (Some(Heard::Answer(Some(knows))) | Some(Heard::Leader(knows))) = heard else {

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use tenure_core::nerio::{Inc, MemberSet, Message, Refusal};
 use tenure_core::{NodeName, Waiting};
 
@@ -13,7 +11,7 @@ use super::{Court, Fact, Plan, Property};
 pub(super) struct WaitingIsSo {
     elections: usize,
     /// Whom each member has named since it granted last, by candidate.
-    held: Vec<Vec<BTreeSet<NodeName>>>,
+    held: Vec<Vec<Vec<NodeName>>>,
     /// Who granted to each node with its last input: what it says then it may have found before.
     granted: Vec<Option<(usize, usize)>>,
 }
@@ -25,7 +23,7 @@ impl Property for WaitingIsSo {
 
     fn new(plan: &Plan) -> Self {
         let elections = plan.elections.len();
-        let none = vec![BTreeSet::new(); plan.members()];
+        let none = vec![Vec::new(); plan.members()];
         let nodes = plan.nodes.len();
         Self { elections, held: vec![none; elections * nodes], granted: vec![None; nodes] }
     }
@@ -35,28 +33,26 @@ impl Property for WaitingIsSo {
         match fact {
             Fact::Started { node, .. } => {
                 let all = &mut self.held[node * self.elections..][..self.elections];
-                all.iter_mut().flatten().for_each(BTreeSet::clear);
+                all.iter_mut().flatten().for_each(Vec::clear);
                 self.granted[*node] = None;
                 Ok(())
             }
-            Fact::Answered { node, election, from, message, .. } => {
-                let mut members = court.plan.config().members.iter();
-                let member = members.position(|member| {
-                    member.name == from.who.name && member.address == from.address
-                });
-                let Some(member) = member.filter(|_| asker(message) == court.ledger.lives[*node])
-                else {
+            Fact::Answered { node, election, member, message, .. } => {
+                if asker(message) != court.ledger.lives[*node] {
                     return Ok(());
-                };
+                }
                 self.see_grant(*node);
                 let place = node * self.elections + election;
                 match message {
                     Message::Refused(refused) => {
                         if let Refusal::Held { holder, .. } = &refused.refusal {
-                            self.held[place][member].insert(holder.who.name.clone());
+                            let (held, name) = (&mut self.held[place][*member], &holder.who.name);
+                            if !held.contains(name) {
+                                held.push(name.clone());
+                            }
                         }
                     }
-                    _ => self.granted[*node] = Some((place, member)),
+                    _ => self.granted[*node] = Some((place, *member)),
                 }
                 Ok(())
             }
@@ -85,7 +81,7 @@ impl WaitingIsSo {
     }
 }
 
-fn judge(court: &Court<'_>, held: &[BTreeSet<NodeName>], waiting: &Waiting) -> Result<(), String> {
+fn judge(court: &Court<'_>, held: &[Vec<NodeName>], waiting: &Waiting) -> Result<(), String> {
     let config = court.plan.config();
     match waiting {
         Waiting::NoQuorum { missing } => {
@@ -100,7 +96,7 @@ fn judge(court: &Court<'_>, held: &[BTreeSet<NodeName>], waiting: &Waiting) -> R
             }
         }
         Waiting::Behind { who, .. } => {
-            let names = |held: &BTreeSet<NodeName>| held.iter().any(|name| name.as_str() == &**who);
+            let names = |held: &Vec<NodeName>| held.iter().any(|name| name.as_str() == &**who);
             match held.iter().any(names) {
                 true => Ok(()),
                 false => Err("all who named that one have granted since".to_owned()),

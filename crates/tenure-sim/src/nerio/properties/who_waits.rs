@@ -1,10 +1,10 @@
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal, Refused, Release, Sender, Stamp};
 use tenure_core::{NodeName, Time};
 
+use super::places::{ByLife, Place, Places};
 use super::{Court, Fact, Plan, Property};
 
 /// How long a grantor grants nothing after a write has failed.
@@ -17,8 +17,8 @@ pub(super) struct WhoWaits {
     /// Until when each grantor turns away what waits when its turn comes: a write failed.
     failing: Vec<Time>,
     room: usize,
-    asks: BTreeMap<(usize, usize, Inc), Waiting>,
-    queues: BTreeMap<(usize, usize), Queue>,
+    asks: Places<ByLife<Waiting>>,
+    queues: Places<Queue>,
 }
 
 #[derive(Debug, Default)]
@@ -66,8 +66,8 @@ impl Property for WhoWaits {
         Self {
             failing: vec![Time::ZERO; plan.nodes.len()],
             room: plan.config().limits.parked,
-            asks: BTreeMap::new(),
-            queues: BTreeMap::new(),
+            asks: Places::by_election(plan),
+            queues: Places::by_election(plan),
         }
     }
 
@@ -76,8 +76,8 @@ impl Property for WhoWaits {
         match fact {
             Fact::Crashed { node } => {
                 self.failing[*node] = Time::ZERO;
-                self.asks.retain(|(grantor, ..), _| grantor != node);
-                self.queues.retain(|(grantor, _), _| grantor != node);
+                self.asks.forget(*node);
+                self.queues.forget(*node);
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
@@ -96,17 +96,17 @@ impl Property for WhoWaits {
                     next: request.next.clone(),
                     sure: self.failing[*grantor] <= *local,
                 };
-                self.asks.insert((*grantor, *election, from.who.inc), asks);
+                self.asks.at_mut((*grantor, *election)).insert(from.who.inc, asks);
                 Ok(())
             }
             Fact::GivesUp { grantor, election, from, release, local } => {
                 let place = (*grantor, *election);
                 self.is_paid(court, place)?;
-                self.queues.entry(place).or_default().give_up(from, release, *local);
+                self.queues.at_mut(place).give_up(from, release, *local);
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
-                let queue = self.queues.entry((*grantor, *election)).or_default();
+                let queue = self.queues.at_mut((*grantor, *election));
                 let goes_on = |at: Time| queue.waits.iter().any(|w| w.sure && at < w.expires);
                 queue.owed = queue.grant.as_ref().is_some_and(|grant| goes_on(grant.finish));
                 Ok(())
@@ -129,8 +129,8 @@ impl Property for WhoWaits {
             }
             Fact::Granted { grantor, election, record, .. }
             | Fact::Decided { grantor, election, record } => {
-                let asks = self.asks.get(&(*grantor, *election, record.holder.inc));
-                let queue = self.queues.entry((*grantor, *election)).or_default();
+                let asks = self.asks.at((*grantor, *election)).get(record.holder.inc);
+                let queue = self.queues.at_mut((*grantor, *election));
                 queue.owed = false;
                 queue.grant(asks, record).map_err(|why| {
                     let name = &court.plan.nodes[*grantor].name;
@@ -144,8 +144,8 @@ impl Property for WhoWaits {
 }
 
 impl WhoWaits {
-    fn is_paid(&self, court: &Court<'_>, place: (usize, usize)) -> Result<(), String> {
-        match self.queues.get(&place).is_some_and(|queue| queue.owed) {
+    fn is_paid(&self, court: &Court<'_>, place: Place) -> Result<(), String> {
+        match self.queues.at(place).owed {
             true => Err(format!(
                 "{} had {} given back, and handled nobody of those who wait",
                 court.plan.nodes[place.0].name,
@@ -158,25 +158,22 @@ impl WhoWaits {
     /// Nobody is sure to wait there now, nor one whose request came with the failure.
     fn cannot_write(&mut self, grantor: usize, now: Time) {
         self.failing[grantor] = now.after(RETRY);
-        let there = self.queues.iter_mut().filter(|((other, _), _)| *other == grantor);
-        let waits = there.flat_map(|(_, queue)| &mut queue.waits);
-        let asks = self.asks.iter_mut().filter(|((other, ..), _)| *other == grantor);
-        waits.chain(asks.map(|(_, asks)| asks)).for_each(|waits| waits.sure = false);
+        let waits = self.queues.of(grantor).iter_mut().flat_map(|queue| &mut queue.waits);
+        let asks = self.asks.of(grantor).iter_mut().flat_map(ByLife::values_mut);
+        waits.chain(asks).for_each(|waits| waits.sure = false);
     }
 
     fn park(&mut self, court: &Court<'_>, node: usize, told: &Refused) {
         let Some(election) = court.number(&told.election) else { return };
-        let asks = self.asks.get(&(node, election, told.asker));
-        let Some(asks) = asks.filter(|asks| asks.start == told.start).cloned() else {
-            return;
-        };
-        let queue = self.queues.entry((node, election)).or_default();
+        let asks = self.asks.at((node, election)).get(told.asker);
+        let Some(asks) = asks.filter(|asks| asks.start == told.start) else { return };
+        let queue = self.queues.at_mut((node, election));
         queue.waits.retain(|waits| asks.arrival < waits.expires);
         let inc = asks.inc;
         match queue.waits.iter_mut().find(|waits| waits.inc == inc) {
-            Some(known) if known.start < asks.start => *known = asks,
+            Some(known) if known.start < asks.start => known.clone_from(asks),
             Some(known) => known.sure = asks.sure,
-            None => queue.waits.push(asks),
+            None => queue.waits.push(asks.clone()),
         }
         if queue.waits.len() > self.room {
             // One was evicted, and it was not the one that was just told that it waits.

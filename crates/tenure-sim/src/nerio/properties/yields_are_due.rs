@@ -13,11 +13,14 @@ use super::{Court, Fact, Plan, Property};
 pub(super) struct YieldsAreDue {
     elections: usize,
     campaigns: Vec<Campaign>,
+    /// Whether each node gave something up that may not be judged yet.
+    gave: Vec<bool>,
 }
 
 #[derive(Debug, Default)]
 struct Campaign {
-    asked: Option<Request>,
+    /// The Start and the priority of the last request.
+    asked: Option<(Time, u8)>,
     /// The first Start of the campaign.
     began: Time,
     leads: bool,
@@ -60,8 +63,9 @@ impl Property for YieldsAreDue {
 
     fn new(plan: &Plan) -> Self {
         let elections = plan.elections.len();
-        let places = plan.nodes.len() * elections;
-        Self { elections, campaigns: (0..places).map(|_| Campaign::default()).collect() }
+        let nodes = plan.nodes.len();
+        let campaigns = (0..nodes * elections).map(|_| Campaign::default()).collect();
+        Self { elections, campaigns, gave: vec![false; nodes] }
     }
 
     #[inline(always)]
@@ -73,7 +77,8 @@ impl Property for YieldsAreDue {
                 Ok(())
             }
             // What it gave up with the input before was not the end of its campaign.
-            Fact::Handled { node, .. } => {
+            Fact::Handled { node, .. } if self.gave[*node] => {
+                self.gave[*node] = false;
                 let places = node * self.elections..(node + 1) * self.elections;
                 for campaign in &mut self.campaigns[places] {
                     if let Some(gave) = campaign.gave.take() {
@@ -90,20 +95,16 @@ impl Property for YieldsAreDue {
                 self.at(*node, *election).leads = true;
                 Ok(())
             }
-            Fact::Answered { node, election, from, message, local } => {
-                let config = court.plan.config();
-                let member = config.members.iter().position(|member| {
-                    member.name == from.who.name && member.address == from.address
-                });
-                let Some(member) = member.filter(|_| asker(message) == court.ledger.lives[*node])
-                else {
+            Fact::Answered { node, election, member, message, local } => {
+                if asker(message) != court.ledger.lives[*node] {
                     return Ok(());
-                };
+                }
+                let config = court.plan.config();
                 let campaign = self.at(*node, *election);
                 if let Some(gave) = campaign.gave.take() {
                     campaign.judge(court, *node, gave)?;
                 }
-                campaign.hear(member, message, *local, |span| config.drift.stretch(span));
+                campaign.hear(*member, message, *local, |span| config.drift.stretch(span));
                 Ok(())
             }
             Fact::Sent { node, to: Some(to), message: Message::Request(request), .. } => {
@@ -123,6 +124,7 @@ impl Property for YieldsAreDue {
                     let (_, to_whom) =
                         gave.get_or_insert_with(|| (release.clone(), MemberSet::EMPTY));
                     *to_whom = to_whom.with(*to);
+                    self.gave[*node] = true;
                 }
                 Ok(())
             }
@@ -143,7 +145,7 @@ impl Campaign {
             self.began = request.start;
             self.heard = vec![Heard::default(); members];
         }
-        self.asked = Some(request.clone());
+        self.asked = Some((request.start, request.priority));
         self.leads |= request.leading;
         let held_off = self.heard.get(to).map_or(Time::ZERO, |heard| heard.held_off);
         match request.start < held_off && !self.leads {
@@ -159,7 +161,7 @@ impl Campaign {
         local: Time,
         stretch: impl Fn(Duration) -> Duration,
     ) {
-        let Some(last) = self.asked.as_ref().map(|asked| asked.start) else { return };
+        let Some((last, _)) = self.asked else { return };
         self.heard_at = local;
         match message {
             Message::Granted(ok) if ok.start <= last => {
@@ -219,7 +221,7 @@ impl Campaign {
         node: usize,
         (release, to): (Release, MemberSet),
     ) -> Result<(), String> {
-        let Some(asked) = &self.asked else { return Ok(()) };
+        let Some((_, asked)) = self.asked else { return Ok(()) };
         if self.too_long {
             return Ok(());
         }
@@ -243,7 +245,7 @@ impl Campaign {
         };
         let above = |rival: &&Rival| {
             let Holder { next, leading, priority, .. } = rival.holder;
-            (next, leading, priority) >= (false, false, asked.priority)
+            (next, leading, priority) >= (false, false, asked)
         };
         // Of that name there may be several lives.
         let named = |rival: &&Rival| rival.holder.who.name == *next && above(rival);
