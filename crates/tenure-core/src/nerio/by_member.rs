@@ -18,6 +18,10 @@ impl<T> Default for ByMember<T> {
 
 impl<T> ByMember<T> {
     fn place(&self, member: usize) -> Result<usize, usize> {
+        // Mostly everybody is known, and has its own position.
+        if self.0.get(member).is_some_and(|(there, _)| *there == member) {
+            return Ok(member);
+        }
         self.0.binary_search_by_key(&member, |(member, _)| *member)
     }
 

@@ -6,8 +6,9 @@ use std::collections::BinaryHeap;
 /// A queue in true time. Of what happens at the same instant, what was put first comes first.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
-    /// When, a number that is given once, and where it is kept.
-    order: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// When, a number that is given once, and where it is kept, in one number: the heap compares
+    /// and moves little else.
+    order: BinaryHeap<Reverse<u128>>,
     kept: Vec<Option<T>>,
     free: Vec<u32>,
     last: u64,
@@ -33,20 +34,23 @@ impl<T> Queue<T> {
                 u32::try_from(self.kept.len() - 1).unwrap_or(u32::MAX)
             }
         };
-        self.order.push(Reverse((at, self.last, place)));
+        debug_assert!(self.last >> 40 == 0 && place >> 24 == 0, "each has its bits");
+        let key = u128::from(at) << 64 | u128::from(self.last << 24 | u64::from(place));
+        self.order.push(Reverse(key));
     }
 
     /// What happens next, and when.
     pub fn pop(&mut self) -> Option<(u64, T)> {
-        let Reverse((at, _, place)) = self.order.pop()?;
+        let Reverse(key) = self.order.pop()?;
+        let place = key as u32 & ((1 << 24) - 1);
         self.free.push(place);
-        Some((at, self.kept[place as usize].take()?))
+        Some(((key >> 64) as u64, self.kept[place as usize].take()?))
     }
 
     /// When something happens next.
     #[must_use]
     pub fn first(&self) -> Option<u64> {
-        self.order.peek().map(|Reverse((at, ..))| *at)
+        self.order.peek().map(|Reverse(key)| (key >> 64) as u64)
     }
 }
 

@@ -103,7 +103,7 @@ impl Candidate {
             campaign.reach.answered(member, refused.start, able);
             campaign.hindrances.refused(now, member, &refused, shared.config);
         }
-        let grantor = shared.config.members[member].name.clone();
+        let grantor = &shared.config.members[member].name;
         if !is_too_long {
             campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
         }
@@ -132,7 +132,7 @@ impl Candidate {
             }
         }
         if let Some(other) = refused.name_shared {
-            self.emit(Event::NameShared { grantor, other }, out);
+            self.emit(Event::NameShared { grantor: grantor.clone(), other }, out);
         }
         self.yield_if_hopeless(now, shared, out);
     }

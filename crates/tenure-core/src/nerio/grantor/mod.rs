@@ -185,7 +185,7 @@ impl Grantor {
             return emit(out, Some(election), Event::Ignored(Ignored::Released));
         }
         if let Some(refusal) = self.inadmissible(now, &request) {
-            return self.refuse(from, &request, refusal, shared, out);
+            return self.refuse(from, (&election, request.start), refusal, shared, out);
         }
         // Those who wait go first, even if the timer that should have said so is late: the order
         // of arrival differs from grantor to grantor.
@@ -210,9 +210,9 @@ impl Grantor {
                     let holder = record.address;
                     let (who, other) = (from.who.clone(), from.address);
                     let event = Event::AddressContested { who, holder, other };
-                    emit(out, Some(election), event);
+                    emit(out, Some(election.clone()), event);
                     let refusal = Refusal::OtherAddress { holder };
-                    return self.refuse(from, &request, refusal, shared, out);
+                    return self.refuse(from, (&election, request.start), refusal, shared, out);
                 }
                 if request.start < record.start && ruling(Rule::GrantedStartGrows) {
                     return emit(out, Some(election), Event::Ignored(Ignored::Stale));
@@ -222,7 +222,7 @@ impl Grantor {
                 }
             }
             Some(grant) if grant.is_live(at) && !self.is_told(&election) => {
-                return self.refuse(from, &request, Refusal::Disk, shared, out);
+                return self.refuse(from, (&election, request.start), Refusal::Disk, shared, out);
             }
             Some(grant) if grant.is_live(at) && ruling(Rule::OneHolder) => {
                 let holder = Box::new(grant.rival(at));
@@ -396,29 +396,28 @@ impl Grantor {
         shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
-        let election = request.election.clone();
-        let parked = Parked::new(from, request.clone(), at, &self.config);
+        let (election, start, fence) = (request.election.clone(), request.start, request.fence);
+        let parked = Parked::new(from, request, at, &self.config);
         let Some(office) = self.offices.get_mut(&election) else { return };
         office.drop_expired(at);
         let parked = office.park(parked, &self.config);
         if !ruling(Rule::RefusalRaisesNothing) {
-            office.fence_seen = office.fence_seen.max(request.fence);
+            office.fence_seen = office.fence_seen.max(fence);
         }
         self.schedule(&election);
-        self.refuse(from, &request, Refusal::Held { holder, parked }, shared, out);
+        self.refuse(from, (&election, start), Refusal::Held { holder, parked }, shared, out);
     }
 
     fn refuse(
         &self,
         from: &Sender,
-        request: &Request,
+        (election, start): (&ElectionName, Time),
         refusal: Refusal,
         name_shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
-        let seen = self.fences.seen(self.office(&request.election));
-        let (election, start) = (request.election.clone(), request.start);
-        let asker = from.who.inc;
+        let seen = self.fences.seen(self.office(election));
+        let (election, asker) = (election.clone(), from.who.inc);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
         send(out, from.address, Message::Refused(refused));
     }

@@ -118,6 +118,13 @@ trait Property {
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String>;
 }
 
+/// What must not be, and is. Cold, and so is all that leads here: out of the way of what is right.
+#[cold]
+#[inline(never)]
+fn wrong<P: Property>(at: u64, said: String) -> Box<Violation> {
+    Box::new(Violation { property: P::NAME, source: P::SOURCE, at, said })
+}
+
 macro_rules! properties {
     ($($file:ident :: $name:ident),+ $(,)?) => {
         /// All properties, with what each remembers.
@@ -140,11 +147,8 @@ macro_rules! properties {
             ) -> Result<(), Box<Violation>> {
                 $(
                     if self.bounded || !<$file::$name as Property>::NEEDS_BOUND {
-                        self.$file.see(court, &{ fact }).map_err(|said| {
-                            let property = <$file::$name as Property>::NAME;
-                            let source = <$file::$name as Property>::SOURCE;
-                            Box::new(Violation { property, source, at: court.now, said })
-                        })?;
+                        let seen = self.$file.see(court, &{ fact });
+                        seen.map_err(|said| wrong::<$file::$name>(court.now, said))?;
                     }
                 )+
                 Ok(())
