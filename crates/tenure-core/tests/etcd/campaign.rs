@@ -74,7 +74,8 @@ pub(crate) fn two_who_write_one_value_pause() {
     assert!(s.leads("db"));
 }
 
-/// Its watch ends meanwhile, as etcd has forgotten what it would tell: it looks, and writes no sooner.
+/// Its watch ends meanwhile, as etcd has forgotten what it would tell: it looks, and writes no
+/// sooner.
 #[cfg_attr(not(tenure_planted), test)]
 fn a_watch_that_ends_hurries_no_value() {
     let mut s = Stage::new();

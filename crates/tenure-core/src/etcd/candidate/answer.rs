@@ -9,6 +9,7 @@ use super::super::node::Effect;
 use super::super::rule::{Rule, ruling};
 use super::super::session::Around;
 use super::{Candidate, Doing, LOOK_AGAIN, MEND_AGAIN, Phase, Shared};
+use crate::time::Time;
 
 impl Candidate {
     /// An answer to a call or a watch of this candidate's.
@@ -407,6 +408,11 @@ impl Candidate {
             true => self.again = self.again.or(self.mended).or(Some(shared.now)),
         }
         self.work(shared);
+    }
+
+    /// Whether its value is to be written, and may be by now, whatever else it was woken up for.
+    pub(super) fn may_write(&self, now: Time) -> bool {
+        self.stale_value && self.mended.is_none_or(|at| at <= now)
     }
 
     /// A create of ours may still be carried out, as long as its lease is there.

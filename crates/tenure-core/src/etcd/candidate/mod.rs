@@ -404,11 +404,6 @@ impl Candidate {
         }
     }
 
-    /// Whether its value is to be written, and may be by now, whatever else it was woken up for.
-    fn may_write(&self, now: Time) -> bool {
-        self.stale_value && self.mended.is_none_or(|at| at <= now)
-    }
-
     /// Does what is due.
     pub(super) fn work(&mut self, shared: &mut Shared<'_>) {
         if self.due().is_none_or(|due| shared.now < due) {
