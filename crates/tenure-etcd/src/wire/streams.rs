@@ -43,6 +43,7 @@ pub(super) enum Stage {
     Opening {
         link: Arc<Link>,
         first: CallId,
+        since: Time,
         opened: Pending<Result<WatchStream, Error>>,
     },
     Live(Live),
@@ -53,8 +54,8 @@ pub(super) struct Live {
     pub(super) link: Arc<Link>,
     orders: mpsc::UnboundedSender<Order>,
     answers: WatchResponseStream,
-    /// When etcd last said something on it.
-    pub(super) said: Time,
+    /// Since when something was asked for without a word on it.
+    silent: Option<Time>,
     /// What was asked for and is not answered, in the order of the requests: etcd answers in that
     /// order, and not every refusal tells which watch it is about.
     pub(super) creating: VecDeque<CallId>,
@@ -85,12 +86,13 @@ impl Live {
         let (orders, taken) = mpsc::unbounded_channel();
         tokio::spawn(write(sender, taken));
         let (creating, watches) = (VecDeque::from([first]), BTreeSet::from([first]));
-        Self { link, orders, answers, said: clock::now(), creating, watches }
+        Self { link, orders, answers, silent: Some(clock::now()), creating, watches }
     }
 
     pub(super) fn watch(&mut self, call: CallId, watched: Watched) {
         self.creating.push_back(call);
         self.watches.insert(call);
+        self.silent.get_or_insert_with(clock::now);
         // If the writer has ended, so has the stream.
         let _ = self.orders.send(Order::Watch { id: id(call), watched });
     }
@@ -117,9 +119,23 @@ impl Streams {
         self.live().find(|live| live.link.number == link)
     }
 
-    /// The line of those that are open, which is one.
-    pub(super) fn line(&mut self) -> Option<u64> {
-        self.live().next().map(|live| live.link.line.number)
+    /// The line of all of them, which is one.
+    pub(super) fn line(&self) -> Option<u64> {
+        self.links().next().map(|link| link.line.number)
+    }
+
+    /// The link on which a watch was asked for, or is to be, and since when nothing has come of
+    /// that on its stream.
+    pub(super) fn silent(&mut self, asked_on: Option<u64>) -> Option<(Arc<Link>, Time)> {
+        match (&self.newest, asked_on) {
+            (Stage::Opening { link, since, .. }, on) if on.is_none_or(|on| on == link.number) => {
+                Some((link.clone(), *since))
+            }
+            (_, on) => {
+                let live = self.of(on?)?;
+                Some((live.link.clone(), live.silent?))
+            }
+        }
     }
 
     /// Nothing is opened on the newest any more.
@@ -156,9 +172,13 @@ impl Streams {
         }
     }
 
-    /// All that are open.
-    pub(super) fn links(&mut self) -> Vec<Arc<Link>> {
-        self.live().map(|live| live.link.clone()).collect()
+    /// Those of all that are open or are to be.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<Link>> {
+        let newest = match &self.newest {
+            Stage::Live(Live { link, .. }) | Stage::Opening { link, .. } => Some(link),
+            Stage::Idle | Stage::Linking(_) => None,
+        };
+        self.older.iter().map(|live| &live.link).chain(newest)
     }
 
     /// Cancel safe: what is pending stays here.
@@ -207,10 +227,10 @@ async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
     std::future::poll_fn(|context| {
         for nth in 0..streams.len() {
             let nth = (nth + *turn) % streams.len();
-            let Live { answers, link, said, .. } = &mut *streams[nth];
+            let Live { answers, link, silent, .. } = &mut *streams[nth];
             if let Poll::Ready(answer) = pin!(answers.message()).poll(context) {
                 *turn = nth + 1;
-                *said = clock::now();
+                *silent = None;
                 return Poll::Ready(Step::Said(link.number, answer));
             }
         }

@@ -25,6 +25,10 @@ use super::streams::{Live, Stage, Step, Streams, id};
 /// all watches. etcd warns of servers that take values above 10 MB.
 const EVENT_MAX: usize = 64 << 20;
 
+/// Which part of a watch's time is left when it is given up: the core gives it up at the end of
+/// that, in the same words as a watch that is not wanted any more.
+const EARLIER: u32 = 8;
+
 /// Why a watch that went on after what was told last does not any more.
 const OTHER_LINE: &str = "the connection was given up";
 
@@ -120,6 +124,7 @@ impl Watches {
     async fn on_request(&mut self, Request { call, within, op }: Request) {
         match op {
             Op::Watch { keys, from, deletions } => {
+                let within = within - within / EARLIER;
                 let due = clock::now().after(within);
                 self.dues.insert((due, call));
                 let watch = Watch {
@@ -138,7 +143,11 @@ impl Watches {
                 self.waiting.push_back(call);
                 self.ask_waiting().await;
             }
-            Op::Unwatch { watch } => drop(self.forget(watch)),
+            Op::Unwatch { watch } => {
+                // It may be asked for because the time of the watch is over.
+                self.on_due().await;
+                self.forget(watch);
+            }
             Op::Grant { .. } | Op::KeepAlive { .. } | Op::Revoke { .. } | Op::Txn(_) => {}
         }
     }
@@ -202,8 +211,11 @@ impl Watches {
     /// Nobody waits for a stream any more. As long as there is none, no watch is open.
     fn rest(&mut self) {
         if matches!(self.streams.newest, Stage::Linking(_)) && self.watches.is_empty() {
-            self.waiting.clear();
             self.streams.newest = Stage::Idle;
+        }
+        // Those that were given up are most of them.
+        if self.waiting.len() > 2 * self.watches.len() {
+            self.waiting.retain(|call| self.watches.contains_key(call));
         }
     }
 
@@ -221,6 +233,8 @@ impl Watches {
         Some(watch)
     }
 
+    /// The stream on which a watch does not open is given up with its line, as for any other
+    /// request; if only the stream is silent, later: it may be slow.
     async fn on_due(&mut self) {
         let now = clock::now();
         while let Some((_, call)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
@@ -229,25 +243,18 @@ impl Watches {
                 continue;
             };
             let why = shorten(&format!("the watch did not open within {:?}", watch.within));
-            if let Stage::Opening { link, .. } = &self.streams.newest
-                && (watch.phase == Phase::Waiting || watch.stream == link.number)
-            {
-                self.links.lost(link, &why);
-            } else if let Some(live) = self.streams.of(watch.stream)
-                // It may only be slow, with many of them.
-                && now.since(live.said) >= watch.within
-            {
-                self.links.lost(&live.link, &why);
+            let asked_on = (watch.phase != Phase::Waiting).then_some(watch.stream);
+            if let Some((link, since)) = self.streams.silent(asked_on) {
+                let patience = match link.line.is_silent_since(since) {
+                    // Some of its time went by before it could be asked for.
+                    true => watch.within - watch.within / 4,
+                    false => 2 * watch.within,
+                };
+                if now.since(since) >= patience {
+                    self.on_fault(&link, Fault::Lost(why.clone())).await;
+                }
             }
             self.tell(call, None, Reply::Unknown { why }).await;
-        }
-        // Without a stream yet, nothing tells of the end of one.
-        if let Stage::Opening { link, first, .. } = &self.streams.newest
-            && !self.watches.contains_key(first)
-        {
-            self.newer_than = link.number;
-            self.streams.newest = Stage::Idle;
-            self.ask_waiting().await;
         }
     }
 
@@ -269,7 +276,7 @@ impl Watches {
         let (key, options) = convert::watch(&watched, id(first));
         let mut client = link.client.watch_client().max_decoding_message_size(EVENT_MAX);
         let opened = Box::pin(async move { client.watch(key, Some(options)).await });
-        self.streams.newest = Stage::Opening { link, first, opened };
+        self.streams.newest = Stage::Opening { link, first, since: clock::now(), opened };
     }
 
     async fn on_opened(&mut self, opened: Result<WatchStream, Error>) {
@@ -294,9 +301,9 @@ impl Watches {
         self.on_fault(&link, fault).await;
     }
 
-    /// All streams of the connection are over.
+    /// All streams of the connection are over, and the one that is to be opened there.
     async fn on_gone(&mut self) {
-        for link in self.streams.links() {
+        for link in self.streams.links().cloned().collect::<Vec<_>>() {
             self.on_fault(&link, Fault::Lost("the connection was given up".into())).await;
         }
     }

@@ -8,21 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use tenure_etcd::CheckedOptions;
 use tenure_services::etcd::Cluster;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::tcp::OwnedReadHalf;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
+use crate::common::frames::{Frame, Frames, HEADERS, PREFACE};
 use crate::common::{options, soon};
-
-/// What a connection of HTTP/2 begins with.
-const PREFACE: usize = 24;
-/// What a frame begins with.
-const HEAD: usize = 9;
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-/// The last frame of a request.
-const END_STREAM: u8 = 1;
 
 /// What is waited for.
 struct Trap {
@@ -217,61 +208,6 @@ impl Connection {
                 verdict = &mut decided => return verdict.ok(),
                 Some(_) = self.from_client.next() => {}
                 Some(_) = self.from_server.next() => {}
-            }
-        }
-    }
-}
-
-/// A frame, or what comes before the first.
-struct Frame(Vec<u8>);
-
-impl Frame {
-    fn kind(&self) -> Option<u8> {
-        // The preface is none.
-        self.0.get(3).copied().filter(|_| !self.0.starts_with(b"PRI"))
-    }
-
-    fn stream(&self) -> u32 {
-        let bytes = self.0.get(5..HEAD).and_then(|bytes| bytes.try_into().ok());
-        let number = self.kind().and(bytes).map_or(0, u32::from_be_bytes);
-        number & (u32::MAX >> 1)
-    }
-
-    fn ends_stream(&self) -> bool {
-        matches!(self.kind(), Some(DATA | HEADERS)) && self.0[4] & END_STREAM != 0
-    }
-}
-
-/// One direction, frame by frame.
-struct Frames {
-    half: OwnedReadHalf,
-    bytes: Vec<u8>,
-    /// What comes before the first frame.
-    preface: usize,
-}
-
-impl Frames {
-    fn new(half: OwnedReadHalf, preface: usize) -> Self {
-        Self { half, bytes: Vec::new(), preface }
-    }
-
-    /// The next one, or nothing at the end. Cancel safe.
-    async fn next(&mut self) -> Option<Frame> {
-        loop {
-            let needed = match (self.preface, self.bytes.get(..3)) {
-                (0, Some(length)) => {
-                    HEAD + length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
-                }
-                (0, None) => HEAD,
-                (preface, _) => preface,
-            };
-            if self.bytes.len() >= needed {
-                self.preface = 0;
-                let rest = self.bytes.split_off(needed);
-                return Some(Frame(std::mem::replace(&mut self.bytes, rest)));
-            }
-            if self.half.read_buf(&mut self.bytes).await.ok()? == 0 {
-                return None;
             }
         }
     }

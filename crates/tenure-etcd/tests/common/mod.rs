@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
+pub(crate) mod frames;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use tenure_etcd::wire::News;
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
 use crate::common::{
-    Line, PATIENCE, all, create, delete, found, options, put, read, run, soon, then,
+    Line, PATIENCE, all, create, delete, found, options, put, read, read_all, run, soon, then,
 };
 
 const WITHIN: Duration = Duration::from_millis(700);
@@ -31,7 +31,7 @@ fn an_answer_that_is_too_large() {
         let value = "x".repeat(5 << 20);
         theirs.ask(create("s/theirs", &value, lease)).await;
         for _ in 0..3 {
-            let reply = line.reply(then(vec![read("s/theirs")])).await;
+            let reply = line.reply(then(vec![read_all("s/theirs", Pick::First)])).await;
             let Reply::Unknown { why } = &reply else { panic!("{reply}") };
             let limit = "decoded message length too large: found 52";
             assert!(why.contains("cannot be taken") && why.contains(limit), "{why}");

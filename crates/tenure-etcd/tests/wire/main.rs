@@ -7,4 +7,5 @@ mod common;
 
 mod calls;
 mod failures;
+mod silent;
 mod watches;

@@ -1,0 +1,69 @@
+//! One direction of a connection of HTTP/2, frame by frame.
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::tcp::OwnedReadHalf;
+
+/// What a connection of HTTP/2 begins with.
+pub(crate) const PREFACE: usize = 24;
+/// What a frame begins with.
+const HEAD: usize = 9;
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
+/// The last frame of a request.
+const END_STREAM: u8 = 1;
+
+/// A frame, or what comes before the first.
+pub(crate) struct Frame(pub(crate) Vec<u8>);
+
+impl Frame {
+    pub(crate) fn kind(&self) -> Option<u8> {
+        // The preface is none.
+        self.0.get(3).copied().filter(|_| !self.0.starts_with(b"PRI"))
+    }
+
+    pub(crate) fn stream(&self) -> u32 {
+        let bytes = self.0.get(5..HEAD).and_then(|bytes| bytes.try_into().ok());
+        let number = self.kind().and(bytes).map_or(0, u32::from_be_bytes);
+        number & (u32::MAX >> 1)
+    }
+
+    pub(crate) fn ends_stream(&self) -> bool {
+        matches!(self.kind(), Some(DATA | HEADERS)) && self.0[4] & END_STREAM != 0
+    }
+}
+
+/// One direction, frame by frame.
+pub(crate) struct Frames {
+    half: OwnedReadHalf,
+    bytes: Vec<u8>,
+    /// What comes before the first frame.
+    preface: usize,
+}
+
+impl Frames {
+    /// After a preface of so many bytes.
+    pub(crate) fn new(half: OwnedReadHalf, preface: usize) -> Self {
+        Self { half, bytes: Vec::new(), preface }
+    }
+
+    /// The next one, or nothing at the end. Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<Frame> {
+        loop {
+            let needed = match (self.preface, self.bytes.get(..3)) {
+                (0, Some(length)) => {
+                    HEAD + length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+                }
+                (0, None) => HEAD,
+                (preface, _) => preface,
+            };
+            if self.bytes.len() >= needed {
+                self.preface = 0;
+                let rest = self.bytes.split_off(needed);
+                return Some(Frame(std::mem::replace(&mut self.bytes, rest)));
+            }
+            if self.half.read_buf(&mut self.bytes).await.ok()? == 0 {
+                return None;
+            }
+        }
+    }
+}
