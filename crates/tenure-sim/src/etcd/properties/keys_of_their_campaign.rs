@@ -22,6 +22,8 @@ struct Life {
     before: Revision,
     /// And when each campaign began, at the latest.
     since: BTreeMap<usize, Revision>,
+    /// Those that the last answer made void, as the first after a restore.
+    voided: Option<BTreeMap<usize, Revision>>,
     /// The keys that it asked for, and those that it was told it has made.
     asked: BTreeMap<CallId, usize>,
     /// What it knew when it sent each request that is not answered yet.
@@ -62,13 +64,13 @@ impl Property for KeysOfTheirCampaign {
             }
             Fact::Heard { node, answer, .. } => {
                 let life = &mut self.lives[*node];
-                life.before = life.seen;
+                (life.before, life.voided) = (life.seen, None);
                 let floor = life.floors.remove(&answer.call);
                 let Some(header) = answer.header else { return Ok(()) };
                 let is_txn = matches!(answer.reply, Reply::Txn { .. });
                 if is_txn && floor.is_some_and(|floor| header.revision < floor) {
                     life.seen = header.revision;
-                    life.since.clear();
+                    life.voided = Some(std::mem::take(&mut life.since));
                 }
                 if let Some(election) = life.asked.remove(&answer.call)
                     && matches!(answer.reply, Reply::Txn { succeeded: true, .. })
@@ -77,7 +79,13 @@ impl Property for KeysOfTheirCampaign {
                 }
                 life.seen = header.revision.max(life.seen);
             }
-            Fact::Unasked { node } => self.lives[*node].seen = self.lives[*node].before,
+            Fact::Unasked { node } => {
+                let life = &mut self.lives[*node];
+                life.seen = life.before;
+                if let Some(since) = life.voided.take() {
+                    life.since = since;
+                }
+            }
             // It was decided before its process slept over its end.
             Fact::Claimed { until, .. } if *until <= court.now => {}
             Fact::Claimed { node, election, fence, .. } => {
