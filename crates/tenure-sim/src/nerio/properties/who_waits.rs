@@ -170,10 +170,21 @@ impl WhoWaits {
         let queue = self.queues.at_mut((node, election));
         queue.waits.retain(|waits| asks.arrival < waits.expires);
         let inc = asks.inc;
-        match queue.waits.iter_mut().find(|waits| waits.inc == inc) {
-            Some(known) if known.start < asks.start => known.clone_from(asks),
-            Some(known) => known.sure = asks.sure,
-            None => queue.waits.push(asks.clone()),
+        let own = |waits: &&mut Waiting| waits.inc == inc;
+        let newest = queue.waits.iter_mut().filter(own).max_by_key(|waits| waits.start);
+        match newest {
+            Some(newest) if newest.start == asks.start => newest.sure = asks.sure,
+            // It still waits with the newer one.
+            Some(newest) if asks.start < newest.start && newest.sure => {}
+            // The newer one may have been evicted, and the older one may wait in its stead.
+            Some(newest) if asks.start < newest.start => {
+                queue.waits.retain(|waits| waits.inc != inc || waits.start != asks.start);
+                queue.waits.push(Waiting { sure: false, ..asks.clone() });
+            }
+            Some(_) | None => {
+                queue.waits.retain(|waits| waits.inc != inc);
+                queue.waits.push(asks.clone());
+            }
         }
         if queue.waits.len() > self.room {
             // One was evicted, and it was not the one that was just told that it waits.
