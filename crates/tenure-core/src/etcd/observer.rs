@@ -118,7 +118,7 @@ impl Observer {
                     true => scene.now.after(self.every(scene)),
                     false => Time::MAX,
                 };
-                self.leader = self.newer(found.pop().flatten());
+                self.leader = self.newer(found.pop().flatten(), header.revision);
                 self.read = header.revision;
                 if self.watch.is_none() {
                     self.watch(header, scene);
@@ -135,13 +135,14 @@ impl Observer {
         }
     }
 
-    /// The watch may have told more since this was asked for.
-    fn newer(&self, found: Option<KeyValue>) -> Option<KeyValue> {
+    /// The watch may have told more than was read at `read`. What it told before is not newer, even
+    /// if its revision is higher than that of the key: a restore brings old revisions back.
+    fn newer(&self, found: Option<KeyValue>, read: Revision) -> Option<KeyValue> {
         let known = self.leader.as_ref().filter(|_| self.watch.is_some());
         match (known, found) {
             (Some(known), Some(found))
                 if (&known.key, known.created) == (&found.key, found.created)
-                    && known.modified > found.modified =>
+                    && known.modified > read =>
             {
                 Some(known.clone())
             }

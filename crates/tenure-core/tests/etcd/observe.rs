@@ -39,6 +39,24 @@ pub(crate) fn an_older_answer_does_not_hide_a_newer_value() {
     assert!(last.contains("new"), "{last}");
 }
 
+/// A restore that makes revisions higher brings back an older state, and the watch goes on: a key
+/// that is read now is as it is read, although an event had a higher revision than its own.
+#[cfg_attr(not(tenure_planted), test)]
+fn what_was_told_before_a_restore_does_not_outlive_it() {
+    let mut s = Stage::new();
+    let leader = s.other("db", 9);
+    s.observe("db", Some(&leader));
+    let newer = KeyValue { value: "new".into(), modified: 11, ..leader.clone() };
+    s.changed("db/*", vec![Change::Put(newer)]);
+    assert!(s.has_told("new"));
+    s.pass(ms(12_000));
+    s.done.clear();
+    s.header.revision = 1_011;
+    s.answer("read db/*", so(vec![Some(leader.clone())]));
+    let last = s.told().into_iter().rfind(|line| line.contains("leader")).unwrap();
+    assert!(last.contains(&format!("{:?}", leader.value)), "{last}");
+}
+
 /// Another answer has shown a later revision meanwhile: what happened in between is watched all the
 /// same.
 #[cfg_attr(not(tenure_planted), test)]
