@@ -89,12 +89,16 @@ impl Service {
         let stage = match now {
             Some(nerio::Service::Serving) => "serving",
             Some(nerio::Service::Quarantine { .. }) => "quarantine",
-            Some(nerio::Service::Recovering) if self.stage != "starting" => "recovering",
-            Some(nerio::Service::Recovering | nerio::Service::Failing) | None => self.stage,
+            Some(nerio::Service::Recovering | nerio::Service::Founding) => "recovering",
+            // What it writes down before it serves belongs to the stage before.
+            Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
         self.failing = write_error || now == Some(nerio::Service::Failing);
         if stage != self.stage {
             self.enter(stage);
+        }
+        if now == Some(nerio::Service::Starting) && self.waits.is_none() {
+            self.waits = Some("what it must know before it grants is being written".to_owned());
         }
     }
 }
@@ -107,7 +111,7 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
             service.waits = Some(format!("every lease that it may have given must end: {forgot}"));
         }
         Notice::Recovering => service.enter("recovering"),
-        Notice::DiskFailed { .. } => {
+        Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
             service.failing = true;
             failure::warn(&notice.to_string());
             if !settings.json {
@@ -199,5 +203,17 @@ mod tests {
         assert_eq!(service.word(), "failing");
         service.correct(None, false);
         assert_eq!(service.word(), "serving");
+    }
+
+    /// It has its memory, and waits for its disk: nothing was lost.
+    #[test]
+    fn a_node_that_starts_with_its_memory_does_not_recover() {
+        let mut service = Service::default();
+        service.correct(Some(nerio::Service::Starting), false);
+        assert!(service.word() == "starting" && service.waits.is_some());
+        service.correct(Some(nerio::Service::Failing), true);
+        assert_eq!(service.word(), "failing", "a flush takes too long");
+        service.correct(Some(nerio::Service::Serving), false);
+        assert!(service.word() == "serving" && service.waits.is_none());
     }
 }

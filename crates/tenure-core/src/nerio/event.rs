@@ -119,7 +119,13 @@ pub enum Event {
     },
     /// The state directory could not be written. Said once, until [`DiskMended`](Self::DiskMended).
     DiskFailed,
-    /// Everything that could not be written is written.
+    /// A flush has not ended for a second, and goes on. Said once, until
+    /// [`DiskMended`](Self::DiskMended), or [`DiskFailed`](Self::DiskFailed) when it fails.
+    DiskHangs {
+        /// Since then, on its clock.
+        since: Time,
+    },
+    /// Everything that could not be written is written, and no flush takes too long.
     DiskMended,
     /// Two lives use one name at the same time.
     NameContested {
@@ -329,6 +335,7 @@ impl fmt::Display for Event {
             }
             Self::NotFounded { by } => write!(f, "not founded: {by} took part in a leadership"),
             Self::DiskFailed => f.write_str("cannot write"),
+            Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
             Self::DiskMended => f.write_str("can write again"),
             Self::NameContested { name, addresses: [one, other] } => {
                 write!(f, "name {name} contested by {one} and {other}")

@@ -143,6 +143,8 @@ pub enum Refusal {
     Full,
     /// The state directory of this grantor cannot be written.
     Disk,
+    /// This grantor starts, and what it must write down first is on its way to its state directory.
+    Starting,
 }
 
 /// `refused` (section 10.2).
@@ -267,11 +269,17 @@ pub enum Service {
         /// How much longer, on its clock.
         remaining: Duration,
     },
-    /// It lost its memory and reads the fences of the others.
+    /// It lost its memory and reads the fences of the others. Only a full quorum of others that
+    /// have theirs ends that.
     Recovering,
     /// It cannot write its state directory. What it says of holders is written and counts; that
-    /// nobody holds an election it does not say.
+    /// nobody holds an election it does not say. Or a flush has taken too long, and is under way.
     Failing,
+    /// It starts, and what it must write down before it grants is on its way to its state
+    /// directory.
+    Starting,
+    /// It was told that this is the cluster's first start, and asks the others whether it is.
+    Founding,
 }
 
 /// What one grantor knows of an election.
@@ -414,6 +422,7 @@ impl fmt::Display for Refusal {
             Self::OtherAddress { holder } => write!(f, "held from {holder}"),
             Self::Full => f.write_str("full"),
             Self::Disk => f.write_str("cannot write"),
+            Self::Starting => f.write_str("starting"),
         }
     }
 }
@@ -425,6 +434,8 @@ impl fmt::Display for Service {
             Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
             Self::Recovering => f.write_str("recovering"),
             Self::Failing => f.write_str("unable to write its state directory"),
+            Self::Starting => f.write_str("starting"),
+            Self::Founding => f.write_str("founding"),
         }
     }
 }

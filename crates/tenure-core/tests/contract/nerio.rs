@@ -216,22 +216,25 @@ fn holder(rng: &mut Rng) -> Holder {
 }
 
 fn service(rng: &mut Rng) -> Service {
-    match rng.within(0..4) {
+    match rng.within(0..6) {
         0 => Service::Serving,
         1 => Service::Quarantine { remaining: span(rng) },
         2 => Service::Failing,
+        3 => Service::Starting,
+        4 => Service::Founding,
         _ => Service::Recovering,
     }
 }
 
 fn refusal(rng: &mut Rng) -> Refusal {
-    match rng.within(0..8) {
+    match rng.within(0..9) {
         0 | 1 => Refusal::Held { holder: Box::new(holder(rng)), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
         3 => Refusal::Recovering,
         4 => Refusal::TooLong { lease: span(rng), delta_max: span(rng) },
         5 => Refusal::FenceTooFar,
         6 => Refusal::OtherAddress { holder: any_address(rng) },
+        7 => Refusal::Starting,
         _ => Refusal::Disk,
     }
 }

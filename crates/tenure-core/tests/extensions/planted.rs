@@ -120,6 +120,8 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::WrittenAgainAlone, disk::a_record_that_is_tried_again_is_alone),
     (Rule::RecordsReplaced, disk::a_disk_without_room_for_a_record_renews_the_known_ones),
     (Rule::FailingSaid, observe::a_grantor_that_cannot_write_is_not_free),
+    (Rule::HangSaid, observe::a_grantor_whose_flush_hangs_says_so),
+    (Rule::StartingSaid, observe::a_grantor_that_starts_with_its_memory_says_that_it_starts),
 ];
 
 #[test]

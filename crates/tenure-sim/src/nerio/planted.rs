@@ -107,7 +107,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     (&[LEAVES], &[Rule::LeavingTold]),
     (&[WAITING], &[Rule::WaitingByQuorum, Rule::WaitingByLastWord]),
     // Told to people: a story looks.
-    (&[], &[Rule::WaitingForRelease]),
+    (&[], &[Rule::WaitingForRelease, Rule::HangSaid, Rule::StartingSaid]),
     (
         &[WAITS],
         &[

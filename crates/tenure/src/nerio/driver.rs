@@ -469,6 +469,11 @@ impl<T: Transport> Driver<T> {
                 let error = self.counters.write_error.clone().unwrap_or_default();
                 self.notice(Notice::DiskFailed { error });
             }
+            Event::DiskHangs { since } => {
+                let error = self.records.hangs(clock::now().since(since));
+                self.counters.write_error = Some(error.clone());
+                self.notice(Notice::DiskHangs { error });
+            }
             Event::DiskMended => {
                 self.counters.write_error = None;
                 self.notice(Notice::DiskMended);

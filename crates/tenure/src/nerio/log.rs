@@ -19,7 +19,9 @@ pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, config: &Check
     match notice {
         Notice::Serving | Notice::DiskMended => tracing::info!(target: LOG, "{text}"),
         Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: LOG, "{text}"),
-        Notice::DiskFailed { .. } => tracing::error!(target: LOG, "{text}"),
+        Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
+            tracing::error!(target: LOG, "{text}")
+        }
         _ => tracing::warn!(target: LOG, "{text}"),
     }
     true
@@ -52,6 +54,7 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
         // Said once each by the core.
         Notice::Serving
         | Notice::DiskFailed { .. }
+        | Notice::DiskHangs { .. }
         | Notice::DiskMended
         | Notice::ListensElsewhere { .. }
         | Notice::Quarantined { .. }

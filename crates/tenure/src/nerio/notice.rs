@@ -98,7 +98,13 @@ pub enum Notice {
         /// What failed, where, and what the system said.
         error: String,
     },
-    /// Everything that could not be written is written.
+    /// A flush of the state directory has not ended for a second, and goes on. Said once, until
+    /// [`DiskMended`](Self::DiskMended), or [`DiskFailed`](Self::DiskFailed) when it fails.
+    DiskHangs {
+        /// Where, and for how long.
+        error: String,
+    },
+    /// Everything that could not be written is written, and no flush takes too long.
     DiskMended,
     /// Two processes use one name at the same time.
     NameContested {
@@ -180,13 +186,7 @@ impl fmt::Display for Notice {
                 write!(f, "granting nothing for {left:.1?}, until every lease has ended: {forgot}")
             }
             Self::Recovering => f.write_str("reading the fences of the others"),
-            Self::Founding { delta_max } => write!(
-                f,
-                "told that this is the first start of the cluster: serves when leases of \
-                 {delta_max:?} have ended, and a full quorum of others has answered that nobody \
-                 led. If there was a cluster with a larger lease-max, stop this node until its \
-                 leases have ended"
-            ),
+            Self::Founding { delta_max } => founding(*delta_max, f),
             Self::RecoveryWaits { founding, silent, unfounded } => {
                 waits(*founding, silent, unfounded, f)
             }
@@ -195,6 +195,11 @@ impl fmt::Display for Notice {
                 f,
                 "{error}; what needs room is refused, and it is written again every second: make \
                  room there, or mend the disk"
+            ),
+            Self::DiskHangs { error } => write!(
+                f,
+                "{error}; what must be on disk first waits for it: look at the disk, and at what \
+                 else writes there"
             ),
             Self::DiskMended => f.write_str("the state directory can be written again"),
             Self::NameContested { name, addresses: [one, other] } => write!(
@@ -206,11 +211,7 @@ impl fmt::Display for Notice {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
             Self::Obstacle { election, grantor, refusal } => {
-                let fix = match refusal {
-                    Refusal::Disk => "; make room in its state directory, or mend its disk",
-                    Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
-                    _ => "",
-                };
+                let fix = fix(refusal);
                 write!(f, "{grantor} refuses this candidate for {election}: {refusal}{fix}")
             }
             Self::NameShared { election, grantor, other } => write!(
@@ -222,6 +223,23 @@ impl fmt::Display for Notice {
             Self::Freed { election, by } => write!(f, "{election} given up by {by}"),
         }
     }
+}
+
+fn fix(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Disk => "; make room in its state directory, or mend its disk",
+        Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
+        _ => "",
+    }
+}
+
+fn founding(delta_max: Duration, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "told that this is the first start of the cluster: serves when leases of {delta_max:?} \
+         have ended, and a full quorum of others has answered that nobody led. If there was a \
+         cluster with a larger lease-max, stop this node until its leases have ended"
+    )
 }
 
 fn not_founded(by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {

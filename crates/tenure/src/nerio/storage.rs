@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use tenure_core::nerio::{Boot, Instance, Kept, Memory, Record};
 use tenure_core::{Fence, Ticket};
@@ -63,7 +64,7 @@ impl Records {
                 let memory = Memory {
                     instance: Instance(instance),
                     boot: Boot(0),
-                    delta_max: std::time::Duration::ZERO,
+                    delta_max: Duration::ZERO,
                     reserve: Fence::NONE,
                     kept,
                 };
@@ -81,6 +82,15 @@ impl Records {
     /// Writes a record that must survive the process.
     pub(super) fn persist(&mut self, record: &Record) -> Result<(), WriteError> {
         self.directory.as_mut().map_or(Ok(()), |directory| directory.write(record))
+    }
+
+    /// What to say of a flush that has not ended for so long.
+    pub(super) fn hangs(&self, span: Duration) -> String {
+        let place = match &self.directory {
+            Some(directory) => directory.path().display().to_string(),
+            None => "memory".to_owned(),
+        };
+        format!("a write to {place} has not ended for {span:.1?}")
     }
 
     /// Begins to write a record that must survive the machine.

@@ -119,6 +119,14 @@ impl Unsafe {
                     "see that a full quorum of the nodes beside {member} serves; if this is the \
                      first start of the cluster, start it again with --new"
                 ),
+                Service::Starting => {
+                    format!(
+                        "wait: that takes milliseconds; if it lasts, look at the disk of {member}"
+                    )
+                }
+                Service::Founding => format!(
+                    "start the others, too: a full quorum of the nodes beside {member} must answer"
+                ),
                 Service::Failing => {
                     format!("make room in the state directory of {member}, or mend its disk")
                 }
@@ -165,6 +173,10 @@ impl fmt::Display for Does {
                 f.write_str("has no memory, lost or never had, and reads the fences of the others")
             }
             Service::Failing => f.write_str("is unable to write its state directory"),
+            Service::Starting => {
+                f.write_str("starts, and waits for the first write to its state directory")
+            }
+            Service::Founding => f.write_str("asks the others whether this is the first start"),
         }
     }
 }
@@ -464,6 +476,17 @@ mod tests {
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
         // Less is left of it later, and it is as long as it was.
         assert!(survey(3_000).obstacle(&mut leases).unwrap().is_for_ever());
+    }
+
+    /// It may have its memory: nothing is said of one that was lost, and of `--new`.
+    #[test]
+    fn a_member_that_starts_is_waited_for() {
+        let service = Service::Starting;
+        let why = Unsafe::NotServing { member: "a".parse().unwrap(), service };
+        let text = "a starts, and waits for the first write to its state directory";
+        assert_eq!(why.to_string(), text);
+        let fix = "wait: that takes milliseconds; if it lasts, look at the disk of a";
+        assert!(!why.is_for_ever() && why.fix() == fix, "{}", why.fix());
     }
 
     #[test]

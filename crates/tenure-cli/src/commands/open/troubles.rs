@@ -126,6 +126,12 @@ pub(super) async fn nobody(
             Service::Quarantine { remaining } => {
                 why.push(format!("{name} waits {remaining:.1?} for leases it may have given"));
             }
+            Service::Starting => {
+                why.push(format!("{name} starts, and waits for its state directory"));
+            }
+            Service::Founding => {
+                why.push(format!("{name} asks the others whether this is the first start"));
+            }
             Service::Failing => {
                 failing = true;
                 why.push(format!("{name} cannot write its state directory"));

@@ -210,6 +210,11 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
             "disk",
             "it cannot write its state directory: make room there, or mend its disk".into(),
         ),
+        Refusal::Starting => (
+            "starting",
+            "it starts, and what it must write down first is on its way to its state directory"
+                .into(),
+        ),
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering => {
             ("not-now", alloc::format!("{refusal}").into())
         }

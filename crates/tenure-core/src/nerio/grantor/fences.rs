@@ -2,6 +2,7 @@
 
 use super::super::record::{Record, Tenancy};
 use super::super::rule::{Rule, ruling};
+use super::flush::Flush;
 use super::office::Office;
 use crate::contract::Ticket;
 use crate::fence::Fence;
@@ -22,7 +23,7 @@ pub(super) struct Fences {
     /// `H`: no fence above it is accepted before a higher one is durable.
     high: Fence,
     /// A higher `H` on its way to the disk, and the flush that carries it.
-    pending: Option<(Ticket, Fence)>,
+    pending: Option<(Flush, Fence)>,
 }
 
 impl Fences {
@@ -91,10 +92,10 @@ impl Fences {
         !enough(self.high) && !self.pending.is_some_and(|(_, high)| enough(high))
     }
 
-    /// A reserve that leaves room above `highest`, to be made durable by the flush `ticket`.
-    pub(super) fn reserve_above(&mut self, highest: Fence, ticket: Ticket) -> Record {
+    /// A reserve that leaves room above `highest`, to be made durable by `flush`.
+    pub(super) fn reserve_above(&mut self, highest: Fence, flush: Flush) -> Record {
         let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
-        self.pending = Some((ticket, high));
+        self.pending = Some((flush, high));
         if !ruling(Rule::ReserveDurable) {
             self.high = high;
         }
@@ -104,15 +105,15 @@ impl Fences {
     /// A flush is durable, or could not be written. Only the latest reserve counts: the one
     /// before it may be durable while this one is not.
     pub(super) fn settled(&mut self, flushed: Ticket, written: bool) {
-        let this = |(ticket, _): &mut (Ticket, Fence)| *ticket == flushed;
+        let this = |(flush, _): &mut (Flush, Fence)| flush.ticket == flushed;
         if let Some((_, high)) = self.pending.take_if(this).filter(|_| written) {
             self.high = self.high.max(high);
         }
     }
 
-    /// Whether a higher `H` is on its way to the disk.
-    pub(super) fn is_pending(&self) -> bool {
-        self.pending.is_some()
+    /// The flush of a higher `H` that is on its way to the disk.
+    pub(super) fn flush(&self) -> Option<Flush> {
+        self.pending.map(|(flush, _)| flush)
     }
 
     /// Effects were dropped, and maybe the flush of the reserve with them: ask for it anew.

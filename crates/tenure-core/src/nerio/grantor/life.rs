@@ -9,7 +9,7 @@ use super::super::message::{Recall, Service};
 use super::super::quorum::MemberSet;
 use super::super::record::GrantRecord;
 use super::super::rule::{Rule, ruling};
-use crate::contract::Ticket;
+use super::flush::Flush;
 use crate::fence::Fence;
 use crate::time::{Deadline, Time};
 
@@ -78,7 +78,7 @@ pub(super) enum Life {
     /// This node is no grantor yet: `Start` has not come.
     Unborn,
     /// Its boot is being written down.
-    Opening { ticket: Ticket, quarantine: Option<Time>, read: Read },
+    Opening { flush: Flush, quarantine: Option<Time>, read: Read },
     /// It could not write its boot down, and tries again at `at`.
     Unwritten { at: Time, quarantine: Option<Time>, read: Read },
     /// It waits until every lease that it may have given has ended.
@@ -92,7 +92,7 @@ pub(super) enum Life {
         told: Option<Missing>,
     },
     /// What it read is being written down.
-    Storing { ticket: Ticket, read: Read },
+    Storing { flush: Flush, read: Read },
     /// What it read could not be written down: it knows it, and writes again at `at`.
     Unstored { at: Time, read: Read },
     /// It grants.
@@ -120,12 +120,32 @@ impl Life {
                 Service::Serving
             }
             Self::Unwritten { .. } | Self::Unstored { .. } => Service::Failing,
-            Self::Quarantine { until, .. } | Self::Opening { quarantine: Some(until), .. } => {
+            Self::Opening { quarantine: Some(until), .. } if *until > now => {
                 Service::Quarantine { remaining: until.since(now) }
             }
+            Self::Quarantine { until, .. } => Service::Quarantine { remaining: until.since(now) },
+            Self::Unborn | Self::Opening { .. } | Self::Storing { .. }
+                if ruling(Rule::StartingSaid) =>
+            {
+                Service::Starting
+            }
+            Self::Reading { read: Read::Founding, .. } => Service::Founding,
             Self::Unborn | Self::Opening { .. } | Self::Reading { .. } | Self::Storing { .. } => {
                 Service::Recovering
             }
+        }
+    }
+
+    /// The flush that it waits for.
+    pub(super) const fn flush(&self) -> Option<Flush> {
+        match self {
+            Self::Opening { flush, .. } | Self::Storing { flush, .. } => Some(*flush),
+            Self::Unborn
+            | Self::Unwritten { .. }
+            | Self::Quarantine { .. }
+            | Self::Reading { .. }
+            | Self::Unstored { .. }
+            | Self::Serving => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! argument.
 
 mod fences;
+mod flush;
 mod life;
 mod listing;
 mod lives;
@@ -16,6 +17,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
 use self::fences::Fences;
+use self::flush::Flush;
 use self::life::Life;
 pub use self::life::{Kept, Memory};
 use self::listing::Listing;
@@ -127,6 +129,7 @@ impl Grantor {
         self.settle(out);
         self.on_life_due(now, out);
         self.on_raise_due(now, out);
+        self.on_hang_due(now, out);
         for election in self.agenda.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
@@ -142,17 +145,16 @@ impl Grantor {
         let office = self.agenda.first();
         let office = office.map(|at| Deadline { at, why: "a grant or a waiting request ends" });
         let raise = self.raise.as_ref().and_then(Raise::due);
-        [self.life.due(), raise, office, self.writes.due()].into_iter().fold(None, Deadline::first)
+        let all = [self.life.due(), raise, office, self.writes.due(), self.hang_due()];
+        all.into_iter().fold(None, Deadline::first)
     }
 
     /// What it says of itself to others.
     pub(super) fn service(&self, now: Time) -> Service {
-        match self.life.service(now) {
-            Service::Serving if self.writes.is_failing() && ruling(Rule::FailingSaid) => {
-                Service::Failing
-            }
-            service => service,
-        }
+        let service = self.life.service(now);
+        let fails =
+            self.writes.hangs() || (service == Service::Serving && self.writes.is_failing());
+        if fails && ruling(Rule::FailingSaid) { Service::Failing } else { service }
     }
 
     /// Step 4: a sample that is strictly greater than every one before it.
@@ -245,7 +247,9 @@ impl Grantor {
                     return Some(Refusal::Quarantine { remaining });
                 }
             }
-            Service::Recovering => return Some(Refusal::Recovering),
+            Service::Starting if !self.writes.hangs() => return Some(Refusal::Starting),
+            Service::Starting => return Some(Refusal::Disk),
+            Service::Recovering | Service::Founding => return Some(Refusal::Recovering),
             Service::Failing => return Some(Refusal::Disk),
         }
         let office = self.office(&request.election);
@@ -345,7 +349,7 @@ impl Grantor {
             // Said when it is written, and after the ok, for which somebody waits.
             emit(out, Some(request.election.clone()), Event::Granted { to: who });
         }
-        self.reserve_if_short(highest, out);
+        self.reserve_if_short(taken.clock, highest, out);
     }
 
     /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
@@ -556,11 +560,6 @@ impl Grantor {
         let served = now.since(self.serving_since).min(self.config.quarantine());
         let grant = office.and_then(|office| office.grant.as_ref());
         grant.map_or(served, |grant| now.since(grant.record.finish).min(served))
-    }
-
-    fn next_ticket(&mut self) -> Ticket {
-        self.last_ticket = Ticket(self.last_ticket.0 + 1);
-        self.last_ticket
     }
 }
 

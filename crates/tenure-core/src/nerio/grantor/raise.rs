@@ -24,7 +24,7 @@ pub(super) struct Raise {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Stage {
     Waiting { until: Time },
-    Writing { ticket: Ticket },
+    Writing { flush: Flush },
 }
 
 impl Raise {
@@ -48,6 +48,14 @@ impl Raise {
             Stage::Writing { .. } => None,
         }
     }
+
+    /// The flush that it waits for.
+    pub(super) const fn flush(&self) -> Option<Flush> {
+        match self.stage {
+            Stage::Waiting { .. } => None,
+            Stage::Writing { flush } => Some(flush),
+        }
+    }
 }
 
 impl Grantor {
@@ -62,16 +70,16 @@ impl Grantor {
         if due.is_none_or(|due| now < due.at) {
             return;
         }
-        let ticket = self.write_identity(self.delta_max, out);
+        let flush = self.write_identity(now, self.delta_max, out);
         if let Some(raise) = &mut self.raise {
-            raise.stage = Stage::Writing { ticket };
+            raise.stage = Stage::Writing { flush };
         }
     }
 
     /// A flush has ended, maybe this one.
     pub(super) fn raise_flushed(&mut self, now: Time, flushed: Ticket, written: bool) {
         let Some(raise) = &mut self.raise else { return };
-        if raise.stage != (Stage::Writing { ticket: flushed }) {
+        if raise.flush().is_none_or(|flush| flush.ticket != flushed) {
             return;
         }
         if written {

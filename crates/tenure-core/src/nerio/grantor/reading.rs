@@ -170,8 +170,8 @@ impl Grantor {
         }
         // The first reserve says that the read is done: until it is durable, every start reads
         // again.
-        let ticket = self.reserve(self.fences.floor(), out);
-        self.life = Life::Storing { ticket, read };
+        let flush = self.reserve(now, self.fences.floor(), out);
+        self.life = Life::Storing { flush, read };
     }
 
     /// Whether the answers of `answered` are enough: a quorum of others meets every quorum that

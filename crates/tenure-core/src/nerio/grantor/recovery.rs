@@ -59,20 +59,25 @@ impl Grantor {
 
     fn write_boot(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
         let allowed = self.raise.as_ref().map_or(self.delta_max, Raise::before);
-        let ticket = self.write_identity(allowed, out);
-        self.life = Life::Opening { ticket, quarantine, read };
+        let flush = self.write_identity(now, allowed, out);
+        self.life = Life::Opening { flush, quarantine, read };
         if !ruling(Rule::BootDurable) {
             self.open(now, quarantine, read, out);
         }
     }
 
     /// Writes down who this is, and that leases up to `delta_max` may be given.
-    pub(super) fn write_identity(&mut self, delta_max: Duration, out: &mut Out) -> Ticket {
-        let ticket = self.next_ticket();
+    pub(super) fn write_identity(
+        &mut self,
+        now: Time,
+        delta_max: Duration,
+        out: &mut Out,
+    ) -> Flush {
+        let flush = self.begin_flush(now);
         let (instance, boot) = (self.instance, self.boot);
         let identity = Record::Identity { instance, boot, delta_max };
-        out.push(super::super::node::Effect::Flush(ticket, identity));
-        ticket
+        out.push(super::super::node::Effect::Flush(flush.ticket, identity));
+        flush
     }
 
     /// The boot is written down.
@@ -91,18 +96,18 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.settle(out);
-        if self.writes.flushed(now, written) {
-            emit(out, None, if written { Event::DiskMended } else { Event::DiskFailed });
+        if let Some(news) = self.writes.flushed(now, flushed, written) {
+            emit(out, None, news);
         }
         match self.life {
-            Life::Opening { ticket, quarantine, read } if ticket == flushed => {
+            Life::Opening { flush, quarantine, read } if flush.ticket == flushed => {
                 if written {
                     self.open(now, quarantine, read, out);
                 } else {
                     self.life = Life::Unwritten { at: now.after(REWRITE), quarantine, read };
                 }
             }
-            Life::Storing { ticket, read } if ticket == flushed => {
+            Life::Storing { flush, read } if flush.ticket == flushed => {
                 self.fences.settled(flushed, written);
                 if written {
                     self.led |= read != Read::Founding;
@@ -123,7 +128,7 @@ impl Grantor {
                 if read != Read::Nothing {
                     emit(out, None, Event::Recovering);
                     if !ruling(Rule::ReserveAfterRead) {
-                        self.reserve_if_short(self.fences.floor(), out);
+                        self.reserve_if_short(now, self.fences.floor(), out);
                     }
                     self.read_fences(now, read, out);
                 } else {
@@ -137,8 +142,8 @@ impl Grantor {
             }
             Life::Reading { again, read, .. } if now >= again => self.read_fences(now, read, out),
             Life::Unstored { at, read } if now >= at => {
-                let ticket = self.reserve(self.fences.floor(), out);
-                self.life = Life::Storing { ticket, read };
+                let flush = self.reserve(now, self.fences.floor(), out);
+                self.life = Life::Storing { flush, read };
             }
             Life::Unwritten { at, quarantine, read } if now >= at => {
                 self.write_boot(now, quarantine, read, out);
@@ -151,20 +156,20 @@ impl Grantor {
         self.life = Life::Serving;
         self.serving_since = now;
         emit(out, None, Event::Serving);
-        self.reserve_if_short(self.fences.floor(), out);
+        self.reserve_if_short(now, self.fences.floor(), out);
     }
 
     /// Makes the next reserve durable in time.
-    pub(super) fn reserve_if_short(&mut self, highest: Fence, out: &mut Out) {
+    pub(super) fn reserve_if_short(&mut self, now: Time, highest: Fence, out: &mut Out) {
         if self.fences.is_short(highest) {
-            self.reserve(highest, out);
+            self.reserve(now, highest, out);
         }
     }
 
-    pub(super) fn reserve(&mut self, highest: Fence, out: &mut Out) -> Ticket {
-        let ticket = self.next_ticket();
-        let record = self.fences.reserve_above(highest, ticket);
-        out.push(super::super::node::Effect::Flush(ticket, record));
-        ticket
+    pub(super) fn reserve(&mut self, now: Time, highest: Fence, out: &mut Out) -> Flush {
+        let flush = self.begin_flush(now);
+        let record = self.fences.reserve_above(highest, flush);
+        out.push(super::super::node::Effect::Flush(flush.ticket, record));
+        flush
     }
 }

@@ -33,6 +33,10 @@ pub(super) struct Writes {
     unwritten: BTreeSet<ElectionName>,
     /// Whether the last flush failed.
     unflushed: bool,
+    /// Whether one that is under way was told to take too long.
+    hangs: bool,
+    /// The last one that ended, with the instant of that.
+    ended: Option<Flush>,
     /// Whether the last records were written again, and not for a request.
     repeated: bool,
     /// When to write again what is not written.
@@ -68,7 +72,7 @@ impl Writes {
     /// One of the last records was not written. Of forgotten elections, whose old record harms
     /// nobody, no more are remembered when `bound` are. Says whether that is news.
     pub(super) fn fail(&mut self, now: Time, bound: usize) -> bool {
-        let fails = self.is_failing();
+        let lacked = self.lacks_any();
         self.again_at = now.after(RETRY);
         if !self.repeated {
             self.refuses_until = self.again_at;
@@ -83,22 +87,47 @@ impl Writes {
                 self.unwritten.remove(&election);
             }
         }
-        self.is_failing() && !fails
+        self.lacks_any() && !lacked
     }
 
     /// A flush has ended, well or not. Says whether with it everything is written, or no longer.
-    pub(super) fn flushed(&mut self, now: Time, written: bool) -> bool {
-        let failed = self.is_failing();
-        self.unflushed = !written;
+    pub(super) fn flushed(&mut self, now: Time, ticket: Ticket, written: bool) -> Option<Event> {
+        let (lacked, failed) = (self.lacks_any(), self.is_failing());
+        (self.unflushed, self.hangs) = (!written, false);
+        self.ended = Some(Flush { ticket, since: now });
         if !written {
             self.again_at = now.after(RETRY);
         }
-        self.is_failing() != failed
+        match (lacked, self.lacks_any()) {
+            (false, true) => Some(Event::DiskFailed),
+            (_, false) => failed.then_some(Event::DiskMended),
+            (true, true) => None,
+        }
+    }
+
+    /// When the last flush ended.
+    pub(super) fn flushed_at(&self) -> Option<Time> {
+        self.ended.map(|flush| flush.since)
+    }
+
+    /// A flush takes too long.
+    pub(super) fn hang(&mut self) {
+        self.hangs = true;
+    }
+
+    /// Whether that was told of one that is under way.
+    pub(super) fn hangs(&self) -> bool {
+        self.hangs
     }
 
     /// Whether something could not be written, and is not written yet.
-    pub(super) fn is_failing(&self) -> bool {
+    fn lacks_any(&self) -> bool {
         self.unflushed || !self.unwritten.is_empty()
+    }
+
+    /// The same, or a flush takes too long.
+    pub(super) fn is_failing(&self) -> bool {
+        self.lacks_any() || self.hangs
     }
 
     /// Whether a flush could not be written, and none was since.
@@ -124,7 +153,7 @@ impl Writes {
     /// When to try again.
     pub(super) fn due(&self) -> Option<Deadline> {
         // The last instant of a clock never comes.
-        let comes = self.is_failing() && self.again_at < Time::MAX;
+        let comes = self.lacks_any() && self.again_at < Time::MAX;
         comes.then_some(Deadline { at: self.again_at, why: "writing again" })
     }
 
@@ -132,7 +161,7 @@ impl Writes {
     /// another one, and one at a time: so one that can never be written holds up no other. The next
     /// is due at once, unless this one fails.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Option<ElectionName>> {
-        if !self.is_failing() || now < self.again_at {
+        if !self.lacks_any() || now < self.again_at {
             return None;
         }
         if !self.last.is_empty() && ruling(Rule::WrittenAgainAlone) {
@@ -170,8 +199,9 @@ impl Grantor {
     /// would learn that the disk is whole again.
     pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
         let Some(again) = self.writes.take_due(now) else { return };
-        if self.writes.lacks_flush() && self.life == Life::Serving && !self.fences.is_pending() {
-            self.reserve(self.fences.floor(), out);
+        if self.writes.lacks_flush() && self.life == Life::Serving && self.fences.flush().is_none()
+        {
+            self.reserve(now, self.fences.floor(), out);
         }
         let Some(election) = again else { return };
         let grant = self.office(&election).and_then(|office| office.grant.as_ref());

@@ -307,4 +307,8 @@ rules! {
     RecordsReplaced: "restart 4",
     /// A grantor that cannot write says so: it is neither free nor serving.
     FailingSaid: "readings; restart 4",
+    /// A grantor whose flush does not end says so, too.
+    HangSaid: "readings; restart 4",
+    /// A grantor that starts with its memory does not say that it lost it.
+    StartingSaid: "readings; restart",
 }

@@ -111,4 +111,6 @@ pub const DIRECTED: &[Rule] = &[
     Rule::WrittenAgainAlone,
     Rule::RecordsReplaced,
     Rule::FailingSaid,
+    Rule::HangSaid,
+    Rule::StartingSaid,
 ];

@@ -239,6 +239,64 @@ pub(crate) fn a_grantor_that_cannot_write_is_not_free() {
     assert!(!vacant, "c alone is free: {:?}", s.events("r"));
 }
 
+/// A flush that does not end is told after a second, as a disk that cannot be written, and its end
+/// is told, too. What the reserve has room for is granted meanwhile.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_grantor_whose_flush_hangs_says_so() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    // Half of the reserve is used up, so the next is asked for.
+    let fence = Fence::new(600);
+    s.ask("p", "a", Request { fence, ..request(at(10)) });
+    s.slip(ms(999));
+    assert_eq!(s.state("a").service, Service::Serving);
+    s.pass(ms(1));
+    assert_eq!(s.state("a").service, Service::Failing);
+    assert!(granted(&s.ask("p", "a", Request { fence, ..renewal(at(20), 10) })).is_some());
+    s.flush_one("a");
+    assert_eq!(s.state("a").service, Service::Serving);
+    s.pass(ms(2_000));
+    let said: Vec<_> = s.events("a").iter().filter(|e| is_of_disk(e)).collect();
+    assert!(matches!(said[..], [Event::DiskHangs { .. }, Event::DiskMended]), "{said:?}");
+}
+
+/// The same of one that starts; one that fails in the end is told as failing, once.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_start_whose_flush_hangs_is_told_as_failing() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.restart("a");
+    s.pass(ms(1_000));
+    assert_eq!(s.state("a").service, Service::Failing);
+    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Disk));
+    let (ticket, _) = s.actor("a").flushes.pop_front().unwrap();
+    s.step("a", Input::Failed(Some(ticket)));
+    s.pass(ms(1_000));
+    assert_eq!(s.state("a").service, Service::Starting, "it is written again");
+    s.flush_one("a");
+    assert_eq!(s.state("a").service, Service::Serving);
+    let said: Vec<_> = s.events("a").iter().filter(|e| is_of_disk(e)).collect();
+    let (hangs, rest) = said.split_first().unwrap();
+    assert!(matches!(hangs, Event::DiskHangs { .. }));
+    assert_eq!(rest, [&Event::DiskFailed, &Event::DiskMended]);
+}
+
+fn is_of_disk(event: &Event) -> bool {
+    matches!(event, Event::DiskHangs { .. } | Event::DiskFailed | Event::DiskMended)
+}
+
+/// A grantor that starts with its memory waits for its disk, and has lost nothing.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_grantor_that_starts_with_its_memory_says_that_it_starts() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.restart("a");
+    assert_eq!(s.state("a").service, Service::Starting);
+    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Starting));
+    s.flush_one("a");
+    assert_eq!(s.state("a").service, Service::Serving);
+}
+
 /// Of several records that are not written, each is tried first in its turn: one that can never
 /// be written does not keep the others from it.
 #[cfg_attr(not(tenure_planted), test)]

@@ -61,7 +61,7 @@ pub(crate) fn nothing_is_granted_before_the_boot_is_durable() {
     let mut s = Story::new();
     s.slow_disks = true;
     s.restart("a");
-    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Recovering));
+    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Starting));
     s.flush_one("a");
     assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
 }
