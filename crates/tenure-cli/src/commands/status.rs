@@ -1,6 +1,6 @@
 //! `tenure node status`: how a node of this machine does.
 
-use crate::control::{self, Request};
+use crate::control;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -8,7 +8,7 @@ use crate::settings::node::StatusSettings;
 
 /// Prints what the node says of itself.
 pub(super) async fn run(settings: StatusSettings) -> Result<Exit, Failure> {
-    let answer = control::ask(&settings.control, &Request::Status).await?;
+    let answer = control::status(&settings.control, &settings.ledger).await?;
     let text = if settings.json {
         answer.to_string()
     } else {

@@ -44,7 +44,7 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
 }
 
 async fn find(settings: &TellSettings) -> Result<std::path::PathBuf, Failure> {
-    control::find_leader(&settings.runner, settings.election.as_str()).await
+    control::find_leader(settings).await
 }
 
 fn say(settings: &TellSettings, answer: &Value, done: &str, when: &str) -> Result<Exit, Failure> {

@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::{Answer, Request, SOCKET, place};
+use super::{Answer, Request, SOCKET, named, place};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::settings::ask::Runner;
+use crate::settings::Ledger;
+use crate::settings::ask::{Runner, TellSettings};
 
 /// How long an answer may take: CMD has its grace to end, and others must know of it.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -33,6 +34,12 @@ pub async fn ask_for(
 pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
     place::check_length(path)?;
     ask_within(path, request, PATIENCE).await
+}
+
+/// How the one at the socket at `path` does, if it is who the settings name.
+pub async fn status(path: &Path, ledger: &Ledger) -> Result<Value, Failure> {
+    let status = ask(path, &Request::Status).await?;
+    named::check(&status, ledger).map(|()| status)
 }
 
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
@@ -78,12 +85,16 @@ async fn exchange(
 }
 
 /// The socket of the runner that leads. Several candidates of one election may run on this
-/// machine; at most one of them leads.
-pub async fn find_leader(runner: &Runner, election: &str) -> Result<PathBuf, Failure> {
-    let Runner::Among { directory, prefix } = runner else {
-        let Runner::Socket(path) = runner else { return Err(nobody(election, 0)) };
-        return Ok(path.clone());
-    };
+/// machine; at most one of them leads. At a socket that was given answers who was named with it.
+pub async fn find_leader(settings: &TellSettings) -> Result<PathBuf, Failure> {
+    let election = settings.election.as_str();
+    match &settings.runner {
+        Runner::Socket(path) => status(path, &settings.ledger).await.map(|_| path.clone()),
+        Runner::Among { directory, prefix } => search(directory, prefix, election).await,
+    }
+}
+
+async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBuf, Failure> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let sockets = entries.filter(|entry| {
         let name = entry.file_name();

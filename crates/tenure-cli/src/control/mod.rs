@@ -5,6 +5,7 @@
 //! appear as a hash; whoever answers says which election it is.
 
 mod client;
+mod named;
 mod place;
 mod server;
 
@@ -16,7 +17,7 @@ use tenure_core::{ClusterName, ElectionName, NodeName};
 
 use crate::environment::Environment;
 
-pub use client::{ask, ask_for, find_leader};
+pub use client::{ask, ask_for, find_leader, status};
 pub use server::{Asked, Server};
 
 use serde::{Deserialize, Serialize};

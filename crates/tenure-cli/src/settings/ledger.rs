@@ -26,6 +26,16 @@ impl Ledger {
         self.entry(setting.spec.name).map(|entry| &entry.origin)
     }
 
+    /// Those of these settings that somebody gave, with their values.
+    #[must_use]
+    pub fn given(&self, names: &[&'static str]) -> Vec<(&'static str, String)> {
+        let entries = names.iter().filter_map(|name| self.entry(name));
+        let given = entries.filter(|entry| {
+            !matches!(entry.origin, Origin::Default | Origin::Follows(_) | Origin::Unused(..))
+        });
+        given.filter_map(|entry| Some((entry.name, entry.value.clone()?))).collect()
+    }
+
     /// Whether a setting was found that the protocol does not have.
     pub(super) fn is_unused(&self, name: &str) -> bool {
         self.entry(name).is_some_and(|entry| matches!(entry.origin, Origin::Unused(..)))

@@ -7,21 +7,23 @@ use tenure::{AtMostOne, Leadership, Time, Waiting};
 
 use super::super::observe::millis;
 use super::waiting;
-use crate::control::Answer;
+use crate::control::{Answer, Realm};
 use crate::failure::one_line;
+use crate::settings::Protocol;
 use crate::settings::run::RunSettings;
 
 /// The voice of one runner, for people or for programs.
 pub(super) struct Voice {
     election: String,
     id: String,
+    realm: Realm,
     json: bool,
 }
 
 impl Voice {
     pub(super) fn new(settings: &RunSettings) -> Self {
         let (election, id) = (settings.election.to_string(), settings.id.to_string());
-        Self { election, id, json: settings.json }
+        Self { election, id, realm: settings.with.realm(), json: settings.json }
     }
 
     pub(super) fn campaigning(&self) {
@@ -82,23 +84,34 @@ impl Voice {
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 
+    /// What tells it from other runners.
+    fn names(&self) -> Value {
+        let mut names = json!({"id": self.id, "election": self.election});
+        match &self.realm {
+            Realm::Cluster(cluster) => {
+                names["protocol"] = Protocol::Nerio.to_string().into();
+                names["cluster"] = cluster.as_str().into();
+            }
+            Realm::Namespace(namespace) => {
+                names["protocol"] = Protocol::Etcd.to_string().into();
+                names["namespace"] = namespace.as_str().into();
+            }
+        }
+        names
+    }
+
     /// The status of one that campaigns.
     pub(super) fn waiting(&self, waiting: Option<&Waiting>) -> Answer {
         let now = tenure::clock::now();
-        Answer::Done(json!({
-            "id": self.id,
-            "election": self.election,
-            "leading": false,
-            "waiting": waiting.map(|waiting| waiting::object(waiting, now)),
-        }))
+        let mut object = self.names();
+        object["leading"] = false.into();
+        object["waiting"] = waiting.map(|waiting| waiting::object(waiting, now)).into();
+        Answer::Done(object)
     }
 
     pub(super) fn status(&self, leading: Option<Value>) -> Answer {
-        let mut object = json!({
-            "id": self.id,
-            "election": self.election,
-            "leading": leading.is_some(),
-        });
+        let mut object = self.names();
+        object["leading"] = leading.is_some().into();
         if let (Some(object), Some(Value::Object(more))) = (object.as_object_mut(), leading) {
             object.extend(more);
         }
