@@ -445,3 +445,25 @@ fn a_full_disk_is_told_and_costs_what_needs_room() {
     assert_eq!(stage.log("one").matches("one leads e").count(), 1, "{}", stage.log("one"));
     assert_eq!(stage.status("a")["done"]["service"], "serving");
 }
+
+/// Nothing that it grants would be remembered. Nobody asks it for anything, and it says so.
+#[test]
+fn a_lost_directory_is_told_while_the_node_runs() {
+    let mut stage = Stage::new();
+    stage.silent.retain(|(silent, _)| *silent != "a");
+    let state = stage.path("state");
+    let args = ["node", "--name", "a", "--new", "--state", state.to_str().unwrap()];
+    stage.start("a", &args, &[]);
+    stage.node("b", &["--new"]);
+    stage.node("c", &["--new"]);
+    stage.says("a", "granting leases");
+    fs::remove_dir_all(&state).unwrap();
+    stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
+    let status = &stage.status("a")["done"];
+    assert_eq!(status["service"], "failing", "{status}");
+    let error = status["write_error"].as_str().unwrap();
+    assert!(error.contains(" is lost: ") && error.contains("without --new"), "{status}");
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
+    assert!(said.contains("a is unable to write its state directory"), "{said}");
+    assert_eq!(code, Some(4));
+}

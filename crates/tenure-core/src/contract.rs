@@ -91,7 +91,8 @@ pub enum Input<P: Protocol> {
     },
     /// The record of this flush is durable.
     Flushed(Ticket),
-    /// The record of this flush, or the last persist when there is no ticket, was not written.
+    /// The record of this flush, or the last persist when there is no ticket, was not written; or,
+    /// with [`Ticket::NONE`], nothing that is written now would be found again.
     Failed(Option<Ticket>),
 }
 
@@ -132,6 +133,12 @@ pub enum Effect<P: Protocol> {
 /// Names one [`Effect::Flush`] until it is answered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub u64);
+
+impl Ticket {
+    /// Of no flush. [`Input::Failed`] with it says that what is written would be lost, found
+    /// while nothing was being written.
+    pub const NONE: Self = Self(0);
+}
 
 /// The effects of one call, in the order in which they are to be carried out.
 pub type Effects<P> = Vec<Effect<P>>;

@@ -1,6 +1,6 @@
 //! Restart: what a grantor remembers, and what it waits for when it does not.
 
-use tenure_core::nerio::{Effect, Event, Ignored, Record, Refusal, Request};
+use tenure_core::nerio::{Effect, Event, Ignored, Record, Refusal, Request, Service};
 
 use crate::story::*;
 
@@ -89,6 +89,19 @@ fn a_boot_that_could_not_be_written_is_written_again() {
     s.pass(ms(1_000));
     s.flush_one("a");
     assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
+}
+
+/// A state directory that is gone is found gone while nothing is written to it. It is a disk that
+/// fails, until a flush has reached it.
+#[test]
+fn a_directory_found_lost_is_a_disk_that_fails() {
+    let mut s = Story::new();
+    let effects = s.step("a", tenure_core::Input::Failed(Some(tenure_core::Ticket::NONE)));
+    assert_eq!(emitted(&effects), [Event::DiskFailed]);
+    assert_eq!(s.state("a").service, Service::Failing);
+    s.pass(ms(1_000));
+    assert_eq!(s.state("a").service, Service::Serving);
+    assert_eq!(s.events("a").last(), Some(&Event::DiskMended));
 }
 
 /// Rule 3: a release during quarantine only moves watermarks.

@@ -193,8 +193,8 @@ impl fmt::Display for Notice {
             Self::NotFounded { by } => not_founded(by, f),
             Self::DiskFailed { error } => write!(
                 f,
-                "{error}; what needs room is refused, and it is written again every second: make \
-                 room there, or mend the disk"
+                "{error}; what cannot be written is refused, and tried again every second: make \
+                 room there, mend the disk, or bring the directory back"
             ),
             Self::DiskHangs { error } => write!(
                 f,

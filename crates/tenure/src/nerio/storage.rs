@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -30,6 +30,10 @@ pub enum Storage {
         opening: Opening,
     },
 }
+
+/// How often to look whether the state directory is still where the next start looks for it, as
+/// long as nothing is flushed.
+const CHECK: Duration = Duration::from_secs(1);
 
 /// Open storage.
 pub(super) struct Records {
@@ -113,8 +117,20 @@ fn spawn_flusher(
 ) -> mpsc::Sender<(Ticket, Record)> {
     let (flushes, orders) = mpsc::channel::<(Ticket, Record)>();
     let work = move || {
-        while let Ok((ticket, record)) = orders.recv() {
-            if flushed.send((ticket, flusher.flush(&record))).is_err() {
+        let mut written = true;
+        loop {
+            let answer = match orders.recv_timeout(CHECK) {
+                Ok((ticket, record)) => (ticket, flusher.flush(&record)),
+                // While writes fail, the core tries again by itself.
+                Err(RecvTimeoutError::Timeout) if written => match flusher.check() {
+                    Ok(()) => continue,
+                    lost => (Ticket::NONE, lost),
+                },
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            written = answer.1.is_ok();
+            if flushed.send(answer).is_err() {
                 break;
             }
         }

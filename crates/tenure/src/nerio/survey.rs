@@ -128,7 +128,10 @@ impl Unsafe {
                     "start the others, too: a full quorum of the nodes beside {member} must answer"
                 ),
                 Service::Failing => {
-                    format!("make room in the state directory of {member}, or mend its disk")
+                    format!(
+                        "make room in the state directory of {member}, mend its disk, or bring the \
+                         directory back: its log and tenure node status say which"
+                    )
                 }
             },
             Self::NotRenewed { leader, member, .. } => format!(

@@ -1,17 +1,18 @@
 //! The directory itself: found or created, locked, and the files in it.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::disk::{Disk, Linux};
-use super::error::{Found, StateError};
+use super::error::{Found, PathLoss, StateError, WriteError};
 
 /// Holds the pid of the process that has the directory, for people and error messages.
 pub(super) const LOCK: &str = "lock";
@@ -41,8 +42,14 @@ pub(super) struct Directory {
     path: PathBuf,
     /// Locked, from [`lock`](Self::lock) on.
     held: Option<File>,
+    own: FileId,
+    /// The file that is locked, and those that hold the memory, once each was found or written.
+    in_use: Mutex<BTreeMap<String, FileId>>,
     disk: Arc<dyn Disk>,
 }
+
+/// Which file it is, whatever its name: its device and its number there.
+type FileId = (u64, u64);
 
 impl Directory {
     /// Opens `path`, which is created with mode 0700 when it is missing, and changes nothing in it.
@@ -59,7 +66,10 @@ impl Directory {
             errno => StateError::io("open state directory", path, errno),
         })?;
         check_directory(&fd, path)?;
-        Ok(Self { fd, path: path.to_owned(), held: None, disk })
+        let stat = rustix::fs::fstat(&fd)
+            .map_err(|errno| StateError::io("open state directory", path, errno))?;
+        let (path, own, in_use) = (path.to_owned(), file_id(&stat), Mutex::default());
+        Ok(Self { fd, path, held: None, own, in_use, disk })
     }
 
     /// From now on nobody else has the directory.
@@ -82,6 +92,8 @@ impl Directory {
                 (there.st_dev, there.st_ino) == (about.dev(), about.ino())
             };
             if there.is_ok_and(|there| held.metadata().is_ok_and(|about| same(&there, &about))) {
+                let failed = |source| StateError::io("lock", &self.at(HELD), source);
+                self.remember(HELD, &held).map_err(failed)?;
                 self.held = Some(held);
                 return self.lock_as_before();
             }
@@ -143,6 +155,40 @@ impl Directory {
         self.disk.open(self.fd.as_fd(), name, flags)
     }
 
+    /// Whether the next start would find this directory, and in it those of the files in use that
+    /// are `wanted`. Two system calls for one file, which every grant can afford.
+    pub(super) fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
+        self.same(&self.path, self.own, rustix::fs::stat(&self.path))?;
+        let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = in_use.iter().filter(|(name, _)| wanted(name));
+        files.try_for_each(|(name, own)| {
+            let there = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+            self.same(&self.at(name), *own, there)
+        })
+    }
+
+    fn same(
+        &self,
+        path: &Path,
+        own: FileId,
+        there: rustix::io::Result<Stat>,
+    ) -> Result<(), WriteError> {
+        let loss = match there {
+            Ok(there) if own == file_id(&there) => return Ok(()),
+            Ok(_) => PathLoss::Replaced { path: path.to_owned() },
+            Err(errno) => PathLoss::Missing { path: path.to_owned(), source: errno.into() },
+        };
+        Err(WriteError::Lost { path: self.path.clone(), loss })
+    }
+
+    /// From now on `file` must be what is found under `name`.
+    fn remember(&self, name: &str, file: &File) -> io::Result<()> {
+        let stat = rustix::fs::fstat(file)?;
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        in_use.insert(name.to_owned(), file_id(&stat));
+        Ok(())
+    }
+
     /// Opens what was stored under `name`, if there is anything.
     pub(super) fn stored(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
         let failed = |source: io::Error| StateError::io("read", &self.at(name), source);
@@ -153,7 +199,11 @@ impl Directory {
                 let found = Found::NotAFile;
                 Err(StateError::ForeignFile { path: self.at(name), found })
             }
-            Ok(_) => self.file(name, flags).map(Some).map_err(failed),
+            Ok(_) => {
+                let file = self.file(name, flags).map_err(failed)?;
+                self.remember(name, &file).map_err(failed)?;
+                Ok(Some(file))
+            }
         }
     }
 
@@ -180,7 +230,8 @@ impl Directory {
         let at = self.fd.as_fd();
         let written = (self.disk.write(&mut file, bytes))
             .and_then(|()| settle(&file))
-            .and_then(|()| self.disk.rename(at, &temporary, name));
+            .and_then(|()| self.disk.rename(at, &temporary, name))
+            .and_then(|()| self.remember(name, &file));
         if written.is_err() {
             // The room it takes may be what is missing. Left behind, it harms nobody.
             let _ = self.disk.remove(at, &temporary);
@@ -197,6 +248,10 @@ impl Drop for Directory {
             let _ = rustix::fs::flock(held, FlockOperation::Unlock);
         }
     }
+}
+
+fn file_id(stat: &Stat) -> FileId {
+    (stat.st_dev, stat.st_ino)
 }
 
 fn lock_now(file: BorrowedFd<'_>) -> rustix::io::Result<()> {

@@ -236,6 +236,18 @@ pub enum WriteError {
         /// Why not.
         source: io::Error,
     },
+    /// What was written is out of the next start's reach: the directory, or a file in it, has lost
+    /// its name. Until it has it again nothing is written.
+    #[error(
+        "state directory {path} is lost: {loss}; put it back as it was, or start this node again, \
+         without --new"
+    )]
+    Lost {
+        /// The directory.
+        path: PathBuf,
+        /// What was found.
+        loss: PathLoss,
+    },
     /// More elections than a table has room for.
     #[error("{path} has no room for another election: it holds {held}; let some end first")]
     Full {
@@ -250,6 +262,25 @@ pub enum WriteError {
     /// The system gave no thread to flush with.
     #[error("there is no thread to write with: restart this node")]
     NoThread,
+}
+
+/// How a state directory in use was lost.
+#[derive(Debug, thiserror::Error)]
+pub enum PathLoss {
+    /// Nothing can be found at its path.
+    #[error("{path} cannot be found any more: {source}")]
+    Missing {
+        /// The directory, or a file in it.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something else is in its place.
+    #[error("another one is at {path} now")]
+    Replaced {
+        /// The directory, or a file in it.
+        path: PathBuf,
+    },
 }
 
 /// How a file of ours differs from what we wrote.

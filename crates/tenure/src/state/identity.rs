@@ -118,6 +118,8 @@ impl Durable {
         // assigned whole, so a panic elsewhere leaves nothing half done.
         let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         let next = identity.with(record).ok_or(WriteError::NotFlushed)?;
+        // This one is replaced, whether it is there or not.
+        self.directory.check(|file| file != IDENTITY)?;
         if let Err(source) = self.directory.put_durably(IDENTITY, &next.encode()) {
             return Err(WriteError::Io { path: self.directory.at(IDENTITY), source });
         }

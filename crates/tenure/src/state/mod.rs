@@ -61,7 +61,7 @@ use tenure_core::{ClusterName, Fence, NodeName};
 use self::boot::BootKey;
 use self::directory::{Directory, HELD, LOCK, temporary};
 use self::disk::{Disk, Linux};
-pub use self::error::{Damage, Found, StateError, Tear, WriteError};
+pub use self::error::{Damage, Found, PathLoss, StateError, Tear, WriteError};
 use self::identity::{Durable, IDENTITY, Identity};
 use self::table::{GRANTS, Table};
 
@@ -212,12 +212,19 @@ impl StateDir {
     /// flush; the others block until they are durable.
     ///
     /// After an error the entry that was there before still counts, and a later write may
-    /// succeed. Nothing that depends on a record may leave before this has returned `Ok`.
+    /// succeed. Nothing that depends on a record may leave before this has returned `Ok`. A
+    /// directory that the next start would not find any more is not written to.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         let directory = &self.durable.directory;
         match record {
-            Record::Grant(grant) => self.table.grant(directory, grant),
-            Record::Forget(election) => self.table.forget(directory, election),
+            Record::Grant(grant) => {
+                directory.check(|file| file == GRANTS)?;
+                self.table.grant(directory, grant)
+            }
+            Record::Forget(election) => {
+                directory.check(|file| file == GRANTS)?;
+                self.table.forget(directory, election)
+            }
             Record::Identity { .. } | Record::Reserve { .. } => self.durable.flush(record),
         }
     }
@@ -244,6 +251,12 @@ impl Flusher {
     /// for, the next start finds; neither promises less than what was durable before.
     pub fn flush(&self, record: &Record) -> Result<(), WriteError> {
         self.0.flush(record)
+    }
+
+    /// Whether the next start would find the directory and all that was written to it. Asks the
+    /// file system, and changes nothing.
+    pub fn check(&self) -> Result<(), WriteError> {
+        self.0.directory.check(|_| true)
     }
 }
 

@@ -380,13 +380,12 @@ fn a_directory_that_was_replaced_is_not_written_to() {
     state.write(&grant_record("billing", 1)).unwrap();
     fs::remove_dir_all(world.path()).unwrap();
     let (other, _) = world.open("boot 1", Opening::New).unwrap();
-    let identity = world.path().join(IDENTITY);
+    let path = world.path().display().to_string();
     assert_eq!(
         state.write(&reserve(5)).unwrap_err().to_string(),
         format!(
-            "cannot write {}: No such file or directory (os error 2); it was removed while in \
-             use: restart this node",
-            identity.display()
+            "state directory {path} is lost: another one is at {path} now; put it back as it was, \
+             or start this node again, without --new"
         )
     );
     let files = fs::read_dir(world.path()).unwrap();
@@ -510,4 +509,71 @@ fn a_directory_that_others_can_change_is_refused() {
             )
         );
     }
+}
+
+/// What an operator does to a directory in use, and whether the next flush makes up for it.
+#[test]
+fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
+    type Harm = fn(&World);
+    let harms: [(&str, Harm); 5] = [
+        ("cannot be found any more", |world| fs::remove_dir_all(world.path()).unwrap()),
+        ("cannot be found any more", |world| {
+            fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
+        }),
+        ("another one is at", |world| {
+            fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
+            fs::create_dir(world.path()).unwrap();
+        }),
+        ("grants cannot be found any more", |world| fs::remove_file(world.grants()).unwrap()),
+        ("another one is at", |world| {
+            fs::copy(world.grants(), world.path().join("copy")).unwrap();
+            fs::rename(world.path().join("copy"), world.grants()).unwrap();
+        }),
+    ];
+    for (loss, harm) in harms {
+        let world = World::new();
+        let mut state = world.first();
+        state.write(&grant_record("billing", 1)).unwrap();
+        state.flusher().check().unwrap();
+        harm(&world);
+        for refused in [
+            state.flusher().check(),
+            state.write(&grant_record("billing", 2)),
+            state.write(&grant_record("new", 2)),
+            state.flusher().flush(&reserve(2_048)),
+        ] {
+            let refused = refused.unwrap_err();
+            let text = refused.to_string();
+            assert!(matches!(refused, WriteError::Lost { .. }) && text.contains(loss), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_comes_back_is_written_to_again() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    let elsewhere = world.parent.path().join("elsewhere");
+    fs::rename(world.path(), &elsewhere).unwrap();
+    state.write(&grant_record("billing", 2)).unwrap_err();
+    fs::rename(&elsewhere, world.path()).unwrap();
+    state.flusher().check().unwrap();
+    state.write(&grant_record("billing", 3)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 3)]));
+}
+
+/// It is small and known whole.
+#[test]
+fn an_identity_that_was_removed_is_written_anew() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    fs::remove_file(world.path().join(IDENTITY)).unwrap();
+    state.flusher().check().unwrap_err();
+    state.flusher().flush(&reserve(2_048)).unwrap();
+    state.flusher().check().unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 1)]));
 }

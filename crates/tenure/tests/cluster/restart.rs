@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::Loss;
-use tenure::nerio::{Notice, Storage};
+use tenure::nerio::{Notice, Service, Storage};
 use tenure::state::Opening;
 
 use crate::setup::{candidate, config, directory, grantor, soon};
@@ -86,4 +86,34 @@ async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
     assert_eq!(soon(leadership.lost()).await, Loss::Expired);
     assert!(!leadership.is_current());
     assert!(edicts.create().is_err());
+}
+
+/// Nothing is written meanwhile: the node looks by itself.
+#[tokio::test]
+async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
+    let _b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
+    let mut notices = a.notices();
+    while soon(notices.recv()).await.unwrap() != Notice::Serving {}
+    let (here, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
+    std::fs::rename(&here, &elsewhere).unwrap();
+    let error = loop {
+        if let Notice::DiskFailed { error } = soon(notices.recv()).await.unwrap() {
+            break error;
+        }
+    };
+    assert!(error.contains("cannot be found any more"), "{error}");
+    assert_eq!(soon(a.service()).await, Some(Service::Failing));
+    // The first lease needs both grantors, and this one must not say what would be forgotten.
+    let campaigner = candidate(&config, "candidate");
+    let mut campaign = campaigner.election("x").unwrap().campaign("");
+    let early = tokio::time::timeout(Duration::from_secs(3), &mut campaign).await;
+    assert!(early.is_err(), "granted into a directory that is gone");
+    assert_eq!(soon(a.service()).await, Some(Service::Failing));
+    std::fs::rename(&elsewhere, &here).unwrap();
+    soon(campaign).await.unwrap();
+    while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
+    assert_eq!(soon(a.service()).await, Some(Service::Serving));
 }

@@ -154,7 +154,9 @@ pub(super) async fn nobody(
                 "wait until a quorum of the other nodes serves; if this is the first start of the \
                  cluster, start each node again with --new"
             }
-            (false, true) => "make room in their state directories, or mend the disks",
+            (false, true) => {
+                "make room in their state directories, mend the disks, or bring the directories back"
+            }
             (false, false) => "look at these nodes and the way to them, or wait",
         };
         Failure::new(Exit::Unknown, what, fix)
