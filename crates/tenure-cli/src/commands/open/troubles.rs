@@ -155,7 +155,7 @@ pub(super) async fn nobody(
                  cluster, start each node again with --new"
             }
             (false, true) => {
-                "make room in their state directories, mend the disks, or bring the directories back"
+                "make room in the state directories, mend the disks, or bring the directories back"
             }
             (false, false) => "look at these nodes and the way to them, or wait",
         };
