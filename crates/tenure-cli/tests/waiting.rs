@@ -457,7 +457,11 @@ fn a_lost_directory_is_told_while_the_node_runs() {
     stage.node("b", &["--new"]);
     stage.node("c", &["--new"]);
     stage.says("a", "granting leases");
-    fs::remove_dir_all(&state).unwrap();
+    // The node may write into it meanwhile.
+    wait::eventually("the directory is gone", || {
+        let _ = fs::remove_dir_all(&state);
+        (!state.exists()).then_some(())
+    });
     stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
     let status = &stage.status("a")["done"];
     assert_eq!(status["service"], "failing", "{status}");

@@ -119,8 +119,11 @@ impl Durable {
         let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         let next = identity.with(record).ok_or(WriteError::NotFlushed)?;
         // This one is replaced, whether it is there or not.
-        self.directory.check(|file| file != IDENTITY)?;
+        let check = || self.directory.check(|file| file != IDENTITY);
+        check()?;
         if let Err(source) = self.directory.put_durably(IDENTITY, &next.encode()) {
+            // It may have been removed meanwhile.
+            check()?;
             return Err(WriteError::Io { path: self.directory.at(IDENTITY), source });
         }
         *identity = next;
