@@ -11,8 +11,10 @@ use crate::driver::{LOG, Told};
 /// Says `notice`, unless that was said already. Whether it was said.
 pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, config: &Checked) -> bool {
     let text = notice.to_string();
+    // All grantors say it of the same two in turn: which one says so is no news.
+    let compared = if matches!(notice, Notice::NameShared { .. }) { "" } else { &text };
     if let Some((kind, about)) = lasting(notice, config)
-        && !told.is_news(now, kind, &about, &text)
+        && !told.is_news(now, kind, &about, compared)
     {
         return false;
     }
@@ -49,8 +51,9 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
         Notice::Obstacle { election, grantor, .. } => {
             Some(("obstacle", format!("{election} {grantor}")))
         }
-        // Whichever grantor says so.
-        Notice::NameShared { election, .. } => Some(("shared", election.to_string())),
+        Notice::NameShared { election, other, .. } => {
+            Some(("shared", format!("{election} {other}")))
+        }
         // Said once each by the core.
         Notice::Serving
         | Notice::DiskFailed { .. }
@@ -87,6 +90,25 @@ mod tests {
         let peer: NodeName = "x".parse().unwrap();
         let mismatch = Notice::Mismatch { peer, address, theirs: 1, ours: 2 };
         notice(told, Time::from_nanos(seconds * 1_000_000_000), &mismatch, &config())
+    }
+
+    /// Three grantors answer each request of one whose name another process uses.
+    #[test]
+    fn a_name_used_twice_is_told_once_whoever_says_so() {
+        let mut told = Told::default();
+        let says = |told: &mut Told, seconds: u64, grantor: &str, other: &str| {
+            let shared = Notice::NameShared {
+                election: "x".parse().unwrap(),
+                grantor: grantor.parse().unwrap(),
+                other: other.parse().unwrap(),
+            };
+            notice(told, Time::from_nanos(seconds * 1_000_000_000), &shared, &config())
+        };
+        let lines = (0..600).flat_map(|seconds| ["a", "b", "c"].map(|grantor| (seconds, grantor)));
+        let lines = lines.filter(|(seconds, by)| says(&mut told, *seconds, by, "10.0.0.7:1"));
+        assert_eq!(lines.collect::<Vec<_>>(), [(0, "a")]);
+        assert!(says(&mut told, 599, "a", "10.0.0.8:1"), "a third one");
+        assert!(says(&mut told, 600, "b", "10.0.0.7:1"), "it lasts");
     }
 
     /// However many addresses send something of another configuration.
