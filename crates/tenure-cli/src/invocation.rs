@@ -94,7 +94,9 @@ pub fn read(
     let (words, flags) = innermost(name, flags);
     let mut layers = Layers::new(flags, environment)?;
     let log = level(&mut layers)?;
-    let command = command(&words, &mut layers)?;
+    let command = command(&words, &mut layers);
+    layers.warnings().iter().for_each(|warning| warn(warning));
+    let command = command?;
     if flags.get_flag(table::SHOW_SETTINGS.spec.name) {
         let as_json = flags.get_flag(table::JSON.spec.name);
         return Ok(Reading::Text(shown(command.ledger(), as_json)));

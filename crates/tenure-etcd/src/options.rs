@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+
 use crate::endpoint::Endpoint;
 
 /// How the cluster is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
@@ -150,12 +154,25 @@ impl Tls {
         };
         if let Some(Identity { certificate, key }) = &self.identity {
             let (certificate, key) = (certificate.read("CERTIFICATE")?, key.read("PRIVATE KEY")?);
+            one_pair(&certificate, &key)?;
             options = options.identity(etcd_client::Identity::from_pem(certificate, key));
         }
         if let Some(name) = &self.domain_name {
             options = options.domain_name(name);
         }
         Ok(options)
+    }
+}
+
+/// A certificate and a key that are not of each other are refused by no endpoint, but by the TLS
+/// library at each connection. What it cannot read is left to it.
+fn one_pair(certificate: &[u8], key: &[u8]) -> Result<(), OptionsError> {
+    let certificates = CertificateDer::pem_slice_iter(certificate).filter_map(Result::ok);
+    let Ok(key) = PrivateKeyDer::from_pem_slice(key) else { return Ok(()) };
+    let provider = rustls::crypto::ring::default_provider();
+    match CertifiedKey::from_der(certificates.collect(), key, &provider) {
+        Err(rustls::Error::InconsistentKeys(_)) => Err(OptionsError::KeyOfAnother),
+        _ => Ok(()),
     }
 }
 
@@ -219,6 +236,9 @@ pub enum OptionsError {
         /// What was expected.
         kind: &'static str,
     },
+    /// Both are read, and are not of each other.
+    #[error("the client's private key is not that of its certificate")]
+    KeyOfAnother,
 }
 
 #[cfg(test)]
@@ -253,6 +273,19 @@ mod tests {
         );
         let empty = Tls { authority: Some(Pem::Text(b"hello".to_vec())), ..Tls::default() };
         assert_eq!(told(secure(empty)), "the PEM text has no PEM section \"BEGIN CERTIFICATE\"");
+    }
+
+    #[test]
+    fn a_key_of_another_certificate_is_told() {
+        let [one, other] = [(); 2].map(|()| rcgen::generate_simple_self_signed([]).unwrap());
+        let identity = |key: &rcgen::KeyPair| Identity {
+            certificate: Pem::Text(one.cert.pem().into()),
+            key: Pem::Text(key.serialize_pem().into()),
+        };
+        let tls = |key| Tls { identity: Some(identity(key)), ..Tls::default() };
+        secure(tls(&one.signing_key)).check().unwrap();
+        let text = told(secure(tls(&other.signing_key)));
+        assert_eq!(text, "the client's private key is not that of its certificate");
     }
 
     #[test]

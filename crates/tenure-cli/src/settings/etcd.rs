@@ -3,7 +3,9 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::etcd::{Checked, Config, ConfigError};
@@ -20,6 +22,10 @@ pub const PASSWORD: &str = "TENURE_PASSWORD";
 /// What to do about a password where none belongs.
 pub const PASSWORD_ELSEWHERE: &str =
     "give --password-file FILE or set TENURE_PASSWORD: others could read it here";
+
+/// What everybody may read, and what anybody but the owner may change. A group may read: services
+/// are given files so.
+const FOR_OTHERS: u32 = 0o026;
 
 /// More than any password needs, and what is read at most.
 const PASSWORD_MAX: u64 = 4_096;
@@ -107,6 +113,11 @@ impl Store {
 
 /// What the core refuses, with every number's origin.
 fn refused(error: &ConfigError, ledger: &Ledger) -> Failure {
+    let longer = |enough: Option<Duration>| match enough {
+        Some(enough) => format!("give --lease {}s or more, or a shorter --grace", enough.as_secs()),
+        None => "give a shorter --grace: no lease is long enough".to_owned(),
+    };
+    let lease;
     let (fix, names): (&str, &[&str]) = match error {
         ConfigError::Namespace { .. } => ("shorten it", &["namespace"]),
         ConfigError::NotWholeSeconds { .. } => {
@@ -117,10 +128,10 @@ fn refused(error: &ConfigError, ledger: &Ledger) -> Failure {
         ConfigError::KillMargin { .. } => {
             ("change --kill-margin, or --grace", &["kill-margin", "grace"])
         }
-        ConfigError::NoRoom { .. } => (
-            "give a longer --lease, or a shorter --grace",
-            &["lease", "grace", "kill-margin", "drift"],
-        ),
+        ConfigError::NoRoom { enough, .. } => {
+            lease = longer(*enough);
+            (&lease, &["lease", "grace", "kill-margin", "drift"])
+        }
         // It is no setting of the command.
         ConfigError::NoElections => ("report it", &[]),
     };
@@ -144,18 +155,29 @@ fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
 }
 
 /// The password in the file at `path`, if it is UTF-8.
-fn password_in(path: &Path, ledger: &Ledger) -> Result<Option<String>, Failure> {
+fn password_in(path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
+    let ledger = &layers.ledger;
     let unusable = |what: String| {
         let what = format!("the password file {} {what}", quoted(&path.display().to_string()));
         let failure = Failure::usage(what, "name a file that this user may read");
         ledger.explain(failure, &["password-file"])
     };
-    let mut bytes = Vec::new();
+    let (mut bytes, mut mode) = (Vec::new(), 0);
     File::open(path)
-        .and_then(|file| file.take(PASSWORD_MAX + 1).read_to_end(&mut bytes))
+        .and_then(|file| {
+            mode = file.metadata()?.permissions().mode() & 0o7777;
+            file.take(PASSWORD_MAX + 1).read_to_end(&mut bytes)
+        })
         .map_err(|error| unusable(format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > PASSWORD_MAX {
         return Err(unusable(format!("has more than {PASSWORD_MAX} bytes")));
+    }
+    if mode & FOR_OTHERS != 0 {
+        layers.warn(format!(
+            "others can read or change the password file {}, its mode is {mode:o}: take that away \
+             (chmod 600)",
+            quoted(&path.display().to_string())
+        ));
     }
     Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))
 }
@@ -196,7 +218,7 @@ fn password(layers: &mut Layers<'_>, file: Option<PathBuf>) -> Result<Option<Sec
         }
         (Some(path), None, Some(origin))
         | (Some(path), Some(_), Some(origin @ Origin::Flag(_))) => {
-            (password_in(&path, &layers.ledger)?, origin)
+            (password_in(&path, layers)?, origin)
         }
         (_, Some(text), _) => (text.to_str().map(str::to_owned), Origin::Variable(PASSWORD.into())),
         (_, None, _) => return Ok(None),
@@ -254,7 +276,6 @@ mod tests {
     /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
     fn every_refusal_names_a_setting() {
-        use std::time::Duration;
         let refusals = [
             Config { namespace: "x".repeat(257), ..Config::default() },
             Config { lease: Duration::from_millis(1500), ..Config::default() },

@@ -21,6 +21,7 @@ pub struct Layers<'a> {
     protocol: Protocol,
     /// What was found.
     pub ledger: Ledger,
+    warnings: Vec<String>,
 }
 
 impl<'a> Layers<'a> {
@@ -34,6 +35,7 @@ impl<'a> Layers<'a> {
             file: None,
             protocol: Protocol::Nerio,
             ledger: Ledger::default(),
+            warnings: Vec::new(),
         };
         if flags.try_contains_id(table::CONFIG.spec.name).is_ok() {
             let config: Option<PathBuf> = layers.optional(&table::CONFIG)?;
@@ -66,6 +68,17 @@ impl<'a> Layers<'a> {
     #[must_use]
     pub fn take_ledger(&mut self) -> Ledger {
         std::mem::take(&mut self.ledger)
+    }
+
+    /// Says what people should know although it can be used.
+    pub fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+
+    /// Each of what was said so.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// A setting that must be set, or has a default text.

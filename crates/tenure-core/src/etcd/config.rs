@@ -91,12 +91,12 @@ impl Config {
         if self.elections == 0 {
             return Err(ConfigError::NoElections);
         }
-        let needed = self.lease / 3 + self.grace + self.kill_margin;
         let checked = Checked(Arc::new(self));
-        let left = checked.proven(checked.ttl());
+        let (left, needed) = checked.room(checked.ttl());
         if left <= needed {
             let (lease, grace, kill_margin) = (checked.lease, checked.grace, checked.kill_margin);
-            return Err(ConfigError::NoRoom { lease, left, needed, grace, kill_margin });
+            let enough = checked.enough();
+            return Err(ConfigError::NoRoom { lease, left, needed, grace, kill_margin, enough });
         }
         Ok(checked)
     }
@@ -146,6 +146,32 @@ impl Checked {
             return ttl;
         }
         self.drift.shrink(self.drift.real_at_least(ttl))
+    }
+
+    /// How much of a lease of `ttl` seconds may be counted on, and how much of it is needed.
+    fn room(&self, ttl: u32) -> (Duration, Duration) {
+        let lease = Duration::from_secs(u64::from(ttl));
+        (self.proven(ttl), lease / 3 + self.grace + self.kill_margin)
+    }
+
+    /// The shortest lease that has room, if any has. What is left grows with the lease.
+    fn enough(&self) -> Option<Duration> {
+        let (mut low, mut high) = (1, u32::try_from(Config::LEASE_MAX.as_secs()).ok()?);
+        let fits = |ttl| {
+            let (left, needed) = self.room(ttl);
+            left > needed
+        };
+        if !fits(high) {
+            return None;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match fits(middle) {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        Some(Duration::from_secs(u64::from(high)))
     }
 
     /// How long one call may take. Without a quorum etcd itself answers only after 7 to 10 s.
@@ -223,6 +249,8 @@ pub enum ConfigError {
         grace: Duration,
         /// The kill margin.
         kill_margin: Duration,
+        /// The shortest lease that would do, if one does.
+        enough: Option<Duration>,
     },
 }
 

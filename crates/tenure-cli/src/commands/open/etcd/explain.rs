@@ -194,6 +194,9 @@ impl Explain {
                 (file(&path.display().to_string()), "name a file that this user may read")
             }
             OptionsError::NotPem { place, .. } => (file(place), "name a PEM file that has one"),
+            OptionsError::KeyOfAnother => {
+                (&["cert", "key"], "name the key with which this certificate was requested")
+            }
             OptionsError::TlsWithoutHttps { .. } => (&["endpoints"], "write https:// there"),
             // Neither can be had with settings.
             OptionsError::NoEndpoint | OptionsError::NoTime => (&[], "report it"),
