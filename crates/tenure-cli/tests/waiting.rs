@@ -256,10 +256,29 @@ fn what_never_becomes_safe_is_not_waited_for() {
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a"], None);
-    let why = "c gives no lease longer than 30s, and that of one, which leads e, has ";
-    let fix = "fix: start c again with a lease-max above ";
+    let why = "c gives no lease longer than 30s, and that of one, which leads e, has 60s, so c ";
+    let fix = "fix: start c again with a lease-max of 60s or more, or one with a shorter lease";
     assert!(said.contains(why) && said.contains(fix), "{said}");
     assert_eq!(code, Some(1));
+}
+
+/// Each of two that lost their memory waits for the other one. That is not waited for, and what to
+/// do is said.
+#[test]
+fn two_lost_directories_of_three_are_not_waited_for() {
+    let mut stage = Stage::new();
+    stage.node("c", &["--new", "--lease-max", "1s"]);
+    stage.node("a", &["--lease-max", "1s"]);
+    stage.node("b", &["--lease-max", "1s"]);
+    stage.says("a", "b has no memory either");
+    stage.says("b", "a has no memory either");
+    stage.says("a", "see \"Too many lost directories\" in docs/operations.md");
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "1m"], None);
+    assert!(said.contains("and never will be: a, b lost the memory or never had one"), "{said}");
+    assert!(said.contains("\"Too many lost directories\""), "{said}");
+    assert_eq!(code, Some(1), "{said}");
+    let (_, said) = stage.tenure(&["leader"], None);
+    assert!(said.contains("\"Too many lost directories\""), "{said}");
 }
 
 #[test]

@@ -111,6 +111,8 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
             service.waits = Some(format!("every lease that it may have given must end: {forgot}"));
         }
         Notice::Recovering => service.enter("recovering"),
+        Notice::RaiseWaits { .. } => service.waits = Some(notice.to_string()),
+        Notice::Raised { .. } => service.waits = None,
         Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
             service.failing = true;
             failure::warn(&notice.to_string());

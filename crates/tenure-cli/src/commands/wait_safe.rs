@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::nerio::survey::{Leases, Unsafe, survey};
+use tenure::nerio::survey::{Unsafe, survey};
 
 use super::signals::Signals;
 use crate::exit::Exit;
@@ -16,11 +16,10 @@ use crate::settings::node::WaitSafeSettings;
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// Waits until every grantor serves and every leader has its latest lease from all of them. Ends
-/// at once when a setting keeps that from ever being so.
+/// at once when a setting, or memory that was lost, keeps that from ever being so.
 pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let mut leases = Leases::default();
-    let watch = watch(&settings, &mut leases);
+    let watch = watch(&settings);
     let ended = async {
         match settings.wait {
             Some(wait) => tokio::time::sleep(wait).await,
@@ -32,7 +31,7 @@ pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
         signal = signals.next() => Ok(Exit::Signal(signal)),
         done = watch => done,
         () = ended => {
-            let last = look(&settings, &mut Leases::default()).await?;
+            let last = look(&settings).await?;
             let (why, fix) = match last {
                 Some(why) => (why.to_string(), why.fix()),
                 None => ("it just became safe".to_owned(), "ask again".to_owned()),
@@ -43,10 +42,10 @@ pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
     }
 }
 
-async fn watch(settings: &WaitSafeSettings, leases: &mut Leases) -> Result<Exit, Failure> {
+async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
     let mut told: Option<Unsafe> = None;
     loop {
-        let obstacle = look(settings, leases).await?;
+        let obstacle = look(settings).await?;
         let Some(why) = obstacle else { break };
         if why.is_for_ever() {
             let what = format!("not safe to restart another node, and never will be: {why}");
@@ -66,11 +65,11 @@ async fn watch(settings: &WaitSafeSettings, leases: &mut Leases) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-async fn look(settings: &WaitSafeSettings, leases: &mut Leases) -> Result<Option<Unsafe>, Failure> {
+async fn look(settings: &WaitSafeSettings) -> Result<Option<Unsafe>, Failure> {
     let from = SocketAddr::new(settings.cluster.listen.ip(), 0);
     let seen = survey(&settings.cluster.config, from).await.map_err(|error| {
         let what = format!("the members cannot be asked from {from}: {error}");
         Failure::new(Exit::System, what, "give --listen with an address of this machine")
     })?;
-    Ok(seen.obstacle(leases))
+    Ok(seen.obstacle())
 }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::identity::Who;
 use super::message::{Refusal, fmt_fence};
@@ -94,6 +95,21 @@ pub enum Event {
     },
     /// This grantor grants from now on.
     Serving,
+    /// This grantor is to give longer leases than before, and does not yet: leases that another one
+    /// may have forgotten must end first. Said after [`Serving`](Self::Serving).
+    RaiseWaits {
+        /// The longest that it gives until then.
+        before: Duration,
+        /// The longest that it gives afterwards.
+        delta_max: Duration,
+        /// Until then, on its clock.
+        until: Time,
+    },
+    /// That is over.
+    Raised {
+        /// The longest lease that it gives from now on.
+        delta_max: Duration,
+    },
     /// This grantor waits until every lease that it may have given has ended.
     Quarantined {
         /// Until then, on its clock.
@@ -326,6 +342,10 @@ impl fmt::Display for Event {
             Self::Granted { to } => write!(f, "granted to {to}"),
             Self::Freed { by } => write!(f, "freed by {by}"),
             Self::Serving => f.write_str("serving"),
+            Self::RaiseWaits { before, delta_max, until } => {
+                write!(f, "gives no lease longer than {before:?} until {until}, then {delta_max:?}")
+            }
+            Self::Raised { delta_max } => write!(f, "gives leases up to {delta_max:?}"),
             Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
             Self::Recovering => f.write_str("recovering"),
             Self::RecoveryWaits { founding, silent, unfounded } => {

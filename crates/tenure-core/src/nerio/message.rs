@@ -190,6 +190,9 @@ pub struct Holder {
     /// It leads no more, and releases the grant in about so long, because a verification promised
     /// that nobody else leads before.
     pub leaving: Option<Duration>,
+    /// How long its leases are, or are to be; zero if it has not said that since this grantor
+    /// started. Zero in a refusal.
+    pub lease: Duration,
 }
 
 /// `release` (section 6), naming the Start it ends (erratum 4).
@@ -303,6 +306,17 @@ pub struct State {
     pub seen: Fence,
     /// The longest lease that this grantor gives, now or as soon as it may.
     pub delta_max: Duration,
+    /// After a start that raised it, until that counts.
+    pub raise: Option<Box<Raising>>,
+}
+
+/// A grantor gives longer leases later.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Raising {
+    /// The longest that it gives until then.
+    pub before: Duration,
+    /// How much longer, on its clock.
+    pub remaining: Duration,
 }
 
 /// A question for the names of elections.

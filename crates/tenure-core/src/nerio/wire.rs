@@ -314,8 +314,8 @@ mod tests {
     use super::super::grantor::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Stamp};
     use super::super::message::{
-        FenceRead, Granted, Holder, List, Listed, Query, Refusal, Refused, Release, Released,
-        Request, Service, State, Verify,
+        FenceRead, Granted, Holder, List, Listed, Query, Raising, Refusal, Refused, Release,
+        Released, Request, Service, State, Verify,
     };
     use super::*;
     use crate::fence::Fence;
@@ -343,12 +343,13 @@ mod tests {
             next: true,
             fence: Some(Fence::new(u64::MAX)),
             leaving: Some(Duration::MAX),
+            lease: Duration::MAX,
         }
     }
 
     /// As a refusal names it.
     fn rival() -> Holder {
-        Holder { value: Value::new("").unwrap(), ..holder() }
+        Holder { value: Value::new("").unwrap(), lease: Duration::ZERO, ..holder() }
     }
 
     /// Each kind whose size depends on names, with the longest ones.
@@ -404,6 +405,7 @@ mod tests {
                 waiting: u16::MAX,
                 seen,
                 delta_max: Duration::MAX,
+                raise: Some(Box::new(Raising { before: Duration::MAX, remaining: Duration::MAX })),
             }),
             Message::Listed(Listed { start, service, names, more: true }),
         ]

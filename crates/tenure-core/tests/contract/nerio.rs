@@ -6,8 +6,9 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, Checked, Command, Config, FenceRead, FenceSeen, Granted, Holder, Inc, Instance, Kept,
-    Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Query, Recall, Refusal, Refused,
-    Release, Released, Remainder, Request, Sender, Service, Stamp, Start, State, Verify, Who,
+    Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Query, Raising, Recall, Refusal,
+    Refused, Release, Released, Remainder, Request, Sender, Service, Stamp, Start, State, Verify,
+    Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -212,6 +213,7 @@ fn holder(rng: &mut Rng) -> Holder {
         next: flag(rng),
         fence: flag(rng).then(|| fence(rng)),
         leaving: flag(rng).then(|| span(rng)),
+        lease: span(rng),
     }
 }
 
@@ -312,6 +314,8 @@ fn anything(rng: &mut Rng) -> Message {
                 waiting,
                 seen,
                 delta_max,
+                raise: flag(rng)
+                    .then(|| Box::new(Raising { before: span(rng), remaining: span(rng) })),
             })
         }
         14 => Message::List(List { start, after: flag(rng).then_some(election) }),

@@ -456,6 +456,10 @@ impl<T: Transport> Driver<T> {
     fn on_node_event(&mut self, event: Event) {
         match event {
             Event::Serving => self.notice(Notice::Serving),
+            Event::RaiseWaits { before, delta_max, until } => {
+                self.notice(Notice::RaiseWaits { before, delta_max, until });
+            }
+            Event::Raised { delta_max } => self.notice(Notice::Raised { delta_max }),
             Event::Quarantined { until } => {
                 let forgot = self.forgot;
                 self.notice(Notice::Quarantined { until, forgot });

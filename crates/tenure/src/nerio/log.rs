@@ -19,7 +19,9 @@ pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, config: &Check
         return false;
     }
     match notice {
-        Notice::Serving | Notice::DiskMended => tracing::info!(target: LOG, "{text}"),
+        Notice::Serving | Notice::Raised { .. } | Notice::DiskMended => {
+            tracing::info!(target: LOG, "{text}")
+        }
         Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: LOG, "{text}"),
         Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
             tracing::error!(target: LOG, "{text}")
@@ -56,6 +58,8 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
         }
         // Said once each by the core.
         Notice::Serving
+        | Notice::RaiseWaits { .. }
+        | Notice::Raised { .. }
         | Notice::DiskFailed { .. }
         | Notice::DiskHangs { .. }
         | Notice::DiskMended

@@ -55,6 +55,22 @@ pub enum Notice {
     QuorumMayAgree,
     /// This grantor grants from now on.
     Serving,
+    /// This grantor was started with a longer lease-max than before, which does not count yet:
+    /// leases that another one may have forgotten must end first. Said after
+    /// [`Serving`](Self::Serving).
+    RaiseWaits {
+        /// The longest lease that it gives until then.
+        before: Duration,
+        /// The longest that it gives afterwards.
+        delta_max: Duration,
+        /// Until then on `CLOCK_BOOTTIME`.
+        until: Time,
+    },
+    /// That is over.
+    Raised {
+        /// The longest lease that it gives from now on.
+        delta_max: Duration,
+    },
     /// This grantor receives somewhere else than at its address in the members list. Behind a
     /// relay that is right; without one nobody reaches it.
     ListensElsewhere {
@@ -175,6 +191,10 @@ impl fmt::Display for Notice {
             ),
             Self::QuorumMayAgree => f.write_str("a quorum of members may agree again"),
             Self::Serving => f.write_str("granting leases"),
+            Self::RaiseWaits { before, delta_max, until } => {
+                raise_waits(*before, *delta_max, *until, f)
+            }
+            Self::Raised { delta_max } => write!(f, "granting leases up to {delta_max:?}"),
             Self::ListensElsewhere { here, member } => write!(
                 f,
                 "receives on {here}, and its address in members is {member}: unless something \
@@ -233,6 +253,20 @@ fn fix(refusal: &Refusal) -> &'static str {
     }
 }
 
+fn raise_waits(
+    before: Duration,
+    delta_max: Duration,
+    until: Time,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let left = until.since(crate::clock::now());
+    write!(
+        f,
+        "lease-max was raised from {before:?} to {delta_max:?}: no lease longer than {before:?} \
+         for {left:.1?}, until those that others may have forgotten have ended"
+    )
+}
+
 fn founding(delta_max: Duration, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(
         f,
@@ -249,7 +283,8 @@ fn not_founded(by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {
          may have, so what this node remembered may be lost. --new is refused; it goes on as \
          without: it waits until every lease has ended, then reads the fences of the others. Leave \
          --new out next time. If it is the first start all the same, stop the nodes, move all \
-         directories away, and start each with --new"
+         directories away, and start each with --new; if it is not, and too few remember, see \
+         \"Too many lost directories\" in docs/operations.md"
     )
 }
 
@@ -278,7 +313,8 @@ fn waits(
         write!(
             f,
             "{separator} {} {verb} no memory either, lost or never had. If this is the first start \
-             of the cluster, start each of these nodes and this one again, with --new",
+             of the cluster, start each of these nodes and this one again, with --new; if it is \
+             not, see \"Too many lost directories\" in docs/operations.md",
             list(unfounded)
         )?;
     }

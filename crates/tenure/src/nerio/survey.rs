@@ -7,8 +7,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
-use tenure_core::nerio::{Checked, Holder, Inc, List, Message, Query, Service, State, Who};
-use tenure_core::{Drift, ElectionName, NodeName, Time};
+use tenure_core::nerio::{
+    Checked, Holder, Inc, List, Message, Query, Raising, Service, State, Who,
+};
+use tenure_core::{ElectionName, NodeName, Time};
 use tokio::net::UdpSocket;
 
 use crate::clock;
@@ -27,9 +29,11 @@ pub struct Survey {
     pub elections: BTreeMap<ElectionName, BTreeMap<NodeName, Option<Holder>>>,
     /// The longest lease that each member gives, or is going to, as far as an election shows it.
     pub longest: BTreeMap<NodeName, Duration>,
+    /// The members that were started with a longer one than before, which does not count yet.
+    pub raising: BTreeMap<NodeName, Raising>,
     /// The members that run with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
-    drift: Drift,
+    config: Checked,
 }
 
 /// What the grantors of a cluster say of one election.
@@ -40,10 +44,6 @@ pub struct Seen {
     /// The members that run with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
 }
-
-/// How long the leases of leaders are at least: the most that several surveys have seen of them.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Leases(BTreeMap<(ElectionName, Who), Duration>);
 
 /// Why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -81,7 +81,7 @@ pub enum Unsafe {
     /// The same, and it never will: the leader asks for longer leases than this grantor gives.
     #[error(
         "{member} gives no lease longer than {}, and that of {leader}, which leads {election}, has \
-         {} at least, so {member} never grants it",
+         {}, so {member} never grants it",
         Span(*longest), Span(*lease)
     )]
     TooLong {
@@ -93,16 +93,46 @@ pub enum Unsafe {
         member: NodeName,
         /// The longest lease that this grantor gives.
         longest: Duration,
-        /// How long the leader's is at least.
+        /// How long the leader's is.
         lease: Duration,
+    },
+    /// The same, and it is going to: its lease-max was raised.
+    #[error(
+        "{member} gives no lease longer than {} for {} more, as its lease-max was raised and \
+         longer ones that others may have forgotten must end first, and that of {leader}, which \
+         leads {election}, has {}",
+        Span(raising.before), Span(raising.remaining), Span(*lease)
+    )]
+    Later {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who does not grant to it yet.
+        member: NodeName,
+        /// What it gives until when.
+        raising: Raising,
+        /// How long the leader's is.
+        lease: Duration,
+    },
+    /// So many grantors have lost their memory that none of them can read the fences from a quorum
+    /// of others.
+    #[error(
+        "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
+         from: none of these ever grants again",
+        list(lost)
+    )]
+    Lost {
+        /// Which ones.
+        lost: Vec<NodeName>,
     },
 }
 
 impl Unsafe {
-    /// Whether it lasts until somebody changes a setting.
+    /// Whether it lasts until somebody does something about it.
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
-        matches!(self, Self::TooLong { .. })
+        matches!(self, Self::TooLong { .. } | Self::Lost { .. })
     }
 
     /// What to do about it.
@@ -139,9 +169,15 @@ impl Unsafe {
                  the log of {leader} for what {member} refuses"
             ),
             Self::TooLong { leader, member, lease, .. } => format!(
-                "start {member} again with a lease-max above {}, or {leader} with a shorter lease",
+                "start {member} again with a lease-max of {} or more, or {leader} with a shorter \
+                 lease",
                 Span(*lease)
             ),
+            Self::Later { .. } => "wait until then".to_owned(),
+            Self::Lost { .. } => "if this is the first start of the cluster, start these nodes \
+                                  again with --new; if not, begin it anew as docs/operations.md \
+                                  says under \"Too many lost directories\""
+                .to_owned(),
         }
     }
 
@@ -156,9 +192,15 @@ impl Unsafe {
                 let kind = std::mem::discriminant::<Service>;
                 member == another && kind(service) == kind(before)
             }
+            (Self::Later { member, .. }, Self::Later { member: another, .. }) => member == another,
             _ => self == other,
         }
     }
+}
+
+fn list(names: &[NodeName]) -> String {
+    let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
+    names.join(", ")
 }
 
 /// What a grantor does instead of granting, as a verb.
@@ -198,10 +240,12 @@ impl fmt::Display for Span {
 
 impl Survey {
     /// Why restarting another grantor now could cost a leadership; `None` if it could not:
-    /// every grantor serves, and every leader has its latest lease from all of them. What surveys
-    /// before this one have shown of `leases` counts.
+    /// every grantor serves, and every leader has its latest lease from all of them.
     #[must_use]
-    pub fn obstacle(&self, leases: &mut Leases) -> Option<Unsafe> {
+    pub fn obstacle(&self) -> Option<Unsafe> {
+        if let Some(lost) = self.lost() {
+            return Some(lost);
+        }
         for (member, service) in &self.members {
             match *service {
                 None if self.differing.contains(member) => {
@@ -214,10 +258,21 @@ impl Survey {
                 }
             }
         }
-        leases.0.retain(|(election, _), _| self.elections.contains_key(election));
-        self.elections
-            .iter()
-            .find_map(|(election, grants)| self.unrenewed(election, grants, leases))
+        self.elections.iter().find_map(|(election, grants)| self.unrenewed(election, grants))
+    }
+
+    /// Those that lost their memory, if the rest is no quorum: each of them needs one of others.
+    /// One that does not answer may have its memory, and one that waits for old leases, too.
+    fn lost(&self) -> Option<Unsafe> {
+        let is_lost = |name: &&NodeName| {
+            self.members.get(*name).is_some_and(|service| *service == Some(Service::Recovering))
+        };
+        let lost: Vec<_> =
+            self.config.members.iter().map(|member| &member.name).filter(is_lost).collect();
+        let positions = lost.iter().filter_map(|name| self.config.position(name)).collect();
+        let quorums = &self.config.quorums;
+        let never = !lost.is_empty() && !quorums.is_quorum(quorums.everyone().minus(positions));
+        never.then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
     }
 
     /// The member that lags behind the newest grant to the leader, if there is one.
@@ -225,26 +280,22 @@ impl Survey {
         &self,
         election: &ElectionName,
         grants: &BTreeMap<NodeName, Option<Holder>>,
-        leases: &mut Leases,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
         // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
-        let key = (election.clone(), newest.who.clone());
-        let lease = leases.0.entry(key).or_default();
-        for holder in leading().filter(|holder| holder.who == newest.who) {
-            // A grant is longer than its lease by the drift.
-            *lease = (*lease).max(self.drift.real_at_least(holder.remaining));
-        }
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
         };
         let (member, _) = grants.iter().find(|(_, holder)| !same(holder))?;
         let (election, leader) = (election.clone(), newest.who.name.clone());
-        let (member, lease) = (member.clone(), *lease);
-        Some(match self.longest.get(&member) {
-            Some(&longest) if longest < lease => {
+        let (member, lease) = (member.clone(), newest.lease);
+        Some(match (self.longest.get(&member), self.raising.get(&member)) {
+            (Some(&longest), _) if longest < lease => {
                 Unsafe::TooLong { election, leader, member, longest, lease }
+            }
+            (_, Some(&raising)) if raising.before < lease => {
+                Unsafe::Later { election, leader, member, raising, lease }
             }
             _ => Unsafe::NotRenewed { election, leader, member },
         })
@@ -278,6 +329,7 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
         members.insert(member.name.clone(), service);
     }
     let (mut elections, mut longest) = (BTreeMap::new(), BTreeMap::new());
+    let mut raising = BTreeMap::new();
     for name in names {
         let mut holders = BTreeMap::new();
         for member in &config.members {
@@ -287,6 +339,7 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
                 // It may have changed since the names were asked for, and the worse counts.
                 *service = if *service == Service::Serving { state.service } else { *service };
                 longest.insert(member.name.clone(), state.delta_max);
+                raising.extend(state.raise.as_ref().map(|raise| (member.name.clone(), **raise)));
             }
             let holder = state.and_then(|state| state.holder).map(|holder| *holder);
             holders.insert(member.name.clone(), holder);
@@ -294,7 +347,7 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
         elections.insert(name, holders);
     }
     let differing = asker.differing(config);
-    Ok(Survey { members, elections, longest, differing, drift: config.drift })
+    Ok(Survey { members, elections, longest, raising, differing, config: config.clone() })
 }
 
 /// Asks every member what it knows of one election, from a socket of its own on `from`. Takes a
@@ -398,6 +451,8 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::nerio::{Config, Member};
+
     use super::*;
 
     fn holder(who: &str, start: u64) -> Holder {
@@ -412,23 +467,38 @@ mod tests {
             next: false,
             fence: None,
             leaving: None,
+            lease: Duration::from_secs(5),
+        }
+    }
+
+    fn name(name: &str) -> NodeName {
+        name.parse().unwrap()
+    }
+
+    /// Three members that serve, and what they hold of one election.
+    fn survey_of(grants: [Option<Holder>; 3]) -> Survey {
+        let names = ["a", "b", "c"].map(name);
+        let member = |name: &NodeName| Member {
+            name: name.clone(),
+            address: ([127, 0, 0, 1], u16::from(name.as_str().as_bytes()[0])).into(),
+        };
+        let config = Config::new("x".parse().unwrap(), names.iter().map(member).collect());
+        Survey {
+            members: names.clone().map(|name| (name, Some(Service::Serving))).into(),
+            elections: [("e".parse().unwrap(), names.into_iter().zip(grants).collect())].into(),
+            longest: BTreeMap::new(),
+            raising: BTreeMap::new(),
+            differing: BTreeSet::new(),
+            config: config.check().unwrap(),
         }
     }
 
     /// A member that lags behind may do so because another one is silent or fails: those first.
     #[test]
     fn members_that_cannot_be_counted_on_come_before_leases_that_are_late() {
-        let name = |name: &str| name.parse::<NodeName>().unwrap();
-        let services = ["a", "b", "c"].map(|member| (name(member), Some(Service::Serving)));
-        let of_a = [("a", 1), ("b", 2), ("c", 2)];
-        let grants = of_a.map(|(member, start)| (name(member), Some(holder("p", start))));
-        let elections = [("e".parse().unwrap(), grants.into())].into();
-        let (longest, differing) = (BTreeMap::new(), BTreeSet::new());
-        let drift = Drift::DEFAULT;
-        let mut survey = Survey { members: services.into(), elections, longest, differing, drift };
+        let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));
         let late = "a has not granted the latest lease of e to p";
-        let said =
-            |survey: &Survey| survey.obstacle(&mut Leases::default()).map(|why| why.to_string());
+        let said = |survey: &Survey| survey.obstacle().map(|why| why.to_string());
         assert_eq!(said(&survey).as_deref(), Some(late));
         survey.members.insert(name("c"), Some(Service::Failing));
         assert_eq!(said(&survey).as_deref(), Some("c is unable to write its state directory"));
@@ -446,39 +516,63 @@ mod tests {
         assert!(said(&survey).is_some(), "a grantor without a grant is late, too");
     }
 
+    /// However little is left of a lease, its length is told as it is.
     #[test]
     fn who_gives_no_such_lease_never_renews_it() {
-        let name = |name: &str| name.parse::<NodeName>().unwrap();
-        let services = ["a", "b"].map(|member| (name(member), Some(Service::Serving)));
-        let left = |millis, start| Holder {
-            remaining: Duration::from_millis(millis),
-            ..holder("p", start)
-        };
-        let survey = |millis| Survey {
-            members: services.clone().into(),
-            elections: [(
-                "e".parse().unwrap(),
-                [(name("a"), None), (name("b"), Some(left(millis, 2)))].into(),
-            )]
-            .into(),
-            longest: [(name("a"), Duration::from_secs(4)), (name("b"), Duration::MAX)].into(),
-            differing: BTreeSet::new(),
-            drift: "0.1".parse().unwrap(),
-        };
-        // Less is left of it than a gives, and that may be all that it had.
-        let mut leases = Leases::default();
-        let why = survey(4_400).obstacle(&mut leases).unwrap();
-        assert!(!why.is_for_ever(), "{why}");
-        let why = survey(5_500).obstacle(&mut leases).unwrap();
+        let mut survey = survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]);
+        survey.longest = [(name("a"), Duration::from_secs(4))].into();
+        let why = survey.obstacle().unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s, and that of p, which leads e, has 5s at least, so a \
-             never grants it"
+            "a gives no lease longer than 4s, and that of p, which leads e, has 5s, so a never \
+             grants it"
         );
-        let fix = "start a again with a lease-max above 5s, or p with a shorter lease";
+        let fix = "start a again with a lease-max of 5s or more, or p with a shorter lease";
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
-        // Less is left of it later, and it is as long as it was.
-        assert!(survey(3_000).obstacle(&mut leases).unwrap().is_for_ever());
+    }
+
+    #[test]
+    fn who_is_going_to_give_such_a_lease_says_when() {
+        let mut survey = survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]);
+        survey.longest = [(name("a"), Duration::from_secs(6))].into();
+        let raising = |millis| Raising {
+            before: Duration::from_secs(4),
+            remaining: Duration::from_millis(millis),
+        };
+        survey.raising = [(name("a"), raising(3_250))].into();
+        let why = survey.obstacle().unwrap();
+        assert_eq!(
+            why.to_string(),
+            "a gives no lease longer than 4s for 3.25s more, as its lease-max was raised and \
+             longer ones that others may have forgotten must end first, and that of p, which leads \
+             e, has 5s"
+        );
+        survey.raising = [(name("a"), raising(3_000))].into();
+        assert!(!why.is_for_ever() && why.is_as(&survey.obstacle().unwrap()));
+        // What it gives already is enough: it is only late.
+        survey.raising.get_mut(&name("a")).unwrap().before = Duration::from_secs(5);
+        assert!(matches!(survey.obstacle(), Some(Unsafe::NotRenewed { .. })));
+    }
+
+    /// Each of two that lost their memory waits for the other one, for good.
+    #[test]
+    fn two_of_three_without_memory_never_grant_again() {
+        let mut survey = survey_of([None, None, None]);
+        let mut set = |member, service| {
+            survey.members.insert(name(member), service);
+            survey.obstacle().unwrap()
+        };
+        let lost = Some(Service::Recovering);
+        assert!(!set("a", lost).is_for_ever(), "two are left to read from");
+        let why = set("b", lost);
+        assert_eq!(
+            why.to_string(),
+            "a, b lost the memory or never had one, and the other nodes are no quorum to read the \
+             fences from: none of these ever grants again"
+        );
+        assert!(why.is_for_ever() && why.fix().contains("--new"), "{}", why.fix());
+        assert!(set("c", None).is_for_ever(), "whether the third answers or not");
+        assert!(!set("b", Some(Service::Founding)).is_for_ever(), "--new may end it");
     }
 
     /// It may have its memory: nothing is said of one that was lost, and of `--new`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure::nerio::{Notice, survey};
 use tenure::{ElectionName, NodeName};
-use tenure_core::nerio::{Holder, MemberSet, Service};
+use tenure_core::nerio::{Checked, Holder, MemberSet, Service};
 use tokio::sync::broadcast;
 
 use super::Asks;
@@ -104,7 +104,7 @@ pub(super) async fn nobody(
     let seen = survey::ask(&cluster.config, from, &election).await.ok()?;
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     differing.extend(seen.differing);
-    let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, false, false);
+    let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, MemberSet::EMPTY, false);
     let (mut why, mut grants) = (Vec::new(), BTreeMap::<String, Grants>::new());
     for (nth, member) in cluster.config.members.iter().enumerate() {
         let name = &member.name;
@@ -118,7 +118,7 @@ pub(super) async fn nobody(
         match state.service {
             Service::Serving => able = able.with(nth),
             Service::Recovering => {
-                lost = true;
+                lost = lost.with(nth);
                 why.push(format!(
                     "{name} has no memory, lost or never had, and reads the fences of the others"
                 ));
@@ -149,19 +149,28 @@ pub(super) async fn nobody(
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &ledger);
         }
-        let fix = match (lost, failing) {
-            (true, _) => {
-                "wait until a quorum of the other nodes serves; if this is the first start of the \
-                 cluster, start each node again with --new"
-            }
-            (false, true) => {
-                "make room in the state directories, mend the disks, or bring the directories back"
-            }
-            (false, false) => "look at these nodes and the way to them, or wait",
-        };
-        Failure::new(Exit::Unknown, what, fix)
+        Failure::new(Exit::Unknown, what, fix(&cluster.config, lost, failing))
     });
     (!why.is_empty()).then_some(Nobody { why, failure })
+}
+
+/// What to do about members that `lost` their memory, or that are `failing` to write.
+fn fix(config: &Checked, lost: MemberSet, failing: bool) -> String {
+    let fix = match (lost.is_empty(), failing) {
+        (false, _) if !config.quorums.is_quorum(config.quorums.everyone().minus(lost)) => {
+            let lost = lost.iter().map(|nth| config.members[nth].name.clone()).collect();
+            return survey::Unsafe::Lost { lost }.fix();
+        }
+        (false, _) => {
+            "wait until a quorum of the other nodes serves; if this is the first start of the \
+             cluster, start each node again with --new"
+        }
+        (true, true) => {
+            "make room in the state directories, mend the disks, or bring the directories back"
+        }
+        (true, false) => "look at these nodes and the way to them, or wait",
+    };
+    fix.to_owned()
 }
 
 impl Nobody {

@@ -343,7 +343,8 @@ impl Grantor {
             fence_owner: office.fence_owner.clone(),
         };
         let (waited, next) = (waited.is_some(), request.next.or(kept_next));
-        office.grant = Some(Grant { record, seen_before, waited, next, was_next, leaves_at: None });
+        let grant = Grant::new(record, request.lease, seen_before, waited);
+        office.grant = Some(Grant { next, was_next, ..grant });
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
             // Said when it is written, and after the ok, for which somebody waits.
@@ -550,6 +551,7 @@ impl Grantor {
             waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
             seen: self.fences.seen(office),
             delta_max: self.config.delta_max,
+            raise: self.raise.as_ref().map(|raise| Box::new(raise.describe(now))),
         };
         send(out, from.address, Message::State(state));
     }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::super::config::Checked;
 use super::super::event::{Event, Ignored};
@@ -32,9 +33,21 @@ pub(super) struct Grant {
     pub(super) was_next: bool,
     /// The holder leads no more, and releases it at about this time.
     pub(super) leaves_at: Option<Time>,
+    /// How long the holder's leases are, as it last said. Zero after a restart, until it renews.
+    pub(super) lease: Duration,
 }
 
 impl Grant {
+    pub(super) fn new(
+        record: GrantRecord,
+        lease: Duration,
+        seen_before: Fence,
+        waited: bool,
+    ) -> Self {
+        let (next, was_next, leaves_at) = (None, false, None);
+        Self { record, seen_before, waited, next, was_next, leaves_at, lease }
+    }
+
     /// γ: whether the lease is granted at `at` (section 2).
     pub(super) fn is_live(&self, at: Time) -> bool {
         at < self.record.finish
@@ -64,12 +77,13 @@ impl Grant {
             next: self.was_next,
             fence: record.announced,
             leaving: self.leaves_at.map(|leaves_at| leaves_at.since(at)),
+            lease: self.lease,
         }
     }
 
     /// The same for those who wait behind it.
     pub(super) fn rival(&self, at: Time) -> Holder {
-        Holder { value: Value::default(), ..self.describe(at) }
+        Holder { value: Value::default(), lease: Duration::ZERO, ..self.describe(at) }
     }
 }
 
@@ -149,14 +163,8 @@ impl Office {
 
     /// The office as it was written down on this boot of the machine.
     pub(super) fn restore(record: GrantRecord) -> Self {
-        let grant = Grant {
-            seen_before: record.fence_seen,
-            waited: true,
-            next: None,
-            was_next: false,
-            leaves_at: None,
-            record,
-        };
+        let seen_before = record.fence_seen;
+        let grant = Grant::new(record, Duration::ZERO, seen_before, true);
         Self {
             fence_seen: grant.record.fence_seen,
             fence_owner: grant.record.fence_owner.clone(),

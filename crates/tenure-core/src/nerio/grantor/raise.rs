@@ -10,6 +10,7 @@
 use core::time::Duration;
 
 use super::super::config::Checked;
+use super::super::message::Raising;
 use super::recovery::REWRITE;
 use super::*;
 
@@ -42,6 +43,15 @@ impl Raise {
         self.before
     }
 
+    /// How much longer it is not given; zero while it is being written down.
+    pub(super) fn describe(&self, now: Time) -> Raising {
+        let remaining = match self.stage {
+            Stage::Waiting { until } => until.since(now),
+            Stage::Writing { .. } => Duration::ZERO,
+        };
+        Raising { before: self.before, remaining }
+    }
+
     pub(super) fn due(&self) -> Option<Deadline> {
         match self.stage {
             Stage::Waiting { until: at } => Some(Deadline { at, why: "longer leases are given" }),
@@ -64,6 +74,15 @@ impl Grantor {
         self.raise.as_ref().map_or(self.config.delta_max, Raise::before)
     }
 
+    /// Tells until when longer leases are not given.
+    pub(super) fn tell_raise(&self, out: &mut Out) {
+        let Some(raise) = &self.raise else { return };
+        if let Stage::Waiting { until } = raise.stage {
+            let (before, delta_max) = (raise.before, self.delta_max);
+            emit(out, None, Event::RaiseWaits { before, delta_max, until });
+        }
+    }
+
     /// Writes the larger one down when it has been waited for.
     pub(super) fn on_raise_due(&mut self, now: Time, out: &mut Out) {
         let due = self.raise.as_ref().and_then(Raise::due);
@@ -77,13 +96,20 @@ impl Grantor {
     }
 
     /// A flush has ended, maybe this one.
-    pub(super) fn raise_flushed(&mut self, now: Time, flushed: Ticket, written: bool) {
+    pub(super) fn raise_flushed(
+        &mut self,
+        now: Time,
+        flushed: Ticket,
+        written: bool,
+        out: &mut Out,
+    ) {
         let Some(raise) = &mut self.raise else { return };
         if raise.flush().is_none_or(|flush| flush.ticket != flushed) {
             return;
         }
         if written {
             self.raise = None;
+            emit(out, None, Event::Raised { delta_max: self.delta_max });
         } else {
             raise.stage = Stage::Waiting { until: now.after(REWRITE) };
         }

@@ -118,7 +118,7 @@ impl Grantor {
             }
             _ => self.fences.settled(flushed, written),
         }
-        self.raise_flushed(now, flushed, written);
+        self.raise_flushed(now, flushed, written, out);
     }
 
     /// Whatever stage of the start is due at `now`.
@@ -156,6 +156,7 @@ impl Grantor {
         self.life = Life::Serving;
         self.serving_since = now;
         emit(out, None, Event::Serving);
+        self.tell_raise(out);
         self.reserve_if_short(now, self.fences.floor(), out);
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::Fence;
 use tenure_core::nerio::{
-    Config, Effect, Event, FenceRead, FenceSeen, Message, Recall, Refusal, Request, Sender,
+    Config, Effect, Event, FenceRead, FenceSeen, Message, Raising, Recall, Refusal, Request, Sender,
 };
 
 use crate::story::*;
@@ -85,6 +85,30 @@ pub(crate) fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     s.deliver("p", "b");
     s.deliver("b", "p");
     assert_eq!(s.leader(), Some("q"), "p completes with what c has forgotten");
+}
+
+/// Until when it gives no longer lease, that it does then, and how long the leases of a holder are,
+/// is told.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_larger_delta_max_that_waits_is_told() {
+    let mut s = Story::new();
+    s.configure(|config| config.delta_max = ms(4_000));
+    s.restart("a");
+    let until = s.now("a").after(ms(4_400));
+    let (before, delta_max) = (ms(2_000), ms(4_000));
+    let waits = Event::RaiseWaits { before, delta_max, until };
+    assert_eq!(s.events("a").last(), Some(&waits));
+    s.pass(ms(1_000));
+    let state = s.state("a");
+    assert_eq!(
+        (state.delta_max, state.raise),
+        (delta_max, Some(Box::new(Raising { before, remaining: ms(3_400) })))
+    );
+    s.pass(ms(3_400));
+    assert_eq!(s.events("a").last(), Some(&Event::Raised { delta_max }));
+    s.ask("p", "a", for_span(at(10), ms(3_000)));
+    let state = s.state("a");
+    assert_eq!((state.holder.unwrap().lease, state.raise), (ms(3_000), None));
 }
 
 /// A larger δ_max is answered at once, given after `(1 + ρ)` of it, and waited for anew by each
