@@ -10,7 +10,8 @@ use tenure_core::{ElectionName, NodeName, Time};
 /// What a grantor that waits for old leases has forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forgot {
-    /// Its grants: its machine was restarted, or its grant table was damaged.
+    /// Its grants: its machine was restarted, or its grant table was damaged, or is not there, as
+    /// before its first grant.
     Grants,
     /// Everything: its state directory was lost, or it has none.
     Everything,
@@ -19,7 +20,10 @@ pub enum Forgot {
 impl fmt::Display for Forgot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Grants => "its machine was restarted or its grant table damaged",
+            Self::Grants => {
+                "it had granted nothing yet, its machine was restarted, or its grant table was \
+                 damaged or removed"
+            }
             Self::Everything => {
                 "it remembers nothing, as its state directory is new, or it has none"
             }
@@ -324,4 +328,18 @@ fn waits(
 fn list(names: &[NodeName]) -> String {
     let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a table nobody can tell a node that never granted from one whose table was removed.
+    #[test]
+    fn a_wait_without_a_grant_table_names_every_reason() {
+        let text = Forgot::Grants.to_string();
+        for why in ["granted nothing yet", "machine was restarted", "damaged or removed"] {
+            assert!(text.contains(why), "{text}");
+        }
+    }
 }
