@@ -14,7 +14,8 @@
 //!    [`Input::Failed`] and go on. [`Flush`](Effect::Flush) is durable later: carry
 //!    flushes out one after the other, and hand in [`Input::Flushed`] or [`Input::Failed`] of each
 //!    in that order.
-//! 6. Lower a claim's cell before carrying out whatever follows it.
+//! 6. [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) have happened before the effect after
+//!    them is carried out: no handle says "I lead" when a release is on its way.
 //!
 //! What a core promises in turn, checked for every core by one suite (`tests/contract`):
 //!
@@ -99,16 +100,20 @@ pub enum Input<P: Protocol> {
 /// What a core wants done.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect<P: Protocol> {
-    /// The claim to lead `election` holds until `until` from now on; at or before the time of
-    /// the call it means that there is no claim. Raised only after an instance completed,
-    /// lowered before anybody is told.
-    Claim {
+    /// The claim to lead `election` holds until `until` from now on.
+    Raise {
         /// The election.
         election: ElectionName,
-        /// The first instant at which the claim does not hold.
+        /// The first instant at which the claim does not hold; [`Time::MAX`] if it has no end.
         until: Time,
-        /// The fence of the leadership.
+        /// The fence of the leadership, where the protocol can order leaders.
         fence: Option<Fence>,
+    },
+    /// There is no claim to lead `election` any more. Comes before anything that lets somebody
+    /// else lead it.
+    Lower {
+        /// The election.
+        election: ElectionName,
     },
     /// Write this so that it survives the process; nothing after it may become visible before.
     Persist(P::Record),
@@ -160,12 +165,13 @@ impl<P: Protocol> Display for Input<P> {
 impl<P: Protocol> Display for Effect<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Claim { election, until, fence: Some(fence) } => {
+            Self::Raise { election, until, fence: Some(fence) } => {
                 write!(f, "claim {election} until {until} fence {fence}")
             }
-            Self::Claim { election, until, fence: None } => {
+            Self::Raise { election, until, fence: None } => {
                 write!(f, "claim {election} until {until}")
             }
+            Self::Lower { election } => write!(f, "no claim {election}"),
             Self::Persist(record) => write!(f, "persist {record}"),
             Self::Flush(Ticket(ticket), record) => write!(f, "flush {ticket} {record}"),
             Self::Send { to, message } => write!(f, "to {to}: {message}"),

@@ -341,12 +341,12 @@ impl Driver {
     /// Strictly in their order: nothing is sent before a claim that was lowered is lowered.
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Claim { election, until, fence: Some(_) } => {
+            Effect::Raise { election, until, .. } => {
                 let owed = self.seats.raise(&election, until);
                 self.settle(&election, until);
                 self.owe(election, owed);
             }
-            Effect::Claim { election, fence: None, .. } => self.seats.lower(&election),
+            Effect::Lower { election } => self.seats.lower(&election),
             Effect::Send { to: Store, message: Message::Request(request) } => {
                 self.counters.ask(&request.op);
                 self.wire.send(request);

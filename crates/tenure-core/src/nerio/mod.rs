@@ -246,7 +246,7 @@
 //!                 let to = (0..3).find(|n| address(*n) == to).unwrap();
 //!                 queue.push_back((to, Input::Message { from, message }));
 //!             }
-//!             Effect::Claim { .. } | Effect::Persist(_) | Effect::Emit { .. } => {}
+//!             Effect::Raise { .. } | Effect::Lower { .. } | Effect::Persist(_) | Effect::Emit { .. } => {}
 //!         }
 //!     }
 //! }

@@ -128,7 +128,10 @@ impl<S: Subject> Cluster<S> {
                     }
                 }
                 Effect::Flush(ticket, _) => self.flushes.push((node, *ticket)),
-                Effect::Claim { .. } | Effect::Persist(_) | Effect::Emit { .. } => {}
+                Effect::Raise { .. }
+                | Effect::Lower { .. }
+                | Effect::Persist(_)
+                | Effect::Emit { .. } => {}
             }
         }
         if self.network.len() > 256 {

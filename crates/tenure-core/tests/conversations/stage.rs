@@ -324,7 +324,9 @@ impl Stage {
                     self.record.effect(&effect.to_string());
                     answers.push(Input::Failed(Some(ticket)));
                 }
-                Effect::Claim { .. } => self.record.effect(&effect.to_string()),
+                Effect::Raise { .. } | Effect::Lower { .. } => {
+                    self.record.effect(&effect.to_string())
+                }
                 Effect::Emit { ref event, .. } => {
                     self.record.event(now, name, clock, &effect.to_string(), event);
                     self.judge_fence(event)?;

@@ -12,8 +12,8 @@ pub(crate) fn a_lost_lease_is_revoked_after_its_claims_are_lowered() {
     s.elect("db");
     s.pass(ms(3_400));
     s.answer("keep", Reply::Alive { ttl: None });
-    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
-    assert!(s.position("claim db until") < s.position("closed lease"), "{:#?}", s.told());
+    assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
+    assert!(s.position("no claim db") < s.position("closed lease"), "{:#?}", s.told());
     assert!(s.has_told("ended: etcd has ended its lease"));
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn a_store_that_went_back_ends_all() {
     s.answer("read db/", so(vec![Some(own)]));
     assert!(!s.leads("db"), "{:#?}", s.told());
     assert!(s.has_told("ended: etcd went back to an older state"), "{:#?}", s.told());
-    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+    assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
 /// Its terms are those of the older state. Without a lease there is nothing to lose by it: a lease
@@ -386,7 +386,7 @@ pub(crate) fn another_cluster_is_not_heard() {
     s.header.cluster = 2;
     s.answer("keep", Reply::Alive { ttl: Some(10) });
     assert!(s.has_told("ended: another etcd cluster answers"), "{:#?}", s.told());
-    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+    assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
     s.campaign("db");
     s.done.clear();
     for _ in 0..100 {

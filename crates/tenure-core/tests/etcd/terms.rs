@@ -544,7 +544,7 @@ pub(crate) fn a_lease_that_was_handed_in_ends_all_when_it_goes() {
     s.pass(ms(3_400));
     s.answer("keep lease 42", Reply::Alive { ttl: None });
     assert!(!s.leads("db") && s.has_told("ended: etcd has ended its lease"), "{:#?}", s.told());
-    assert!(s.position("claim db until") < s.position("revoke lease"), "{:#?}", s.told());
+    assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
 /// One that is shorter than ours is renewed by its own length, and asked again in time.

@@ -15,7 +15,7 @@ fn a_release_aborts_lowers_e_and_then_broadcasts() {
     assert_eq!(
         lines(&s.resign("p")),
         [
-            "claim x until 10.001000",
+            "no claim x",
             "to 127.0.0.1:7001: release x start 10.000000",
             "to 127.0.0.1:7002: release x start 10.000000",
             "to 127.0.0.1:7003: release x start 10.000000",
@@ -58,7 +58,10 @@ fn a_withdrawn_attempt_gives_up_its_grants() {
     s.deliver("p", "a");
     let effects = s.resign("p");
     assert!(emitted(&effects).contains(&Event::Ended(End::Withdrawn)));
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Claim { .. })), "none was made");
+    assert!(
+        !effects.iter().any(|effect| matches!(effect, Effect::Raise { .. } | Effect::Lower { .. })),
+        "none was made"
+    );
     s.deliver_all();
     assert_eq!(s.holder("a"), None);
     s.elect("q");

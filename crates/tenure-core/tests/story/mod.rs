@@ -208,7 +208,8 @@ impl Story {
         let mut failed = false;
         for effect in &effects {
             match effect.clone() {
-                Effect::Claim { until, fence, .. } => actor.claims.push((until, fence)),
+                Effect::Raise { until, fence, .. } => actor.claims.push((until, fence)),
+                Effect::Lower { .. } => actor.claims.push((actor.clock, None)),
                 Effect::Persist(_) if failing => {
                     failed = true;
                     break;

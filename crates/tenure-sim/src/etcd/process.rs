@@ -204,9 +204,10 @@ impl Process {
                     let message = Packet::Ask { life: self.life, member: self.member, request };
                     Effect::Send { to: self.store, message }
                 }
-                Effect::Claim { election, until, fence } => {
-                    Effect::Claim { election, until, fence }
+                Effect::Raise { election, until, fence } => {
+                    Effect::Raise { election, until, fence }
                 }
+                Effect::Lower { election } => Effect::Lower { election },
                 Effect::Emit { election, event } => {
                     Effect::Emit { election, event: Report::Ours(event) }
                 }

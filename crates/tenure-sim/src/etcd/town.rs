@@ -153,16 +153,11 @@ impl Town {
         effect: &Effect<Resident>,
     ) -> Result<Option<(ElectionName, Order)>, Box<Violation>> {
         match effect {
-            Effect::Claim { election: name, until, fence } => {
+            Effect::Raise { election: name, until, fence: Some(fence) } => {
+                let fence = *fence;
                 let Some(election) = self.election(name) else { return Ok(None) };
                 let decided = self.handled[node];
                 let office = &mut self.apps[node].offices[election];
-                let Some(fence) = *fence else {
-                    office.handle.lower();
-                    self.cut_span(SpanKind::Claim, node, election, scene.now);
-                    self.tell(scene, Fact::Lowered { node, election })?;
-                    return Ok(None);
-                };
                 let late = office.handle.has_lapsed(fence, scene.clock.shows(decided));
                 let raised = office.handle.raise(scene.local(), fence, *until);
                 // A core that decides it too late is judged by it, though no driver raises that.
@@ -180,6 +175,12 @@ impl Town {
                 let claimed =
                     Fact::Claimed { node, life, election, fence, key, until, ends, decided };
                 self.tell(scene, claimed)?;
+            }
+            Effect::Lower { election: name } => {
+                let Some(election) = self.election(name) else { return Ok(None) };
+                self.apps[node].offices[election].handle.lower();
+                self.cut_span(SpanKind::Claim, node, election, scene.now);
+                self.tell(scene, Fact::Lowered { node, election })?;
             }
             Effect::Send { message: Packet::Ask { life, request, .. }, .. } => {
                 if self.plan.ours(node).is_some() {
@@ -202,7 +203,10 @@ impl Town {
                 let election = election.as_ref().and_then(|name| self.election(name));
                 self.event(scene, node, election, event)?;
             }
-            Effect::Send { .. } | Effect::Persist(_) | Effect::Flush(..) => {}
+            Effect::Raise { fence: None, .. }
+            | Effect::Send { .. }
+            | Effect::Persist(_)
+            | Effect::Flush(..) => {}
         }
         Ok(None)
     }

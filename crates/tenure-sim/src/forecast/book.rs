@@ -171,15 +171,15 @@ impl Book {
         }
     }
 
-    pub(super) fn claimed(&mut self, now: u64, node: usize, until: u64, fence: Option<Fence>) {
-        let Some(fence) = fence else {
-            self.notice_lapse(now);
-            if self.claim.is_some_and(|claim| claim.node == node) {
-                self.claim = None;
-                self.vacant = Some((now, None));
-            }
-            return;
-        };
+    fn lowered(&mut self, now: u64, node: usize) {
+        self.notice_lapse(now);
+        if self.claim.is_some_and(|claim| claim.node == node) {
+            self.claim = None;
+            self.vacant = Some((now, None));
+        }
+    }
+
+    fn claimed(&mut self, now: u64, node: usize, until: u64, fence: Fence) {
         match self.claim {
             Some(claim) if claim.node == node && claim.fence == fence && now < claim.until => {
                 self.renewed(now, until);
@@ -290,9 +290,10 @@ impl Book {
         find: impl Fn(&std::net::SocketAddr) -> Option<usize>,
     ) {
         match effect {
-            Effect::Claim { until: end, fence, .. } => {
+            Effect::Raise { until: end, fence: Some(fence), .. } => {
                 self.claimed(now, node, until(*end), *fence);
             }
+            Effect::Lower { .. } => self.lowered(now, node),
             Effect::Emit { event, .. } => self.told(node, event),
             Effect::Send { to, message } => {
                 if let Some(to) = find(to) {
@@ -303,7 +304,7 @@ impl Book {
                 let holder = find(&grant.address).unwrap_or(usize::MAX);
                 self.grants[node] = (holder, until(grant.finish));
             }
-            Effect::Persist(_) | Effect::Flush(..) => {}
+            Effect::Raise { fence: None, .. } | Effect::Persist(_) | Effect::Flush(..) => {}
         }
     }
 }

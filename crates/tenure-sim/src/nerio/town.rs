@@ -121,17 +121,12 @@ impl Town {
         disk: &Disk,
     ) -> Result<Option<(ElectionName, Command)>, Box<Violation>> {
         match effect {
-            Effect::Claim { election: name, until, fence } => {
+            Effect::Raise { election: name, until, fence: Some(fence) } => {
+                let fence = *fence;
                 let Some(election) = self.election(name) else { return Ok(None) };
                 let who = self.who[node].clone();
                 let lapses_stay = !self.is_broken(DriverRule::LapsedClaimStays);
                 let office = &mut self.apps[node].offices[election];
-                let Some(fence) = *fence else {
-                    office.handle.lower();
-                    self.cut_span(SpanKind::Claim, node, election, scene.now);
-                    self.tell(scene, Fact::Lowered { election, who: &who })?;
-                    return Ok(None);
-                };
                 let now = if lapses_stay { scene.local() } else { Time::ZERO };
                 let Some(until) = office.handle.raise(now, fence, *until) else {
                     return Ok(Some((name.clone(), Command::Resign)));
@@ -148,6 +143,13 @@ impl Town {
                     scene,
                     Fact::Claimed { node, election, who, first, fence, until, ends, decided },
                 )?;
+            }
+            Effect::Lower { election: name } => {
+                let Some(election) = self.election(name) else { return Ok(None) };
+                let who = self.who[node].clone();
+                self.apps[node].offices[election].handle.lower();
+                self.cut_span(SpanKind::Claim, node, election, scene.now);
+                self.tell(scene, Fact::Lowered { election, who: &who })?;
             }
             Effect::Send { to, message } => self.sent(scene, node, (to, message), disk)?,
             Effect::Persist(Record::Grant(record)) => {
@@ -179,7 +181,7 @@ impl Town {
                 self.event(scene, node, election, event)?;
             }
             Effect::Flush(_, record) => self.flushed(scene, node, record, disk)?,
-            Effect::Persist(_) => {}
+            Effect::Raise { fence: None, .. } | Effect::Persist(_) => {}
         }
         Ok(None)
     }

@@ -237,7 +237,7 @@ impl<G: Guest> World<G> {
                 self.queue.push(at, Happening::Flushed { node, life });
             }
             Effect::Send { to, message } => self.send(node, life, &to, message),
-            Effect::Claim { .. } | Effect::Emit { .. } => {}
+            Effect::Raise { .. } | Effect::Lower { .. } | Effect::Emit { .. } => {}
         }
         if let Some((election, command)) = wish {
             self.input(node, Input::Command { election, command })?;

@@ -164,11 +164,11 @@ impl Node {
             self.core.handle(now, input, &mut effects);
             for effect in effects {
                 match effect {
-                    Effect::Claim { until, fence: Some(fence), .. } => {
+                    Effect::Raise { until, fence: Some(fence), .. } => {
                         let (first, until) = (self.first, self.clock.reaches(until));
                         outward.push(Outward::Raised { first, fence, until });
                     }
-                    Effect::Claim { fence: None, .. } => outward.push(Outward::Lowered),
+                    Effect::Lower { .. } => outward.push(Outward::Lowered),
                     Effect::Persist(record) => self.write(&record),
                     Effect::Flush(ticket, record) => {
                         self.write(&record);
@@ -179,7 +179,7 @@ impl Node {
                         outward.push(Outward::Elected(timestamp));
                     }
                     Effect::Emit { event: Event::Ended(_), .. } => self.campaigning = false,
-                    Effect::Emit { .. } => {}
+                    Effect::Raise { fence: None, .. } | Effect::Emit { .. } => {}
                 }
             }
         }

@@ -369,11 +369,11 @@ impl<T: Transport> Driver<T> {
     fn carry_out(&mut self, now: Time, effects: impl Iterator<Item = Effect>) {
         for effect in effects {
             match effect {
-                Effect::Claim { election, until, fence: Some(_) } => {
+                Effect::Raise { election, until, .. } => {
                     let owed = self.seats.raise(&election, until);
                     self.owe(election, owed);
                 }
-                Effect::Claim { election, fence: None, .. } => self.seats.lower(&election),
+                Effect::Lower { election } => self.seats.lower(&election),
                 Effect::Persist(record) => {
                     if let Err(error) = self.records.persist(&record) {
                         self.write_failed(&error);

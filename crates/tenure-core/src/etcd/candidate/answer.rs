@@ -297,7 +297,7 @@ impl Candidate {
         self.phase = Phase::Leading { revision, fence };
         self.again = self.stale_value.then_some(shared.now);
         let election = self.election.clone();
-        shared.out.push(Effect::Claim { election, until, fence: Some(fence) });
+        shared.out.push(Effect::Raise { election, until, fence: Some(fence) });
         self.tell(Event::Elected { fence, key }, shared.out);
         if self.home != shared.lease() && ruling(Rule::FoundMovedFirst) {
             shared.session.moves_first(&self.election);

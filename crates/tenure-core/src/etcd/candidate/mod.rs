@@ -541,13 +541,12 @@ impl Candidate {
     pub(super) fn renew(&self, until: Time, out: &mut Out) {
         if let Some(fence) = self.fence() {
             let election = self.election.clone();
-            out.push(Effect::Claim { election, until, fence: Some(fence) });
+            out.push(Effect::Raise { election, until, fence: Some(fence) });
         }
     }
 
     fn lower(&self, shared: &mut Shared<'_>) {
-        let (election, until) = (self.election.clone(), shared.now);
-        shared.out.push(Effect::Claim { election, until, fence: None });
+        shared.out.push(Effect::Lower { election: self.election.clone() });
     }
 
     fn pause(&mut self, shared: &Shared<'_>) {

@@ -162,7 +162,7 @@ impl Candidate {
         lease.office.get_or_insert_with(|| (fence, timestamp.clone()));
         let (election, until) = (self.election.clone(), lease.until);
         self.best = self.best.max(fence);
-        out.push(Effect::Claim { election, until, fence: Some(fence) });
+        out.push(Effect::Raise { election, until, fence: Some(fence) });
         if !announced {
             self.emit(Event::Elected { fence, timestamp }, out);
         }

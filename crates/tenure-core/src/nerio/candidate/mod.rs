@@ -269,13 +269,9 @@ impl Candidate {
     ) {
         let Some(campaign) = self.campaign.take() else { return };
         let led = campaign.lease.filter(|lease| lease.office.is_some());
-        let lower = led.is_some().then(|| Effect::Claim {
-            election: self.election.clone(),
-            until: now,
-            fence: None,
-        });
-        if let Some(lower) = lower.clone().filter(|_| ruling(Rule::LowerBeforeRelease)) {
-            out.push(lower);
+        let leads = led.is_some();
+        if leads && ruling(Rule::LowerBeforeRelease) {
+            out.push(Effect::Lower { election: self.election.clone() });
         }
         let mut held = None;
         if campaign.first.is_some() {
@@ -289,8 +285,8 @@ impl Candidate {
                 self.say_that_it_leaves(now, shared, out);
             }
         }
-        if let Some(lower) = lower.filter(|_| !ruling(Rule::LowerBeforeRelease)) {
-            out.push(lower);
+        if leads && !ruling(Rule::LowerBeforeRelease) {
+            out.push(Effect::Lower { election: self.election.clone() });
         }
         if let Some(Transfer { to, .. }) = campaign.transfer
             && end != End::Transferred
