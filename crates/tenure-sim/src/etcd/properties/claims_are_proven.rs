@@ -61,7 +61,7 @@ enum What {
 /// A lease that was asked for.
 #[derive(Debug)]
 struct Lease {
-    /// How often.
+    /// How often, without what was refused.
     asked: u32,
     /// The terms that were established before.
     terms: Vec<u64>,
@@ -204,6 +204,8 @@ impl Life {
                     lease.extend(ends, local, true);
                 }
             }
+            // It made no lease: only from the next one on can there be one.
+            (What::Grant(lease), Reply::Refused(_)) => self.made_no(lease),
             // Since it was first asked for it lasts.
             (What::Grant(lease), Reply::LeaseExists) => {
                 if let Some(lease) = self.leases.get_mut(&lease) {
@@ -236,6 +238,14 @@ impl Life {
             for kv in found.iter().flatten() {
                 kv.lease.into_iter().for_each(|lease| self.live_on(&kv.key, lease));
             }
+        }
+    }
+
+    fn made_no(&mut self, lease: LeaseId) {
+        let Some(this) = self.leases.get_mut(&lease) else { return };
+        this.asked -= 1;
+        if this.asked == 0 {
+            self.leases.remove(&lease);
         }
     }
 

@@ -13,17 +13,19 @@ pub(super) struct MovesGetOn {
     lives: Lives<Life>,
 }
 
+type Homes = BTreeMap<usize, (Bytes, LeaseId)>;
+
 /// What one life has moved.
 #[derive(Debug, Default)]
 struct Life {
     asked: BTreeMap<CallId, Asked>,
     /// The key of each election in which it has one, with the lease that it was made on or moved
     /// to last.
-    homes: BTreeMap<usize, (Bytes, LeaseId)>,
+    homes: Homes,
     /// The last move.
     moves: Moves,
     /// What was known before the last answer, until it is known that it was waited for.
-    before: Option<Moves>,
+    before: Option<(Moves, Homes)>,
     made: Option<usize>,
     /// The lease that carries new keys.
     open: Option<LeaseId>,
@@ -88,7 +90,7 @@ impl Property for MovesGetOn {
             Fact::Unasked { node } => {
                 let life = &mut self.lives[*node];
                 if let Some(before) = life.before.take() {
-                    life.moves = before;
+                    (life.moves, life.homes) = before;
                 }
                 life.waits = None;
                 if let Some(made) = life.made.take() {
@@ -165,7 +167,7 @@ impl Life {
                 }
             }
             Some(Asked::Move(txn)) => {
-                self.before = Some(self.moves.clone());
+                self.before = Some((self.moves.clone(), self.homes.clone()));
                 let moved = matches!(reply, Reply::Txn { succeeded: true, .. });
                 let keys = self.moves.hear(txn, reply);
                 let there = |key: &&Bytes| self.homes.values().any(|(home, _)| home == *key);
