@@ -35,8 +35,9 @@ use crate::name::ElectionName;
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// A leader election protocol as a pure state machine.
-pub trait Protocol: Clone + Eq + Hash + Debug {
+/// What a protocol says and hears. A type of its own, apart from the machine, so that each part of
+/// a machine can name its inputs and effects without naming the whole.
+pub trait Words: Clone + Eq + Hash + Debug {
     /// Everything a new process begins with: identity, what was on disk, a seed.
     type Start: Clone + Eq + Hash + Debug;
     /// Whom a message came from, as far as the transport and the message itself tell.
@@ -51,10 +52,16 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     type Command: Clone + Eq + Hash + Debug + Display;
     /// What an application or an operator is told.
     type Event: Clone + Eq + Hash + Debug + Display;
+}
+
+/// A leader election protocol as a pure state machine.
+pub trait Protocol: Clone + Eq + Hash + Debug {
+    /// What goes in and out.
+    type Words: Words;
 
     /// The one door through which anything changes. It cannot fail: stale, duplicate, late and
     /// hostile input is normal, and is answered by an event that the driver counts.
-    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Effects<Self>);
+    fn handle(&mut self, now: Time, input: Input<Self::Words>, out: &mut Effects<Self::Words>);
 
     /// When [`Input::Timeout`] is due next. Ask again after every `handle`.
     fn deadline(&self) -> Option<Deadline>;
@@ -71,15 +78,15 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
 
 /// What a driver hands to a core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Input<P: Protocol> {
+pub enum Input<W: Words> {
     /// The process has started. Comes first and once.
-    Start(P::Start),
+    Start(W::Start),
     /// A message arrived.
     Message {
         /// Who sent it.
-        from: P::Sender,
+        from: W::Sender,
         /// The message.
-        message: P::Message,
+        message: W::Message,
     },
     /// The deadline has passed, or not: coming early does no harm.
     Timeout,
@@ -88,7 +95,7 @@ pub enum Input<P: Protocol> {
         /// The election it is about.
         election: ElectionName,
         /// The request.
-        command: P::Command,
+        command: W::Command,
     },
     /// The record of this flush is durable.
     Flushed(Ticket),
@@ -99,7 +106,7 @@ pub enum Input<P: Protocol> {
 
 /// What a core wants done.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Effect<P: Protocol> {
+pub enum Effect<W: Words> {
     /// The claim to lead `election` holds until `until` from now on.
     Raise {
         /// The election.
@@ -116,22 +123,22 @@ pub enum Effect<P: Protocol> {
         election: ElectionName,
     },
     /// Write this so that it survives the process; nothing after it may become visible before.
-    Persist(P::Record),
+    Persist(W::Record),
     /// Write this so that it survives the machine, without holding up what follows.
-    Flush(Ticket, P::Record),
+    Flush(Ticket, W::Record),
     /// Send a message. It may be lost, delayed, repeated and reordered.
     Send {
         /// Who should get it.
-        to: P::Address,
+        to: W::Address,
         /// The message.
-        message: P::Message,
+        message: W::Message,
     },
     /// Tell the application, or count.
     Emit {
         /// The election it is about, when it is about one.
         election: Option<ElectionName>,
         /// What happened.
-        event: P::Event,
+        event: W::Event,
     },
 }
 
@@ -146,9 +153,9 @@ impl Ticket {
 }
 
 /// The effects of one call, in the order in which they are to be carried out.
-pub type Effects<P> = Vec<Effect<P>>;
+pub type Effects<W> = Vec<Effect<W>>;
 
-impl<P: Protocol> Display for Input<P> {
+impl<W: Words> Display for Input<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start(start) => write!(f, "start {start:?}"),
@@ -162,7 +169,7 @@ impl<P: Protocol> Display for Input<P> {
     }
 }
 
-impl<P: Protocol> Display for Effect<P> {
+impl<W: Words> Display for Effect<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Raise { election, until, fence: Some(fence) } => {

@@ -29,7 +29,7 @@ mod waiting;
 
 pub use backoff::Backoff;
 pub use claim::Claim;
-pub use contract::{Effect, Effects, Input, Protocol, Ticket};
+pub use contract::{Effect, Effects, Input, Protocol, Ticket, Words};
 pub use draw::Draw;
 pub use drift::{Drift, DriftError};
 pub use fence::Fence;

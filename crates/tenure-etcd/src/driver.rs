@@ -8,7 +8,8 @@ use std::time::Duration;
 use tenure::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer};
 use tenure::{AtMostOne, CampaignError, Obstacle, TransferError, Waiting, clock};
 use tenure_core::etcd::{
-    Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Refusal, Start, Store, View,
+    Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Refusal, Start, Store,
+    View, Words,
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Standing, Time, Value};
 use tokio::sync::mpsc::error::TryRecvError;
@@ -323,14 +324,14 @@ impl Driver {
     }
 
     /// One input to the core, and whatever follows from it.
-    fn input(&mut self, now: Time, input: Input<Etcd>) {
+    fn input(&mut self, now: Time, input: Input<Words>) {
         self.handle(now, input);
         while let Some((election, command)) = self.owed.pop() {
             self.handle(now, Input::Command { election, command });
         }
     }
 
-    fn handle(&mut self, now: Time, input: Input<Etcd>) {
+    fn handle(&mut self, now: Time, input: Input<Words>) {
         let mut effects = Vec::new();
         self.core.handle(now, input, &mut effects);
         for effect in effects {

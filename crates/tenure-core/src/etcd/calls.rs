@@ -4,8 +4,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
 
 use super::message::{CallId, Header, Message, Op, Request, Revision};
-use super::node::{Effect, Out, Store};
 use super::rule::{Rule, ruling};
+use super::words::{Effect, Out, Store};
 use crate::name::ElectionName;
 use crate::time::Time;
 

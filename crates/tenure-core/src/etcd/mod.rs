@@ -181,6 +181,7 @@ mod node;
 mod observer;
 pub(crate) mod rule;
 mod session;
+mod words;
 
 pub use command::Command;
 pub use config::{BACKOFF, Checked, Config, ConfigError, REVISION_END};
@@ -190,6 +191,7 @@ pub use message::{
     Act, Answer, CallId, Change, Compare, Header, KeyValue, Message, Op, Pick, Read, Refusal,
     Reply, Request, Revision, Txn,
 };
-pub use node::{Effect, Etcd, NoRecord, Start, Store};
+pub use node::Etcd;
 #[cfg(tenure_planted)]
 pub use rule::planted;
+pub use words::{Effect, NoRecord, Start, Store, Words};

@@ -265,6 +265,7 @@ pub mod config;
 mod event;
 mod grantor;
 mod identity;
+mod memory;
 mod message;
 mod node;
 mod observer;
@@ -275,16 +276,18 @@ pub(crate) mod rule;
 mod timestamp;
 mod trips;
 pub mod wire;
+mod words;
 
 pub use command::Command;
 pub use config::{Checked, Config, ConfigError, Limits, Member};
 pub use event::{End, Event, Ignored, LeaderView, Question, TransferFailure, View};
-pub use grantor::{Kept, Memory};
 pub use identity::{Boot, Inc, Instance, Stamp, Who};
+pub use memory::{Kept, Memory};
 pub use message::*;
-pub use node::{Effect, Nerio, Start};
+pub use node::Nerio;
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
 pub use record::{GrantRecord, Record, Tenancy};
 #[cfg(tenure_planted)]
 pub use rule::planted;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};
+pub use words::{Effect, Start, Words};

@@ -7,15 +7,15 @@ use super::candidate::{Candidate, Shared};
 use super::command::Command;
 use super::config::Checked;
 use super::event::{Event, Ignored, Question, TransferFailure};
-use super::grantor::{Grantor, Memory};
+use super::grantor::Grantor;
 use super::identity::{Inc, Who};
 use super::message::{
     Granted, Message, Refused, Released, Remainder, Sender, Service, State, Verify,
 };
 use super::observer::Observer;
-use super::record::Record;
 use super::rule::{Rule, ruling};
 use super::trips::RoundTrips;
+use super::words::{Effect, Out, Start, Words, emit};
 use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
@@ -23,24 +23,8 @@ use crate::name::{ElectionName, NodeName};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// What a driver is asked to do.
-pub type Effect = crate::contract::Effect<Nerio>;
-/// Effects in the order in which they are to be carried out.
-pub(super) type Out = crate::contract::Effects<Nerio>;
-
 /// How many unanswered verifications a node remembers.
 const ASKED_MAX: usize = 64;
-
-/// With what a node begins.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Start {
-    /// This life of the process: random, drawn after any fork.
-    pub inc: Inc,
-    /// For draws: random for each life.
-    pub seed: u64,
-    /// What the grantor of this node remembers; `None` when the node is no grantor.
-    pub memory: Option<Memory>,
-}
 
 /// A node of a Nerio cluster: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -322,15 +306,9 @@ impl Nerio {
 }
 
 impl Protocol for Nerio {
-    type Start = Start;
-    type Sender = Sender;
-    type Address = SocketAddr;
-    type Message = Message;
-    type Record = Record;
-    type Command = Command;
-    type Event = Event;
+    type Words = Words;
 
-    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
+    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         if matches!(input, Input::Timeout) && self.is_early(now) {
             return;
         }
@@ -383,5 +361,5 @@ impl Protocol for Nerio {
 }
 
 fn ignore(out: &mut Out, election: Option<ElectionName>, reason: Ignored) {
-    out.push(Effect::Emit { election, event: Event::Ignored(reason) });
+    emit(out, election, Event::Ignored(reason));
 }

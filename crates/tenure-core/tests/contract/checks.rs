@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use tenure_core::{Effect, Input, Protocol, Time};
+use tenure_core::{Effect, Input, Protocol, Time, Words};
 
 use crate::cluster::{Clocks, Cluster};
 use crate::rng::Rng;
@@ -18,7 +18,7 @@ fn hash<T: Hash>(state: &T) -> u64 {
     hasher.finish()
 }
 
-fn print<C: Protocol>(effects: &[Effect<C>]) -> String {
+fn print<W: Words>(effects: &[Effect<W>]) -> String {
     effects.iter().map(|effect| format!("{effect}\n{effect:?}\n")).collect()
 }
 

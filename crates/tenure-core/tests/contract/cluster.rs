@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_core::{Effect, Input, Protocol, Ticket, Time};
 
 use crate::rng::Rng;
-use crate::subject::{Received, Subject};
+use crate::subject::{Received, Subject, Words};
 
 /// How the clocks of a cluster go.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +31,9 @@ pub(crate) struct Cluster<S: Subject> {
 pub(crate) struct Call<S: Subject> {
     pub(crate) node: usize,
     pub(crate) now: Time,
-    pub(crate) input: Input<S::Core>,
+    pub(crate) input: Input<Words<S>>,
     pub(crate) before: S::Core,
-    pub(crate) effects: Vec<Effect<S::Core>>,
+    pub(crate) effects: Vec<Effect<Words<S>>>,
 }
 
 impl<S: Subject> Cluster<S> {
@@ -111,7 +111,7 @@ impl<S: Subject> Cluster<S> {
         }
     }
 
-    fn hand(&mut self, node: usize, input: Input<S::Core>) -> Call<S> {
+    fn hand(&mut self, node: usize, input: Input<Words<S>>) -> Call<S> {
         let now = self.times[node];
         let core = &mut self.cores[node];
         let before = core.clone();

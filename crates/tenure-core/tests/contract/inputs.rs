@@ -11,7 +11,7 @@ use tenure_core::{Effect, Input, Protocol, Time};
 
 use crate::cluster::{Clocks, Cluster};
 use crate::rng::Rng;
-use crate::subject::{Packets, Subject};
+use crate::subject::{Packets, Subject, Words};
 
 const PACKETS: usize = 20_000;
 
@@ -32,7 +32,7 @@ fn busy<S: Subject>() -> Cluster<S> {
 fn receive<S: Packets>(core: &mut S::Core, now: Time, packet: &[u8]) {
     let result = catch_unwind(AssertUnwindSafe(|| {
         for (from, message) in S::open(packet) {
-            let mut effects: Vec<Effect<S::Core>> = Vec::new();
+            let mut effects: Vec<Effect<Words<S>>> = Vec::new();
             core.handle(now, Input::Message { from, message }, &mut effects);
             if let Some(deadline) = core.deadline() {
                 core.clone().handle(deadline.at, Input::Timeout, &mut effects);

@@ -1,8 +1,11 @@
 //! What a core brings along to be checked.
 
-use tenure_core::{ElectionName, Protocol, Time};
+use tenure_core::{ElectionName, Protocol, Time, contract};
 
 use crate::rng::Rng;
+
+/// What a core under the suite says and hears.
+pub(crate) type Words<S> = <<S as Subject>::Core as Protocol>::Words;
 
 /// A core under the suite: how to make one, and what to feed it.
 pub(crate) trait Subject {
@@ -20,31 +23,31 @@ pub(crate) trait Subject {
     fn core(node: usize) -> Self::Core;
 
     /// With what it starts.
-    fn start(node: usize) -> <Self::Core as Protocol>::Start;
+    fn start(node: usize) -> <Words<Self> as contract::Words>::Start;
 
     /// As whom the others see it.
-    fn sender(node: usize) -> <Self::Core as Protocol>::Sender;
+    fn sender(node: usize) -> <Words<Self> as contract::Words>::Sender;
 
     /// Which node is reached at an address.
-    fn node_at(address: &<Self::Core as Protocol>::Address) -> Option<usize>;
+    fn node_at(address: &<Words<Self> as contract::Words>::Address) -> Option<usize>;
 
     /// The elections that commands are about.
     fn elections() -> Vec<ElectionName>;
 
     /// A command that an application may give.
-    fn command(rng: &mut Rng) -> <Self::Core as Protocol>::Command;
+    fn command(rng: &mut Rng) -> <Words<Self> as contract::Words>::Command;
 
     /// A valid message that nobody honest would send, from anybody: any election, any name, any
     /// life, any address, any figure.
     fn hostile(
         rng: &mut Rng,
-    ) -> (<Self::Core as Protocol>::Sender, <Self::Core as Protocol>::Message);
+    ) -> (<Words<Self> as contract::Words>::Sender, <Words<Self> as contract::Words>::Message);
 
     /// What the store answers to a message, and to which nodes.
     fn ask(
         _store: &mut Self::Store,
         _node: usize,
-        _message: &<Self::Core as Protocol>::Message,
+        _message: &<Words<Self> as contract::Words>::Message,
         _rng: &mut Rng,
     ) -> Vec<(usize, Received<Self>)> {
         Vec::new()
@@ -63,8 +66,8 @@ pub(crate) trait Packets: Subject {
 
     /// A packet with this message.
     fn seal(
-        from: &<Self::Core as Protocol>::Sender,
-        message: &<Self::Core as Protocol>::Message,
+        from: &<Words<Self> as contract::Words>::Sender,
+        message: &<Words<Self> as contract::Words>::Message,
     ) -> Vec<u8>;
 
     /// Makes a packet that was kept under other settings, or by another version, one of these.
@@ -77,4 +80,4 @@ pub(crate) trait Packets: Subject {
 
 /// A message and who sent it.
 pub(crate) type Received<S> =
-    (<<S as Subject>::Core as Protocol>::Sender, <<S as Subject>::Core as Protocol>::Message);
+    (<Words<S> as contract::Words>::Sender, <Words<S> as contract::Words>::Message);

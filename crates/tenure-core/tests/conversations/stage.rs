@@ -286,7 +286,7 @@ impl Stage {
     }
 
     /// Hands one input to one node and carries out what it answers, as a driver does.
-    fn step(&mut self, name: &str, input: Input<Nerio>, said: &str) -> Outcome {
+    fn step(&mut self, name: &str, input: Input<tenure_core::nerio::Words>, said: &str) -> Outcome {
         let now = self.now;
         let node = self.node(name)?;
         let clock = node.clock.shows(now);

@@ -15,7 +15,7 @@ pub(crate) struct Stage {
     /// What it asked and was not answered, the latest last.
     pub(crate) open: Vec<Request>,
     /// Everything that it did since somebody looked.
-    pub(crate) done: Vec<Effect<Etcd>>,
+    pub(crate) done: Vec<Effect<tenure_core::etcd::Words>>,
     /// What the header of the next answer says.
     pub(crate) header: Header,
 }
@@ -59,7 +59,7 @@ impl Stage {
         stage
     }
 
-    fn hand(&mut self, input: Input<Etcd>) {
+    fn hand(&mut self, input: Input<tenure_core::etcd::Words>) {
         let mut effects = Vec::new();
         self.core.handle(self.now, input, &mut effects);
         for effect in &effects {

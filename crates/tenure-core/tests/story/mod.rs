@@ -197,7 +197,11 @@ impl Story {
 
     /// Hands one input to one node and carries out what it answers. The effects are returned
     /// as well, for those who want to see all of them.
-    pub fn step(&mut self, who: &'static str, input: Input<Nerio>) -> Vec<Effect> {
+    pub fn step(
+        &mut self,
+        who: &'static str,
+        input: Input<tenure_core::nerio::Words>,
+    ) -> Vec<Effect> {
         let slow = self.slow_disks;
         let failing = self.failing == Some(who);
         let actor = self.actor(who);

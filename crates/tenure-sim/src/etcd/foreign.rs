@@ -11,7 +11,7 @@ use tenure_core::etcd::{
 use tenure_core::{Deadline, Effect, ElectionName, Input, Time};
 
 use super::packet::{Order, Packet, Place};
-use super::resident::{Out, Resident};
+use super::resident::{Out, Words};
 use super::store::MEMBERS;
 use crate::rng::mix;
 
@@ -65,7 +65,7 @@ impl Foreign {
         Some(Deadline { at, why: "a foreign candidate" })
     }
 
-    pub(super) fn handle(&mut self, now: Time, input: Input<Resident>, out: &mut Out) {
+    pub(super) fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         match input {
             Input::Start(begin) => {
                 self.life = begin.life;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tenure_core::contract::Effects;
 use tenure_core::etcd::{Answer, CallId, Checked, Etcd, Message, Op, Reply, Request, Start, Store};
-use tenure_core::{Deadline, Effect, Input, Protocol, Time};
+use tenure_core::{Deadline, Effect, Input, Protocol, Time, etcd};
 
 use super::packet::{Order, Packet, Place, Report};
-use super::resident::{Out, Resident};
+use super::resident::{Out, Words};
 use super::store::MEMBERS;
 
 /// A watch that is not open is asked for again so often at most.
@@ -72,7 +72,7 @@ impl Process {
         self.core.deadline().into_iter().chain(own).min_by_key(|deadline| deadline.at)
     }
 
-    pub(super) fn handle(&mut self, now: Time, input: Input<Resident>, out: &mut Out) {
+    pub(super) fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         let mut effects = Vec::new();
         match input {
             Input::Start(begin) => {
@@ -118,7 +118,13 @@ impl Process {
     }
 
     /// Hands an answer on, those of a stream in their order.
-    fn hear(&mut self, now: Time, answer: Answer, nth: Option<u32>, effects: &mut Effects<Etcd>) {
+    fn hear(
+        &mut self,
+        now: Time,
+        answer: Answer,
+        nth: Option<u32>,
+        effects: &mut Effects<etcd::Words>,
+    ) {
         let Some(nth) = nth else { return self.hand_on(now, answer, effects) };
         let call = answer.call;
         let Some(stream) = self.streams.get_mut(&call) else { return };
@@ -137,7 +143,7 @@ impl Process {
         }
     }
 
-    fn hand_on(&mut self, now: Time, answer: Answer, effects: &mut Effects<Etcd>) {
+    fn hand_on(&mut self, now: Time, answer: Answer, effects: &mut Effects<etcd::Words>) {
         self.open.remove(&answer.call);
         if matches!(answer.reply, Reply::Unknown { .. }) {
             self.member = (self.member + 1) % MEMBERS;
@@ -171,7 +177,7 @@ impl Process {
         now: Time,
         call: CallId,
         why: &str,
-        effects: &mut Effects<Etcd>,
+        effects: &mut Effects<etcd::Words>,
         out: &mut Out,
     ) {
         self.streams.remove(&call);
@@ -183,7 +189,7 @@ impl Process {
     }
 
     /// Calls that are not answered in time mean that the member is no good.
-    fn wait_no_longer(&mut self, now: Time, effects: &mut Effects<Etcd>, out: &mut Out) {
+    fn wait_no_longer(&mut self, now: Time, effects: &mut Effects<etcd::Words>, out: &mut Out) {
         let open = self.open.len();
         self.open.retain(|_, due| *due > now);
         if self.open.len() < open {
@@ -196,7 +202,7 @@ impl Process {
         }
     }
 
-    fn carry_out(&mut self, now: Time, effects: Effects<Etcd>, out: &mut Out) {
+    fn carry_out(&mut self, now: Time, effects: Effects<etcd::Words>, out: &mut Out) {
         for effect in effects {
             out.push(match effect {
                 Effect::Send { message: Message::Request(request), .. } => {

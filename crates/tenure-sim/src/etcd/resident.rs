@@ -1,16 +1,29 @@
 //! Who lives in these worlds: our processes, foreign candidates, and etcd.
 
-use tenure_core::contract::Effects;
 use tenure_core::etcd::NoRecord;
-use tenure_core::{Deadline, ElectionName, Input, Protocol, Standing, Time};
+use tenure_core::{Deadline, ElectionName, Input, Protocol, Standing, Time, contract};
 
 use super::foreign::Foreign;
 use super::packet::{Begin, Order, Packet, Place, Report};
 use super::process::Process;
 use super::store::Cluster;
 
+/// What residents say and hear.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Words {}
+
+impl contract::Words for Words {
+    type Start = Begin;
+    type Sender = Place;
+    type Address = Place;
+    type Message = Packet;
+    type Record = NoRecord;
+    type Command = Order;
+    type Event = Report;
+}
+
 /// Effects of a resident.
-pub(super) type Out = Effects<Resident>;
+pub(super) type Out = contract::Effects<Words>;
 
 /// One node of the world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -24,15 +37,9 @@ pub enum Resident {
 }
 
 impl Protocol for Resident {
-    type Start = Begin;
-    type Sender = Place;
-    type Address = Place;
-    type Message = Packet;
-    type Record = NoRecord;
-    type Command = Order;
-    type Event = Report;
+    type Words = Words;
 
-    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
+    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         match self {
             Self::Ours(process) => process.handle(now, input, out),
             Self::Foreign(foreign) => foreign.handle(now, input, out),

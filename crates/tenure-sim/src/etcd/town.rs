@@ -12,7 +12,7 @@ use super::packet::{Begin, Order, Packet, Place, Report};
 use super::plan::{Kind, Plan};
 use super::process::Process;
 use super::properties::{Court, Properties};
-use super::resident::Resident;
+use super::resident::{Resident, Words};
 use super::store::Cluster;
 use super::store::note::Note;
 use crate::rng::Rng;
@@ -150,7 +150,7 @@ impl Town {
         &mut self,
         scene: &Scene<'_>,
         node: usize,
-        effect: &Effect<Resident>,
+        effect: &Effect<Words>,
     ) -> Result<Option<(ElectionName, Order)>, Box<Violation>> {
         match effect {
             Effect::Raise { election: name, until, fence: Some(fence) } => {
@@ -282,7 +282,7 @@ impl Town {
     fn heard(
         &mut self,
         scene: &Scene<'_>,
-        input: &Input<Resident>,
+        input: &Input<Words>,
         node: usize,
     ) -> Result<(), Box<Violation>> {
         match input {

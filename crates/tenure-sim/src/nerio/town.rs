@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::{
     Command, End, Event, Granted, Inc, Message, Nerio, Recall, Record, Refused, Released, Sender,
-    Start, View, Who,
+    Start, View, Who, Words,
 };
 use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
 
@@ -117,7 +117,7 @@ impl Town {
         &mut self,
         scene: &Scene<'_>,
         node: usize,
-        effect: &Effect<Nerio>,
+        effect: &Effect<Words>,
         disk: &Disk,
     ) -> Result<Option<(ElectionName, Command)>, Box<Violation>> {
         match effect {
@@ -286,7 +286,7 @@ impl Town {
     fn heard(
         &mut self,
         scene: &Scene<'_>,
-        input: &Input<Nerio>,
+        input: &Input<Words>,
         node: usize,
     ) -> Result<(), Box<Violation>> {
         let grantor = node;
@@ -355,7 +355,7 @@ impl Town {
         &mut self,
         scene: &Scene<'_>,
         grantor: usize,
-        effect: &Effect<Nerio>,
+        effect: &Effect<Words>,
     ) -> Result<(), Box<Violation>> {
         match effect {
             Effect::Persist(Record::Grant(record)) => {

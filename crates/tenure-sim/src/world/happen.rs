@@ -1,9 +1,9 @@
 //! One step of a world: an input to a core, its effects, its messages on their way.
 
-use tenure_core::{Effect, Input, Protocol};
+use tenure_core::{Effect, Input, Protocol, contract};
 
 use super::fault::Kind;
-use super::{Guest, Happening, Msg, Scene, Seen, World};
+use super::{Guest, Happening, Msg, Scene, Seen, Words, World};
 use crate::rng::Rng;
 
 /// What became of an effect.
@@ -16,7 +16,7 @@ enum Carried {
     Last,
 }
 
-type Sender<G> = <<G as Guest>::Core as Protocol>::Sender;
+type Sender<G> = <Words<G> as contract::Words>::Sender;
 
 /// Bits of a draw that are left when it is known that a fault strikes.
 const LEFT: u64 = (1 << 48) - 1;
@@ -112,7 +112,7 @@ impl<G: Guest> World<G> {
     }
 
     /// Hands one input to one core, with one sample of its clock, and carries out what it wants.
-    pub(super) fn input(&mut self, node: usize, input: Input<G::Core>) -> Result<(), G::Wrong> {
+    pub(super) fn input(&mut self, node: usize, input: Input<Words<G>>) -> Result<(), G::Wrong> {
         self.resume(node)?;
         let mut effects = std::mem::take(&mut self.spare);
         effects.clear();
@@ -164,7 +164,7 @@ impl<G: Guest> World<G> {
         self.queue.push(at, Happening::Wake { node, life });
     }
 
-    fn apply(&mut self, node: usize, mut effects: Vec<Effect<G::Core>>) -> Result<(), G::Wrong> {
+    fn apply(&mut self, node: usize, mut effects: Vec<Effect<Words<G>>>) -> Result<(), G::Wrong> {
         let (life, count) = (self.nodes[node].life, self.nodes[node].inputs);
         let crash = (!effects.is_empty() && self.hits(Kind::Crash, node, count)).then(|| {
             let draw = self.fate.draw(Kind::Crash, node, count) & LEFT;
@@ -204,7 +204,7 @@ impl<G: Guest> World<G> {
         &mut self,
         node: usize,
         life: u128,
-        effect: Effect<G::Core>,
+        effect: Effect<Words<G>>,
     ) -> Result<Carried, G::Wrong> {
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
@@ -269,8 +269,8 @@ impl<G: Guest> World<G> {
         &mut self,
         node: usize,
         life: u128,
-        to: &<G::Core as Protocol>::Address,
-        message: <G::Core as Protocol>::Message,
+        to: &<Words<G> as contract::Words>::Address,
+        message: <Words<G> as contract::Words>::Message,
     ) {
         let Some(to) = self.guest.find(to) else { return };
         let link = node * 64 + to;

@@ -17,7 +17,7 @@ pub mod queue;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use tenure_core::{Effect, ElectionName, Input, Protocol, Ticket, Time};
+use tenure_core::{Effect, ElectionName, Input, Protocol, Ticket, Time, contract};
 
 use self::clock::Clock;
 use self::conditions::{Conditions, DiskFate};
@@ -26,12 +26,15 @@ use self::queue::Queue;
 use crate::recorder::Recorder;
 use crate::rng::Rng;
 
+/// What the core of a guest says and hears.
+pub type Words<G> = <<G as Guest>::Core as Protocol>::Words;
+
 /// A command about an election.
-pub type Wish<G> = (ElectionName, <<G as Guest>::Core as Protocol>::Command);
+pub type Wish<G> = (ElectionName, <Words<G> as contract::Words>::Command);
 
 /// A message, and who sent it.
 pub type Letter<G> =
-    (<<G as Guest>::Core as Protocol>::Sender, <<G as Guest>::Core as Protocol>::Message);
+    (<Words<G> as contract::Words>::Sender, <Words<G> as contract::Words>::Message);
 
 /// A protocol that moves into a world, with its applications and its judges.
 pub trait Guest: Sized {
@@ -54,10 +57,10 @@ pub trait Guest: Sized {
         node: usize,
         life: u128,
         disk: &Self::Disk,
-    ) -> Result<<Self::Core as Protocol>::Start, String>;
+    ) -> Result<<Words<Self> as contract::Words>::Start, String>;
 
     /// Writes a record.
-    fn write(&self, disk: &mut Self::Disk, record: &<Self::Core as Protocol>::Record);
+    fn write(&self, disk: &mut Self::Disk, record: &<Words<Self> as contract::Words>::Record);
 
     /// Something happens to a state directory while its process is down; `reboot` if its machine
     /// starts anew. Answers whether it may happen at all.
@@ -70,10 +73,10 @@ pub trait Guest: Sized {
     ) -> bool;
 
     /// Who sends, as a receiver sees it.
-    fn sender(&self, node: usize, life: u128) -> <Self::Core as Protocol>::Sender;
+    fn sender(&self, node: usize, life: u128) -> <Words<Self> as contract::Words>::Sender;
 
     /// Which node an address belongs to.
-    fn find(&self, to: &<Self::Core as Protocol>::Address) -> Option<usize>;
+    fn find(&self, to: &<Words<Self> as contract::Words>::Address) -> Option<usize>;
 
     /// What the application of a node wants now.
     fn wish(
@@ -101,8 +104,8 @@ pub trait Guest: Sized {
     /// What follows a message of `from`, and in whose name, by a draw.
     fn forge(
         &self,
-        _from: &<Self::Core as Protocol>::Sender,
-        _message: &<Self::Core as Protocol>::Message,
+        _from: &<Words<Self> as contract::Words>::Sender,
+        _message: &<Words<Self> as contract::Words>::Message,
         _draw: u64,
     ) -> Option<Letter<Self>> {
         None
@@ -158,7 +161,7 @@ pub enum Seen<'a, G: Guest> {
         /// Which node.
         node: usize,
         /// The input.
-        input: &'a Input<G::Core>,
+        input: &'a Input<Words<G>>,
     },
     /// It has been handled, and its effects are not carried out yet.
     Handled {
@@ -176,7 +179,7 @@ pub enum Seen<'a, G: Guest> {
         /// Its life.
         life: u128,
         /// The effect.
-        effect: &'a Effect<G::Core>,
+        effect: &'a Effect<Words<G>>,
         /// What survives of that node.
         disk: &'a G::Disk,
     },
@@ -185,24 +188,44 @@ pub enum Seen<'a, G: Guest> {
         /// Which node.
         node: usize,
         /// The effect.
-        effect: &'a Effect<G::Core>,
+        effect: &'a Effect<Words<G>>,
     },
     /// A moment has passed.
     Moment,
 }
 
 enum Happening<G: Guest> {
-    Deliver { to: usize, from: <G::Core as Protocol>::Sender, message: Msg<G>, arrow: usize },
-    Resume { node: usize, life: u128 },
-    Flushed { node: usize, life: u128 },
-    Wake { node: usize, life: u128 },
-    Start { node: usize },
-    Wish { node: usize },
-    Incident { number: usize },
+    Deliver {
+        to: usize,
+        from: <Words<G> as contract::Words>::Sender,
+        message: Msg<G>,
+        arrow: usize,
+    },
+    Resume {
+        node: usize,
+        life: u128,
+    },
+    Flushed {
+        node: usize,
+        life: u128,
+    },
+    Wake {
+        node: usize,
+        life: u128,
+    },
+    Start {
+        node: usize,
+    },
+    Wish {
+        node: usize,
+    },
+    Incident {
+        number: usize,
+    },
 }
 
-type Msg<G> = <<G as Guest>::Core as Protocol>::Message;
-type Rec<G> = <<G as Guest>::Core as Protocol>::Record;
+type Msg<G> = <Words<G> as contract::Words>::Message;
+type Rec<G> = <Words<G> as contract::Words>::Record;
 
 struct Node<G: Guest> {
     clock: Clock,
@@ -217,7 +240,7 @@ struct Node<G: Guest> {
     /// Whether its process is spared by chance.
     spared: bool,
     /// What is to be carried out when it goes on.
-    held: Option<Vec<Effect<G::Core>>>,
+    held: Option<Vec<Effect<Words<G>>>>,
     /// What is being flushed, in the order in which that was asked for.
     flushing: VecDeque<(Ticket, Rec<G>)>,
     /// When the last flush that was asked for will be done.
@@ -247,7 +270,7 @@ pub struct World<G: Guest> {
     queue: Queue<Happening<G>>,
     nodes: Vec<Node<G>>,
     recorder: Option<Recorder>,
-    spare: Vec<Effect<G::Core>>,
+    spare: Vec<Effect<Words<G>>>,
     forges: u16,
     grain: u64,
 }
@@ -362,7 +385,7 @@ impl<G: Guest> World<G> {
         &mut self,
         node: usize,
         election: ElectionName,
-        command: <G::Core as Protocol>::Command,
+        command: <Words<G> as contract::Words>::Command,
     ) -> Result<(), G::Wrong> {
         self.input(node, Input::Command { election, command })
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::{
     Checked, Command, Effect, Event, Inc, Kept, Message, Nerio, Query, QuorumTimestamp, Sender,
-    Service, Start, Who,
+    Service, Start, Who, Words,
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Time};
 
@@ -99,7 +99,7 @@ impl Node {
         node
     }
 
-    fn start(&self) -> Input<Nerio> {
+    fn start(&self) -> Input<Words> {
         let inc = who(Life { node: self.number, number: self.life }).inc;
         let memory = self.disk.as_ref().map(Disk::memory);
         Input::Start(Start { inc, seed: 1, memory })
@@ -156,7 +156,7 @@ impl Node {
 
     /// Hands over one input, carries out its effects in their order, and answers the flushes:
     /// the disk of the model is fast.
-    fn feed(&mut self, at: u64, input: Input<Nerio>) -> Result<Vec<Outward>, String> {
+    fn feed(&mut self, at: u64, input: Input<Words>) -> Result<Vec<Outward>, String> {
         let (mut inputs, mut outward) = (VecDeque::from([input]), Vec::new());
         let now = self.clock.shows(at);
         while let Some(input) = inputs.pop_front() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
 use tenure_core::nerio::{
-    Checked, Command, Effect, End, Event, Kept, Nerio, Question, Sender, Start,
+    Checked, Command, Effect, End, Event, Kept, Nerio, Question, Sender, Start, Words,
 };
 use tenure_core::{ElectionName, Input, Protocol, Time, Value};
 use tokio::sync::mpsc::error::TryRecvError;
@@ -351,14 +351,14 @@ impl<T: Transport> Driver<T> {
     }
 
     /// One input to the core, and whatever follows from it.
-    fn input(&mut self, now: Time, input: Input<Nerio>) {
+    fn input(&mut self, now: Time, input: Input<Words>) {
         self.handle(now, input);
         while let Some((election, command)) = self.owed.pop() {
             self.handle(now, Input::Command { election, command });
         }
     }
 
-    fn handle(&mut self, now: Time, input: Input<Nerio>) {
+    fn handle(&mut self, now: Time, input: Input<Words>) {
         let mut effects = std::mem::take(&mut self.effects);
         self.core.handle(now, input, &mut effects);
         self.carry_out(now, effects.drain(..));

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use super::super::event::{End, Event, Ignored};
 use super::super::key::LeaseId;
 use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Revision};
-use super::super::node::Effect;
 use super::super::rule::{Rule, ruling};
 use super::super::session::Around;
+use super::super::words::Effect;
 use super::{Candidate, Doing, LOOK_AGAIN, MEND_AGAIN, Phase, Shared};
 use crate::time::Time;
 

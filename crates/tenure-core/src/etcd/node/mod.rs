@@ -6,7 +6,6 @@ mod keys;
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Bound;
 
 use super::calls::{Asker, Calls};
@@ -19,47 +18,13 @@ use super::message::{Answer, CallId, Header, Message, Reply};
 use super::observer::{Observer, Scene};
 use super::rule::{Rule, ruling};
 use super::session::{Around, News, Session};
+use super::words::{Out, Words, emit};
 use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
 use crate::name::{ElectionName, Value};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
-
-/// What a driver is asked to do.
-pub type Effect = crate::contract::Effect<Etcd>;
-/// Effects in the order in which they are to be carried out.
-pub(super) type Out = crate::contract::Effects<Etcd>;
-
-/// The only addressee there is: whichever server of the cluster the driver is connected to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Store;
-
-impl fmt::Display for Store {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("etcd")
-    }
-}
-
-/// Nothing has to survive the process: etcd remembers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum NoRecord {}
-
-impl fmt::Display for NoRecord {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {}
-    }
-}
-
-/// With what a process begins.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Start {
-    /// For draws, the ids of leases among them: random for each life of a process.
-    pub seed: u64,
-    /// A lease that exists already, to be used first. It becomes this process's own: it is
-    /// renewed, and revoked in the end.
-    pub lease: Option<LeaseId>,
-}
 
 /// One process's part: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -418,15 +383,9 @@ impl Etcd {
 }
 
 impl Protocol for Etcd {
-    type Start = Start;
-    type Sender = Store;
-    type Address = Store;
-    type Message = Message;
-    type Record = NoRecord;
-    type Command = Command;
-    type Event = Event;
+    type Words = Words;
 
-    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Out) {
+    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         if matches!(input, Input::Timeout) && self.is_early(now) {
             return;
         }
@@ -485,9 +444,4 @@ fn nested<T>(election: &ElectionName, others: &BTreeMap<ElectionName, T>) -> Opt
         below.as_ref().is_some_and(|below| next.as_str().starts_with(below.as_str()))
     };
     above.next().or_else(|| next.map(|(next, _)| next).filter(is_below).cloned())
-}
-
-/// Tells the application.
-pub(super) fn emit(election: Option<&ElectionName>, event: Event, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event });
 }

@@ -3,8 +3,8 @@
 use super::super::event::{Event, Lost};
 use super::super::key::LeaseId;
 use super::super::message::{Act, CallId, Op, Refusal, Reply, Txn};
-use super::super::node::emit;
 use super::super::rule::{Rule, ruling};
+use super::super::words::emit;
 use super::{Around, Beat, Lease, News, Old, Phase, Session, third};
 use crate::draw::Draw;
 use crate::time::Time;

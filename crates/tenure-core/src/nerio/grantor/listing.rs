@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::message::{List, Listed};
-use super::super::node::Out;
+use super::super::words::Out;
 use super::{Grantor, Message, Sender, send};
 use crate::name::ElectionName;
 use crate::time::Time;

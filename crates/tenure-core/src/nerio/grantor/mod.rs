@@ -19,7 +19,6 @@ use core::net::SocketAddr;
 use self::fences::Fences;
 use self::flush::Flush;
 use self::life::Life;
-pub use self::life::{Kept, Memory};
 use self::listing::Listing;
 #[cfg(test)]
 pub(super) use self::listing::PAGE_BYTES;
@@ -31,13 +30,14 @@ use self::writes::{Entry, Writes};
 use super::config::Checked;
 use super::event::{Event, Ignored};
 use super::identity::{Boot, Instance, Stamp};
+use super::memory::{Kept, Memory};
 use super::message::{
     FenceSeen, Granted, Message, Query, Refusal, Refused, Release, Released, Request, Sender,
     Service, State,
 };
-use super::node::Out;
 use super::record::{GrantRecord, Record, Tenancy};
 use super::rule::{Rule, ruling};
+use super::words::{Effect, Out, emit};
 use crate::agenda::Agenda;
 use crate::contract::Ticket;
 use crate::fence::Fence;
@@ -360,7 +360,7 @@ impl Grantor {
         let Some(office) = self.office(election) else { return };
         let Some(grant) = &office.grant else { return };
         let record = &grant.record;
-        let persist = super::node::Effect::Persist(record.clone().into());
+        let persist = Effect::Persist(record.clone().into());
         let next_waits = grant.next.as_ref().is_some_and(|next| office.waits(next, at));
         let granted = Granted {
             election: election.clone(),
@@ -375,7 +375,7 @@ impl Grantor {
             waiting: office.first_waiting(at, &self.config).cloned(),
         };
         let message = Message::Granted(granted);
-        let send = super::node::Effect::Send { to: record.address, message };
+        let send = Effect::Send { to: record.address, message };
         if ruling(Rule::WrittenBeforeOk) {
             out.extend([persist, send]);
         } else {
@@ -566,9 +566,5 @@ impl Grantor {
 }
 
 fn send(out: &mut Out, to: SocketAddr, message: Message) {
-    out.push(super::node::Effect::Send { to, message });
-}
-
-fn emit(out: &mut Out, election: Option<ElectionName>, event: Event) {
-    out.push(super::node::Effect::Emit { election, event });
+    out.push(Effect::Send { to, message });
 }

@@ -76,7 +76,7 @@ impl Grantor {
         let flush = self.begin_flush(now);
         let (instance, boot) = (self.instance, self.boot);
         let identity = Record::Identity { instance, boot, delta_max };
-        out.push(super::super::node::Effect::Flush(flush.ticket, identity));
+        out.push(Effect::Flush(flush.ticket, identity));
         flush
     }
 
@@ -170,7 +170,7 @@ impl Grantor {
     pub(super) fn reserve(&mut self, now: Time, highest: Fence, out: &mut Out) -> Flush {
         let flush = self.begin_flush(now);
         let record = self.fences.reserve_above(highest, flush);
-        out.push(super::super::node::Effect::Flush(flush.ticket, record));
+        out.push(Effect::Flush(flush.ticket, record));
         flush
     }
 }

@@ -220,7 +220,7 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.writes.put(election, entry);
-        out.push(super::super::node::Effect::Persist(record));
+        out.push(Effect::Persist(record));
     }
 
     /// Whether others may hear of its grant of `election`: not before it is written.

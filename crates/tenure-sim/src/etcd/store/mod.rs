@@ -26,7 +26,7 @@ use self::state::{Entry, State};
 use self::streams::Stream;
 use super::bent::Bent;
 use super::packet::{Order, Packet, Place, Report};
-use super::resident::{Out, Resident};
+use super::resident::{Out, Words};
 use crate::rng::mix;
 
 /// How many members there are.
@@ -238,7 +238,7 @@ impl Cluster {
         self.agenda.first_key_value().map(|((at, _), _)| Time::from_nanos(*at))
     }
 
-    pub(super) fn handle(&mut self, now: Time, input: Input<Resident>, out: &mut Out) {
+    pub(super) fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         self.now = self.now.max(now.as_nanos());
         match input {
             Input::Start(_) => self.start(out),

@@ -1,0 +1,63 @@
+//! What a process says to etcd and to its application, and hears, apart from the machine.
+
+use core::fmt;
+
+use super::command::Command;
+use super::event::Event;
+use super::key::LeaseId;
+use super::message::Message;
+use crate::name::ElectionName;
+
+/// The only addressee there is: whichever server of the cluster the driver is connected to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Store;
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("etcd")
+    }
+}
+
+/// Nothing has to survive the process: etcd remembers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NoRecord {}
+
+impl fmt::Display for NoRecord {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {}
+    }
+}
+
+/// With what a process begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Start {
+    /// For draws, the ids of leases among them: random for each life of a process.
+    pub seed: u64,
+    /// A lease that exists already, to be used first. It becomes this process's own: it is
+    /// renewed, and revoked in the end.
+    pub lease: Option<LeaseId>,
+}
+
+/// The types of its inputs and effects.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Words {}
+
+impl crate::contract::Words for Words {
+    type Start = Start;
+    type Sender = Store;
+    type Address = Store;
+    type Message = Message;
+    type Record = NoRecord;
+    type Command = Command;
+    type Event = Event;
+}
+
+/// What a driver is asked to do.
+pub type Effect = crate::contract::Effect<Words>;
+/// Effects in the order in which they are to be carried out.
+pub(super) type Out = crate::contract::Effects<Words>;
+
+/// Tells the application.
+pub(super) fn emit(election: Option<&ElectionName>, event: Event, out: &mut Out) {
+    out.push(Effect::Emit { election: election.cloned(), event });
+}

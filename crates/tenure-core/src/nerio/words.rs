@@ -1,0 +1,46 @@
+//! What a node of a Nerio cluster says and hears, apart from the machine.
+
+use core::net::SocketAddr;
+
+use super::command::Command;
+use super::event::Event;
+use super::identity::Inc;
+use super::memory::Memory;
+use super::message::{Message, Sender};
+use super::record::Record;
+use crate::name::ElectionName;
+
+/// With what a node begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Start {
+    /// This life of the process: random, drawn after any fork.
+    pub inc: Inc,
+    /// For draws: random for each life.
+    pub seed: u64,
+    /// What the grantor of this node remembers; `None` when the node is no grantor.
+    pub memory: Option<Memory>,
+}
+
+/// The types of its inputs and effects.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Words {}
+
+impl crate::contract::Words for Words {
+    type Start = Start;
+    type Sender = Sender;
+    type Address = SocketAddr;
+    type Message = Message;
+    type Record = Record;
+    type Command = Command;
+    type Event = Event;
+}
+
+/// What a driver is asked to do.
+pub type Effect = crate::contract::Effect<Words>;
+/// Effects in the order in which they are to be carried out.
+pub(super) type Out = crate::contract::Effects<Words>;
+
+/// Tells the application, or an operator.
+pub(super) fn emit(out: &mut Out, election: Option<ElectionName>, event: Event) {
+    out.push(Effect::Emit { election, event });
+}
