@@ -246,7 +246,9 @@
 //!                 let to = (0..3).find(|n| address(*n) == to).unwrap();
 //!                 queue.push_back((to, Input::Message { from, message }));
 //!             }
-//!             Effect::Raise { .. } | Effect::Lower { .. } | Effect::Persist(_) | Effect::Emit { .. } => {}
+//!             // Writing is done at once, and nobody listens.
+//!             Effect::Persist(_) | Effect::Raise { .. } | Effect::Lower { .. } => {}
+//!             Effect::Emit { .. } => {}
 //!         }
 //!     }
 //! }

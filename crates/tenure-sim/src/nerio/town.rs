@@ -144,13 +144,7 @@ impl Town {
                     Fact::Claimed { node, election, who, first, fence, until, ends, decided },
                 )?;
             }
-            Effect::Lower { election: name } => {
-                let Some(election) = self.election(name) else { return Ok(None) };
-                let who = self.who[node].clone();
-                self.apps[node].offices[election].handle.lower();
-                self.cut_span(SpanKind::Claim, node, election, scene.now);
-                self.tell(scene, Fact::Lowered { election, who: &who })?;
-            }
+            Effect::Lower { election } => self.lowered(scene, node, election)?,
             Effect::Send { to, message } => self.sent(scene, node, (to, message), disk)?,
             Effect::Persist(Record::Grant(record)) => {
                 let Some(election) = self.election(&record.election) else { return Ok(None) };
@@ -184,6 +178,19 @@ impl Town {
             Effect::Raise { fence: None, .. } | Effect::Persist(_) => {}
         }
         Ok(None)
+    }
+
+    fn lowered(
+        &mut self,
+        scene: &Scene<'_>,
+        node: usize,
+        election: &ElectionName,
+    ) -> Result<(), Box<Violation>> {
+        let Some(election) = self.election(election) else { return Ok(()) };
+        let who = self.who[node].clone();
+        self.apps[node].offices[election].handle.lower();
+        self.cut_span(SpanKind::Claim, node, election, scene.now);
+        self.tell(scene, Fact::Lowered { election, who: &who })
     }
 
     fn event(
