@@ -180,19 +180,6 @@ impl Town {
         Ok(None)
     }
 
-    fn lowered(
-        &mut self,
-        scene: &Scene<'_>,
-        node: usize,
-        election: &ElectionName,
-    ) -> Result<(), Box<Violation>> {
-        let Some(election) = self.election(election) else { return Ok(()) };
-        let who = self.who[node].clone();
-        self.apps[node].offices[election].handle.lower();
-        self.cut_span(SpanKind::Claim, node, election, scene.now);
-        self.tell(scene, Fact::Lowered { election, who: &who })
-    }
-
     fn event(
         &mut self,
         scene: &Scene<'_>,
