@@ -39,7 +39,12 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
             let when = format!(" in {held:?}, as a verification promised");
             say(&tell, &answer, &format!("hands over to {to}"), &when)
         }
-        None => say(&tell, &answer, &format!("handed over to {to}"), ""),
+        None if answer["seen"] == true => say(&tell, &answer, &format!("handed over to {to}"), ""),
+        None => {
+            let when = format!("; {to} has not been seen to lead");
+            say(&tell, &answer, &format!("gave way to {to}"), &when)?;
+            Ok(if wait.is_some() { Exit::Unknown } else { Exit::Done })
+        }
     }
 }
 

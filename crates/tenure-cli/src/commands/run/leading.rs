@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
-use tenure::{AtMostOne, Leadership, NodeName, TransferError};
+use tenure::{AtMostOne, Election, Leadership, NodeName, TransferError, View};
 use tokio::sync::oneshot;
 
 use super::Runner;
@@ -243,13 +243,23 @@ async fn finish(
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
         Some(Stopping::Transfer(Hand { to, wait }, reply)) => {
-            let answer = match end.within(runner, leadership, leadership.transfer_to(to)).await {
-                Some(Ok(())) if wait => {
-                    // Given up already: this waits until others know.
-                    let known = end.within(runner, leadership, leadership.resign()).await;
-                    known.map(|()| runner.voice.status(None))
+            let election = runner.participant.election(&runner.settings.election);
+            let gone = leadership.transfer_to(to.clone());
+            let answer = match end.within(runner, leadership, gone).await {
+                Some(Ok(())) => {
+                    let gone = async {
+                        if wait {
+                            // Given up already: this waits until others know.
+                            leadership.resign().await;
+                        }
+                        let held = leadership.held_until().filter(|_| !wait);
+                        let patience = if wait { TAKES_OVER } else { SOON };
+                        let seen = held.is_none() && leads(election, &to, patience).await;
+                        (held, seen)
+                    };
+                    let gone = end.within(runner, leadership, gone).await;
+                    gone.map(|(held, seen)| runner.voice.handed_over(held, seen))
                 }
-                Some(Ok(())) => Some(runner.voice.handed_over(leadership.held_until())),
                 Some(Err(error)) => {
                     let resigned = end.within(runner, leadership, leadership.resign()).await;
                     resigned.map(|()| no_transfer(&error))
@@ -282,6 +292,20 @@ async fn finish(
     }
 }
 
+/// Whether `to` is seen to lead before `patience` is over. It may have ended since it was heard of.
+async fn leads(election: Election<AtMostOne>, to: &NodeName, patience: Duration) -> bool {
+    let leads = async {
+        let mut observer = election.observe();
+        while let Some(change) = observer.next().await {
+            if matches!(change.view(), Some(View::Leader(leader)) if *leader.id == *to.as_str()) {
+                return true;
+            }
+        }
+        false
+    };
+    tokio::time::timeout(patience, leads).await.unwrap_or(false)
+}
+
 /// Whoever asked may have left. Without an answer it hears that this is ending.
 fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
     if let Some(answer) = answer {
@@ -298,6 +322,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Giving up takes about a round trip. What takes longer than this is worth a word.
 const SOON: Duration = Duration::from_secs(1);
+
+/// How long the next leader may take to be seen by whoever waits for it.
+const TAKES_OVER: Duration = Duration::from_secs(5);
 
 /// Whether the runner is to end.
 struct End {

@@ -118,10 +118,14 @@ impl Voice {
         Answer::Done(object)
     }
 
-    /// It leads no more; until `held` nobody else may, because that was promised.
-    pub(super) fn handed_over(&self, held: Option<Time>) -> Answer {
+    /// It leads no more; until `held` nobody else may, because that was promised. The other one was
+    /// `seen` to lead, or not.
+    pub(super) fn handed_over(&self, held: Option<Time>, seen: bool) -> Answer {
         let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
         let mut answer = self.status(None);
+        if let Answer::Done(object) = &mut answer {
+            object["seen"] = seen.into();
+        }
         if let (Some(left), Answer::Done(object)) = (left, &mut answer) {
             // Rounded up: no sooner than this.
             object["held_ms"] = (millis(left) + 1).into();

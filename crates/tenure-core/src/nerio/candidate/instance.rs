@@ -148,7 +148,7 @@ impl Candidate {
         if settles {
             self.emit(Event::Settled, out);
         }
-        self.after_completion(now, has_fence, shared, out);
+        self.after_completion(now, has_fence, announced, shared, out);
     }
 
     /// Raises the claim; the first time it also says what was won.
@@ -168,11 +168,15 @@ impl Candidate {
         }
     }
 
-    /// What comes next: the fence, the first lease of full length, or the next renewal.
+    /// What comes next: the fence, the first lease of full length, or the next renewal. After a
+    /// second round for the fence the lease has its full length already; but the grantors, and so
+    /// those who ask them, learn who leads from the first request that is sent with the fence
+    /// `announced`.
     fn after_completion(
         &mut self,
         now: Time,
         has_fence: bool,
+        announced: bool,
         shared: &mut Shared<'_>,
         out: &mut Out,
     ) {
@@ -183,7 +187,7 @@ impl Candidate {
             campaign.fence = self.best.next().unwrap_or(self.best);
             campaign.next_at = now.after(campaign.fence_pause(shared));
             campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
-        } else if settled || !ruling(Rule::RenewedAtOnce) {
+        } else if (settled && announced) || !ruling(Rule::RenewedAtOnce) {
             campaign.next_at = align(now.after(period), shared.config.renew_after() / 32);
         } else {
             campaign.next_at = now;
