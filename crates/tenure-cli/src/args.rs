@@ -181,7 +181,8 @@ fn resign() -> Command {
     )
     .args(of_the_runner())
     .after_help(
-        "Ends with 6 when it does not lead, 69 when no runner answers.\n\n\
+        "Ends with 6 when it does not lead, 69 when no runner answers, or its CMD has not ended in \
+         90 s.\n\n\
          Example:\n  tenure resign --election billing",
     )
 }

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
 
 use crate::exit::Exit;
 
@@ -57,8 +60,21 @@ pub fn report(failure: &Failure) {
     write(&failure.to_string(), "31");
 }
 
+static AS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// From now on warnings are objects, one for each line, as all else that goes there.
+pub fn warn_as_json() {
+    AS_JSON.store(true, Ordering::Relaxed);
+}
+
 /// Writes a warning of one line to standard error.
 pub fn warn(warning: &str) {
+    if AS_JSON.load(Ordering::Relaxed) {
+        let line = json!({"event": "warning", "text": warning});
+        // Nobody is left to tell when standard error is closed.
+        let _ = writeln!(stderr(), "{line}");
+        return;
+    }
     write(&format!("warning: {}", one_line(warning)), "33");
 }
 

@@ -530,3 +530,38 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
     let (code, said) = stage.tenure(&["leader"], None);
     assert!(code == Some(0) && said.starts_with("leader one, "), "{code:?} {said}");
 }
+
+#[test]
+fn one_that_is_stopped_is_told_as_silent() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let mut stage = Stage::new();
+    stage.candidate("one", "one", &[]);
+    stage.says("one", "campaigns");
+    let pid = Pid::from_child(&stage.processes[0]);
+    kill_process(pid, Signal::STOP).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.args(["resign", "--config"]).arg(stage.path("tenure.toml"));
+    command.arg("--control").arg(stage.path("one.sock"));
+    let log = File::create(stage.path("resign.log")).unwrap();
+    let mut resign = command.stderr(log).spawn().unwrap();
+    stage.says("resign", "one.sock yet: it waits for 88s more at most");
+    kill_process(pid, Signal::CONT).unwrap();
+    assert_eq!(wait::ended("resign", &mut resign).code(), Some(6));
+}
+
+#[test]
+fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
+    let mut stage = Stage::new();
+    let args = ["node", "wait-safe", "--name", "a", "--wait", "1s", "--json"];
+    let (_, said) = stage.tenure(&args, None);
+    let line: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    assert_eq!((&line["safe"], &line["why"]), (&json!(false), &json!("a does not answer")));
+    stage.node("a", &["--new"]);
+    let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
+    fs::write(stage.path("tenure.toml"), format!("drift = 0.01\n{settings}")).unwrap();
+    stage.candidate("one", "one", &["--json"]);
+    stage.says("one", "\"event\":\"warning\"");
+    for line in stage.log("one").lines() {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{line}"));
+    }
+}

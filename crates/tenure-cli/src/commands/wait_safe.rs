@@ -51,8 +51,14 @@ async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
             let what = format!("not safe to restart another node, and never will be: {why}");
             return Err(Failure::new(Exit::Wrong, what, why.fix()));
         }
-        if !settings.json && !told.as_ref().is_some_and(|told| told.is_as(&why)) {
-            failure::warn(&format!("waiting: {why}: {}", why.fix()));
+        if !told.as_ref().is_some_and(|told| told.is_as(&why)) {
+            match settings.json {
+                true => {
+                    let line = json!({"safe": false, "why": why.to_string(), "fix": why.fix()});
+                    output::print(&format!("{line}\n"))?;
+                }
+                false => failure::warn(&format!("waiting: {why}: {}", why.fix())),
+            }
         }
         told = Some(why);
         tokio::time::sleep(AGAIN).await;

@@ -1,6 +1,7 @@
 //! The side of the one who asks.
 
 use std::fs;
+use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,13 +11,16 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::{Answer, Request, SOCKET, named, place};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::settings::Ledger;
 use crate::settings::ask::{Runner, TellSettings};
 
 /// How long an answer may take: CMD has its grace to end, and others must know of it.
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
+
+/// Whoever waits longer than this should know for whom.
+const SILENT: Duration = Duration::from_secs(2);
 
 /// How long a status may take: one runner that is stopped must not hide the one that leads.
 const STATUS_PATIENCE: Duration = Duration::from_secs(1);
@@ -75,13 +79,31 @@ async fn exchange(
         }
         serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
     };
-    let answer = tokio::time::timeout(patience, exchange).await.ok()?;
+    let answer = tokio::time::timeout(patience, told(path, patience, exchange)).await.ok()?;
     Some(match answer {
         Ok(Ok(Answer::Done(value))) => Ok(value),
         Ok(Ok(Answer::Refused { what, fix })) => Err(Failure::new(Exit::Refused, what, fix)),
         Ok(Err(refused)) => Err(refused),
         Err(error) => Err(unreachable(error)),
     })
+}
+
+/// Says for whom it waits, and for how long at most, if the answer does not come soon: one that is
+/// stopped takes the request and says nothing.
+async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output = T>) -> T {
+    tokio::pin!(exchange);
+    tokio::select! {
+        biased;
+        answer = &mut exchange => return answer,
+        () = tokio::time::sleep(SILENT) => {}
+    }
+    failure::warn(&format!(
+        "no answer at the control socket {} yet: it waits for {:?} more at most; CMD may need long \
+         to end, or that process is stopped",
+        path.display(),
+        patience.saturating_sub(SILENT)
+    ));
+    exchange.await
 }
 
 /// The socket of the runner that leads. Several candidates of one election may run on this
@@ -102,9 +124,16 @@ async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBu
         name.starts_with(prefix) && name.ends_with(SOCKET)
     });
     let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
+    let mut silent = Vec::new();
     for socket in sockets {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
-        let Ok(status) = status else { continue };
+        let Ok(status) = status else {
+            // Of one that has ended there is a file without a listener.
+            if place::connect(&socket.path()).await.is_ok() {
+                silent.push(socket.path().display().to_string());
+            }
+            continue;
+        };
         asked += 1;
         if status["election"] == election && status["leading"] == true {
             leading.push(socket.path());
@@ -121,7 +150,15 @@ async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBu
                 let what = format!("nobody leads {election} now: {why}");
                 Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
             }
-            None => nobody(election, asked),
+            None if silent.is_empty() => nobody(election, asked),
+            None => {
+                let what = format!(
+                    "no candidate for {election} that answers here leads, and {} does not answer",
+                    silent.join(", ")
+                );
+                let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
+                Failure::new(Exit::Unreachable, what, fix)
+            }
         }),
         1 => Ok(leading.swap_remove(0)),
         // One of them has lost it since it answered, or they take part in two etcds.

@@ -15,7 +15,7 @@ use super::open::{self, Later, Participant};
 use super::signals::Signals;
 use crate::control::{Answer, Request, Server};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::settings::run::RunSettings;
 
 /// Everything that outlives one leadership.
@@ -31,6 +31,9 @@ struct Runner {
 /// Campaigns again and again, and runs CMD whenever that is won.
 pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
     let signals = Signals::new()?;
+    if settings.json {
+        failure::warn_as_json();
+    }
     let control = Server::bind(&settings.control).await;
     let control = control.map_err(|failure| settings.ledger.explain(failure, &["control"]))?;
     let participant =
