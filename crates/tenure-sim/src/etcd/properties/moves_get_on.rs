@@ -71,12 +71,19 @@ impl Property for MovesGetOn {
         self.lives.see(fact);
         match fact {
             Fact::Ended { node, election, .. } => {
-                self.lives[*node].homes.remove(election);
+                let life = &mut self.lives[*node];
+                life.homes.remove(election);
+                if let Some((_, homes)) = &mut life.before {
+                    homes.remove(election);
+                }
                 Ok(())
             }
             Fact::Closed { node, .. } => {
                 let life = &mut self.lives[*node];
                 life.homes.clear();
+                if let Some((_, homes)) = &mut life.before {
+                    homes.clear();
+                }
                 life.waits = None;
                 Ok(())
             }
@@ -170,7 +177,11 @@ impl Life {
                 self.before = Some((self.moves.clone(), self.homes.clone()));
                 let moved = matches!(reply, Reply::Txn { succeeded: true, .. });
                 let keys = self.moves.hear(txn, reply);
-                let there = |key: &&Bytes| self.homes.values().any(|(home, _)| home == *key);
+                let to = self.moves.to;
+                let homes = self.homes.values();
+                let there = |left: &&Bytes| {
+                    homes.clone().any(|(key, home)| key == *left && Some(*home) != to)
+                };
                 let left = self.moves.first.difference(&self.moves.offered).find(there);
                 if let (Reply::Refused(refusal), 1, Some(left)) = (reply, keys.len(), left)
                     && !matches!(refusal, Refusal::TooManyOperations { .. })
