@@ -65,12 +65,11 @@ impl Property for GrantsToTheDead {
                 asked.push(Asked { start: request.start, at: *local, parked: false });
                 Ok(())
             }
-            Fact::Sent { node, to: Some(to), message: Message::Refused(refused), .. } => {
-                if let Refusal::Held { parked: true, .. } = refused.refusal
-                    && let Some(inc) = court.ledger.lives[*to]
-                {
-                    let election = court.number(&refused.election).unwrap_or(0);
-                    return self.is_parked(court, (*node, election), inc, refused.start);
+            Fact::Sent { node, message: Message::Refused(refused), .. } => {
+                if let Refusal::Held { parked: true, .. } = refused.refusal {
+                    let place = (*node, court.number(&refused.election).unwrap_or(0));
+                    // An earlier life of its name may still ask.
+                    return self.is_parked(court, place, refused.asker, refused.start);
                 }
                 Ok(())
             }
