@@ -15,6 +15,7 @@ extern crate alloc;
 mod agenda;
 mod backoff;
 mod claim;
+mod command;
 pub mod contract;
 mod draw;
 mod drift;
@@ -29,6 +30,7 @@ mod waiting;
 
 pub use backoff::Backoff;
 pub use claim::Claim;
+pub use command::Command;
 pub use contract::{Effect, Effects, Input, Protocol, Ticket, Words};
 pub use draw::Draw;
 pub use drift::{Drift, DriftError};

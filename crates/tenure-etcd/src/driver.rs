@@ -8,8 +8,8 @@ use std::time::Duration;
 use tenure::driver::{Boards, Elected, Order as Asked, Resign, Seats, Timer};
 use tenure::{AtMostOne, CampaignError, Obstacle, TransferError, Waiting, clock};
 use tenure_core::etcd::{
-    Checked, Command, Effect, End, Etcd, Event, Ignored, Lost, Message, Refusal, Start, Store,
-    View, Words,
+    Checked, Command, Effect, End, Etcd, Event, Extra, Ignored, Lost, Message, Refusal, Start,
+    Store, View, Words,
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Standing, Time, Value};
 use tokio::sync::mpsc::error::TryRecvError;
@@ -245,7 +245,7 @@ impl Driver {
                 // It may be over since, and a new campaign have begun.
                 let standing = self.core.standing(&election, now);
                 if matches!(standing, Standing::Leading { fence: Some(own), .. } if own == fence) {
-                    let command = Command::Proclaim { value };
+                    let command = Command::Extra(Extra::Proclaim { value });
                     self.input(now, Input::Command { election, command });
                 }
             }
@@ -272,7 +272,7 @@ impl Driver {
                 if let Some(obstacles) = self.connecting.clone().filter(|_| opened) {
                     self.seats.waits(&election, Waiting::Connecting { obstacles });
                 }
-                opened.then_some((election, Command::Campaign { value }))
+                opened.then_some((election, Command::Campaign { value, priority: 0 }))
             }
             Asked::Resign { election, seat } => {
                 let resign = self.seats.resign(&election, seat);
@@ -285,7 +285,7 @@ impl Driver {
             // etcd tells of changes by itself.
             Asked::Observe { election, every: _, reply } => {
                 let look = self.boards.observe_afresh(&election, reply);
-                look.then_some((election, Command::Observe))
+                look.then_some((election, Command::Observe { every: Duration::ZERO }))
             }
             Asked::Unobserve { election } => {
                 let last = self.boards.unobserve(&election);
@@ -430,7 +430,7 @@ impl Driver {
             self.boards.see(&election, view);
         }
         if self.boards.look_again(&election) {
-            self.owed.push((election, Command::Observe));
+            self.owed.push((election, Command::Observe { every: Duration::ZERO }));
         }
     }
 

@@ -183,7 +183,7 @@ pub(crate) mod rule;
 mod session;
 mod words;
 
-pub use command::Command;
+pub use command::{Command, Extra};
 pub use config::{BACKOFF, Checked, Config, ConfigError, REVISION_END};
 pub use event::{End, Event, Ignored, Lost, View};
 pub use key::{Bytes, Keys, LeaseId};

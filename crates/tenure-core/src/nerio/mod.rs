@@ -41,7 +41,7 @@
 //!   the others need an authenticated transport.
 //! - Progress after *two of three* grantors lost their state directories at the same time: each
 //!   waits to read the fences of a quorum of the others, until an operator decides.
-//! - Fairness. Candidates go by [priority](Command::Campaign) and by a hash, not by age.
+//! - Fairness. Candidates go by [priority](crate::Command::Campaign) and by a hash, not by age.
 //!
 //! # Grantor
 //!
@@ -280,7 +280,7 @@ mod trips;
 pub mod wire;
 mod words;
 
-pub use command::Command;
+pub use command::{Command, Extra};
 pub use config::{Checked, Config, ConfigError, Limits, Member};
 pub use event::{End, Event, Ignored, LeaderView, Question, TransferFailure, View};
 pub use identity::{Boot, Inc, Instance, Stamp, Who};

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
 use super::candidate::{Candidate, Shared};
-use super::command::Command;
+use super::command::{Command, Extra};
 use super::config::Checked;
 use super::event::{Event, Ignored, Question, TransferFailure};
 use super::grantor::Grantor;
@@ -221,7 +221,7 @@ impl Nerio {
                 self.observers.insert(election, observer);
             }
             Command::Unobserve => self.unobserve(&election),
-            Command::Verify { leader } => self.verify(now, election, leader, out),
+            Command::Extra(Extra::Verify { leader }) => self.verify(now, election, leader, out),
         }
     }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Change, Checked, Command, Compare, Config, Etcd, Header, KeyValue,
-    Keys, LeaseId, Message, Op, Pick, Read, Refusal, Reply, Request, Revision, Start, Store, Txn,
+    Act, Answer, Bytes, CallId, Change, Checked, Command, Compare, Config, Etcd, Extra, Header,
+    KeyValue, Keys, LeaseId, Message, Op, Pick, Read, Refusal, Reply, Request, Revision, Start,
+    Store, Txn,
 };
 
 use crate::rng::Rng;
@@ -51,10 +52,10 @@ impl Subject for EtcdSubject {
     fn command(rng: &mut Rng) -> Command {
         let value = format!("v{}", rng.within(0..4)).parse().unwrap();
         match rng.within(0..12) {
-            0..=6 => Command::Campaign { value },
+            0..=6 => Command::Campaign { value, priority: 0 },
             7 => Command::Resign,
-            8 => Command::Proclaim { value },
-            9 | 10 => Command::Observe,
+            8 => Command::Extra(Extra::Proclaim { value }),
+            9 | 10 => Command::Observe { every: Duration::ZERO },
             _ => Command::Unobserve,
         }
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
-    Boot, Checked, Command, Config, FenceRead, FenceSeen, Granted, Holder, Inc, Instance, Kept,
-    Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Query, Raising, Recall, Refusal,
-    Refused, Release, Released, Remainder, Request, Sender, Service, Stamp, Start, State, Verify,
-    Who,
+    Boot, Checked, Command, Config, Extra, FenceRead, FenceSeen, Granted, Holder, Inc, Instance,
+    Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Query, Raising, Recall,
+    Refusal, Refused, Release, Released, Remainder, Request, Sender, Service, Stamp, Start, State,
+    Verify, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -86,7 +86,7 @@ impl Subject for NerioSubject {
             5 | 6 => Command::Transfer { to: to.parse().unwrap(), probe: rng.once_in(2) },
             7 => Command::Observe { every: span(rng) },
             8 => Command::Unobserve,
-            _ => Command::Verify { leader: address(rng.within(0..5) as usize) },
+            _ => Command::Extra(Extra::Verify { leader: address(rng.within(0..5) as usize) }),
         }
     }
 

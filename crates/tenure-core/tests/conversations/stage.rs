@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Checked, Command, Config, Effect, Event, Inc, Kept, Member, Message, Nerio, Query, Sender,
-    Start, Who,
+    Checked, Command, Config, Effect, Event, Extra, Inc, Kept, Member, Message, Nerio, Query,
+    Sender, Start, Who,
 };
 use tenure_core::{ElectionName, Fence, Input, NodeName, Protocol, Standing};
 
@@ -96,7 +96,7 @@ impl Stage {
             }
             Deed::Verify { node, leader } => {
                 let leader = self.address(&leader)?;
-                self.command(&node, Command::Verify { leader })
+                self.command(&node, Command::Extra(Extra::Verify { leader }))
             }
             Deed::Observe { node, every } => self.command(&node, Command::Observe { every }),
             Deed::Run(span) => self.run_until(self.now + nanos(span)),

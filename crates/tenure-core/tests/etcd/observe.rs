@@ -128,15 +128,15 @@ fn a_newcomer_is_told_what_is_read_after_it_came() {
     s.pass(ms(12_000));
     let earlier = s.asked("read db/*").call;
     s.done.clear();
-    s.command("db", Command::Observe);
+    s.command("db", OBSERVE);
     s.say(earlier, so(vec![None]));
     assert!(!s.has_told("leader") && !s.has_told("vacant"), "{:#?}", s.told());
     s.answer("read db/*", so(vec![Some(leader)]));
     assert!(s.has_told("leader db/77"), "as before, and told: {:#?}", s.told());
     s.done.clear();
-    s.command("db", Command::Observe);
+    s.command("db", OBSERVE);
     s.lose("read db/*");
-    s.command("db", Command::Observe);
+    s.command("db", OBSERVE);
     s.lose("read db/*");
     let told: Vec<_> = s.told().into_iter().filter(|line| line.contains("unknown since")).collect();
     assert!(told.len() == 2 && told[0] == told[1], "since the first: {told:#?}");
@@ -148,15 +148,15 @@ fn a_newcomer_is_told_what_is_read_after_it_came() {
 fn what_cannot_be_observed_is_told() {
     let mut s = Stage::with(Config { elections: 2, ..config() }, None);
     s.campaign("a/b");
-    s.command("a", Command::Observe);
+    s.command("a", OBSERVE);
     assert!(s.has_told("a: not observed: this process takes part in a/b"), "{:#?}", s.told());
-    s.command("c/", Command::Observe);
+    s.command("c/", OBSERVE);
     assert!(s.has_told("c/: not observed: an election's name on etcd must not end in a slash"));
-    s.command("a/b", Command::Observe);
-    s.command("c", Command::Observe);
+    s.command("a/b", OBSERVE);
+    s.command("c", OBSERVE);
     s.campaign("c/d");
     assert!(s.has_told("c/d: ended: this process takes part in c"), "{:#?}", s.told());
-    s.command("d", Command::Observe);
+    s.command("d", OBSERVE);
     assert!(s.has_told("d: not observed: this process takes part in 2 elections"));
     assert!(!s.asks("read a/*") && !s.asks("read d/*"));
 }

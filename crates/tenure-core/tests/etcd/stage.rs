@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Change, Command, Compare, Config, Etcd, Header, KeyValue, Keys,
-    LeaseId, Message, Op, Read, Reply, Request, Revision, Start, Store, Txn,
+    Act, Answer, Bytes, CallId, Change, Command, Compare, Config, Etcd, Extra, Header, KeyValue,
+    Keys, LeaseId, Message, Op, Read, Reply, Request, Revision, Start, Store, Txn,
 };
 use tenure_core::{Effect, ElectionName, Input, Protocol, Standing, Time, Value};
+
+/// etcd tells of changes by itself.
+pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
 
 /// A core and what it is waiting for.
 pub(crate) struct Stage {
@@ -79,7 +82,7 @@ impl Stage {
     }
 
     pub(crate) fn campaign(&mut self, election: &str) {
-        self.command(election, Command::Campaign { value: value("v") });
+        self.command(election, Command::Campaign { value: value("v"), priority: 0 });
         self.establish();
     }
 
@@ -96,7 +99,7 @@ impl Stage {
     }
 
     pub(crate) fn proclaim(&mut self, election: &str, text: &str) {
-        self.command(election, Command::Proclaim { value: value(text) });
+        self.command(election, Command::Extra(Extra::Proclaim { value: value(text) }));
     }
 
     /// Time passes, and timers go off when they are due.
@@ -266,7 +269,7 @@ impl Stage {
 
     /// An observer that has read who leads, and watches.
     pub(crate) fn observe(&mut self, election: &str, leader: Option<&KeyValue>) {
-        self.command(election, Command::Observe);
+        self.command(election, OBSERVE);
         self.answer(&format!("read {election}/*"), so(vec![leader.cloned()]));
         self.answer(&format!("watch {election}/*"), Reply::Watching);
     }

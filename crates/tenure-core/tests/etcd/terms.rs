@@ -579,7 +579,7 @@ pub(crate) fn ten_thousand_keys_move_in_parts() {
     for n in 0..keys {
         let election = format!("e{n:04}");
         if n > 0 {
-            s.command(&election, Command::Campaign { value: "v".parse().unwrap() });
+            s.command(&election, Command::Campaign { value: "v".parse().unwrap(), priority: 0 });
         }
         let created = s.write(&format!("if create({election}/"));
         let (own, other) = (s.own(&election, created), s.other(&election, created - 1));

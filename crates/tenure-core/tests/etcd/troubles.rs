@@ -140,7 +140,7 @@ pub(crate) fn a_leader_whose_watch_broke_looks_at_its_key() {
     s.lose("watch b/");
     // The key is deleted at 12; the process hears of 13 by something else.
     s.header.revision = 13;
-    s.command("x", Command::Observe);
+    s.command("x", OBSERVE);
     s.answer("read x/", so(vec![None]));
     s.pass(ms(200));
     s.answer("if create(b/", not_so(vec![None]));

@@ -1,6 +1,6 @@
 //! Verification, made sound.
 
-use tenure_core::nerio::{Command, Event, Ignored, Inc, Message, Remainder};
+use tenure_core::nerio::{Command, Event, Extra, Ignored, Inc, Message, Remainder};
 
 use crate::story::*;
 
@@ -75,7 +75,7 @@ fn lost_questions_do_not_use_up_the_room() {
     let mut s = Story::new();
     for n in 0..1_000 {
         s.slip(ms(1));
-        let command = Command::Verify { leader: address("p") };
+        let command = Command::Extra(Extra::Verify { leader: address("p") });
         let election = format!("lost/{n}").parse().unwrap();
         let effects = s.step("q", tenure_core::Input::Command { election, command });
         assert_eq!(sent(&effects).count(), 1, "asked");

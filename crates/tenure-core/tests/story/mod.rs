@@ -20,8 +20,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Checked, Command, Config, Effect, Event, Inc, Member, Message, Nerio, Query, Record, Request,
-    Sender, Start, State, Who,
+    Checked, Command, Config, Effect, Event, Extra, Inc, Member, Message, Nerio, Query, Record,
+    Request, Sender, Start, State, Who,
 };
 use tenure_core::{ElectionName, Fence, Input, NodeName, Protocol, Standing, Ticket, Time};
 
@@ -277,7 +277,7 @@ impl Story {
 
     /// `asker` asks the node at the address of `leader` whether it leads.
     pub fn verify(&mut self, asker: &'static str, leader: &str) -> Vec<Effect> {
-        self.command(asker, Command::Verify { leader: address(leader) })
+        self.command(asker, Command::Extra(Extra::Verify { leader: address(leader) }))
     }
 
     pub fn resign(&mut self, who: &'static str) -> Vec<Effect> {

@@ -1,7 +1,9 @@
 //! The application of a node: what it holds in its hands, and what it wants.
 
+use std::time::Duration;
+
 use tenure_core::ElectionName;
-use tenure_core::etcd::Command;
+use tenure_core::etcd::{Command, Extra};
 
 use super::bent::Bent;
 use super::packet::Order;
@@ -92,7 +94,8 @@ impl App {
         };
         // A key that comes back has the value of the one that is being made.
         let numbers = if plan.bent == Bent::Bumped { 1 } else { 10 };
-        let campaign = |number: u64| Command::Campaign { value: value(name, number % numbers) };
+        let campaign =
+            |number: u64| Command::Campaign { value: value(name, number % numbers), priority: 0 };
         if now >= plan.retired {
             let election = find(&|_, office| office.campaigning)?;
             return Some((election, Command::Resign));
@@ -108,7 +111,7 @@ impl App {
                 return Some((election, campaign(rng.within(0..9))));
             }
             let idle = this.observes.then(|| find(&|_, office| !office.observing)).flatten();
-            return idle.map(|election| (election, Command::Observe));
+            return idle.map(|election| (election, Command::Observe { every: Duration::ZERO }));
         }
         let election = rng.below(self.offices.len());
         if this.campaigns && !self.offices[election].campaigning {
@@ -117,9 +120,9 @@ impl App {
         }
         let command = match rng.within(0..16) {
             0 | 1 => Command::Resign,
-            2 => Command::Proclaim { value: value(name, rng.within(0..9)) },
+            2 => Command::Extra(Extra::Proclaim { value: value(name, rng.within(0..9)) }),
             3 if rng.once_in(4) => campaign(9),
-            4 if this.observes => Command::Observe,
+            4 if this.observes => Command::Observe { every: Duration::ZERO },
             5 if this.observes && rng.once_in(3) => Command::Unobserve,
             _ => return None,
         };
@@ -146,7 +149,7 @@ pub(super) fn nested(
     let above = plan.elections.iter().find(|name| leads(name))?;
     let name = format!("{above}/part").parse().ok()?;
     let value = above.as_str().parse().ok()?;
-    Some((name, Order::Ours(Command::Campaign { value })))
+    Some((name, Order::Ours(Command::Campaign { value, priority: 0 })))
 }
 
 /// What goes wrong in etcd now.

@@ -1,7 +1,7 @@
 //! The guest: houses etcd and its clients, turns what they do into facts, and lets the judges see
 //! them.
 
-use tenure_core::etcd::{Bytes, Command, Event, Ignored, LeaseId, Op, Refusal, Request};
+use tenure_core::etcd::{Bytes, Command, Event, Extra, Ignored, LeaseId, Op, Refusal, Request};
 use tenure_core::{Effect, ElectionName, Input, Protocol};
 
 use super::app::{self, App};
@@ -297,14 +297,14 @@ impl Town {
                 let Some(election) = self.election(election) else { return Ok(()) };
                 let office = &mut self.apps[node].offices[election];
                 match command {
-                    Command::Campaign { value } => office.campaign(value.as_str(), scene.now),
-                    Command::Proclaim { value } => office.say(value.as_str()),
-                    Command::Observe | Command::Unobserve => {
-                        let begins = matches!(command, Command::Observe);
+                    Command::Campaign { value, .. } => office.campaign(value.as_str(), scene.now),
+                    Command::Extra(Extra::Proclaim { value }) => office.say(value.as_str()),
+                    Command::Observe { .. } | Command::Unobserve => {
+                        let begins = matches!(command, Command::Observe { .. });
                         (office.observing, office.observed) = (begins, scene.now);
                         self.tell(scene, Fact::Observes { node, election, begins })?;
                     }
-                    Command::Resign => {}
+                    Command::Resign | Command::Transfer { .. } => {}
                 }
             }
             _ => {}

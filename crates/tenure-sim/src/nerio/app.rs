@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::Time;
-use tenure_core::nerio::{Command, Config, QuorumTimestamp};
+use tenure_core::nerio::{Command, Config, Extra, QuorumTimestamp};
 
 use super::plan::Plan;
 use crate::handle::Handle;
@@ -71,7 +71,7 @@ impl App {
         let command = match rng.within(0..16) {
             0 => Command::Resign,
             1 => Command::Transfer { to: other.name.clone(), probe: rng.once_in(3) },
-            2..=5 => Command::Verify { leader: other.address },
+            2..=5 => Command::Extra(Extra::Verify { leader: other.address }),
             6 if this.observes => Command::Observe { every },
             7 if this.observes && rng.once_in(3) => Command::Unobserve,
             _ => return None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
 use tenure_core::nerio::{
-    Checked, Command, Effect, End, Event, Kept, Nerio, Question, Sender, Start, Words,
+    Checked, Command, Effect, End, Event, Extra, Kept, Nerio, Question, Sender, Start, Words,
 };
 use tenure_core::{ElectionName, Input, Protocol, Time, Value};
 use tokio::sync::mpsc::error::TryRecvError;
@@ -278,7 +278,10 @@ impl<T: Transport> Driver<T> {
             }
             Order::Verify { election, leader, reply } => {
                 self.proofs.wait(&election, Question { leader, start: now }, reply);
-                self.input(now, Input::Command { election, command: Command::Verify { leader } });
+                self.input(
+                    now,
+                    Input::Command { election, command: Command::Extra(Extra::Verify { leader }) },
+                );
             }
             Order::Counters(reply) => {
                 let _ = reply.send(self.counters.clone());

@@ -10,7 +10,7 @@ use core::ops::Bound;
 
 use super::calls::{Asker, Calls};
 use super::candidate::{Candidate, Shared};
-use super::command::Command;
+use super::command::{Command, Extra};
 use super::config::Checked;
 use super::event::{End, Event, Ignored, Lost};
 use super::key::{self, LeaseId};
@@ -87,14 +87,17 @@ impl Etcd {
 
     fn on_command(&mut self, election: ElectionName, command: Command, out: &mut Out) {
         match command {
-            Command::Campaign { value } => self.campaign(election, value, out),
-            Command::Proclaim { value } => {
+            Command::Campaign { value, .. } => self.campaign(election, value, out),
+            Command::Extra(Extra::Proclaim { value }) => {
                 self.with_candidate(&election, out, |candidate, shared| {
                     candidate.proclaim(value, shared);
                 });
             }
             Command::Resign => self.with_candidate(&election, out, Candidate::resign),
-            Command::Observe => self.observe(election, out),
+            Command::Observe { .. } => self.observe(election, out),
+            Command::Transfer { .. } => {
+                emit(Some(&election), Event::Ignored(Ignored::Command), out);
+            }
             Command::Unobserve => {
                 if let Some(mut observer) = self.observers.remove(&election) {
                     observer.stop(&mut self.calls, out);
