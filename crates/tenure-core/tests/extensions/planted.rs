@@ -78,6 +78,8 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::AnswerHasFloor, fence::an_answer_covers_elections_that_were_forgotten),
     (Rule::FloorRises, fence::an_evicted_election_leaves_its_fence_behind),
     (Rule::FenceReach, fence::a_proposal_too_far_ahead_is_refused),
+    (Rule::TooFarClimbs, fence::grantors_whose_fences_are_far_apart_come_together),
+    (Rule::OneReserve, fence::one_reserve_at_a_time_is_on_its_way),
     (Rule::VerifyMax, verification::the_answer_is_what_is_left_less_the_drift),
     (Rule::VerifyBound, verification::an_answer_is_bound_to_the_life_of_its_asker),
     (Rule::VerifyEach, verification::each_of_two_verifications_is_answered_for_itself),

@@ -147,6 +147,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         ],
     ),
     (&[STABILITY], &[Rule::HolderNotParked, Rule::RenewedAtOnce]),
+    (&[ELECTION], &[Rule::TooFarClimbs]),
     (
         &[ELECTION, SUCCESSION],
         &[Rule::WatermarkByLife, Rule::EarlyBounded, Rule::EarlyApart, Rule::YieldWithoutLost],
@@ -187,6 +188,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
         &[
             Rule::RefusalRaisesNothing,
             Rule::FenceReach,
+            Rule::OneReserve,
             Rule::WithinReserve,
             Rule::ReserveDurable,
             Rule::BootDurable,

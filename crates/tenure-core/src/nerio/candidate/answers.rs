@@ -1,6 +1,6 @@
 //! What grantors answer to requests, and when to yield.
 
-use super::super::grantor::holder_rank;
+use super::super::grantor::{REACH, holder_rank};
 use super::super::message::{Granted, Holder, Refusal, Refused, Release};
 use super::instance::{Answer, Sent};
 use super::*;
@@ -124,7 +124,7 @@ impl Candidate {
                 let too_far = refusal == Refusal::FenceTooFar;
                 self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
                 if too_far {
-                    self.on_too_far(refused.seen);
+                    self.on_too_far(refused.start, refused.seen);
                 }
                 if is_too_long {
                     self.on_too_long(now, member, shared, out);
@@ -137,13 +137,18 @@ impl Candidate {
         self.yield_if_hopeless(now, shared, out);
     }
 
-    /// What was heard of the fences was wrong: begin again from what this grantor has `seen`.
-    fn on_too_far(&mut self, seen: Fence) {
-        self.best = seen;
+    /// What was heard of the fences is too far above what this grantor has `seen`. It may have been
+    /// a wrong word: this candidate begins again from there. If it was not, others repeat it. Then
+    /// the highest fence that this grantor accepts is proposed, and it has seen more the next time:
+    /// grantors far apart come together.
+    fn on_too_far(&mut self, start: Time, seen: Fence) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let first = *campaign.too_far.get_or_insert(self.last_start);
+        let reach = Fence::new(seen.number().saturating_add(REACH - 1));
+        let climbs = start > first && ruling(Rule::TooFarClimbs);
+        self.best = if climbs { self.best.min(reach).max(seen) } else { seen };
         let fence = self.best.next().unwrap_or(self.best);
-        if let Some(campaign) = &mut self.campaign
-            && campaign.lease.as_ref().is_none_or(|lease| lease.office.is_none())
-        {
+        if campaign.lease.as_ref().is_none_or(|lease| lease.office.is_none()) {
             campaign.fence = fence;
         }
     }

@@ -78,6 +78,8 @@ struct Campaign {
     first: Option<Time>,
     /// The fence proposed for it.
     fence: Fence,
+    /// The Start of the last request when a grantor first refused a fence as too far ahead.
+    too_far: Option<Time>,
     /// Rounds since the lease was obtained without the fence being accepted by all.
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
@@ -193,6 +195,7 @@ impl Candidate {
             priority,
             first: None,
             fence: Fence::NONE,
+            too_far: None,
             fence_rounds: 0,
             sent: Vec::new(),
             floors: alloc::vec![self.last_start; shared.config.members.len()],

@@ -10,7 +10,7 @@ use crate::fence::Fence;
 /// How many fences are reserved ahead with one flush.
 const BLOCK: u64 = 1 << 10;
 /// A proposal further above what was seen is refused: one message must not exhaust the numbers.
-const REACH: u64 = 1 << 40;
+pub(in super::super) const REACH: u64 = 1 << 40;
 
 /// The durable bound `H` on the fences of all elections, and the floor under those that are not
 /// remembered one by one.
@@ -24,13 +24,15 @@ pub(super) struct Fences {
     high: Fence,
     /// A higher `H` on its way to the disk, and the flush that carries it.
     pending: Option<(Flush, Fence)>,
+    /// Above which room was wanted meanwhile.
+    wanted: Fence,
 }
 
 impl Fences {
     /// After a start: `H` from the disk, where a restart begins.
     pub(super) fn new(high: Fence) -> Self {
         let floor = if ruling(Rule::RestartAtReserve) { high } else { Fence::NONE };
-        Self { floor, highest: floor, high, pending: None }
+        Self { floor, highest: floor, high, pending: None, wanted: Fence::NONE }
     }
 
     /// The highest fence seen in an election; the floor when it has no office here.
@@ -85,11 +87,25 @@ impl Fences {
         fence == seen && office.fence_owner.as_ref().is_some_and(same)
     }
 
-    /// Whether the next reserve should be made durable: half of the last one is used up.
-    pub(super) fn is_short(&self, highest: Fence) -> bool {
+    /// Whether the next reserve should be made durable now: half of the last one is used up, and
+    /// none is on its way. Proposals come faster than a disk flushes, and what they want meanwhile
+    /// is one reserve more.
+    pub(super) fn is_short(&mut self, highest: Fence) -> bool {
         let needed = highest.number().saturating_add(BLOCK / 2);
         let enough = |high: Fence| high.number() >= needed;
-        !enough(self.high) && !self.pending.is_some_and(|(_, high)| enough(high))
+        if enough(self.high) || self.pending.is_some_and(|(_, high)| enough(high)) {
+            return false;
+        }
+        let waits = self.pending.is_some() && ruling(Rule::OneReserve);
+        if waits {
+            self.wanted = self.wanted.max(highest);
+        }
+        !waits
+    }
+
+    /// Above which room was wanted while a reserve was on its way.
+    pub(super) fn take_wanted(&mut self) -> Fence {
+        core::mem::take(&mut self.wanted)
     }
 
     /// A reserve that leaves room above `highest`, to be made durable by `flush`.

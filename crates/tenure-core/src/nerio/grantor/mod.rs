@@ -17,6 +17,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
 use self::fences::Fences;
+pub(super) use self::fences::REACH;
 use self::flush::Flush;
 use self::life::Life;
 use self::listing::Listing;

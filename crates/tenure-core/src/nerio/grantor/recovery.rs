@@ -118,6 +118,10 @@ impl Grantor {
             }
             _ => self.fences.settled(flushed, written),
         }
+        if written && self.life == Life::Serving {
+            let wanted = self.fences.take_wanted();
+            self.reserve_if_short(now, wanted, out);
+        }
         self.raise_flushed(now, flushed, written, out);
     }
 

@@ -201,6 +201,10 @@ rules! {
     FloorRises: "scalar fence 6",
     /// A proposal too far above what was seen is refused.
     FenceReach: "scalar fence 6",
+    /// Grantors whose fences are further apart than that come together.
+    TooFarClimbs: "scalar fence 6",
+    /// One reserve at a time is on its way to the disk.
+    OneReserve: "scalar fence 3",
 
     // Verification.
 

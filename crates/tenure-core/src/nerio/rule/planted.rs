@@ -72,6 +72,8 @@ pub const DIRECTED: &[Rule] = &[
     Rule::AnswerHasFloor,
     Rule::FloorRises,
     Rule::FenceReach,
+    Rule::TooFarClimbs,
+    Rule::OneReserve,
     Rule::VerifyMax,
     Rule::VerifyBound,
     Rule::VerifyEach,

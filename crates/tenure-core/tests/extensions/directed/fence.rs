@@ -170,6 +170,45 @@ pub(crate) fn a_proposal_too_far_ahead_is_refused() {
     assert!(granted(&s.ask("p", "a", proposal(at(30), far))).is_some());
 }
 
+/// Rule 6: a stranger has driven the fences of two grantors far apart, each within reach of what
+/// that one had seen. Whoever comes later leads all the same, though not at once.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn grantors_whose_fences_are_far_apart_come_together() {
+    let mut s = Story::new();
+    for (grantor, steps) in [("a", 2), ("b", 4)] {
+        for step in 1..=steps {
+            // The first moves the reserve, the second is accepted.
+            let far = proposal(at(10 * step), step << 40);
+            s.ask("q", grantor, far.clone());
+            let again = Request { start: at(10 * step + 1), ..far };
+            assert!(granted(&s.ask("q", grantor, again)).unwrap().accepted, "{grantor} {step}");
+        }
+    }
+    s.pass(ms(3_000));
+    s.drop_all();
+    s.campaign("p");
+    s.run(ms(20_000));
+    assert!(s.leads("p"));
+    assert!(s.fence("p") > 2 << 40);
+}
+
+/// Rule 3: proposals come faster than a disk flushes. However many want a higher reserve meanwhile,
+/// one flush is on its way, and one more follows it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_reserve_at_a_time_is_on_its_way() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    for n in 1..=100 {
+        s.ask("p", "a", proposal(at(n), 1_000 * n));
+    }
+    assert_eq!(s.actor("a").flushes.len(), 1);
+    s.flush_one("a");
+    assert_eq!(s.actor("a").flushes.len(), 1, "one for all that was wanted meanwhile");
+    s.flush_one("a");
+    let ok = granted(&s.ask("p", "a", proposal(at(101), 100_000))).unwrap();
+    assert!(ok.accepted, "it has room for the highest of them");
+}
+
 /// Rule 4, restart: the first reserve says that the read is done, so that a restart in between
 /// reads again.
 #[cfg_attr(not(tenure_planted), test)]
