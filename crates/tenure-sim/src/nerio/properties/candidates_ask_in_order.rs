@@ -159,8 +159,9 @@ impl Asking {
                 }
             }
             Message::Released(released) if released.asker == inc => {
+                // It may name a later Start, with which nobody was left to be asked.
                 if let Some((start, arrived)) = &mut self.owed
-                    && *start == released.start
+                    && *start <= released.start
                 {
                     *arrived = arrived.with(member);
                 }
