@@ -113,6 +113,7 @@ const STORIES: &[(Rule, fn())] = &[
     (Rule::VacantSaid, observe::a_vacancy_is_told),
     (Rule::RecoveringNotFree, observe::a_grantor_without_memory_is_not_free),
     (Rule::Announced, observe::a_candidate_that_never_won_is_no_leader),
+    (Rule::AnnouncedAtOnce, fence::a_fence_of_a_second_round_is_told_at_once),
     (Rule::LeavingTold, waiting::one_that_a_promise_holds_up_is_not_told_as_leading),
     (Rule::WaitingByQuorum, waiting::one_that_no_quorum_needs_is_not_what_is_waited_for),
     (Rule::WaitingByLastWord, waiting::one_that_grants_stands_in_nobodys_way),

@@ -107,7 +107,15 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     (&[LEAVES], &[Rule::LeavingTold]),
     (&[WAITING], &[Rule::WaitingByQuorum, Rule::WaitingByLastWord]),
     // Told to people: a story looks.
-    (&[], &[Rule::WaitingForRelease, Rule::HangSaid, Rule::StartingSaid]),
+    (
+        &[],
+        &[
+            Rule::AnnouncedAtOnce,
+            Rule::WaitingForRelease,
+            Rule::HangSaid,
+            Rule::StartingSaid,
+        ],
+    ),
     (
         &[WAITS],
         &[

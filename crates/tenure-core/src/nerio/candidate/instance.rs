@@ -183,6 +183,7 @@ impl Candidate {
         let period = self.renewal_period(shared);
         let Some(campaign) = &mut self.campaign else { return };
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
+        let announced = announced || !ruling(Rule::AnnouncedAtOnce);
         if !has_fence {
             campaign.fence = self.best.next().unwrap_or(self.best);
             campaign.next_at = now.after(campaign.fence_pause(shared));

@@ -292,6 +292,8 @@ rules! {
     RecoveringNotFree: "readings; restart",
     /// A candidate names the fence of its leadership once its claim was raised, and not before.
     Announced: "readings",
+    /// A fence that took a second round is announced at once, not with the next renewal.
+    AnnouncedAtOnce: "readings",
     /// Who leads no more, and must not release yet, is told so: nobody takes it for a leader.
     LeavingTold: "readings; erratum 2",
     /// What a candidate waits for is what keeps every quorum from it.

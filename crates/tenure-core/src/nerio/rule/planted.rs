@@ -104,6 +104,7 @@ pub const DIRECTED: &[Rule] = &[
     Rule::VacantSaid,
     Rule::RecoveringNotFree,
     Rule::Announced,
+    Rule::AnnouncedAtOnce,
     Rule::LeavingTold,
     Rule::WaitingByQuorum,
     Rule::WaitingByLastWord,

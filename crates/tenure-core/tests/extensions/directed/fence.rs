@@ -16,6 +16,29 @@ pub(crate) fn a_fence_belongs_to_one_attempt_and_not_to_a_name() {
     assert!(!granted(&s.ask("p", "a", other)).unwrap().accepted, "another attempt of p");
 }
 
+/// Readings: after a second round the lease has its full length already, and the grantors learn the
+/// fence all the same before the first renewal.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_fence_of_a_second_round_is_told_at_once() {
+    let mut s = Story::new();
+    s.ask("r", "a", proposal(at(10), 7));
+    s.tell("r", "a", release(at(10)));
+    s.letters.clear();
+    s.campaign("p");
+    s.slip(ms(1));
+    for (from, to) in [("p", "a"), ("p", "b"), ("a", "p"), ("b", "p")] {
+        s.deliver(from, to);
+    }
+    assert!(!s.leads("p"), "it holds a lease, and no fence yet");
+    s.deliver_all();
+    assert_eq!(s.fence("p"), 8);
+    s.run(ms(1));
+    for grantor in GRANTORS {
+        let told = s.state(grantor).holder.unwrap().fence;
+        assert_eq!(told, Some(Fence::new(8)), "{grantor} can say at once who leads");
+    }
+}
+
 /// Rule 3: `fence_seen ≤ H` with H on disk before the ok leaves; if the reserve is not ready the
 /// lease is granted and the fence is not accepted.
 #[cfg_attr(not(tenure_planted), test)]
