@@ -117,10 +117,14 @@ fn node() -> Command {
     .args_conflicts_with_subcommands(true)
     .subcommands([
         with_settings(
-            Command::new("status").about("Print what a node of this machine is doing"),
+            Command::new("status")
+                .about("Print what a node of this machine is doing, or a runner by its --control"),
             &[&[&NAME.spec, &CONTROL.spec, &CLUSTER.spec]],
         )
-        .after_help("Example:\n  tenure node status --name a"),
+        .after_help(
+            "Examples:\n  tenure node status --name a\n  \
+             tenure node status --control /run/billing.sock",
+        ),
         with_settings(
             Command::new("wait-safe")
                 .about("Wait until the next node may be restarted without stopping elections"),

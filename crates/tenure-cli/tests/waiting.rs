@@ -140,6 +140,12 @@ fn without_any_node_it_says_who_is_missing_and_once() {
     let missing = ["a", "b", "c"];
     assert_eq!(*waiting, json!({"waiting": "no-quorum", "text": text, "missing": missing}));
 
+    // Its socket says who it is: no name is needed.
+    let (code, said) = stage.tenure(&["node", "status"], Some("one"));
+    let told = "id: one\ncluster: t\nelection: e\nleading: false\nprotocol: nerio\n\
+                waiting: no quorum: nothing heard of a, b, c\n";
+    assert_eq!((code, &*said), (Some(0), told));
+
     // With one of three it is missing no more, and with two it leads.
     stage.node("a", &["--new"]);
     stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c\n");
@@ -361,9 +367,34 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
             continue;
         }
         let (code, said) = stage.tenure(&["transfer", "--to", "two", "--wait", "50s"], Some("one"));
-        assert_eq!((code, &*said), (Some(0), "one handed over to two (e)\n"));
+        assert_eq!(code, Some(0), "{said}");
+        let warning = said.strip_prefix("one handed over to two (e)\n").expect(&said);
+        let why = " yet: one has given up, and promised that nobody else leads for ";
+        assert!(warning.is_empty() || warning.contains(why), "{warning}");
         stage.says("two", "two leads e");
     }
+}
+
+/// Two of three nodes are gone: it is given up when its lease has ended, and who asks hears why.
+#[test]
+fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
+    let mut stage = Stage::new();
+    stage.set("60s", "12s");
+    for node in ["a", "b", "c"] {
+        stage.node(node, &["--new"]);
+    }
+    stage.candidate("one", "one", &[]);
+    stage.says("one", "CMD runs");
+    stage.kill("b");
+    stage.kill("c");
+    let (code, said) = stage.tenure(&["resign"], Some("one"));
+    assert!(
+        said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
+        "{said}"
+    );
+    let why = " yet: no quorum has confirmed that this one gave up: at most for ";
+    assert!(said.contains(why) && said.contains("; nothing heard of b, c; this waits"), "{said}");
+    assert_eq!(code, Some(0));
 }
 
 /// One has handed over to two, and a promise holds that up: nobody is told that one leads.
@@ -544,7 +575,7 @@ fn one_that_is_stopped_is_told_as_silent() {
     command.arg("--control").arg(stage.path("one.sock"));
     let log = File::create(stage.path("resign.log")).unwrap();
     let mut resign = command.stderr(log).spawn().unwrap();
-    stage.says("resign", "one.sock yet: it waits for 88s more at most");
+    stage.says("resign", "one.sock yet: that process says nothing: it is stopped");
     kill_process(pid, Signal::CONT).unwrap();
     assert_eq!(wait::ended("resign", &mut resign).code(), Some(6));
 }

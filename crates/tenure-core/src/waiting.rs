@@ -147,7 +147,12 @@ impl fmt::Display for Waiting {
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.by, self.why)
+        // Some reasons name it themselves.
+        let rest = self.why.strip_prefix(&*self.by);
+        match rest.is_some_and(|rest| rest.starts_with(' ')) {
+            true => f.write_str(&self.why),
+            false => write!(f, "{}: {}", self.by, self.why),
+        }
     }
 }
 
@@ -272,6 +277,12 @@ mod tests {
             (
                 Waiting::Connecting { obstacles: [obstacle.clone()].into() },
                 "connecting: c: cannot write",
+            ),
+            (
+                Waiting::Connecting {
+                    obstacles: [Obstacle { why: "c is away".into(), ..obstacle.clone() }].into(),
+                },
+                "connecting: c is away",
             ),
             (Waiting::NoQuorum { missing: names(&["a", "c"]) }, "no quorum: nothing heard of a, c"),
             (

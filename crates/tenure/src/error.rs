@@ -90,7 +90,7 @@ pub enum Loss {
     Transferred,
     /// Somebody else ended it in the store: its key or its lease was deleted, or the right to
     /// them was taken away.
-    #[error("somebody else ended it in the store")]
+    #[error("its key or its lease was deleted in the store by somebody else, or its right to them")]
     Revoked,
     /// The store went back in its history (a backup was restored), or is another one than
     /// before. Fences of before and after may not be in order.

@@ -1,4 +1,6 @@
-//! `tenure node status`: how a node of this machine does.
+//! `tenure node status`: how a node of this machine does, or a runner whose socket is given.
+
+use serde_json::Value;
 
 use crate::control;
 use crate::exit::Exit;
@@ -6,19 +8,42 @@ use crate::failure::Failure;
 use crate::output;
 use crate::settings::node::StatusSettings;
 
-/// Prints what the node says of itself.
+/// Prints what the node or the runner says of itself, first who it is.
 pub(super) async fn run(settings: StatusSettings) -> Result<Exit, Failure> {
     let answer = control::status(&settings.control, &settings.ledger).await?;
-    let text = if settings.json {
-        answer.to_string()
-    } else {
-        let fields = answer.as_object().into_iter().flatten();
-        let lines = fields.map(|(key, value)| match value.as_str() {
-            Some(text) => format!("{key}: {text}"),
-            None => format!("{key}: {value}"),
-        });
-        lines.collect::<Vec<_>>().join("\n")
-    };
+    let text = if settings.json { answer.to_string() } else { lines(&answer).join("\n") };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
+}
+
+/// Who answers has one of these two.
+const WHO: [&str; 2] = ["id", "node"];
+
+/// A line for each field, for people.
+fn lines(answer: &Value) -> Vec<String> {
+    let fields = answer.as_object().into_iter().flatten();
+    let (who, rest): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| WHO.contains(&key.as_str()));
+    let line = |(key, value): (&String, &Value)| {
+        // What a runner waits for is an object, which says all of it in words.
+        let text = value.as_str().or_else(|| value["text"].as_str());
+        text.map_or_else(|| format!("{key}: {value}"), |text| format!("{key}: {text}"))
+    };
+    who.into_iter().chain(rest).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_runner_says_who_it_is_and_what_it_waits_for() {
+        let waiting = json!({"waiting": "behind", "text": "behind two, which leads"});
+        let status = json!({"election": "e", "id": "one", "leading": false, "waiting": waiting});
+        let told = ["id: one", "election: e", "leading: false", "waiting: behind two, which leads"];
+        assert_eq!(lines(&status), told);
+        let status = json!({"address": "127.0.0.1:1", "node": "a", "waits": null});
+        assert_eq!(lines(&status), ["node: a", "address: 127.0.0.1:1", "waits: null"]);
+    }
 }

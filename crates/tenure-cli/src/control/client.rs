@@ -64,22 +64,8 @@ async fn exchange(
         let what = format!("nobody answers at the control socket {}: {error}", path.display());
         Failure::new(Exit::Unreachable, what, "start it, or give --control PATH")
     };
-    let exchange = async {
-        let mut stream = match place::connect(path).await {
-            Ok(connected) => connected?,
-            Err(refused) => return Ok(Err(refused)),
-        };
-        let mut line = serde_json::to_vec(request).map_err(io::Error::other)?;
-        line.push(b'\n');
-        stream.write_all(&line).await?;
-        let mut answer = String::new();
-        BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
-        if answer.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a word"));
-        }
-        serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
-    };
-    let answer = tokio::time::timeout(patience, told(path, patience, exchange)).await.ok()?;
+    let exchange = told(path, patience, talk(path, request));
+    let answer = tokio::time::timeout(patience, exchange).await.ok()?;
     Some(match answer {
         Ok(Ok(Answer::Done(value))) => Ok(value),
         Ok(Ok(Answer::Refused { what, fix })) => Err(Failure::new(Exit::Refused, what, fix)),
@@ -88,8 +74,37 @@ async fn exchange(
     })
 }
 
-/// Says for whom it waits, and for how long at most, if the answer does not come soon: one that is
-/// stopped takes the request and says nothing.
+/// One request, and its answer.
+async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failure>> {
+    let mut stream = match place::connect(path).await {
+        Ok(connected) => connected?,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let mut line = serde_json::to_vec(request).map_err(io::Error::other)?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
+    let mut answer = String::new();
+    BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
+    if answer.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a word"));
+    }
+    serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
+}
+
+/// What the one at `path` is about: one that is stopped takes the request and says nothing.
+async fn held_up_by(path: &Path) -> String {
+    let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
+    let Ok(Ok(Ok(Answer::Done(status)))) = status else {
+        return "that process says nothing: it is stopped, hangs, or ends".to_owned();
+    };
+    match (status["waiting"]["text"].as_str(), status["pid"].as_u64()) {
+        (Some(waiting), _) => waiting.to_owned(),
+        (None, Some(pid)) => format!("CMD, process {pid}, has not ended"),
+        (None, None) => "others have not confirmed it".to_owned(),
+    }
+}
+
+/// Says for what it waits, and for how long at most, if the answer does not come soon.
 async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output = T>) -> T {
     tokio::pin!(exchange);
     tokio::select! {
@@ -97,12 +112,19 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
         answer = &mut exchange => return answer,
         () = tokio::time::sleep(SILENT) => {}
     }
-    failure::warn(&format!(
-        "no answer at the control socket {} yet: it waits for {:?} more at most; CMD may need long \
-         to end, or that process is stopped",
-        path.display(),
-        patience.saturating_sub(SILENT)
-    ));
+    let says = async {
+        let why = held_up_by(path).await;
+        let (path, left) = (path.display(), patience.saturating_sub(SILENT));
+        failure::warn(&format!(
+            "no answer at the control socket {path} yet: {why}; this waits for {left:?} more at \
+             most"
+        ));
+    };
+    tokio::select! {
+        biased;
+        answer = &mut exchange => return answer,
+        () = says => {}
+    }
     exchange.await
 }
 

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, shell_word};
 
 /// The longest path of a socket: `sockaddr_un` has 108 bytes, the last of which is zero.
 pub(super) const PATH_MAX: usize = 107;
@@ -129,27 +129,29 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(|error| unusable(directory, &format!(" cannot be made: {error}")))
+    made.map_err(|error| unusable(directory, &format!(" cannot be made: {error}"), ""))
 }
 
 /// Whoever can write into the directory could put its own socket there.
 fn check_directory(directory: &Path) -> Result<(), Failure> {
-    let cannot = |error: io::Error| unusable(directory, &format!(" cannot be used: {error}"));
+    let cannot = |error: io::Error| unusable(directory, &format!(" cannot be used: {error}"), "");
     let about = directory.metadata().map_err(cannot)?;
     match unsafe_because(about.uid(), about.mode(), user()) {
         None => Ok(()),
-        Some(why) => Err(not_safe(directory, &why)),
+        Some(unsafe_because) => Err(not_safe(directory, &unsafe_because)),
     }
 }
 
-fn not_safe(directory: &Path, why: &str) -> Failure {
-    unusable(directory, &format!(", the directory of the control socket, {why}"))
+fn not_safe(directory: &Path, Unsafe { why, cure }: &Unsafe) -> Failure {
+    let named = directory.display().to_string();
+    let cure = format!(", or have this one changed: {cure} {}", shell_word(&named));
+    unusable(directory, &format!(", the directory of the control socket, {why}"), &cure)
 }
 
-fn unusable(directory: &Path, why: &str) -> Failure {
+/// With `or`, what else to do than to name another directory.
+fn unusable(directory: &Path, why: &str, or: &str) -> Failure {
     let what = format!("{}{why}", directory.display());
-    let fix = "give --control PATH in a directory to which only this user can write, or change the \
-               owner or mode of this one";
+    let fix = format!("give --control PATH in a directory to which only this user can write{or}");
     Failure::new(Exit::System, what, fix)
 }
 
@@ -164,8 +166,8 @@ pub(super) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failu
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
     let owner = about.uid();
     let asks_as = if user() == 0 { owner } else { user() };
-    if let Some(why) = unsafe_because(owner, about.mode(), asks_as) {
-        return Err(not_safe(directory, &why));
+    if let Some(unsafe_because) = unsafe_because(owner, about.mode(), asks_as) {
+        return Err(not_safe(directory, &unsafe_because));
     }
     let connected = async {
         let stream = UnixStream::connect(path).await?;
@@ -182,15 +184,23 @@ pub(super) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failu
     })
 }
 
+/// Why a directory is not safe, and the command that makes it so, but for the path.
+#[derive(PartialEq, Eq, Debug)]
+struct Unsafe {
+    why: String,
+    cure: String,
+}
+
 /// Why sockets of `user` are not safe in a directory of `owner` with this `mode`. Root can do
 /// anything anyway. Where names are sticky, as in `/tmp`, only their owners can take them away.
-fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<String> {
+fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<Unsafe> {
     if owner != user && owner != 0 {
-        return Some(format!("belongs to user {owner}, and this process runs as user {user}"));
+        let why = format!("belongs to user {owner}, and this process runs as user {user}");
+        return Some(Unsafe { why, cure: format!("chown {user}") });
     }
     let sticky = mode & 0o1000 != 0;
-    (mode & 0o022 != 0 && !sticky)
-        .then(|| format!("has the mode {:03o}: others can write to it", mode & 0o7777))
+    let why = || format!("has the mode {:03o}: others can write to it", mode & 0o7777);
+    (mode & 0o022 != 0 && !sticky).then(|| Unsafe { why: why(), cure: "chmod go-w".into() })
 }
 
 /// Locks the file beside the socket, which exists for this. The lock ends with the process.
@@ -277,11 +287,12 @@ mod tests {
         }
         for (owner, mode) in [(7, 0o777), (7, 0o720), (0, 0o757)] {
             let why = format!("has the mode {mode:o}: others can write to it");
-            assert_eq!(unsafe_because(owner, mode, 7), Some(why));
+            let cure = "chmod go-w".to_owned();
+            assert_eq!(unsafe_because(owner, mode, 7), Some(Unsafe { why, cure }));
         }
         for mode in [0o700, 0o1777] {
             let why = "belongs to user 8, and this process runs as user 7".to_owned();
-            assert_eq!(unsafe_because(8, mode, 7), Some(why));
+            assert_eq!(unsafe_because(8, mode, 7), Some(Unsafe { why, cure: "chown 7".into() }));
         }
     }
 

@@ -1,13 +1,14 @@
 //! `tenure node`, and what is asked of one.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenure_core::{ClusterName, NodeName};
 
 use super::{Cluster, Layers, Ledger, table};
 use crate::control;
-use crate::failure::Failure;
+use crate::failure::{Failure, shell_word};
 
 /// What `tenure node` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,19 +46,38 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// What is lost without a directory, for people who chose that.
+    /// What is lost without a directory, for people who chose that; or who could take it away.
     #[must_use]
-    pub fn warning(&self) -> Option<&'static str> {
+    pub fn warning(&self) -> Option<String> {
         match self {
-            Self::Directory { .. } => None,
+            Self::Directory { path, .. } => open_above(path).map(|(above, mode)| {
+                let cure = format!("chmod o-w {}", shell_word(&above.display().to_string()));
+                format!(
+                    "everybody can put another directory in the place of the state directory {}: \
+                     {} has the mode {mode:03o}. Take that away: {cure}",
+                    path.display(),
+                    above.display(),
+                )
+            }),
             Self::Memory { .. } => Some(
                 "this node keeps nothing (--memory): each restart waits out the longest lease \
                  before it grants, then must learn the fences from a quorum of the others; two \
                  such restarts at once stop all elections until an operator steps in. Give \
-                 --state DIR for anything that matters",
+                 --state DIR for anything that matters"
+                    .to_owned(),
             ),
         }
     }
+}
+
+/// The nearest directory above `path` in which everybody can rename what is there, with its mode:
+/// where names are sticky only their owners can.
+fn open_above(path: &Path) -> Option<(PathBuf, u32)> {
+    let real = path.canonicalize().or_else(|_| std::path::absolute(path)).ok()?;
+    real.ancestors().skip(1).find_map(|above| {
+        let mode = above.metadata().ok()?.mode() & 0o7777;
+        (mode & 0o002 != 0 && mode & 0o1000 == 0).then(|| (above.to_owned(), mode))
+    })
 }
 
 impl NodeSettings {
@@ -109,11 +129,7 @@ fn control(
 /// What `tenure node status` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusSettings {
-    /// Which node.
-    pub name: NodeName,
-    /// Of which cluster.
-    pub cluster: ClusterName,
-    /// Its control socket.
+    /// The control socket: of the node that is named, or any that is given, of a runner, too.
     pub control: PathBuf,
     /// Whether to answer in JSON.
     pub json: bool,
@@ -124,11 +140,16 @@ pub struct StatusSettings {
 impl StatusSettings {
     /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        let name = layers.required(&table::NAME)?;
+        let name = layers.optional(&table::NAME)?;
         let cluster = layers.required(&table::CLUSTER)?;
-        let control = control(layers, &cluster, &name)?;
+        let missing = layers.missing(&table::NAME.spec);
+        let environment = layers.environment();
+        let control = layers.or_follows(&table::CONTROL, || match &name {
+            Some(name) => Ok(control::directory(environment).join(control::node(&cluster, name))),
+            None => Err(Failure { fix: missing.fix + "; or --control PATH", ..missing }),
+        })?;
         let json = layers.required(&table::JSON)?;
-        Ok(Self { name, cluster, control, json, ledger: layers.take_ledger() })
+        Ok(Self { control, json, ledger: layers.take_ledger() })
     }
 }
 

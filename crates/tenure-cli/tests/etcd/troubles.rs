@@ -38,6 +38,7 @@ fn endpoints_of_two_clusters_or_of_none_are_told() {
     let other = Host::of(&one);
     let early = other.run("early", &[], WORK);
     early.line("warning: no election can be held yet", 1);
+    early.line("early waits: connecting: http://", 1);
     drop(some);
     one.member(0).restart().unwrap();
     early.line("work", 1);

@@ -94,7 +94,8 @@ fn refusals_that_time_does_not_mend_are_named() {
         refuse(&mut s, &["b", "c"], &Refusal::Disk);
         s.pass(s.config.refresh);
     }
-    let disk = "it cannot write its state directory: make room there, or mend its disk";
+    let disk =
+        "it cannot write its state directory: make room there (1 MiB is enough), or mend its disk";
     assert_eq!(
         told(&s, "p"),
         [

@@ -107,15 +107,7 @@ const MEANT: &[(&[&str], &[Rule])] = &[
     (&[LEAVES], &[Rule::LeavingTold]),
     (&[WAITING], &[Rule::WaitingByQuorum, Rule::WaitingByLastWord]),
     // Told to people: a story looks.
-    (
-        &[],
-        &[
-            Rule::AnnouncedAtOnce,
-            Rule::WaitingForRelease,
-            Rule::HangSaid,
-            Rule::StartingSaid,
-        ],
-    ),
+    (&[], &[Rule::AnnouncedAtOnce, Rule::WaitingForRelease, Rule::HangSaid, Rule::StartingSaid]),
     (
         &[WAITS],
         &[

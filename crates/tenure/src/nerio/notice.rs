@@ -218,7 +218,7 @@ impl fmt::Display for Notice {
             Self::DiskFailed { error } => write!(
                 f,
                 "{error}; what cannot be written is refused, and tried again every second: make \
-                 room there, mend the disk, or bring the directory back"
+                 room there (1 MiB is enough), mend the disk, or bring the directory back"
             ),
             Self::DiskHangs { error } => write!(
                 f,
@@ -251,7 +251,7 @@ impl fmt::Display for Notice {
 
 fn fix(refusal: &Refusal) -> &'static str {
     match refusal {
-        Refusal::Disk => "; make room in its state directory, or mend its disk",
+        Refusal::Disk => "; make room in its state directory (1 MiB is enough), or mend its disk",
         Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
         _ => "",
     }

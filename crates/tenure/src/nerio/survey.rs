@@ -159,8 +159,9 @@ impl Unsafe {
                 ),
                 Service::Failing => {
                     format!(
-                        "make room in the state directory of {member}, mend its disk, or bring the \
-                         directory back: its log and tenure node status say which"
+                        "make room in the state directory of {member} (1 MiB is enough), mend its \
+                         disk, or bring the directory back: its log and tenure node status say \
+                         which"
                     )
                 }
             },
@@ -351,12 +352,13 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
 }
 
 /// Asks every member what it knows of one election, from a socket of its own on `from`. Takes a
-/// few round trips, longer when somebody is silent. Cancel safe.
+/// few round trips, longer when somebody is silent. One to which the system cannot send is as
+/// silent as one that does not answer; an error says that there is no socket. Cancel safe.
 pub async fn ask(config: &Checked, from: SocketAddr, election: &ElectionName) -> io::Result<Seen> {
     let mut asker = Asker::new(config, from).await?;
     let mut states = BTreeMap::new();
     for member in &config.members {
-        let state = asker.state(member.address, election).await?;
+        let state = asker.state(member.address, election).await.ok().flatten();
         states.insert(member.name.clone(), state);
     }
     Ok(Seen { states, differing: asker.differing(config) })

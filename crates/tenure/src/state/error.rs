@@ -56,7 +56,7 @@ pub enum StateError {
     /// It belongs to another user, who could take its memory away.
     #[error(
         "state directory {path} belongs to user {owner}, this process runs as user {user}; run it \
-         as that user, or name a directory below it: that is created for this user alone"
+         as that user, or have it changed: chown -R {user} {path}"
     )]
     Owner {
         /// The directory.
@@ -68,8 +68,8 @@ pub enum StateError {
     },
     /// Others could put another memory in the place of this one.
     #[error(
-        "others can write to the state directory {path}, its mode is {mode:o}; take that away \
-         (chmod go-w), or name a directory below it: that is created for this user alone"
+        "others can write to the state directory {path}, its mode is {mode:o}; take that away: \
+         chmod go-w {path}, or name a directory below it: that is created for this user alone"
     )]
     Writable {
         /// The directory.
@@ -80,7 +80,7 @@ pub enum StateError {
     /// Others could hold the lock, and nobody could start.
     #[error(
         "others can open {path}, its mode is {mode:o}, and could keep this node from starting; \
-         take that away (chmod 600)"
+         take that away: chmod 600 {path}"
     )]
     Lockable {
         /// The file that is locked.

@@ -481,8 +481,9 @@ fn a_directory_that_others_can_change_is_refused() {
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "others can write to the state directory {}, its mode is {mode:o}; take that away \
-                 (chmod go-w), or name a directory below it: that is created for this user alone",
+                "others can write to the state directory {0}, its mode is {mode:o}; take that \
+                 away: chmod go-w {0}, or name a directory below it: that is created for this user \
+                 alone",
                 path.display()
             )
         );
@@ -493,8 +494,8 @@ fn a_directory_that_others_can_change_is_refused() {
     assert_eq!(
         world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
         format!(
-            "others can open {}, its mode is 640, and could keep this node from starting; take \
-             that away (chmod 600)",
+            "others can open {0}, its mode is 640, and could keep this node from starting; take \
+             that away: chmod 600 {0}",
             held.display()
         )
     );
@@ -503,8 +504,8 @@ fn a_directory_that_others_can_change_is_refused() {
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "state directory {} belongs to user 65534, this process runs as user 0; run it as \
-                 that user, or name a directory below it: that is created for this user alone",
+                "state directory {0} belongs to user 65534, this process runs as user 0; run it as \
+                 that user, or have it changed: chown -R 0 {0}",
                 path.display()
             )
         );

@@ -34,9 +34,10 @@ pub(super) trait Participant {
         Box::pin(async { None })
     }
 
-    /// Whether its own warnings say this already.
-    fn warns_of(&self, _: &Waiting) -> bool {
-        false
+    /// Resolves when this is to be said: never where its own warnings say it already, and not
+    /// while it may end the process.
+    fn worth_saying(&self, _: &Waiting) -> Later<()> {
+        Box::pin(std::future::ready(()))
     }
 
     /// What to do about a campaign that was refused for this reason.

@@ -166,7 +166,8 @@ fn fix(config: &Checked, lost: MemberSet, failing: bool) -> String {
              cluster, start each node again with --new"
         }
         (true, true) => {
-            "make room in the state directories, mend the disks, or bring the directories back"
+            "make room in the state directories (1 MiB is enough), mend the disks, or bring the \
+             directories back"
         }
         (true, false) => "look at these nodes and the way to them, or wait",
     };

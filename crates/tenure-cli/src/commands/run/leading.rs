@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
-use tenure::{AtMostOne, Election, Leadership, NodeName, TransferError, View};
+use tenure::{AtMostOne, Election, Leadership, Loss, NodeName, TransferError, View};
 use tokio::sync::oneshot;
 
 use super::Runner;
@@ -48,6 +48,14 @@ struct Course {
 }
 
 impl Course {
+    /// The leadership is over. That is worth a word unless somebody asked for it.
+    fn lose(&mut self, runner: &Runner, loss: Loss) {
+        if self.stopping.is_none() {
+            runner.voice.lost(loss);
+            self.stopping = Some(Stopping::Lost);
+        }
+    }
+
     /// Whether CMD is being stopped.
     fn ends(&self) -> bool {
         self.stopping.is_some() || self.signal.is_some()
@@ -153,10 +161,10 @@ async fn watch(
                     until = later;
                     hand_on(command, until);
                 }
-                Err(_) => {
+                Err(loss) => {
                     over = true;
                     command.stop();
-                    course.stopping.get_or_insert(Stopping::Lost);
+                    course.lose(runner, loss);
                 }
             },
             signal = runner.signals.next() => {
@@ -285,7 +293,10 @@ async fn finish(
     match outcome.why {
         Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
-            failure::warn(&format!("CMD was ended: {}", outcome.why));
+            // Why it was stopped was told then.
+            if outcome.why != Why::Stopped {
+                failure::warn(&format!("CMD was ended: {}", outcome.why));
+            }
             end.within(runner, leadership, leadership.resign()).await;
             Ok(end.signal.map_or(Ended::Lost, Ended::Signal))
         }

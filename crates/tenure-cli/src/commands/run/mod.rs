@@ -83,6 +83,8 @@ impl Runner {
             None => election.campaign(value.as_str()),
         };
         let mut waits = campaign.waiting();
+        let mut news = None;
+        let mut worth_saying: Later<()> = Box::pin(std::future::pending());
         loop {
             tokio::select! {
                 biased;
@@ -95,10 +97,12 @@ impl Runner {
                     }
                     Err(error) => Err(hopeless(&error)),
                 },
+                () = &mut worth_saying, if news.is_some() => {
+                    news.take().iter().for_each(|waiting| self.voice.waits(waiting));
+                }
                 Some(waiting) = waits.next() => {
-                    if !self.participant.warns_of(&waiting) {
-                        self.voice.waits(&waiting);
-                    }
+                    worth_saying = self.participant.worth_saying(&waiting);
+                    news = Some(waiting);
                 }
                 asked = self.control.next() => {
                     let answer = match asked.request {

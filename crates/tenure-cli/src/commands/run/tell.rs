@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use std::io::Write;
 
-use tenure::{AtMostOne, Leadership, Time, Waiting};
+use tenure::{AtMostOne, Leadership, Loss, Time, Waiting};
 
 use super::super::observe::millis;
 use super::waiting;
 use crate::control::{Answer, Realm};
-use crate::failure::one_line;
+use crate::failure::{one_line, warn};
 use crate::settings::Protocol;
 use crate::settings::run::RunSettings;
 
@@ -35,6 +35,12 @@ impl Voice {
         let now = tenure::clock::now();
         let text = format!("{} waits: {}", self.id, waiting.told(now));
         self.say("waiting", &text, waiting::object(waiting, now));
+    }
+
+    /// It leads no more, and nobody asked for that.
+    pub(super) fn lost(&self, loss: Loss) {
+        let (id, election) = (&self.id, &self.election);
+        warn(&format!("{id} does not lead {election} any more, and stops CMD: {loss}"));
     }
 
     /// It has led, and waits until others know that it does no more.

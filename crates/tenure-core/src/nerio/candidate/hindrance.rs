@@ -208,7 +208,9 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::Full => ("full", "it keeps as many elections as it may".into()),
         Refusal::Disk => (
             "disk",
-            "it cannot write its state directory: make room there, or mend its disk".into(),
+            "it cannot write its state directory: make room there (1 MiB is enough), or mend its \
+             disk"
+                .into(),
         ),
         Refusal::Starting => (
             "starting",

@@ -26,6 +26,8 @@ struct Client {
     options: CheckedOptions,
     config: Checked,
     of: ElectionName,
+    /// How many there are.
+    endpoints: usize,
     explain: Explain,
     troubles: watch::Receiver<Troubles>,
 }
@@ -59,6 +61,7 @@ pub(super) fn start(
         options: options.clone(),
         config: config.clone(),
         of: of.clone(),
+        endpoints: store.endpoints.len(),
         explain: explain.clone(),
         troubles,
     };
@@ -96,9 +99,24 @@ impl Participant for Client {
         })
     }
 
-    /// Each endpoint that fails and each thing that is refused has a warning.
-    fn warns_of(&self, waiting: &Waiting) -> bool {
-        matches!(waiting, Waiting::Connecting { .. } | Waiting::Refused { .. })
+    /// Each endpoint that fails and each thing that is refused has a warning. That no endpoint is
+    /// left is said once it is known that this may pass.
+    fn worth_saying(&self, waiting: &Waiting) -> Later<()> {
+        let mut troubles = self.troubles.clone();
+        match waiting {
+            Waiting::Connecting { obstacles } if obstacles.len() == self.endpoints => {
+                Box::pin(async move {
+                    if troubles.wait_for(|troubles| troubles.silent.is_some()).await.is_err() {
+                        // Nobody looks any more.
+                        std::future::pending().await
+                    }
+                })
+            }
+            Waiting::Connecting { .. } | Waiting::Refused { .. } => {
+                Box::pin(std::future::pending())
+            }
+            _ => Box::pin(std::future::ready(())),
+        }
     }
 
     fn silent(&self, _: &ElectionName) -> Later<Option<Failure>> {
