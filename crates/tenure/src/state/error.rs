@@ -240,7 +240,7 @@ pub enum WriteError {
     /// its name. Until it has it again nothing is written.
     #[error(
         "state directory {path} is lost: {loss}; put it back as it was, or start this node again, \
-         without --new"
+         without --new, and no other node before it grants"
     )]
     Lost {
         /// The directory.

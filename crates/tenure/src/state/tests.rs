@@ -385,7 +385,7 @@ fn a_directory_that_was_replaced_is_not_written_to() {
         state.write(&reserve(5)).unwrap_err().to_string(),
         format!(
             "state directory {path} is lost: another one is at {path} now; put it back as it was, \
-             or start this node again, without --new"
+             or start this node again, without --new, and no other node before it grants"
         )
     );
     let files = fs::read_dir(world.path()).unwrap();
