@@ -44,12 +44,20 @@ pub(super) struct Directory {
     held: Option<File>,
     own: FileId,
     /// The file that is locked, and those that hold the memory, once each was found or written.
-    in_use: Mutex<BTreeMap<String, FileId>>,
+    in_use: Mutex<BTreeMap<String, InUse>>,
     disk: Arc<dyn Disk>,
 }
 
 /// Which file it is, whatever its name: its device and its number there.
 type FileId = (u64, u64);
+
+/// Which file must be found under a name.
+#[derive(Clone, Copy, Debug)]
+struct InUse {
+    own: FileId,
+    /// One that is just being given that name.
+    next: Option<FileId>,
+}
 
 impl Directory {
     /// Opens `path`, which is created with mode 0700 when it is missing, and changes nothing in it.
@@ -158,7 +166,8 @@ impl Directory {
     /// Whether the next start would find this directory, and in it those of the files in use that
     /// are `wanted`. Two system calls for one file, which every grant can afford.
     pub(super) fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
-        self.same(&self.path, self.own, rustix::fs::stat(&self.path))?;
+        let own = InUse { own: self.own, next: None };
+        self.same(&self.path, own, rustix::fs::stat(&self.path))?;
         let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         let mut files = in_use.iter().filter(|(name, _)| wanted(name));
         files.try_for_each(|(name, own)| {
@@ -170,11 +179,13 @@ impl Directory {
     fn same(
         &self,
         path: &Path,
-        own: FileId,
+        in_use: InUse,
         there: rustix::io::Result<Stat>,
     ) -> Result<(), WriteError> {
         let loss = match there {
-            Ok(there) if own == file_id(&there) => return Ok(()),
+            Ok(there) if [Some(in_use.own), in_use.next].contains(&Some(file_id(&there))) => {
+                return Ok(());
+            }
             Ok(_) => PathLoss::Replaced { path: path.to_owned() },
             Err(errno) => PathLoss::Missing { path: path.to_owned(), source: errno.into() },
         };
@@ -185,7 +196,19 @@ impl Directory {
     fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
-        in_use.insert(name.to_owned(), file_id(&stat));
+        in_use.insert(name.to_owned(), InUse { own: file_id(&stat), next: None });
+        Ok(())
+    }
+
+    /// `file` is about to take this name: until [`remember`](Self::remember) a check on another
+    /// thread may find the one before or this one. A lock over the rename would do, too, but one
+    /// that hangs in the disk must not keep the driver from its own check.
+    fn expect(&self, name: &str, file: &File) -> io::Result<()> {
+        let stat = rustix::fs::fstat(file)?;
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(in_use) = in_use.get_mut(name) {
+            in_use.next = Some(file_id(&stat));
+        }
         Ok(())
     }
 
@@ -230,6 +253,7 @@ impl Directory {
         let at = self.fd.as_fd();
         let written = (self.disk.write(&mut file, bytes))
             .and_then(|()| settle(&file))
+            .and_then(|()| self.expect(name, &file))
             .and_then(|()| self.disk.rename(at, &temporary, name))
             .and_then(|()| self.remember(name, &file));
         if written.is_err() {

@@ -3,11 +3,14 @@
 mod before;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 use tempfile::TempDir;
 
 use super::slot::tests::grant;
@@ -249,7 +252,7 @@ fn small_table(world: &World) -> Vec<u8> {
 fn a_table_cut_anywhere_is_not_believed_and_left_as_it_is() {
     let world = World::new();
     let table = small_table(&world);
-    let file = fs::File::options().write(true).open(world.grants()).unwrap();
+    let file = File::options().write(true).open(world.grants()).unwrap();
     for length in [table.len() - 1, table.len() - PAIR].into_iter().chain((0..HEAD + SLOT).rev()) {
         file.set_len(length as u64).unwrap();
         let known = world.known("boot 1");
@@ -422,7 +425,7 @@ fn a_reader_of_the_directory_cannot_keep_a_node_from_starting() {
     drop(world.first());
     fs::set_permissions(world.path(), fs::Permissions::from_mode(0o755)).unwrap();
     // All that others can open.
-    let open = [world.path()].map(|path| fs::File::open(path).unwrap());
+    let open = [world.path()].map(|path| File::open(path).unwrap());
     for file in &open {
         rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).unwrap();
     }
@@ -440,14 +443,14 @@ fn a_process_of_the_release_before_still_has_its_directory() {
     drop(world.first());
     let mut sleep = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     fs::write(world.path().join(LOCK), format!("{:<10}\n", sleep.id())).unwrap();
-    let before = fs::File::open(world.path()).unwrap();
+    let before = File::open(world.path()).unwrap();
     rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
     let refused = world.open("boot 1", Opening::Existing).unwrap_err();
     assert!(matches!(&refused, StateError::InUse { owner, .. } if *owner == Some(sleep.id())));
     // One of that release that is started later finds the directory locked.
     drop(before);
     let state = world.open("boot 1", Opening::Existing).unwrap();
-    let later = fs::File::open(world.path()).unwrap();
+    let later = File::open(world.path()).unwrap();
     let locked = rustix::fs::flock(&later, FlockOperation::NonBlockingLockExclusive);
     assert_eq!(locked, Err(rustix::io::Errno::WOULDBLOCK));
     drop(state);
@@ -460,7 +463,7 @@ fn a_process_of_the_release_before_still_has_its_directory() {
 fn a_process_of_the_release_before_in_another_pid_namespace_has_it_too() {
     let world = World::new();
     drop(world.first());
-    let before = fs::File::open(world.path()).unwrap();
+    let before = File::open(world.path()).unwrap();
     rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
     for signed in [std::process::id(), u32::MAX] {
         fs::write(world.path().join(LOCK), format!("{signed:<10}\n")).unwrap();
@@ -563,6 +566,67 @@ fn a_directory_that_comes_back_is_written_to_again() {
     state.write(&grant_record("billing", 3)).unwrap();
     drop(state);
     assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 3)]));
+}
+
+/// A disk that looks at the directory, as another thread does, when a file has got its name and
+/// nobody has heard of that.
+#[derive(Debug, Default)]
+struct Looking {
+    flusher: Mutex<Option<Flusher>>,
+    seen: Mutex<Vec<Result<(), WriteError>>>,
+}
+
+impl Disk for Looking {
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        Linux.make_directory(path)
+    }
+
+    fn open(&self, at: BorrowedFd<'_>, name: &str, flags: OFlags) -> io::Result<File> {
+        Linux.open(at, name, flags)
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        Linux.write(file, bytes)
+    }
+
+    fn flush(&self, what: BorrowedFd<'_>) -> io::Result<()> {
+        Linux.flush(what)
+    }
+
+    fn rename(&self, at: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
+        let look = || {
+            if let Some(flusher) = &*self.flusher.lock().unwrap() {
+                self.seen.lock().unwrap().push(flusher.check());
+            }
+        };
+        look();
+        Linux.rename(at, from, to)?;
+        look();
+        Ok(())
+    }
+
+    fn remove(&self, at: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+        Linux.remove(at, name)
+    }
+}
+
+/// Such as the table of the boot before at the first grant, or the identity at each flush.
+#[test]
+fn a_file_that_is_replaced_by_its_owner_is_not_lost_meanwhile() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+    let (disk, boot) = (Arc::new(Looking::default()), BootKey::made_up("boot 2"));
+    let opened =
+        StateDir::open_at(&world.path(), Opening::Existing, &grantor("a"), &boot, disk.clone());
+    let (mut state, recovered) = opened.unwrap();
+    *disk.flusher.lock().unwrap() = Some(state.flusher());
+    state.write(&identity(&recovered, 10)).unwrap();
+    state.write(&grant_record("billing", 2)).unwrap();
+    *disk.flusher.lock().unwrap() = None;
+    let seen = disk.seen.lock().unwrap();
+    assert!(seen.len() == 4 && seen.iter().all(Result::is_ok), "{seen:?}");
 }
 
 /// It is small and known whole.
