@@ -97,7 +97,8 @@ pub enum Input<W: Words> {
         /// The request.
         command: W::Command,
     },
-    /// The record of this flush is durable.
+    /// The record of this flush is durable; or, with [`Ticket::NONE`], what was lost according to
+    /// a [`Failed`](Self::Failed) with it, and no flush since, is found again.
     Flushed(Ticket),
     /// The record of this flush, or the last persist when there is no ticket, was not written; or,
     /// with [`Ticket::NONE`], nothing that is written now would be found again.
@@ -148,7 +149,7 @@ pub struct Ticket(pub u64);
 
 impl Ticket {
     /// Of no flush. [`Input::Failed`] with it says that what is written would be lost, found
-    /// while nothing was being written.
+    /// while nothing was being written; [`Input::Flushed`] says that this is over.
     pub const NONE: Self = Self(0);
 }
 

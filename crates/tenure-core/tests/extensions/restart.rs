@@ -104,6 +104,21 @@ fn a_directory_found_lost_is_a_disk_that_fails() {
     assert_eq!(s.events("a").last(), Some(&Event::DiskMended));
 }
 
+/// Before it serves it writes nothing that would tell it.
+#[test]
+fn a_directory_that_is_found_again_during_quarantine_is_told() {
+    let mut s = Story::new();
+    s.reboot("a");
+    s.pass(ms(100));
+    let none = tenure_core::Ticket::NONE;
+    let effects = s.step("a", tenure_core::Input::Failed(Some(none)));
+    assert_eq!(emitted(&effects), [Event::DiskFailed]);
+    s.pass(ms(1_000));
+    let effects = s.step("a", tenure_core::Input::Flushed(none));
+    assert_eq!(emitted(&effects), [Event::DiskMended]);
+    assert!(matches!(s.state("a").service, Service::Quarantine { .. }));
+}
+
 /// Rule 3: a release during quarantine only moves watermarks.
 #[test]
 fn a_release_during_quarantine_only_moves_watermarks() {

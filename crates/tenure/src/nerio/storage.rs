@@ -117,19 +117,26 @@ fn spawn_flusher(
 ) -> mpsc::Sender<(Ticket, Record)> {
     let (flushes, orders) = mpsc::channel::<(Ticket, Record)>();
     let work = move || {
-        let mut written = true;
+        let (mut written, mut found) = (true, true);
         loop {
             let answer = match orders.recv_timeout(CHECK) {
-                Ok((ticket, record)) => (ticket, flusher.flush(&record)),
-                // While writes fail, the core tries again by itself.
-                Err(RecvTimeoutError::Timeout) if written => match flusher.check() {
-                    Ok(()) => continue,
-                    lost => (Ticket::NONE, lost),
-                },
+                Ok((ticket, record)) => {
+                    let answer = flusher.flush(&record);
+                    (written, found) = (answer.is_ok(), true);
+                    (ticket, answer)
+                }
+                // While flushes fail, the core tries again by itself.
+                Err(RecvTimeoutError::Timeout) if written => {
+                    let answer = flusher.check();
+                    if answer.is_ok() == found {
+                        continue;
+                    }
+                    found = !found;
+                    (Ticket::NONE, answer)
+                }
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
-            written = answer.1.is_ok();
             if flushed.send(answer).is_err() {
                 break;
             }
@@ -155,4 +162,41 @@ fn memory(recovered: state::Recovered) -> Memory {
         },
     };
     Memory { instance, boot: boots, delta_max: delta_max.unwrap_or_default(), reserve, kept }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Nothing else may be written for as long as a grantor waits for old leases.
+    #[test]
+    fn a_directory_that_is_lost_and_found_is_told_though_nothing_is_flushed() {
+        let parent = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
+        let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
+        let grantor = state::Grantor { cluster, node };
+        let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
+        let (records, mut answers, _) = Records::open(&storage, &grantor).unwrap();
+        let mut told = || {
+            let give_up = crate::clock::now().after(Duration::from_secs(60));
+            loop {
+                match answers.try_recv() {
+                    Ok(answer) => return answer,
+                    Err(_) if crate::clock::now() > give_up => panic!("nothing is told"),
+                    Err(_) => thread::sleep(Duration::from_millis(2)),
+                }
+            }
+        };
+        for _ in 0..2 {
+            fs::rename(&path, &elsewhere).unwrap();
+            let (ticket, answer) = told();
+            assert!(ticket == Ticket::NONE && answer.is_err(), "{ticket:?} {answer:?}");
+            fs::rename(&elsewhere, &path).unwrap();
+            let (ticket, answer) = told();
+            assert!(ticket == Ticket::NONE && answer.is_ok(), "{ticket:?} {answer:?}");
+        }
+        drop(records);
+    }
 }
