@@ -1,6 +1,10 @@
 //! `tenure node`: a grantor.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tenure::Time;
+use tenure::clock;
 use tenure::nerio::{self, Node, Notice};
 use tenure::state::Opening;
 use tokio::sync::broadcast::error::RecvError;
@@ -63,6 +67,9 @@ struct Service {
     stage: &'static str,
     /// Whose answers it waits for, as long as it recovers; what it has forgotten, in a quarantine.
     waits: Option<String>,
+    /// A larger lease-max that does not count yet, and the notice of it, which says how much is left
+    /// whenever it is printed.
+    raise: Option<(Time, Notice)>,
     /// Whether it cannot write its state directory, in whatever stage it is.
     failing: bool,
     /// What is worth a look as long as it runs.
@@ -71,7 +78,7 @@ struct Service {
 
 impl Default for Service {
     fn default() -> Self {
-        Self { stage: "starting", waits: None, failing: false, warning: None }
+        Self { stage: "starting", waits: None, raise: None, failing: false, warning: None }
     }
 }
 
@@ -81,7 +88,20 @@ impl Service {
     }
 
     fn enter(&mut self, stage: &'static str) {
-        (self.stage, self.waits) = (stage, None);
+        (self.stage, self.waits, self.raise) = (stage, None, None);
+    }
+
+    /// What it waits for, and how much longer that takes if it is known.
+    fn waits(&self, now: Option<nerio::Service>) -> (Option<String>, Option<Duration>) {
+        match (&self.raise, now) {
+            (Some((until, notice)), _) => {
+                (Some(notice.to_string()), Some(until.since(clock::now())))
+            }
+            (None, Some(nerio::Service::Quarantine { remaining })) => {
+                (self.waits.clone(), Some(remaining))
+            }
+            (None, _) => (self.waits.clone(), None),
+        }
     }
 
     /// Notices may have been missed: the node knows better.
@@ -111,8 +131,8 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
             service.waits = Some(format!("every lease that it may have given must end: {forgot}"));
         }
         Notice::Recovering => service.enter("recovering"),
-        Notice::RaiseWaits { .. } => service.waits = Some(notice.to_string()),
-        Notice::Raised { .. } => service.waits = None,
+        Notice::RaiseWaits { until, .. } => service.raise = Some((*until, notice.clone())),
+        Notice::Raised { .. } => service.raise = None,
         Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
             service.failing = true;
             failure::warn(&notice.to_string());
@@ -158,17 +178,14 @@ async fn answer(node: &Node, service: &mut Service, asked: Asked) {
             let counters = node.counters().await.unwrap_or_default();
             let now = node.service().await;
             service.correct(now, counters.write_error.is_some());
-            let remaining = match now {
-                Some(nerio::Service::Quarantine { remaining }) => Some(millis(remaining)),
-                _ => None,
-            };
+            let (waits, remaining) = service.waits(now);
             Answer::Done(json!({
                 "node": node.name().as_str(),
                 "address": node.address().to_string(),
                 "cluster": node.config().cluster.as_str(),
                 "service": service.word(),
-                "remaining_ms": remaining,
-                "waits": service.waits,
+                "remaining_ms": remaining.map(millis),
+                "waits": waits,
                 "warning": service.warning,
                 "received": counters.received,
                 "sent": counters.sent,
@@ -205,6 +222,25 @@ mod tests {
         assert_eq!(service.word(), "failing");
         service.correct(None, false);
         assert_eq!(service.word(), "serving");
+    }
+
+    /// It was told once, and is asked for later.
+    #[test]
+    fn what_is_left_of_a_wait_for_longer_leases_runs_down() {
+        let mut service = Service { stage: "serving", ..Service::default() };
+        let waits = |service: &mut Service, left: Duration| {
+            let (before, delta_max) = (Duration::from_secs(4), Duration::from_secs(90));
+            let until = clock::now().after(left);
+            service.raise = Some((until, Notice::RaiseWaits { before, delta_max, until }));
+            service.waits(Some(nerio::Service::Serving))
+        };
+        let (text, left) = waits(&mut service, Duration::from_secs(80));
+        assert!(text.unwrap().starts_with("lease-max was raised from 4s to 90s"));
+        assert!(left.unwrap() > Duration::from_secs(40));
+        let (text, left) = waits(&mut service, Duration::ZERO);
+        assert!(text.unwrap().contains("for 0.0ns") && left == Some(Duration::ZERO));
+        service.enter("serving");
+        assert_eq!(service.waits(Some(nerio::Service::Serving)), (None, None));
     }
 
     /// It has its memory, and waits for its disk: nothing was lost.
