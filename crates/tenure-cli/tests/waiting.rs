@@ -74,6 +74,16 @@ impl Stage {
         self.says(name, " on 127.0.0.1:");
     }
 
+    /// Three nodes, of which c gives no lease as long as that of one, which leads.
+    fn with_one_lower_maximum(&mut self) {
+        self.set("60s", "6s");
+        self.node("a", &["--new"]);
+        self.node("b", &["--new"]);
+        self.node("c", &["--new", "--lease-max", "3s"]);
+        self.candidate("one", "one", &[]);
+        self.says("one", "CMD runs");
+    }
+
     fn candidate(&mut self, name: &str, id: &str, more: &[&str]) {
         let mut args = vec!["run", "--id", id];
         args.extend(more);
@@ -256,16 +266,24 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
 #[test]
 fn what_never_becomes_safe_is_not_waited_for() {
     let mut stage = Stage::new();
-    stage.node("a", &["--new"]);
-    stage.node("b", &["--new"]);
-    stage.node("c", &["--new", "--lease-max", "30s"]);
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "CMD runs");
+    stage.with_one_lower_maximum();
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a"], None);
-    let why = "c gives no lease longer than 30s, and that of one, which leads e, has 60s, so c ";
-    let fix = "fix: start c again with a lease-max of 60s or more, or one with a shorter lease";
+    let why = "c gives no lease longer than 3s, and that of one, which leads e and renews it, has \
+               6s, so c never grants it";
+    let fix = "fix: start c again with a lease-max of 6s or more, or one with a shorter lease";
     assert!(said.contains(why) && said.contains(fix), "{said}");
     assert_eq!(code, Some(1));
+}
+
+/// Its lease ends, however long it is.
+#[test]
+fn a_dead_leader_whose_lease_was_too_long_is_waited_out() {
+    let mut stage = Stage::new();
+    stage.with_one_lower_maximum();
+    stage.kill("one");
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "50s"], None);
+    assert!(said.contains("safe to restart another node\n") && !said.contains("never"), "{said}");
+    assert_eq!(code, Some(0), "{said}");
 }
 
 /// Each of two that lost their memory waits for the other one. That is not waited for, and what to
@@ -520,6 +538,55 @@ fn a_lost_directory_is_told_while_the_node_runs() {
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
     assert!(said.contains("a is unable to write its state directory"), "{said}");
     assert_eq!(code, Some(4));
+}
+
+/// While it waits for old leases it writes nothing that would tell it.
+#[test]
+fn a_directory_that_is_back_is_told_though_the_node_does_not_serve_yet() {
+    let mut stage = Stage::new();
+    let (state, elsewhere) = (stage.path("state"), stage.path("elsewhere"));
+    stage.silent.retain(|(silent, _)| *silent != "a");
+    stage.start("a", &["node", "--name", "a", "--state", state.to_str().unwrap()], &[]);
+    stage.says("a", "granting nothing for ");
+    wait::eventually("its boot is written", || {
+        (stage.status("a")["done"]["service"] == "quarantine").then_some(())
+    });
+    fs::rename(&state, &elsewhere).unwrap();
+    stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
+    assert_eq!(stage.status("a")["done"]["service"], "failing");
+    fs::rename(&elsewhere, &state).unwrap();
+    stage.says("a", "the state directory can be written again\n");
+    let status = &stage.status("a")["done"];
+    assert_eq!((&status["service"], &status["write_error"]), (&json!("quarantine"), &Value::Null));
+}
+
+/// It says so as long as it lasts, and how long that is.
+#[test]
+fn what_is_left_until_longer_leases_are_given_runs_down() {
+    let mut stage = Stage::new();
+    stage.set("60s", "4s");
+    let state = stage.path("state");
+    let args = ["node", "--name", "a", "--state", state.to_str().unwrap()];
+    stage.silent.retain(|(silent, _)| *silent != "a");
+    stage.start("a", &args, &["--new"]);
+    stage.node("b", &["--new"]);
+    stage.candidate("one", "one", &[]);
+    stage.says("one", "CMD runs");
+    stage.kill("a");
+    stage.names[0] = "a before".to_owned();
+    stage.start("a", &args, &["--lease-max", "300s"]);
+    stage.says("a", "lease-max was raised from ");
+    let asked = || {
+        let status = &stage.status("a")["done"];
+        let waits = status["waits"].as_str().unwrap().to_owned();
+        (status["remaining_ms"].as_u64().unwrap(), waits)
+    };
+    let (left, waits) = asked();
+    assert!((1_000..=310_000).contains(&left) && waits.contains(" to 300s: "), "{left} {waits}");
+    wait::eventually("time passes, and that is told", || {
+        let (later, text) = asked();
+        (later < left && text != waits && text.contains(" to 300s: ")).then_some(())
+    });
 }
 
 /// Who waits is known for a moment after it has ended.

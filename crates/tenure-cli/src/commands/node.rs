@@ -67,7 +67,7 @@ struct Service {
     stage: &'static str,
     /// Whose answers it waits for, as long as it recovers; what it has forgotten, in a quarantine.
     waits: Option<String>,
-    /// A larger lease-max that does not count yet, and the notice of it, which says how much is left
+    /// Until when a larger lease-max does not count, and the notice of it, which says how much is left
     /// whenever it is printed.
     raise: Option<(Time, Notice)>,
     /// Whether it cannot write its state directory, in whatever stage it is.

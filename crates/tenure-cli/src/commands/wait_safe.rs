@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::nerio::survey::{Unsafe, survey};
+use tenure::nerio::survey::{Survey, Unsafe, survey};
 
 use super::signals::Signals;
 use crate::exit::Exit;
@@ -16,10 +16,12 @@ use crate::settings::node::WaitSafeSettings;
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// Waits until every grantor serves and every leader has its latest lease from all of them. Ends
-/// at once when a setting, or memory that was lost, keeps that from ever being so.
+/// when a setting, or memory that was lost, keeps that from ever being so. When `--wait` is over it
+/// says what the last look has shown, and does not wait for another.
 pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let watch = watch(&settings);
+    let mut told = None;
+    let watch = watch(&settings, &mut told);
     let ended = async {
         match settings.wait {
             Some(wait) => tokio::time::sleep(wait).await,
@@ -28,25 +30,27 @@ pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
     };
     tokio::select! {
         biased;
-        signal = signals.next() => Ok(Exit::Signal(signal)),
-        done = watch => done,
-        () = ended => {
-            let last = look(&settings).await?;
-            let (why, fix) = match last {
-                Some(why) => (why.to_string(), why.fix()),
-                None => ("it just became safe".to_owned(), "ask again".to_owned()),
-            };
-            let what = format!("not safe to restart another node yet: {why}");
-            Err(Failure::new(Exit::Unknown, what, fix))
-        }
+        signal = signals.next() => return Ok(Exit::Signal(signal)),
+        done = watch => return done,
+        () = ended => {}
     }
+    let (why, fix) = match told {
+        Some(why) => (why.to_string(), why.fix()),
+        None => {
+            let why = "no look at all members has ended".to_owned();
+            (why, "give --wait more time".to_owned())
+        }
+    };
+    let what = format!("not safe to restart another node yet: {why}");
+    Err(Failure::new(Exit::Unknown, what, fix))
 }
 
-async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
-    let mut told: Option<Unsafe> = None;
+/// Keeps in `told` what the last look has shown.
+async fn watch(settings: &WaitSafeSettings, told: &mut Option<Unsafe>) -> Result<Exit, Failure> {
+    let mut before: Option<Survey> = None;
     loop {
-        let obstacle = look(settings).await?;
-        let Some(why) = obstacle else { break };
+        let seen = look(settings).await?;
+        let Some(why) = seen.obstacle(before.as_ref()) else { break };
         if why.is_for_ever() {
             let what = format!("not safe to restart another node, and never will be: {why}");
             return Err(Failure::new(Exit::Wrong, what, why.fix()));
@@ -60,7 +64,8 @@ async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
                 false => failure::warn(&format!("waiting: {why}: {}", why.fix())),
             }
         }
-        told = Some(why);
+        *told = Some(why);
+        before = Some(seen);
         tokio::time::sleep(AGAIN).await;
     }
     let text = match settings.json {
@@ -71,11 +76,10 @@ async fn watch(settings: &WaitSafeSettings) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-async fn look(settings: &WaitSafeSettings) -> Result<Option<Unsafe>, Failure> {
+async fn look(settings: &WaitSafeSettings) -> Result<Survey, Failure> {
     let from = SocketAddr::new(settings.cluster.listen.ip(), 0);
-    let seen = survey(&settings.cluster.config, from).await.map_err(|error| {
+    survey(&settings.cluster.config, from).await.map_err(|error| {
         let what = format!("the members cannot be asked from {from}: {error}");
         Failure::new(Exit::System, what, "give --listen with an address of this machine")
-    })?;
-    Ok(seen.obstacle())
+    })
 }

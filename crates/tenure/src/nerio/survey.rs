@@ -15,7 +15,7 @@ use tokio::net::UdpSocket;
 
 use crate::clock;
 
-/// How many elections a survey looks at; more are reported as not looked at.
+/// How many elections a survey looks at. A member that names more counts as silent.
 const ELECTIONS_MAX: usize = 100_000;
 /// How often a question is sent before its grantor counts as silent.
 const TRIES: u32 = 5;
@@ -78,10 +78,11 @@ pub enum Unsafe {
         /// Who has not granted to it.
         member: NodeName,
     },
-    /// The same, and it never will: the leader asks for longer leases than this grantor gives.
+    /// The same, and it never will: the leader asks for longer leases than this grantor gives, and
+    /// renews them.
     #[error(
-        "{member} gives no lease longer than {}, and that of {leader}, which leads {election}, has \
-         {}, so {member} never grants it",
+        "{member} gives no lease longer than {}, and that of {leader}, which leads {election} and \
+         renews it, has {}, so {member} never grants it",
         Span(*longest), Span(*lease)
     )]
     TooLong {
@@ -95,6 +96,26 @@ pub enum Unsafe {
         longest: Duration,
         /// How long the leader's is.
         lease: Duration,
+    },
+    /// The same, but nobody has seen the leader renew: it may be gone, and then the lease ends.
+    #[error(
+        "{member} gives no lease longer than {}, and that of {leader}, which leads {election}, has \
+         {}: it ends in {} unless {leader} renews it",
+        Span(*longest), Span(*lease), Span(*remaining)
+    )]
+    Ending {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who does not grant to it.
+        member: NodeName,
+        /// The longest lease that this grantor gives.
+        longest: Duration,
+        /// How long the leader's is.
+        lease: Duration,
+        /// How much of it is left.
+        remaining: Duration,
     },
     /// The same, and it is going to: its lease-max was raised.
     #[error(
@@ -174,7 +195,7 @@ impl Unsafe {
                  lease",
                 Span(*lease)
             ),
-            Self::Later { .. } => "wait until then".to_owned(),
+            Self::Ending { .. } | Self::Later { .. } => "wait until then".to_owned(),
             Self::Lost { .. } => "if this is the first start of the cluster, start these nodes \
                                   again with --new; if not, begin it anew as docs/operations.md \
                                   says under \"Too many lost directories\""
@@ -193,6 +214,10 @@ impl Unsafe {
                 let kind = std::mem::discriminant::<Service>;
                 member == another && kind(service) == kind(before)
             }
+            (
+                Self::Ending { election, leader, member, .. },
+                Self::Ending { election: other, leader: led, member: another, .. },
+            ) => (election, leader, member) == (other, led, another),
             (Self::Later { member, .. }, Self::Later { member: another, .. }) => member == another,
             _ => self == other,
         }
@@ -242,8 +267,11 @@ impl fmt::Display for Span {
 impl Survey {
     /// Why restarting another grantor now could cost a leadership; `None` if it could not:
     /// every grantor serves, and every leader has its latest lease from all of them.
+    ///
+    /// `before` is the look before this one. Only two looks show that a leader renews, and without
+    /// that its lease is waited out, however long it is.
     #[must_use]
-    pub fn obstacle(&self) -> Option<Unsafe> {
+    pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
             return Some(lost);
         }
@@ -259,7 +287,9 @@ impl Survey {
                 }
             }
         }
-        self.elections.iter().find_map(|(election, grants)| self.unrenewed(election, grants))
+        self.elections
+            .iter()
+            .find_map(|(election, grants)| self.unrenewed(election, grants, before))
     }
 
     /// Those that lost their memory, if the rest is no quorum: each of them needs one of others.
@@ -281,6 +311,7 @@ impl Survey {
         &self,
         election: &ElectionName,
         grants: &BTreeMap<NodeName, Option<Holder>>,
+        before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
         // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
@@ -289,11 +320,17 @@ impl Survey {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
         };
         let (member, _) = grants.iter().find(|(_, holder)| !same(holder))?;
+        let earlier = before.and_then(|before| before.elections.get(election));
+        let renews = earlier.is_some_and(|earlier| has_renewed(newest, earlier, grants));
         let (election, leader) = (election.clone(), newest.who.name.clone());
         let (member, lease) = (member.clone(), newest.lease);
         Some(match (self.longest.get(&member), self.raising.get(&member)) {
-            (Some(&longest), _) if longest < lease => {
+            (Some(&longest), _) if longest < lease && renews => {
                 Unsafe::TooLong { election, leader, member, longest, lease }
+            }
+            (Some(&longest), _) if longest < lease => {
+                let remaining = newest.remaining;
+                Unsafe::Ending { election, leader, member, longest, lease, remaining }
             }
             (_, Some(&raising)) if raising.before < lease => {
                 Unsafe::Later { election, leader, member, raising, lease }
@@ -303,30 +340,48 @@ impl Survey {
     }
 }
 
+/// Whether some member has granted to `holder` again between two looks. Two members are not
+/// compared: one may have missed what the other one granted long ago.
+fn has_renewed(
+    holder: &Holder,
+    before: &BTreeMap<NodeName, Option<Holder>>,
+    now: &BTreeMap<NodeName, Option<Holder>>,
+) -> bool {
+    now.iter().any(|(member, now)| match (before.get(member), now) {
+        (Some(Some(before)), Some(now)) => {
+            before.who == holder.who && now.who == holder.who && before.start < now.start
+        }
+        _ => false,
+    })
+}
+
 /// Asks every member for its elections and what it holds of each, from a socket of its own on
-/// `from`. Takes a few round trips, longer when somebody is silent. Cancel safe.
+/// `from`. Takes a few round trips for each election, longer when somebody is silent: who leaves
+/// one question unanswered is asked no more. Cancel safe.
 pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
     let mut asker = Asker::new(config, from).await?;
     let mut members = BTreeMap::new();
     let mut names = BTreeSet::new();
     for member in &config.members {
         let mut after = None;
-        let mut service = None;
-        while names.len() < ELECTIONS_MAX {
+        let service = loop {
             let start = clock::now();
             let question = Message::List(List { start, after: after.clone() });
             let listed = asker.ask(member.address, &question, |message| match message {
                 Message::Listed(listed) if listed.start == start => Some(listed),
                 _ => None,
             });
-            let Some(listed) = listed.await? else { break };
-            service = Some(listed.service);
-            after = listed.names.last().cloned();
+            let Some(listed) = listed.await?.filter(|_| names.len() < ELECTIONS_MAX) else {
+                break None;
+            };
+            let last = listed.names.last().cloned();
             names.extend(listed.names);
-            if !listed.more {
-                break;
+            // Whoever says that there are more after those, and has none, is not asked again.
+            if !listed.more || last <= after {
+                break Some(listed.service);
             }
-        }
+            after = last;
+        };
         members.insert(member.name.clone(), service);
     }
     let (mut elections, mut longest) = (BTreeMap::new(), BTreeMap::new());
@@ -334,16 +389,20 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
     for name in names {
         let mut holders = BTreeMap::new();
         for member in &config.members {
-            let Some(Some(service)) = members.get_mut(&member.name) else { continue };
-            let state = asker.state(member.address, &name).await?;
-            if let Some(state) = &state {
-                // It may have changed since the names were asked for, and the worse counts.
-                *service = if *service == Service::Serving { state.service } else { *service };
-                longest.insert(member.name.clone(), state.delta_max);
-                raising.extend(state.raise.as_ref().map(|raise| (member.name.clone(), **raise)));
-            }
-            let holder = state.and_then(|state| state.holder).map(|holder| *holder);
-            holders.insert(member.name.clone(), holder);
+            let known = members.get_mut(&member.name);
+            let Some((known, service)) = known.and_then(|known| known.map(|now| (known, now)))
+            else {
+                continue;
+            };
+            let Some(state) = asker.state(member.address, &name).await? else {
+                *known = None;
+                continue;
+            };
+            // It may have changed since the names were asked for, and the worse counts.
+            *known = Some(if service == Service::Serving { state.service } else { service });
+            longest.insert(member.name.clone(), state.delta_max);
+            raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
+            holders.insert(member.name.clone(), state.holder.map(|holder| *holder));
         }
         elections.insert(name, holders);
     }
@@ -453,7 +512,7 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::nerio::{Config, Member};
+    use tenure_core::nerio::{Config, Listed, Member};
 
     use super::*;
 
@@ -500,7 +559,7 @@ mod tests {
     fn members_that_cannot_be_counted_on_come_before_leases_that_are_late() {
         let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));
         let late = "a has not granted the latest lease of e to p";
-        let said = |survey: &Survey| survey.obstacle().map(|why| why.to_string());
+        let said = |survey: &Survey| survey.obstacle(None).map(|why| why.to_string());
         assert_eq!(said(&survey).as_deref(), Some(late));
         survey.members.insert(name("c"), Some(Service::Failing));
         assert_eq!(said(&survey).as_deref(), Some("c is unable to write its state directory"));
@@ -520,17 +579,59 @@ mod tests {
 
     /// However little is left of a lease, its length is told as it is.
     #[test]
-    fn who_gives_no_such_lease_never_renews_it() {
-        let mut survey = survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]);
-        survey.longest = [(name("a"), Duration::from_secs(4))].into();
-        let why = survey.obstacle().unwrap();
+    fn who_gives_no_such_lease_never_grants_it_while_it_is_renewed() {
+        let look = |starts: [u64; 2]| {
+            let [b, c] = starts.map(|start| Some(holder("p", start)));
+            let mut survey = survey_of([None, b, c]);
+            survey.longest = [(name("a"), Duration::from_secs(4))].into();
+            survey
+        };
+        let (before, now) = (look([1, 2]), look([2, 2]));
+        let why = now.obstacle(Some(&before)).unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s, and that of p, which leads e, has 5s, so a never \
-             grants it"
+            "a gives no lease longer than 4s, and that of p, which leads e and renews it, has 5s, \
+             so a never grants it"
         );
         let fix = "start a again with a lease-max of 5s or more, or p with a shorter lease";
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
+    }
+
+    /// It may be dead: then nothing has to be done but to wait.
+    #[test]
+    fn a_leader_that_nobody_saw_renew_is_waited_out() {
+        let longest = |mut survey: Survey| {
+            survey.longest = [(name("a"), Duration::from_secs(4))].into();
+            survey
+        };
+        let now = longest(survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]));
+        let why = now.obstacle(None).unwrap();
+        assert_eq!(
+            why.to_string(),
+            "a gives no lease longer than 4s, and that of p, which leads e, has 5s: it ends in 1s \
+             unless p renews it"
+        );
+        assert!(!why.is_for_ever() && why.fix() == "wait until then", "{}", why.fix());
+
+        let mut later = now.clone();
+        for holder in later.elections.values_mut().flat_map(BTreeMap::values_mut).flatten() {
+            holder.remaining /= 2;
+        }
+        let again = later.obstacle(Some(&now)).unwrap();
+        assert!(!again.is_for_ever() && again.is_as(&why), "{again}");
+        // What only one of them knew, as the other one was silent, was not granted in between.
+        let mut less = longest(survey_of([None, Some(holder("p", 1)), None]));
+        let election = "e".parse().unwrap();
+        let mut grants = now.elections[&election].clone();
+        grants.insert(name("b"), None);
+        less.elections.get_mut(&election).unwrap().remove(&name("c"));
+        let late = Survey { elections: [(election, grants)].into(), ..now.clone() };
+        assert!(!late.obstacle(Some(&less)).unwrap().is_for_ever());
+        // Another life has begun to lead, once.
+        let mut other = holder("p", 1);
+        other.who.inc = Inc(2);
+        let other = longest(survey_of([None, Some(other.clone()), Some(other)]));
+        assert!(!now.obstacle(Some(&other)).unwrap().is_for_ever());
     }
 
     #[test]
@@ -542,7 +643,7 @@ mod tests {
             remaining: Duration::from_millis(millis),
         };
         survey.raising = [(name("a"), raising(3_250))].into();
-        let why = survey.obstacle().unwrap();
+        let why = survey.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
             "a gives no lease longer than 4s for 3.25s more, as its lease-max was raised and \
@@ -550,10 +651,10 @@ mod tests {
              e, has 5s"
         );
         survey.raising = [(name("a"), raising(3_000))].into();
-        assert!(!why.is_for_ever() && why.is_as(&survey.obstacle().unwrap()));
+        assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
         // What it gives already is enough: it is only late.
         survey.raising.get_mut(&name("a")).unwrap().before = Duration::from_secs(5);
-        assert!(matches!(survey.obstacle(), Some(Unsafe::NotRenewed { .. })));
+        assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
     }
 
     /// Each of two that lost their memory waits for the other one, for good.
@@ -562,7 +663,7 @@ mod tests {
         let mut survey = survey_of([None, None, None]);
         let mut set = |member, service| {
             survey.members.insert(name(member), service);
-            survey.obstacle().unwrap()
+            survey.obstacle(None).unwrap()
         };
         let lost = Some(Service::Recovering);
         assert!(!set("a", lost).is_for_ever(), "two are left to read from");
@@ -586,6 +687,71 @@ mod tests {
         assert_eq!(why.to_string(), text);
         let fix = "wait: that takes milliseconds; if it lasts, look at the disk of a";
         assert!(!why.is_for_ever() && why.fix() == fix, "{}", why.fix());
+    }
+
+    /// What a made-up member answers to the nth question; after as many it is silent.
+    async fn look_at(answers: impl Fn(u64, Message) -> Option<Message>) -> (Survey, u64) {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let member = Member { name: name("a"), address: socket.local_addr().unwrap() };
+        let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
+        let digest = config.digest();
+        let mut questions = 0;
+        let member = async {
+            let mut buffer = [0; DATAGRAM_MAX];
+            let packer = Packer::new(digest, &Envelope { epoch: 0, who: holder("a", 0).who });
+            loop {
+                let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+                let question = open(digest, 0, &buffer[..length]).unwrap().1.next();
+                questions += 1;
+                let Some(answer) = answers(questions, question.unwrap().unwrap()) else { continue };
+                let mut datagram = packer.start();
+                packer.push(&mut datagram, &answer);
+                socket.send_to(&datagram, from).await.unwrap();
+            }
+        };
+        let seen = tokio::select! {
+            seen = survey(&config, ([127, 0, 0, 1], 0).into()) => seen.unwrap(),
+            () = member => unreachable!("it answers for ever"),
+        };
+        (seen, questions)
+    }
+
+    fn listed(start: Time, names: &[&str], more: bool) -> Message {
+        let names = names.iter().map(|name| name.parse().unwrap()).collect();
+        Message::Listed(Listed { start, service: Service::Serving, names, more })
+    }
+
+    /// One that was silent once has used up its patience: not that for each of its elections.
+    #[tokio::test]
+    async fn who_leaves_one_question_unanswered_is_asked_no_more() {
+        let (seen, questions) = look_at(|_, question| match question {
+            Message::List(list) => Some(listed(list.start, &["e", "f", "g"], false)),
+            _ => None,
+        })
+        .await;
+        assert_eq!((seen.members[&name("a")], questions), (None, 1 + u64::from(TRIES)));
+        assert_eq!(seen.obstacle(None).unwrap().to_string(), "a does not answer");
+        // The same of one that ends while its elections are listed.
+        let (seen, _) = look_at(|nth, question| match question {
+            Message::List(list) if nth == 1 => Some(listed(list.start, &["e"], true)),
+            _ => None,
+        })
+        .await;
+        assert_eq!(seen.members[&name("a")], None);
+    }
+
+    #[tokio::test]
+    async fn a_list_that_does_not_go_on_is_not_asked_for_again() {
+        for names in [&[][..], &["e"]] {
+            let (seen, questions) = look_at(|nth, question| match question {
+                Message::List(list) if nth < 100 => Some(listed(list.start, names, true)),
+                Message::List(_) => panic!("asked for the same again and again"),
+                _ => None,
+            })
+            .await;
+            assert_eq!(seen.elections.len(), names.len());
+            assert!(questions <= 2 + u64::from(TRIES), "{questions}");
+        }
     }
 
     #[test]
