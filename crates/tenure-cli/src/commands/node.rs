@@ -67,8 +67,8 @@ struct Service {
     stage: &'static str,
     /// Whose answers it waits for, as long as it recovers; what it has forgotten, in a quarantine.
     waits: Option<String>,
-    /// Until when a larger lease-max does not count, and the notice of it, which says how much is left
-    /// whenever it is printed.
+    /// Until when a larger lease-max does not count, and the notice of it: that says how much is
+    /// left whenever it is printed.
     raise: Option<(Time, Notice)>,
     /// Whether it cannot write its state directory, in whatever stage it is.
     failing: bool,
