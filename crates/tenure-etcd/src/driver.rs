@@ -444,6 +444,7 @@ impl Driver {
                 self.granted.store(granted, Ordering::Relaxed);
                 self.notice(Notice::Moving { from, to, term });
             }
+            Event::WentBack { from, to } => self.notice(Notice::WentBack { from, to }),
             Event::Closed { lease, lost } => self.notice(Notice::Closed { lease, lost }),
             Event::Obstacle { doing, refusal } => {
                 self.is_refused(election.as_ref(), doing, &refusal);

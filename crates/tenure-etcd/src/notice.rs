@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::ElectionName;
-use tenure_core::etcd::{Bytes, End, LeaseId, Lost, Refusal};
+use tenure_core::etcd::{Bytes, End, LeaseId, Lost, Refusal, Revision};
 
 use crate::endpoint::Endpoint;
 use crate::version::Version;
@@ -78,6 +78,14 @@ pub enum Notice {
         to: LeaseId,
         /// The term of etcd's leader.
         term: u64,
+    },
+    /// etcd is at an earlier revision than it was, as after a restore or with an empty disk: fences
+    /// may come again.
+    WentBack {
+        /// The highest revision that was seen before.
+        from: Revision,
+        /// The one that it is at.
+        to: Revision,
     },
     /// The lease is over, and with it all that stood on it.
     Closed {
@@ -180,6 +188,11 @@ impl fmt::Display for Notice {
                     "etcd has another leader, in term {term}: keys move from lease {from} to {to}"
                 )
             }
+            Self::WentBack { from, to } => write!(
+                f,
+                "etcd went back from revision {from} to {to}, as after a restore or with an empty \
+                 disk: fences may come again"
+            ),
             Self::Closed { lease, lost: Some(lost) } => write!(f, "lease {lease} is over: {lost}"),
             Self::Closed { lease, lost: None } => write!(f, "lease {lease} is given back"),
             Self::Waiting { election, behind } => write!(f, "{election}: waiting behind {behind}"),

@@ -222,6 +222,21 @@ fn another_cluster_ends_who_waits_and_who_watches() {
     drop(again);
 }
 
+/// Fences may come again then, and nobody else would say so.
+#[test]
+fn who_runs_through_a_restore_says_so() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = Host::of(&cluster);
+    let file = cluster.folder().join("snapshot");
+    cluster.save(&file).unwrap();
+    let ours = host.run("ours", &["--lease", "10s"], WORK);
+    ours.line("ours leads billing", 1);
+    cluster.restore(&file, &Restore::default()).unwrap();
+    ours.line("warning: etcd went back from revision", 1);
+    ours.line("raise --fence-epoch by one", 1);
+    ours.line("ours leads billing", 2);
+}
+
 /// While etcd is silent a resignation may take as long as the lease: a signal does not wait for it.
 #[test]
 fn a_signal_does_not_wait_for_a_resignation() {

@@ -58,6 +58,14 @@ pub enum Event {
         /// Why; `None` when nobody needed it any more.
         lost: Option<Lost>,
     },
+    /// etcd is at an earlier revision than it was (ruling 7, E6): it was restored, or lost its disk.
+    /// Fences may come again.
+    WentBack {
+        /// The highest revision that was seen before.
+        from: Revision,
+        /// The one that it is at.
+        to: Revision,
+    },
     /// etcd refuses something that has to be done; it will be tried again.
     Obstacle {
         /// What, in words.
@@ -252,6 +260,7 @@ impl fmt::Display for Event {
             }
             Self::Closed { lease, lost: Some(lost) } => write!(f, "closed lease {lease}: {lost}"),
             Self::Closed { lease, lost: None } => write!(f, "closed lease {lease}"),
+            Self::WentBack { from, to } => write!(f, "went back from revision {from} to {to}"),
             Self::Obstacle { doing, refusal } => write!(f, "obstacle, {doing}: {refusal}"),
             Self::Unsure { doing, why } => write!(f, "unsure, {doing}: {why}"),
             Self::Zombie { key } => write!(f, "zombie {key}"),

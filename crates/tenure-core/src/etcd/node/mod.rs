@@ -276,9 +276,11 @@ impl Etcd {
 
     /// The store is not what it was (ruling 7, E6): nothing that was learned from it counts.
     fn on_history(&mut self, header: Header, out: &mut Out) {
-        self.calls.seen = header.revision;
+        let (from, to) =
+            (core::mem::replace(&mut self.calls.seen, header.revision), header.revision);
         self.calls.forget_terms();
         self.on_lease_lost(Lost::History, out);
+        emit(None, Event::WentBack { from, to }, out);
         let elections: Vec<_> = self.observers.keys().cloned().collect();
         for election in elections {
             self.with_observer(&election, out, Observer::on_reset);

@@ -207,6 +207,7 @@ enum About {
     Version(String),
     Lease,
     Cluster,
+    History,
     Zombie,
     /// What is refused, in words.
     Doing(&'static str),
@@ -215,7 +216,7 @@ enum About {
 impl About {
     /// Whether it is over when there is a lease to begin with: when it comes back it is new.
     fn is_over_with_a_lease(&self) -> bool {
-        matches!(self, Self::Etcd | Self::Cluster | Self::Zombie | Self::Doing(_))
+        matches!(self, Self::Etcd | Self::Cluster | Self::History | Self::Zombie | Self::Doing(_))
     }
 }
 
@@ -314,6 +315,11 @@ impl Watcher {
                 self.give_up(self.explain.other_cluster(*lasting));
             }
             Notice::OtherCluster { .. } => self.warn(About::Cluster, &text),
+            Notice::WentBack { .. } => {
+                let advice = ". If it was not restored with --bump-revision, end all candidates, \
+                              raise --fence-epoch by one, and start them again";
+                self.warn(About::History, &(text + advice));
+            }
             Notice::Zombie { .. } => self.warn(About::Zombie, &text),
             _ => {}
         }
