@@ -58,8 +58,8 @@ pub enum Event {
         /// Why; `None` when nobody needed it any more.
         lost: Option<Lost>,
     },
-    /// etcd is at an earlier revision than it was (ruling 7, E6): it was restored, or lost its disk.
-    /// Fences may come again.
+    /// etcd is at an earlier revision than it was (ruling 7, E6): it was restored, or lost its
+    /// disk. Fences may come again.
     WentBack {
         /// The highest revision that was seen before.
         from: Revision,

@@ -319,7 +319,11 @@ impl Survey {
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
         };
-        let (member, _) = grants.iter().find(|(_, holder)| !same(holder))?;
+        // What it granted with an earlier lease-max counts until the next renewal, and no longer.
+        let is_short =
+            |member: &&NodeName| self.longest.get(*member).is_some_and(|l| *l < newest.lease);
+        let behind = grants.iter().find(|(_, holder)| !same(holder)).map(|(member, _)| member);
+        let member = grants.keys().find(is_short).or(behind)?;
         let earlier = before.and_then(|before| before.elections.get(election));
         let renews = earlier.is_some_and(|earlier| has_renewed(newest, earlier, grants));
         let (election, leader) = (election.clone(), newest.who.name.clone());
@@ -595,6 +599,23 @@ mod tests {
         );
         let fix = "start a again with a lease-max of 5s or more, or p with a shorter lease";
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
+    }
+
+    /// A member that was restarted with a shorter lease-max remembers what it granted before, and
+    /// will not renew it.
+    #[test]
+    fn what_was_granted_before_a_shorter_lease_max_does_not_count() {
+        let look = |start| {
+            let mut survey = survey_of([start; 3].map(|start| Some(holder("p", start))));
+            survey.longest = [(name("a"), Duration::from_secs(4))].into();
+            survey
+        };
+        let why = look(1).obstacle(None).unwrap();
+        assert!(!why.is_for_ever() && why.to_string().starts_with("a gives no lease"), "{why}");
+        assert!(look(2).obstacle(Some(&look(1))).unwrap().is_for_ever());
+        let mut long_enough = look(2);
+        long_enough.longest = [(name("a"), Duration::from_secs(5))].into();
+        assert_eq!(long_enough.obstacle(Some(&look(1))), None);
     }
 
     /// It may be dead: then nothing has to be done but to wait.
