@@ -60,10 +60,14 @@ impl Step {
         Self::value_variants().iter().copied().filter(wanted).collect()
     }
 
-    /// Whether it runs beside [`Step::Test`], whose processes mostly wait: it builds in a folder,
-    /// or with a profile, of its own, and needs no service.
+    /// Whether it runs beside [`Step::Test`], whose processes mostly wait: it needs no service, and
+    /// builds in a folder, or with a profile, of its own; or comes last, when the tests have been
+    /// built.
     fn runs_beside_test(self) -> bool {
-        matches!(self, Self::Deny | Self::Sweep | Self::Planted | Self::Loom)
+        matches!(
+            self,
+            Self::Deny | Self::Sweep | Self::Planted | Self::Loom | Self::Doctest | Self::Doc
+        )
     }
 
     fn name(self) -> String {
