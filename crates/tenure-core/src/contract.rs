@@ -39,19 +39,19 @@ use crate::time::{Deadline, Time};
 /// a machine can name its inputs and effects without naming the whole.
 pub trait Words: Clone + Eq + Hash + Debug {
     /// Everything a new process begins with: identity, what was on disk, a seed.
-    type Start: Clone + Eq + Hash + Debug;
+    type Start: Clone + Eq + Hash + Debug + Send;
     /// Whom a message came from, as far as the transport and the message itself tell.
-    type Sender: Clone + Eq + Hash + Debug + Display;
+    type Sender: Clone + Eq + Hash + Debug + Display + Send;
     /// Where a message goes.
-    type Address: Clone + Eq + Hash + Debug + Display;
+    type Address: Clone + Eq + Hash + Debug + Display + Send;
     /// What travels between participants, or to and from a store.
-    type Message: Clone + Eq + Hash + Debug + Display;
+    type Message: Clone + Eq + Hash + Debug + Display + Send;
     /// What must survive the process.
-    type Record: Clone + Eq + Hash + Debug + Display;
+    type Record: Clone + Eq + Hash + Debug + Display + Send;
     /// What an application asks for.
-    type Command: Clone + Eq + Hash + Debug + Display;
+    type Command: Clone + Eq + Hash + Debug + Display + Send;
     /// What an application or an operator is told.
-    type Event: Clone + Eq + Hash + Debug + Display;
+    type Event: Clone + Eq + Hash + Debug + Display + Send;
 }
 
 /// A leader election protocol as a pure state machine.

@@ -50,7 +50,7 @@ pub mod wire;
 pub use check::{CheckError, Report, check};
 pub use counters::Counters;
 pub use endpoint::{Endpoint, EndpointError};
-pub use node::{Builder, Node, ProclaimError, StartError};
+pub use node::{Builder, Node, ProclaimError};
 pub use notice::Notice;
 pub use options::{CheckedOptions, Credentials, Identity, Options, OptionsError, Pem, Tls};
 pub use tenure_core::etcd::{Checked, Config, ConfigError, LeaseId};

@@ -1,26 +1,21 @@
 //! A process that takes part in elections on etcd.
 
 use std::fmt;
-use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
-use tenure::driver::{self, Office, Timing};
-use tenure::{AtMostOne, Election, Leadership};
-use tenure_core::etcd::{Checked, LeaseId, Start};
+use tenure::driver::{self, Hold, Notices, Office, Timing};
+use tenure::{AtMostOne, Election, Leadership, SystemError};
+use tenure_core::etcd::{Checked, Etcd, LeaseId, Start};
 use tenure_core::{ElectionName, NameError, Value};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::broadcast;
 
 use crate::counters::Counters;
-use crate::driver::{Driver, Order, Parts};
+use crate::driver::{Ask, Wired};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::wire::Wire;
-
-/// How many notices a slow listener may miss before it is told so.
-const NOTICES: usize = 256;
 
 /// One process's part in elections on etcd. Clones are the same.
 ///
@@ -51,18 +46,15 @@ pub struct Node {
 
 struct Shared {
     config: Checked,
-    orders: mpsc::UnboundedSender<Order>,
-    notices: broadcast::Sender<Notice>,
-    /// For the first who asks: what happened since the start.
-    first: Mutex<Option<broadcast::Receiver<Notice>>>,
+    driver: Hold<AtMostOne, Ask>,
+    notices: Notices<Notice>,
     granted: Arc<AtomicU32>,
     mark: Arc<Mark>,
 }
 
 impl Office<AtMostOne> for Shared {
     fn order(&self, order: driver::Order<AtMostOne>) {
-        // When the driver has ended, the order is dropped with the error.
-        let _ = self.orders.send(Order::Handle(order));
+        self.driver.order(order);
     }
 
     fn timing(&self) -> Timing {
@@ -129,8 +121,10 @@ impl Node {
             return Err(ProclaimError::NotLeading);
         }
         let (election, fence) = (leadership.election().clone(), leadership.fence());
-        let order = Order::Proclaim { election, fence, value };
-        self.shared.orders.send(order).map_err(|_| ProclaimError::NotLeading)
+        match self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
+            true => Ok(()),
+            false => Err(ProclaimError::NotLeading),
+        }
     }
 
     /// The settings it runs with.
@@ -143,15 +137,12 @@ impl Node {
     /// from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        let first = self.shared.first.lock().map(|mut first| first.take());
-        first.ok().flatten().unwrap_or_else(|| self.shared.notices.subscribe())
+        self.shared.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        let (reply, answer) = oneshot::channel();
-        let _ = self.shared.orders.send(Order::Counters(reply));
-        answer.await.ok()
+        self.shared.driver.ask(Ask::Counters).await
     }
 
     /// Gives up whatever it holds, and waits until its keys are deleted and its lease is
@@ -161,9 +152,7 @@ impl Node {
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        let (done, closed) = oneshot::channel();
-        let _ = self.shared.orders.send(Order::Close(done));
-        let _ = closed.await;
+        self.shared.driver.close().await;
     }
 }
 
@@ -184,32 +173,20 @@ impl Builder {
     /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
     /// renewal. It connects when the first election needs it: that etcd is not there yet is no
     /// error. [`check`](crate::check()) finds that out beforehand.
-    pub fn start(self) -> Result<Node, StartError> {
+    pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, lease } = self;
         let options = with_time(&options, &config);
-        let mut seed = [0; 8];
-        getrandom::fill(&mut seed).map_err(|error| StartError::System {
-            doing: "drawing random numbers",
-            source: io::Error::other(error),
-        })?;
-        let start = Start { seed: u64::from_le_bytes(seed), lease };
-        let (orders, taken) = mpsc::unbounded_channel();
-        let (notices, first) = broadcast::channel(NOTICES);
+        let seed = u64::try_from(driver::random()? >> 64).unwrap_or(0);
+        let start = Start { seed, lease };
         let granted = Arc::new(AtomicU32::new(config.ttl()));
-        let (parts_config, parts_notices) = (config.clone(), notices.clone());
         let mark = Arc::new(Mark::default());
-        let (parts_granted, parts_mark) = (granted.clone(), mark.clone());
-        spawn(options, move |wire| Parts {
-            config: parts_config,
-            start,
-            wire,
-            orders: taken,
-            notices: parts_notices,
-            granted: parts_granted,
-            mark: parts_mark,
+        let (notices, said) = Notices::new();
+        let (settings, shared) = (config.clone(), (granted.clone(), mark.clone()));
+        let driver = driver::spawn(move || {
+            let core = Etcd::new(settings.clone());
+            (Wired::new(settings, Wire::new(options), said, shared), core, start)
         })?;
-        let first = Mutex::new(Some(first));
-        Ok(Node { shared: Arc::new(Shared { config, orders, notices, first, granted, mark }) })
+        Ok(Node { shared: Arc::new(Shared { config, driver, notices, granted, mark }) })
     }
 }
 
@@ -217,40 +194,6 @@ impl Builder {
 fn with_time(options: &CheckedOptions, config: &Checked) -> CheckedOptions {
     let patience = (config.lease / 4).max(Duration::from_millis(500));
     options.connecting_within(options.connect_within.min(patience))
-}
-
-/// Starts the thread that drives a node.
-fn spawn(
-    options: CheckedOptions,
-    parts: impl FnOnce(Wire) -> Parts + Send,
-) -> Result<(), StartError> {
-    let refused = |doing| move |source| StartError::System { doing, source };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(refused("making a runtime"))?;
-    let driver = {
-        let _entered = runtime.enter();
-        Driver::new(parts(Wire::new(options))).map_err(refused("making a timer"))?
-    };
-    thread::Builder::new()
-        .name("tenure-etcd".to_owned())
-        .spawn(move || runtime.block_on(driver.run()))
-        .map_err(refused("starting a thread"))?;
-    Ok(())
-}
-
-/// Why a node did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The system refused something a node needs.
-    #[error("cannot start a node: {doing}")]
-    System {
-        /// What was being done.
-        doing: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
 }
 
 /// Why a value is not proclaimed.

@@ -34,13 +34,18 @@ pub enum StartError {
         name: NodeName,
     },
     /// The system refused something a node needs.
-    #[error("cannot start a node: {doing}")]
-    System {
-        /// What was being done.
-        doing: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    System(#[from] SystemError),
+}
+
+/// The system refused something that every node needs.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start a node: {doing}")]
+pub struct SystemError {
+    /// What was being done.
+    pub doing: &'static str,
+    /// What the system said.
+    pub source: io::Error,
 }
 
 /// Why a campaign ended without being won.

@@ -122,7 +122,7 @@ mod watched;
 
 pub use campaign::{Campaign, Waits};
 pub use election::Election;
-pub use error::{CampaignError, Loss, StartError, TransferError};
+pub use error::{CampaignError, Loss, StartError, SystemError, TransferError};
 pub use gate::{EdictGate, EdictRefused, FenceGate, Overtaken};
 pub use kind::{AtMostOne, Kind, MayOverlap};
 pub use leadership::Leadership;

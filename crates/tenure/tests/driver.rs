@@ -88,7 +88,9 @@ impl<K: Kind> Driver<K> {
     /// Whether the core must look for whoever comes.
     async fn newcomer(&mut self) -> bool {
         match self.order().await {
-            Order::Observe { election, reply, .. } => self.boards.observe_afresh(&election, reply),
+            Order::Observe { election, every, reply } => {
+                self.boards.observe_afresh(&election, every, reply).is_some()
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -378,7 +380,7 @@ async fn newcomers_are_shown_what_is_seen_after_they_came() {
     assert!(driver.newcomer().await);
     driver.boards.see(&name, old.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(old.clone())));
-    assert!(!driver.boards.look_again(&name));
+    assert_eq!(driver.boards.look_again(&name), None);
     let mut second = election.observe();
     assert!(driver.newcomer().await);
     // While the core looks for that one.
@@ -390,12 +392,12 @@ async fn newcomers_are_shown_what_is_seen_after_they_came() {
     driver.boards.see(&name, new.clone());
     assert_eq!(soon(second.next()).await, Some(Change::View(new.clone())));
     assert_eq!(soon(first.next()).await, Some(Change::View(new.clone())));
-    assert!(driver.boards.look_again(&name), "for the third");
+    assert!(driver.boards.look_again(&name).is_some(), "for the third");
     drop((first, second));
     assert!(!driver.farewell().await && !driver.farewell().await, "the third waits");
     driver.boards.see_after_gap(&name, old.clone());
     assert_eq!(soon(third.next()).await, Some(Change::View(old)));
-    assert!(!driver.boards.look_again(&name));
+    assert_eq!(driver.boards.look_again(&name), None);
     drop(third);
     assert!(driver.farewell().await);
     let mut refused = election.observe();

@@ -76,33 +76,38 @@ impl Boards {
         (new || faster).then_some(every)
     }
 
-    /// Somebody wants to see an election as it is now, not as others have seen it before. Says
-    /// whether the core must be told to look: what it sees next is what this observer is shown
-    /// first.
+    /// Somebody wants to see an election as it is now, not as others have seen it before. If the
+    /// core must be told to look, as with [`observe`](Self::observe): what it sees next is what
+    /// this observer is shown first.
     #[must_use]
-    pub fn observe_afresh(&mut self, election: &ElectionName, reply: ObserveReply) -> bool {
-        let board = self.boards.entry(election.clone());
-        let Newcomers { looked_for, later } =
-            &mut board.or_insert_with(|| Board::new(Duration::MAX)).newcomers;
+    pub fn observe_afresh(
+        &mut self,
+        election: &ElectionName,
+        every: Duration,
+        reply: ObserveReply,
+    ) -> Option<Duration> {
+        let board = self.boards.entry(election.clone()).or_insert(Board::new(every));
+        board.every = board.every.min(every);
+        let Newcomers { looked_for, later } = &mut board.newcomers;
         if looked_for.is_some() {
             later.push(reply);
-            return false;
+            return None;
         }
         *looked_for = Some(vec![reply]);
-        true
+        Some(board.every)
     }
 
-    /// Whether somebody came to see an election while the core was looking for others, so that it
-    /// must be told to look again.
+    /// If somebody came to see an election while the core was looking for others, so that it must
+    /// be told to look again: how often to ask.
     #[must_use]
-    pub fn look_again(&mut self, election: &ElectionName) -> bool {
-        let Some(board) = self.boards.get_mut(election) else { return false };
+    pub fn look_again(&mut self, election: &ElectionName) -> Option<Duration> {
+        let board = self.boards.get_mut(election)?;
         let Newcomers { looked_for, later } = &mut board.newcomers;
         let owed = looked_for.is_none() && !later.is_empty();
         if owed {
             *looked_for = Some(std::mem::take(later));
         }
-        owed
+        owed.then_some(board.every)
     }
 
     /// The core does not observe an election: its observers are told that nothing follows.

@@ -4,33 +4,33 @@
 //! it. [`crate::nerio`] is a driver too, and uses nothing else of the handles.
 //!
 //! A driver feeds one core from one outside system, in a loop on a thread of its own
-//! ([`tenure_core::contract`] says how). Towards the handles it has these duties:
+//! ([`tenure_core::contract`] says how). The loop is here, once for all protocols; a protocol brings:
 //!
-//! 1. Something that lives as long as its handles implements [`Office`], and [`election`] makes
-//!    handles of it. It passes on each [`Order`] to the loop; it says by its [`Kind`] what the
-//!    protocol promises.
-//! 2. The loop answers [`Order::Campaign`], [`Resign`](Order::Resign) and
-//!    [`Transfer`](Order::Transfer) by its [`Seats`], and [`Order::Observe`] and
-//!    [`Unobserve`](Order::Unobserve) by its [`Boards`]. Each of their methods says what the core
-//!    must be told then; a driver that uses [`Boards::observe_afresh`] asks
-//!    [`Boards::look_again`] after each view.
-//! 3. Each effect and event of the core goes to them in its order. The life of a seat:
+//! 1. A [`Backend`]: what comes from outside, what its node asks beside its handles, how messages
+//!    are sent and records written, and what the events of its core mean for the [`Seats`] and
+//!    [`Boards`] of the [`Machine`]. The life of a seat:
 //!
 //!    ```text
 //!    open ──raise──▶ elected ──▶ settled ──▶ raise … ──▶ lower ──▶ ended ──▶ released
 //!      └────────────────── ended or refused ──────────────────────────────────▲
 //!    ```
 //!
-//!    [`lower`](Seats::lower) is carried out before anything is sent that tells others.
-//!    While it is open, [`waits`](Seats::waits) says what it waits for, each time that changes.
-//! 4. When the last `Office` is gone nobody holds a handle: the loop gives everything up, waits a
-//!    while until [`Seats::is_quiet`], and ends. Whatever it drops then is told as closed, so it
-//!    may just drop its queue and its seats.
+//!    The loop opens, raises and lowers; the backend says the rest. While a seat is open,
+//!    [`waits`](Seats::waits) says what it waits for, each time that changes.
+//! 2. Something that lives as long as its handles, keeps the [`Hold`] that [`spawn`] gives, and
+//!    implements [`Office`]; [`election`] makes handles of it.
+//!
+//! When the last `Hold` is gone nobody holds a handle: the loop gives everything up, waits until
+//! others know, [`Backend::farewell`] at the longest, and ends.
 //!
 //! Leases are timed on [`crate::clock`], and waited for with a [`Timer`].
 
+mod backend;
 mod boards;
+mod hold;
+mod machine;
 mod order;
+mod run;
 mod seats;
 mod timer;
 mod told;
@@ -42,13 +42,15 @@ use std::time::Duration;
 
 use tenure_core::ElectionName;
 
+pub use self::backend::{Address, Backend, Event, Message, Record};
 pub use self::boards::Boards;
+pub use self::hold::{Begun, Hold, Notices, random, spawn};
+pub use self::machine::Machine;
 pub(crate) use self::order::{CampaignAnswer, Progress, Sight, Won};
 pub use self::order::{CampaignReply, Elected, ObserveReply, Order, SeatId, TransferReply};
 pub use self::seats::{Resign, Seats};
 pub use self::timer::Timer;
 pub use self::told::Told;
-pub use self::turns::take_turns;
 use crate::election::Election;
 use crate::kind::Kind;
 use crate::leadership::Leadership;

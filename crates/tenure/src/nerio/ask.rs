@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::Node;
 use super::error::{FindError, VerifyError};
-use super::order::Order;
+use super::order::Ask;
 use super::proofs::Proof;
 use crate::clock;
 use crate::error::CampaignError;
@@ -33,7 +33,7 @@ impl Node {
         let ask = async {
             loop {
                 let (election, reply) = (election.clone(), reply.clone());
-                if !self.order(Order::Verify { election: election.clone(), leader, reply }) {
+                if !self.tell(Ask::Verify { election: election.clone(), leader, reply }) {
                     return Err(VerifyError::Closed);
                 }
                 match tokio::time::timeout(again, answers.recv()).await {

@@ -21,32 +21,28 @@ pub mod survey;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::Arc;
 
 pub use tenure_core::nerio::*;
 use tenure_core::{ElectionName, NameError, NodeName};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::broadcast;
 
 pub use self::ask::{Found, Verified};
 pub use self::counters::Counters;
-use self::driver::{Driver, Parts};
+use self::driver::Wire;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
 pub use self::notice::{Forgot, Notice};
-use self::order::Order;
+use self::order::Ask;
 use self::storage::Records;
 pub use self::storage::Storage;
-use crate::driver::{Office, Timing};
+use crate::driver::{Hold, Notices, Office, Timing, random, spawn};
 use crate::election::Election;
 use crate::error::StartError;
 use crate::kind::AtMostOne;
 use crate::transport::{Transport, Udp};
 // What observers are told, in place of what the core tells its driver.
 pub use crate::view::{LeaderView, View};
-
-/// How many notices a slow listener may miss before it is told so.
-const NOTICES: usize = 256;
 
 /// One participant of a Nerio cluster. Clones are the same participant.
 ///
@@ -62,16 +58,13 @@ struct Shared {
     config: Checked,
     who: Who,
     address: SocketAddr,
-    orders: mpsc::UnboundedSender<Order>,
-    notices: broadcast::Sender<Notice>,
-    /// For the first who asks: what happened since the start.
-    first: Mutex<Option<broadcast::Receiver<Notice>>>,
+    driver: Hold<AtMostOne, Ask>,
+    notices: Notices<Notice>,
 }
 
 impl Office<AtMostOne> for Shared {
     fn order(&self, order: crate::driver::Order<AtMostOne>) {
-        // When the driver has ended, the order is dropped with the error.
-        let _ = self.orders.send(Order::Handle(order));
+        self.driver.order(order);
     }
 
     fn timing(&self) -> Timing {
@@ -165,31 +158,24 @@ impl Node {
     /// from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        let first = self.shared.first.lock().map(|mut first| first.take());
-        first.ok().flatten().unwrap_or_else(|| self.shared.notices.subscribe())
+        self.shared.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        let (reply, answer) = oneshot::channel();
-        self.order(Order::Counters(reply));
-        answer.await.ok()
+        self.shared.driver.ask(Ask::Counters).await
     }
 
     /// What this grantor does: `None` if it is no grantor, or is closed. Tells whoever listens to
     /// [`notices`](Self::notices) slowly what was missed. Cancel safe.
     pub async fn service(&self) -> Option<Service> {
-        let (reply, answer) = oneshot::channel();
-        self.order(Order::Service(reply));
-        answer.await.ok().flatten()
+        self.shared.driver.ask(Ask::Service).await.flatten()
     }
 
     /// [`Notice::NoQuorumAgrees`] as long as that is so: for listeners that have missed notices.
     /// Cancel safe.
     pub async fn disagreement(&self) -> Option<Notice> {
-        let (reply, answer) = oneshot::channel();
-        self.order(Order::Disagreement(reply));
-        answer.await.ok().flatten()
+        self.shared.driver.ask(Ask::Disagreement).await.flatten()
     }
 
     /// Gives up whatever it holds, and waits until a quorum knows or half a second has passed.
@@ -198,17 +184,15 @@ impl Node {
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        let (done, closed) = oneshot::channel();
-        self.order(Order::Close(done));
-        let _ = closed.await;
+        self.shared.driver.close().await;
     }
 
-    fn order(&self, order: Order) -> bool {
-        self.shared.orders.send(order).is_ok()
+    fn tell(&self, ask: Ask) -> bool {
+        self.shared.driver.tell(ask)
     }
 
     fn is_closed(&self) -> bool {
-        self.shared.orders.is_closed()
+        self.shared.driver.is_closed()
     }
 }
 
@@ -267,32 +251,18 @@ impl Builder {
                 (records, flushed, None)
             }
         };
-        let random = || {
-            crate::entropy::number().map_err(|error| StartError::System {
-                doing: "drawing random numbers",
-                source: std::io::Error::other(error),
-            })
-        };
         let seed = u64::try_from(random()? >> 64).unwrap_or(0);
         let start = Start { inc: Inc(random()?), seed, memory };
         let who = Who { name: name.clone(), inc: start.inc };
-        let (orders, taken) = mpsc::unbounded_channel();
-        let (notices, first) = broadcast::channel(NOTICES);
-        let address = transport.local_address();
-        let parts = Parts {
-            core: Nerio::new(config.clone(), name),
-            config: config.clone(),
-            start,
-            transport,
-            records,
-            flushed,
-            orders: taken,
-            notices: notices.clone(),
-        };
-        spawn(parts)?;
-        let first = Mutex::new(Some(first));
-        let shared = Shared { config, who, address, orders, notices, first };
-        Ok(Node { shared: Arc::new(shared) })
+        let (address, core) = (transport.local_address(), Nerio::new(config.clone(), name));
+        let (notices, said) = Notices::new();
+        let (settings, own) = (config.clone(), who.clone());
+        let driver = spawn(move || {
+            let stored = (records, flushed);
+            let wire = Wire::new(settings, (&own.name, &start), transport, stored, said);
+            (wire, core, start)
+        })?;
+        Ok(Node { shared: Arc::new(Shared { config, who, address, driver, notices }) })
     }
 
     /// Where to receive, and whether name and role fit together.
@@ -324,22 +294,4 @@ impl Builder {
         };
         SocketAddr::new(ip, 0)
     }
-}
-
-/// Starts the thread that drives a node, and waits until it runs.
-fn spawn<T: Transport>(parts: Parts<T>) -> Result<(), StartError> {
-    let refused = |doing| move |source| StartError::System { doing, source };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .map_err(refused("making a runtime"))?;
-    let driver = {
-        let _entered = runtime.enter();
-        Driver::new(parts).map_err(refused("making a timer"))?
-    };
-    thread::Builder::new()
-        .name("tenure".to_owned())
-        .spawn(move || runtime.block_on(driver.run()))
-        .map_err(refused("starting a thread"))?;
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! What reaches the driver from its handles.
+//! What a node asks of its driver, beside what its handles ask.
 
 use std::net::SocketAddr;
 
@@ -9,15 +9,11 @@ use tokio::sync::{mpsc, oneshot};
 use super::counters::Counters;
 use super::notice::Notice;
 use super::proofs::Proof;
-use crate::driver;
-use crate::kind::AtMostOne;
 
-/// A request of a handle or of the node itself.
-pub(super) enum Order {
-    Handle(driver::Order<AtMostOne>),
+/// A request of the node itself.
+pub(super) enum Ask {
     Verify { election: ElectionName, leader: SocketAddr, reply: mpsc::UnboundedSender<Proof> },
     Counters(oneshot::Sender<Counters>),
     Service(oneshot::Sender<Option<Service>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
-    Close(oneshot::Sender<()>),
 }

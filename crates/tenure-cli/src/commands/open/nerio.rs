@@ -119,7 +119,7 @@ fn explain(error: &StartError, ledger: &Ledger) -> Failure {
             ("give another --id; members run as tenure node", &["id", "members"])
         }
         StartError::NotAMember { .. } => ("give the name of a member", &["name", "members"]),
-        StartError::System { .. } => ("look at the limits of this process", &[]),
+        StartError::System(_) => ("look at the limits of this process", &[]),
     };
     let exit = match error {
         StartError::IsAMember { .. } | StartError::NotAMember { .. } => Exit::Usage,

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
+use tenure::SystemError;
 use tenure_core::ElectionName;
 use tenure_core::etcd::Refusal;
-use tenure_etcd::{CheckError, ConnectError, OptionsError, StartError};
+use tenure_etcd::{CheckError, ConnectError, OptionsError};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped, shell_word};
@@ -206,7 +207,7 @@ impl Explain {
 }
 
 /// A client that did not start.
-pub(super) fn start(error: &StartError) -> Failure {
+pub(super) fn start(error: &SystemError) -> Failure {
     let what = match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),

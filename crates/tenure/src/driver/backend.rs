@@ -1,0 +1,97 @@
+//! What the loop does not know: one protocol on one outside system.
+
+use std::time::Duration;
+
+use tenure_core::contract::{Protocol, Words};
+use tenure_core::{Command, ElectionName, Ticket, Time};
+
+use super::machine::Machine;
+use super::seats::Seats;
+use crate::kind::Kind;
+
+/// One protocol on one outside system, carried by [`spawn`](super::spawn). The loop calls each
+/// method on its own thread, so none may block for long.
+pub trait Backend: Send + Sized + 'static {
+    /// The protocol.
+    type Core: Protocol<Words: Words<Command = Command<Self::Extra>>> + Send;
+    /// What it promises.
+    type Kind: Kind;
+    /// What only this protocol offers beside the common commands.
+    type Extra: Send;
+    /// What comes from outside.
+    type News: Send;
+    /// What its node asks, beside what its handles ask.
+    type Ask: Send + 'static;
+
+    /// The thread's name.
+    const THREAD: &'static str;
+    /// How many kinds of news there are that can be [taken](Self::take).
+    const KINDS: usize;
+    /// The protocol's name where it cannot hand a leadership over.
+    const NO_TRANSFER: Option<&'static str> = None;
+    /// Whether each new observer is shown only what is read after it came.
+    const AFRESH: bool = false;
+
+    /// Waits for news. Cancel safe: what is ready is returned by the poll that found it.
+    fn next(&mut self) -> impl Future<Output = Self::News> + Send;
+
+    /// News of this kind that is there already, if there is any.
+    fn take(&mut self, kind: usize) -> Option<Self::News>;
+
+    /// Handles news that was there before `now`: what the core must hear of it goes to `machine`.
+    fn on_news(&mut self, now: Time, news: Self::News, machine: &mut Machine<Self>);
+
+    /// Handles what its node asks.
+    fn on_ask(&mut self, now: Time, ask: Self::Ask, machine: &mut Machine<Self>);
+
+    /// Sends a message, or keeps it until [`before_waiting`](Self::before_waiting).
+    fn send(&mut self, to: Address<Self>, message: Message<Self>);
+
+    /// Writes a record so that it survives the process; `false` if that failed.
+    fn persist(&mut self, record: &Record<Self>) -> bool;
+
+    /// Begins to write a record so that it survives the machine. The answer is news.
+    fn flush(&mut self, ticket: Ticket, record: Record<Self>);
+
+    /// The core says something.
+    fn on_event(
+        &mut self,
+        election: Option<ElectionName>,
+        event: Event<Self>,
+        machine: &mut Machine<Self>,
+    );
+
+    /// A claim was raised until `until`.
+    fn raised(&mut self, _election: &ElectionName, _until: Time, _seats: &Seats<Self::Kind>) {}
+
+    /// A campaign was opened, and the core does not know of it yet.
+    fn opened(&mut self, _election: &ElectionName, _seats: &Seats<Self::Kind>) {}
+
+    /// The last observer of an election has left.
+    fn unobserved(&mut self, _election: &ElectionName) {}
+
+    /// One thing was handled, and more may be there.
+    fn before_more(&mut self) {}
+
+    /// Nothing more is there.
+    fn before_waiting(&mut self) {}
+
+    /// How long a node that closes waits at most for others to know.
+    fn farewell(&self) -> Duration;
+
+    /// Whether the core holds nothing outside any more.
+    fn is_idle(&self, _core: &Self::Core) -> bool {
+        true
+    }
+}
+
+/// Where a message goes.
+pub type Address<B> = <WordsOf<B> as Words>::Address;
+/// What is sent.
+pub type Message<B> = <WordsOf<B> as Words>::Message;
+/// What is written down.
+pub type Record<B> = <WordsOf<B> as Words>::Record;
+/// What the core says.
+pub type Event<B> = <WordsOf<B> as Words>::Event;
+/// What goes into its core and comes out of it.
+pub(super) type WordsOf<B> = <<B as Backend>::Core as Protocol>::Words;

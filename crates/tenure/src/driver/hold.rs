@@ -1,0 +1,129 @@
+//! The side of a running loop that its node and handles hold on to.
+
+use std::fmt;
+use std::io;
+use std::sync::Mutex;
+use std::thread;
+
+use tenure_core::contract::Words;
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::backend::{Backend, WordsOf};
+use super::order::Order;
+use super::run::Loop;
+use crate::error::SystemError;
+use crate::kind::Kind;
+
+/// How many notices a slow listener may miss before it is told so.
+const NOTICES: usize = 256;
+
+/// What reaches the loop.
+pub(super) enum Asked<K: Kind, A> {
+    Handle(Order<K>),
+    Node(A),
+    Close(oneshot::Sender<()>),
+}
+
+/// 128 random bits: the only randomness of a node, drawn when it starts.
+pub fn random() -> Result<u128, SystemError> {
+    let refused =
+        |error| SystemError { doing: "drawing random numbers", source: io::Error::other(error) };
+    crate::entropy::number().map_err(refused)
+}
+
+/// The way to a loop that runs. When the last one is dropped, the loop gives up what it holds and
+/// ends.
+pub struct Hold<K: Kind, A> {
+    asked: mpsc::UnboundedSender<Asked<K, A>>,
+}
+
+/// What a loop begins with: the backend, its core, and what the core is started with.
+pub type Begun<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
+
+/// Starts the loop on a thread of its own, so that an application that blocks cannot starve a
+/// renewal. `begin` makes the backend, in the runtime in which it runs.
+pub fn spawn<B: Backend>(
+    begin: impl FnOnce() -> Begun<B>,
+) -> Result<Hold<B::Kind, B::Ask>, SystemError> {
+    let refused = |doing| move |source| SystemError { doing, source };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(refused("making a runtime"))?;
+    let (asked, taken) = mpsc::unbounded_channel();
+    let work = {
+        let _entered = runtime.enter();
+        let (backend, core, start) = begin();
+        Loop::new((backend, core), start, taken).map_err(refused("making a timer"))?
+    };
+    thread::Builder::new()
+        .name(B::THREAD.to_owned())
+        .spawn(move || runtime.block_on(work.run()))
+        .map_err(refused("starting a thread"))?;
+    Ok(Hold { asked })
+}
+
+impl<K: Kind, A> Hold<K, A> {
+    /// Passes on what a handle asks. When the loop has ended it is dropped, which tells whoever
+    /// waits.
+    pub fn order(&self, order: Order<K>) {
+        let _ = self.asked.send(Asked::Handle(order));
+    }
+
+    /// Passes on what the node asks; `false` if the loop has ended.
+    pub fn tell(&self, ask: A) -> bool {
+        self.asked.send(Asked::Node(ask)).is_ok()
+    }
+
+    /// What the loop answers; `None` once it has ended. Cancel safe.
+    pub async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> A) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(ask(reply));
+        answer.await.ok()
+    }
+
+    /// Gives everything up, and waits until others know or [`Backend::farewell`] has passed. The
+    /// loop goes on closing if the future is dropped.
+    pub async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        let _ = self.asked.send(Asked::Close(done));
+        let _ = closed.await;
+    }
+
+    /// Whether the loop has ended.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.asked.is_closed()
+    }
+}
+
+impl<K: Kind, A> fmt::Debug for Hold<K, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hold").field("is_closed", &self.is_closed()).finish()
+    }
+}
+
+/// What an operator should hear of, on both sides: the first listener hears what was said since
+/// the start.
+#[derive(Debug)]
+pub struct Notices<N> {
+    said: broadcast::Sender<N>,
+    first: Mutex<Option<broadcast::Receiver<N>>>,
+}
+
+impl<N: Clone> Notices<N> {
+    /// The side that listens, and the one that says it. Nobody listening is fine.
+    #[must_use]
+    pub fn new() -> (Self, broadcast::Sender<N>) {
+        let (said, first) = broadcast::channel(NOTICES);
+        (Self { said: said.clone(), first: Mutex::new(Some(first)) }, said)
+    }
+
+    /// For the first who asks since the start, for all others from now on. Slow listeners miss
+    /// the oldest.
+    #[must_use]
+    pub fn listen(&self) -> broadcast::Receiver<N> {
+        let first = self.first.lock().map(|mut first| first.take());
+        first.ok().flatten().unwrap_or_else(|| self.said.subscribe())
+    }
+}
