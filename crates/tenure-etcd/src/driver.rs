@@ -1,24 +1,22 @@
 //! Elections on etcd, carried by the loop that all protocols share.
 
-use std::collections::BTreeSet;
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tenure::driver::{Backend, Elected, Machine, Seats};
+use tenure::driver::{Backend, LOG, Machine, Seats};
 use tenure::{AtMostOne, Obstacle, Waiting, clock};
 use tenure_core::etcd::{
-    Checked, Command, End, Etcd, Event, Extra, Ignored, Lost, Message, NoRecord, Refusal, Store,
-    View,
+    Checked, Command, Etcd, Extra, Ignored, Message, NoRecord, OwnEvent, Refusal, Store,
 };
-use tenure_core::{ElectionName, Fence, Input, Protocol, Standing, Ticket, Time, Value};
+use tenure_core::{ElectionName, End, Fence, Input, Loss, Protocol, Standing, Ticket, Time, Value};
 use tokio::sync::{broadcast, oneshot};
 
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::node::Mark;
 use crate::notice::Notice;
-use crate::seen;
 use crate::wire::connect::Status;
 use crate::wire::{News, Wire};
 
@@ -41,8 +39,6 @@ pub(crate) struct Wired {
     granted: Arc<AtomicU32>,
     mark: Arc<Mark>,
     counters: Counters,
-    /// Elections of which observers may have missed something.
-    gaps: BTreeSet<ElectionName>,
     /// Since when only another cluster answers, and no endpoint fails to.
     other_since: Option<Time>,
     /// What became of each endpoint, as long as none is in use; bounded by their number.
@@ -63,7 +59,6 @@ impl Wired {
             granted,
             mark,
             counters: Counters::default(),
-            gaps: BTreeSet::new(),
             other_since: None,
             connecting: Some(Vec::new()),
         }
@@ -107,61 +102,6 @@ impl Wired {
         }
     }
 
-    fn on_end(&mut self, election: &ElectionName, end: &End, seats: &mut Seats<AtMostOne>) {
-        self.counters.expired += u64::from(*end == End::Lost(Lost::Expired));
-        match seen::end(end) {
-            Ok(loss) => seats.ended(election, loss),
-            Err(why) => seats.refused(election, why),
-        }
-        if seen::is_objection(end) {
-            seats.released(election);
-        }
-    }
-
-    fn on_view(&mut self, election: ElectionName, view: View, machine: &mut Machine<Self>) {
-        let view = seen::view(&self.config.namespace, &election, view);
-        match self.gaps.remove(&election) {
-            true => machine.see_after_gap(election, view),
-            false => machine.see(election, view),
-        }
-    }
-
-    fn on_node_event(
-        &mut self,
-        election: Option<ElectionName>,
-        event: Event,
-        machine: &mut Machine<Self>,
-    ) {
-        match event {
-            Event::Opened { lease, asked, granted } => {
-                self.granted.store(granted, Ordering::Relaxed);
-                self.notice(Notice::Opened { lease, asked, granted });
-            }
-            Event::Moving { from, to, granted, term } => {
-                self.granted.store(granted, Ordering::Relaxed);
-                self.notice(Notice::Moving { from, to, term });
-            }
-            Event::WentBack { from, to } => self.notice(Notice::WentBack { from, to }),
-            Event::Closed { lease, lost } => self.notice(Notice::Closed { lease, lost }),
-            Event::Obstacle { doing, refusal } => {
-                Self::is_refused(election.as_ref(), (doing, &refusal), machine);
-                self.notice(Notice::Obstacle { election, doing, refusal });
-            }
-            Event::Unsure { doing, why } => self.notice(Notice::Unsure { election, doing, why }),
-            Event::Ignored(reason) => {
-                self.counters.ignore_for(reason.label());
-                if reason == Ignored::OtherCluster {
-                    let now = clock::now();
-                    let since = *self.other_since.get_or_insert(now);
-                    self.notice(Notice::OtherCluster { lasting: now.since(since) });
-                    // Another endpoint may lead to the right one.
-                    self.wire.leave(&"it is of another cluster than at the start".into());
-                }
-            }
-            _ => {}
-        }
-    }
-
     fn notice(&self, notice: Notice) {
         // Nobody listening is fine.
         let _ = self.notices.send(notice);
@@ -172,6 +112,7 @@ impl Backend for Wired {
     type Core = Etcd;
     type Kind = AtMostOne;
     type Extra = Extra;
+    type Own = OwnEvent;
     type News = News;
     type Ask = Ask;
 
@@ -261,34 +202,62 @@ impl Backend for Wired {
     fn on_event(
         &mut self,
         election: Option<ElectionName>,
-        event: Event,
+        event: OwnEvent,
         machine: &mut Machine<Self>,
     ) {
-        let Some(election) = election else { return self.on_node_event(None, event, machine) };
-        match event {
-            Event::Elected { fence, key } => {
-                self.counters.elected += 1;
-                let id = seen::id(&self.config.namespace, &election, &key);
-                let elected = Elected { id, fence, extra: self.mark.clone() };
-                machine.elected(election, elected);
+        match (election, event) {
+            (Some(election), OwnEvent::Again(lost)) => {
+                self.notice(Notice::Again { election, lost });
             }
-            Event::Ended(end) => self.on_end(&election, &end, &mut machine.seats),
-            Event::Released => machine.seats.released(&election),
-            Event::View(view) => self.on_view(election, view, machine),
-            Event::NotObserved(why) => {
-                machine.boards.close(&election);
-                self.notice(Notice::NotObserved { election, why });
+            (Some(election), OwnEvent::Zombie { key }) => {
+                self.notice(Notice::Zombie { election, key });
             }
-            Event::Reset => drop(self.gaps.insert(election)),
-            Event::Waiting { behind } => {
-                let who = seen::id(&self.config.namespace, &election, &behind);
-                machine.seats.waits(&election, Waiting::Behind { who, leading: false });
-                self.notice(Notice::Waiting { election, behind });
+            (Some(election), OwnEvent::Lost(lost)) => {
+                tracing::info!(target: LOG, %election, "{lost}");
             }
-            Event::Again(lost) => self.notice(Notice::Again { election, lost }),
-            Event::Zombie { key } => self.notice(Notice::Zombie { election, key }),
-            event => self.on_node_event(Some(election), event, machine),
+            // These are always of one.
+            (None, OwnEvent::Lost(_) | OwnEvent::Again(_) | OwnEvent::Zombie { .. }) => {}
+            (_, OwnEvent::Opened { lease, asked, granted }) => {
+                self.granted.store(granted, Ordering::Relaxed);
+                self.notice(Notice::Opened { lease, asked, granted });
+            }
+            (_, OwnEvent::Moving { from, to, granted, term }) => {
+                self.granted.store(granted, Ordering::Relaxed);
+                self.notice(Notice::Moving { from, to, term });
+            }
+            (_, OwnEvent::WentBack { from, to }) => self.notice(Notice::WentBack { from, to }),
+            (_, OwnEvent::Closed { lease, lost }) => self.notice(Notice::Closed { lease, lost }),
+            (election, OwnEvent::Obstacle { doing, refusal }) => {
+                Self::is_refused(election.as_ref(), (doing, &refusal), machine);
+                self.notice(Notice::Obstacle { election, doing, refusal });
+            }
+            (election, OwnEvent::Unsure { doing, why }) => {
+                self.notice(Notice::Unsure { election, doing, why })
+            }
+            (_, OwnEvent::Ignored(reason)) => {
+                self.counters.ignore_for(reason.label());
+                if reason == Ignored::OtherCluster {
+                    let now = clock::now();
+                    let since = *self.other_since.get_or_insert(now);
+                    self.notice(Notice::OtherCluster { lasting: now.since(since) });
+                    // Another endpoint may lead to the right one.
+                    self.wire.leave(&"it is of another cluster than at the start".into());
+                }
+            }
         }
+    }
+
+    fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
+        self.counters.elected += 1;
+        self.mark.clone()
+    }
+
+    fn ended(&mut self, end: &End) {
+        self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
+    }
+
+    fn not_observed(&mut self, election: &ElectionName, why: &Arc<str>) {
+        self.notice(Notice::NotObserved { election: election.clone(), why: why.clone() });
     }
 
     /// Whoever wins while a renewal is late has little time left: long work begins with half of
@@ -304,10 +273,6 @@ impl Backend for Wired {
         if let Some(obstacles) = self.connecting.clone() {
             seats.waits(election, Waiting::Connecting { obstacles });
         }
-    }
-
-    fn unobserved(&mut self, election: &ElectionName) {
-        self.gaps.remove(election);
     }
 
     fn farewell(&self) -> Duration {

@@ -43,7 +43,6 @@ mod endpoint;
 mod node;
 mod notice;
 mod options;
-mod seen;
 mod version;
 pub mod wire;
 

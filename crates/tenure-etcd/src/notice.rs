@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::ElectionName;
-use tenure_core::etcd::{Bytes, End, LeaseId, Lost, Refusal, Revision};
+use tenure_core::etcd::{Bytes, LeaseId, Lost, Refusal, Revision};
 
 use crate::endpoint::Endpoint;
 use crate::version::Version;
@@ -94,13 +94,6 @@ pub enum Notice {
         /// Why; `None` when nobody needed it any more.
         lost: Option<Lost>,
     },
-    /// A candidate waits until the key of the one before it goes.
-    Waiting {
-        /// The election.
-        election: ElectionName,
-        /// The key.
-        behind: Bytes,
-    },
     /// A candidate that had not won lost what it stood on, and contends again.
     Again {
         /// The election.
@@ -137,8 +130,8 @@ pub enum Notice {
     NotObserved {
         /// The election.
         election: ElectionName,
-        /// Why.
-        why: End,
+        /// What stands against it, and what to do.
+        why: Arc<str>,
     },
     /// Another cluster answers than at the start; its words are not heard.
     OtherCluster {
@@ -195,7 +188,6 @@ impl fmt::Display for Notice {
             ),
             Self::Closed { lease, lost: Some(lost) } => write!(f, "lease {lease} is over: {lost}"),
             Self::Closed { lease, lost: None } => write!(f, "lease {lease} is given back"),
-            Self::Waiting { election, behind } => write!(f, "{election}: waiting behind {behind}"),
             Self::Again { election, lost } => write!(f, "{election}: contending again, as {lost}"),
             Self::Obstacle { election, doing, refusal } => {
                 about(election.as_ref(), f)?;

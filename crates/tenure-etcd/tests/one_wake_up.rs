@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use etcd_client::{Client, GetOptions, SortOrder, SortTarget};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tenure::{AtMostOne, CampaignError, Leadership};
-use tenure_etcd::{CheckedOptions, Node, Notice};
+use tenure::{AtMostOne, CampaignError, Leadership, Waiting};
+use tenure_etcd::{CheckedOptions, Node};
 use tenure_services::etcd::{Cluster, Version};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -78,11 +78,10 @@ impl Line {
     /// Begins to campaign; returns when its key is there and it has won or waits.
     async fn stand(options: CheckedOptions, number: usize) -> Self {
         let node = node(&options, LEASE);
-        let mut notices = node.notices();
-        let election = node.election(ELECTION).unwrap();
-        let campaign = async move { election.campaign(&number.to_string()).await };
+        let campaign = node.election(ELECTION).unwrap().campaign(&number.to_string());
+        let mut waits = campaign.waiting();
         let campaign = tokio::spawn(campaign);
-        while number > 0 && !matches!(notices.recv().await.unwrap(), Notice::Waiting { .. }) {}
+        while number > 0 && !matches!(waits.next().await, Some(Waiting::Behind { .. })) {}
         Self { number, node, campaign, leadership: None }
     }
 

@@ -4,14 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::ElectionName;
+use tenure_core::{ElectionName, View};
 
 use crate::campaign::Campaign;
 use crate::clock;
 use crate::driver::{ObserveReply, Office, Order};
 use crate::kind::Kind;
 use crate::observe::Observer;
-use crate::view::View;
 
 /// How often observers ask unless told otherwise.
 const OBSERVE_EVERY: Duration = Duration::from_millis(250);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tenure_core::{ElectionName, NameError, NodeName};
+use tenure_core::{ElectionName, Loss, NameError, NodeName};
 
 use crate::state::StateError;
 use crate::transport::UdpError;
@@ -76,31 +76,6 @@ pub enum CampaignError {
     /// It was resigned from elsewhere.
     #[error("the campaign was withdrawn")]
     Withdrawn,
-    /// The node was closed or its thread ended.
-    #[error("the node has been closed")]
-    Closed,
-}
-
-/// Why a leadership is over.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
-pub enum Loss {
-    /// No quorum renewed the lease in time: the network, the grantors or this process stalled.
-    #[error("the lease ran out before a quorum renewed it")]
-    Expired,
-    /// It was resigned.
-    #[error("it was resigned")]
-    Resigned,
-    /// It was handed over to a named candidate.
-    #[error("it was handed over")]
-    Transferred,
-    /// Somebody else ended it in the store: its key or its lease was deleted, or the right to
-    /// them was taken away.
-    #[error("its key or its lease was deleted in the store by somebody else, or its right to them")]
-    Revoked,
-    /// The store went back in its history (a backup was restored), or is another one than
-    /// before. Fences of before and after may not be in order.
-    #[error("the store is not the one it was: restored from a backup, or replaced")]
-    Reset,
     /// The node was closed or its thread ended.
     #[error("the node has been closed")]
     Closed,

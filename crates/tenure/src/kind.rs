@@ -13,6 +13,10 @@ mod sealed {
 pub trait Kind: sealed::Sealed + Debug + Send + Sync + 'static {
     /// What orders its leaders: a [`Fence`], or nothing.
     type Fence: Copy + Debug + Send + Sync + 'static;
+
+    /// The fence of a leadership as its core has it; `None` if the core orders leaders, and this
+    /// class does not, or the other way round.
+    fn fence(fence: Option<Fence>) -> Option<Self::Fence>;
 }
 
 /// There is at most one leader at any instant, and leaders are ordered by fences.
@@ -29,8 +33,16 @@ impl sealed::Sealed for MayOverlap {}
 
 impl Kind for AtMostOne {
     type Fence = Fence;
+
+    fn fence(fence: Option<Fence>) -> Option<Fence> {
+        fence
+    }
 }
 
 impl Kind for MayOverlap {
     type Fence = ();
+
+    fn fence(fence: Option<Fence>) -> Option<()> {
+        fence.is_none().then_some(())
+    }
 }

@@ -6,13 +6,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{ElectionName, Fence, NodeName, Time, Waiting};
+use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
 use tokio::sync::watch;
 
 use crate::claim::SharedClaim;
 use crate::clock;
 use crate::driver::{Elected, Office, Order, Progress, SeatId, TransferReply, Won};
-use crate::error::{Loss, TransferError};
+use crate::error::TransferError;
 use crate::kind::{AtMostOne, Kind};
 
 /// How far a timer of the runtime may be behind; work is ended this much earlier.

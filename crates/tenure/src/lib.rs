@@ -116,23 +116,19 @@ mod observe;
 pub mod state;
 pub mod supervise;
 pub mod transport;
-mod value;
-mod view;
 mod watched;
 
 pub use campaign::{Campaign, Waits};
 pub use election::Election;
-pub use error::{CampaignError, Loss, StartError, SystemError, TransferError};
+pub use error::{CampaignError, StartError, SystemError, TransferError};
 pub use gate::{EdictGate, EdictRefused, FenceGate, Overtaken};
 pub use kind::{AtMostOne, Kind, MayOverlap};
 pub use leadership::Leadership;
 pub use observe::{Change, Observer};
 pub use tenure_core::{
-    ClusterName, Drift, DriftError, ElectionName, Fence, NameError, NodeName, Obstacle, Time,
-    Value, Waiting,
+    ClusterName, Drift, DriftError, ElectionName, Fence, LeaderValue, LeaderView, Loss, NameError,
+    NodeName, Obstacle, Time, Value, View, Waiting,
 };
-pub use value::LeaderValue;
-pub use view::{LeaderView, View};
 
 /// What the README shows compiles and runs.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use std::fmt;
 use tokio::sync::{oneshot, watch};
 
 use crate::driver::Sight;
-use crate::view::View;
+use tenure_core::View;
 
 /// Follows one election. It may be read as slowly as one likes: it tells the latest state, and
 /// says so when it has skipped some. Dropping it ends the questions; it lasts as long as the

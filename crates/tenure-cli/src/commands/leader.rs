@@ -30,7 +30,7 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     };
     let why = match view {
         View::Vacant => participant.vacant(&election).await,
-        View::Leader(_) | View::Unknown { .. } => None,
+        View::Leader(_) | View::Leaders { .. } | View::Unknown { .. } => None,
     };
     let text = if as_json {
         let mut told = json(&election, &view);
@@ -44,8 +44,9 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
     };
     output::print(&format!("{text}\n"))?;
     match view {
-        View::Leader(leader) if leader.leaving.is_none() => Ok(Exit::Done),
-        View::Leader(_) | View::Vacant => Ok(Exit::Vacant),
+        View::Leader(leader) if leader.leaving.is_some() => Ok(Exit::Vacant),
+        View::Leader(_) | View::Leaders { .. } => Ok(Exit::Done),
+        View::Vacant => Ok(Exit::Vacant),
         View::Unknown { .. } => participant.silent(&election).await.map_or(Ok(Exit::Unknown), Err),
     }
 }
@@ -55,7 +56,7 @@ async fn leader_within(wait: Duration, election: &Election<AtMostOne>) -> View {
     let mut known = View::Unknown { since: clock::now() };
     let mut observer = election.observe();
     let leads = async {
-        while !matches!(&known, View::Leader(leader) if leader.leaving.is_none()) {
+        while known.leader().is_none_or(|leader| leader.leaving.is_some()) {
             let Some(change) = observer.next().await else { std::future::pending().await };
             if let Some(view) = change.view() {
                 known = view.clone();

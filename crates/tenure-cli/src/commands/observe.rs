@@ -58,16 +58,10 @@ pub(super) fn line(view: &View, protocol: Protocol) -> String {
                 "vacant: {id} has given up, and promised that nobody else leads for {left:.1?} more"
             )
         }
-        View::Leader(leader) => {
-            let fence = leader.fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
-            let value = match leader.value.as_bytes() {
-                [] => String::new(),
-                _ => format!(" ({})", leader.value),
-            };
-            let left = leader.until.map_or_else(String::new, |until| {
-                format!(", for {:.1?} unless it renews", until.since(clock::now()))
-            });
-            format!("leader {}{value}{fence}{left}", leader.id)
+        View::Leader(leader) => format!("leader {}", of_leader(leader)),
+        View::Leaders { followed, others } => {
+            let others: Vec<_> = others.iter().map(of_leader).collect();
+            format!("leader {}; also leading: {}", of_leader(followed), others.join("; "))
         }
         View::Vacant => "vacant: nobody leads".to_owned(),
         View::Unknown { .. } => match protocol {
@@ -77,6 +71,24 @@ pub(super) fn line(view: &View, protocol: Protocol) -> String {
             Protocol::Etcd => "unknown: etcd does not answer, or has no quorum".to_owned(),
         },
     }
+}
+
+fn of_leader(leader: &LeaderView) -> String {
+    let LeaderView { id, value, fence, until, heard, .. } = leader;
+    let mut text = id.to_string();
+    if !value.as_bytes().is_empty() {
+        text += &format!(" ({value})");
+    }
+    if let Some(fence) = fence {
+        text += &format!(", fence {fence}");
+    }
+    if let Some(until) = until {
+        text += &format!(", for {:.1?} unless it renews", until.since(clock::now()));
+    }
+    if let Some(heard) = heard {
+        text += &format!(", heard {:.1?} ago", clock::now().since(*heard));
+    }
+    text
 }
 
 /// A state as an object for programs. Durations in milliseconds, rounded down.
@@ -89,20 +101,16 @@ pub(super) fn json(election: &ElectionName, view: &View) -> Value {
             "why": format!("{id} has given up, and promised that nobody else leads for a while"),
             "held_ms": millis(leaving.since(clock::now())),
         }),
-        View::Leader(leader) => {
-            let mut told = object!({
-                "election": election,
-                "state": "leader",
-                "id": &*leader.id,
-                "value": leader.value.text(),
-                "fence": leader.fence.map(tenure::Fence::number),
-            });
-            // Not every protocol tells these.
-            if let Some(address) = leader.address {
-                told["address"] = address.to_string().into();
-            }
-            if let Some(until) = leader.until {
-                told["remaining_ms"] = millis(until.since(clock::now())).into();
+        View::Leader(leader) | View::Leaders { followed: leader, .. } => {
+            let mut told = object!({"election": election, "state": "leader"});
+            add_leader(&mut told, leader);
+            if !view.others().is_empty() {
+                let others = view.others().iter().map(|other| {
+                    let mut told = object!({});
+                    add_leader(&mut told, other);
+                    told
+                });
+                told["others"] = others.collect();
             }
             told
         }
@@ -112,6 +120,22 @@ pub(super) fn json(election: &ElectionName, view: &View) -> Value {
             "state": "unknown",
             "for_ms": millis(clock::now().since(*since)),
         }),
+    }
+}
+
+fn add_leader(told: &mut Value, leader: &LeaderView) {
+    told["id"] = (*leader.id).into();
+    told["value"] = leader.value.text().into();
+    told["fence"] = leader.fence.map(tenure::Fence::number).into();
+    // Not every protocol tells these.
+    if let Some(address) = leader.address {
+        told["address"] = address.to_string().into();
+    }
+    if let Some(until) = leader.until {
+        told["remaining_ms"] = millis(until.since(clock::now())).into();
+    }
+    if let Some(heard) = leader.heard {
+        told["heard_ms"] = millis(clock::now().since(heard)).into();
     }
 }
 

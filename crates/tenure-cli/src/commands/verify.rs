@@ -24,20 +24,17 @@ pub(super) async fn run(settings: VerifySettings) -> Result<Exit, Failure> {
         view = handle.leader(patience) => view,
         failure = troubles => return Err(failure),
     };
-    let leader = match &view {
-        View::Leader(leader) if leader.leaving.is_none() => leader,
-        View::Leader(_) | View::Vacant | View::Unknown { .. } => {
-            let told = if as_json {
-                state(&election, &view).to_string()
-            } else {
-                line(&view, Protocol::Nerio)
-            };
-            output::print(&format!("{told}\n"))?;
-            if matches!(view, View::Leader(_) | View::Vacant) {
-                return Ok(Exit::Vacant);
-            }
-            return asker.silent(&election).await.map_or(Ok(Exit::Unknown), Err);
+    let Some(leader) = view.leader().filter(|leader| leader.leaving.is_none()) else {
+        let told = if as_json {
+            state(&election, &view).to_string()
+        } else {
+            line(&view, Protocol::Nerio)
+        };
+        output::print(&format!("{told}\n"))?;
+        if !matches!(view, View::Unknown { .. }) {
+            return Ok(Exit::Vacant);
         }
+        return asker.silent(&election).await.map_or(Ok(Exit::Unknown), Err);
     };
     let Some(address) = leader.address else {
         let what = format!("the grantors name {} as the leader, without an address", leader.id);

@@ -1,33 +1,22 @@
 //! What an application or an operator is told.
 
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::fmt;
 
 use super::key::{Bytes, LeaseId};
 use super::message::{Refusal, Revision};
-use crate::fence::Fence;
+use crate::event::{End, Loss};
 use crate::name::ElectionName;
-use crate::time::Time;
 
 /// Something that happened.
+pub type Event = crate::event::Event<OwnEvent>;
+
+/// What only elections on etcd tell.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Event {
-    /// This process leads the election. The claim was raised just before.
-    Elected {
-        /// The fence of the leadership.
-        fence: Fence,
-        /// Its key.
-        key: Bytes,
-    },
-    /// This candidate waits until the key of the one before it goes.
-    Waiting {
-        /// The key.
-        behind: Bytes,
-    },
-    /// The leadership or the campaign is over.
-    Ended(End),
-    /// The key of what has ended is gone, or its lease has ended.
-    Released,
+pub enum OwnEvent {
+    /// What a leadership or a campaign that ends stood on was lost. Said just before it.
+    Lost(Lost),
     /// A candidate that had not won lost its lease or its key, and contends again.
     Again(Lost),
     /// There is a lease for all elections of this process.
@@ -85,25 +74,13 @@ pub enum Event {
         /// The key.
         key: Bytes,
     },
-    /// Nobody here can observe the election.
-    NotObserved(End),
-    /// Some states may have been missed: the history of the store was compacted or went back.
-    Reset,
-    /// Who leads.
-    View(View),
     /// Something had no effect.
     Ignored(Ignored),
 }
 
-/// Why a leadership or a campaign is over.
+/// Why nobody here can lead an election, or observe it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum End {
-    /// What it stood on was lost.
-    Lost(Lost),
-    /// It was resigned.
-    Resigned,
-    /// The campaign was withdrawn before it won.
-    Withdrawn,
+pub enum Objection {
     /// etcd refuses what is needed.
     Refused(Refusal),
     /// Two names of which one and a slash begin the other would see each other's keys.
@@ -140,27 +117,6 @@ pub enum Lost {
     Cluster,
 }
 
-/// Who leads, as an observer knows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum View {
-    /// The candidate with the lowest create revision.
-    Leader {
-        /// Its key.
-        key: Bytes,
-        /// What it wants others to know.
-        value: Bytes,
-        /// The fence of its leadership, when its revision has one.
-        fence: Option<Fence>,
-    },
-    /// There is no candidate.
-    Vacant,
-    /// etcd did not tell, or only from memory.
-    Unknown {
-        /// Since when.
-        since: Time,
-    },
-}
-
 /// Why something had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
@@ -190,6 +146,28 @@ impl Ignored {
     }
 }
 
+impl From<Lost> for Loss {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Expired => Self::Expired,
+            Lost::LeaseGone | Lost::KeyGone => Self::Revoked,
+            Lost::History | Lost::Cluster => Self::Reset,
+        }
+    }
+}
+
+impl From<Lost> for End {
+    fn from(lost: Lost) -> Self {
+        Self::Lost(lost.into())
+    }
+}
+
+impl From<Objection> for End {
+    fn from(objection: Objection) -> Self {
+        Self::Refused { why: objection.to_string().into() }
+    }
+}
+
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -202,12 +180,9 @@ impl fmt::Display for Lost {
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Lost(lost) => lost.fmt(f),
-            Self::Resigned => f.write_str("it was resigned"),
-            Self::Withdrawn => f.write_str("the campaign was withdrawn"),
             Self::Refused(refusal) => write!(f, "etcd refuses it: {refusal}"),
             Self::Nested { other } => write!(
                 f,
@@ -228,29 +203,10 @@ impl fmt::Display for End {
     }
 }
 
-impl fmt::Display for View {
+impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Leader { key, value, fence } => {
-                write!(f, "leader {key} {value:?}")?;
-                match fence {
-                    Some(fence) => write!(f, " fence {fence}"),
-                    None => Ok(()),
-                }
-            }
-            Self::Vacant => f.write_str("vacant"),
-            Self::Unknown { since } => write!(f, "unknown since {since}"),
-        }
-    }
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Elected { fence, key } => write!(f, "elected fence {fence} {key}"),
-            Self::Waiting { behind } => write!(f, "waiting behind {behind}"),
-            Self::Ended(end) => write!(f, "ended: {end}"),
-            Self::Released => f.write_str("released"),
+            Self::Lost(lost) => write!(f, "lost: {lost}"),
             Self::Again(lost) => write!(f, "again: {lost}"),
             Self::Opened { lease, asked, granted } => {
                 write!(f, "opened lease {lease} for {granted} s, {asked} s asked")
@@ -264,9 +220,6 @@ impl fmt::Display for Event {
             Self::Obstacle { doing, refusal } => write!(f, "obstacle, {doing}: {refusal}"),
             Self::Unsure { doing, why } => write!(f, "unsure, {doing}: {why}"),
             Self::Zombie { key } => write!(f, "zombie {key}"),
-            Self::NotObserved(why) => write!(f, "not observed: {why}"),
-            Self::Reset => f.write_str("reset"),
-            Self::View(view) => view.fmt(f),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

@@ -1,11 +1,13 @@
 //! Keys: which ones an election owns, and how a range of them ends.
 
 use alloc::format;
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::name::ElectionName;
+use crate::value::LeaderValue;
 
 /// A lease of etcd. The server takes any number but zero; ours are positive, because Go prints
 /// a negative one with its sign, and nobody else would find the key.
@@ -47,6 +49,12 @@ impl Bytes {
 impl From<&str> for Bytes {
     fn from(text: &str) -> Self {
         Self::new(text.as_bytes())
+    }
+}
+
+impl From<Bytes> for LeaderValue {
+    fn from(bytes: Bytes) -> Self {
+        bytes.0.into()
     }
 }
 
@@ -126,9 +134,15 @@ pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> B
     format!("{namespace}{election}/{lease}").as_str().into()
 }
 
+/// What names the owner of a key: what comes after the election's name, which is the id of its
+/// lease.
+pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<str> {
+    let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice());
+    own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()
+}
+
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
     use alloc::vec;
 
     use super::*;
@@ -140,6 +154,14 @@ mod tests {
         assert_eq!(key("app/", &election, LeaseId(1)).to_string(), "app/test/1");
         let keys = Keys::Prefix(prefix("", &election));
         assert!(keys.contains(&"test/1".into()) && !keys.contains(&"testa/1".into()));
+    }
+
+    #[test]
+    fn a_leader_is_called_by_its_lease() {
+        let election = "shop/billing".parse().unwrap();
+        assert_eq!(&*id("app/", &election, &"app/shop/billing/694d0a".into()), "694d0a");
+        assert_eq!(&*id("", &election, &"elsewhere/1".into()), "elsewhere/1");
+        assert_eq!(&*id("", &election, &Bytes::new(b"shop/billing/\xff")), "\\xff");
     }
 
     #[test]

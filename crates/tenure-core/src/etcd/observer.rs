@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::calls::{Asker, Calls};
 use super::config::{BACKOFF, Checked};
-use super::event::{Event, Ignored, View};
+use super::event::{Event, Ignored, OwnEvent};
 use super::key::{self, Bytes, Keys};
 use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
 use super::rule::{Rule, ruling};
@@ -14,6 +14,7 @@ use crate::agenda::Appointment;
 use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::time::Time;
+use crate::view::{LeaderView, View};
 
 /// One observed election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -106,7 +107,7 @@ impl Observer {
             return self.on_watched(reply, scene);
         }
         if self.look != Some(call) {
-            return emit(Some(&self.election), Event::Ignored(Ignored::Unasked), scene.out);
+            return emit(Some(&self.election), OwnEvent::Ignored(Ignored::Unasked), scene.out);
         }
         self.look = None;
         match (reply, header) {
@@ -200,7 +201,7 @@ impl Observer {
         }
         // In doubt, or while a look is under way, only its answer tells who leads: what is known
         // may be long over.
-        if self.look.is_none() && matches!(self.told, Some(View::Leader { .. })) {
+        if self.look.is_none() && matches!(self.told, Some(View::Leader(_))) {
             self.tell_leader(scene);
         }
     }
@@ -235,7 +236,7 @@ impl Observer {
     fn reset(&mut self, scene: &mut Scene<'_>) {
         if ruling(Rule::GapTold) {
             self.told = None;
-            emit(Some(&self.election), Event::Reset, scene.out);
+            emit(Some(&self.election), Event::Gap, scene.out);
         }
         self.look(scene);
     }
@@ -259,11 +260,11 @@ impl Observer {
 
     fn tell_leader(&mut self, scene: &mut Scene<'_>) {
         let view = match &self.leader {
-            Some(KeyValue { key, value, created, .. }) => View::Leader {
-                key: key.clone(),
-                value: value.clone(),
-                fence: scene.config.fence(*created),
-            },
+            Some(KeyValue { key, value, created, .. }) => {
+                let id = key::id(&scene.config.namespace, &self.election, key);
+                let known = LeaderView::new(id, value.clone().into());
+                View::Leader(LeaderView { fence: scene.config.fence(*created), ..known })
+            }
             None => View::Vacant,
         };
         self.tell(view, scene.out);
@@ -272,9 +273,9 @@ impl Observer {
     /// etcd did not tell: not that there is nobody.
     fn doubt(&mut self, doing: &'static str, reply: Reply, scene: &mut Scene<'_>) {
         let event = match reply {
-            Reply::Unknown { why } => Event::Unsure { doing, why },
-            Reply::Refused(refusal) => Event::Obstacle { doing, refusal },
-            _ => Event::Ignored(Ignored::Misfit),
+            Reply::Unknown { why } => OwnEvent::Unsure { doing, why },
+            Reply::Refused(refusal) => OwnEvent::Obstacle { doing, refusal },
+            _ => OwnEvent::Ignored(Ignored::Misfit),
         };
         emit(Some(&self.election), event, scene.out);
         if !ruling(Rule::UnknownNotVacant) {

@@ -58,6 +58,6 @@ pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
 
 /// Tells the application.
-pub(super) fn emit(election: Option<&ElectionName>, event: Event, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event });
+pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
+    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

@@ -9,45 +9,28 @@ use super::identity::Who;
 use super::message::{Refusal, fmt_fence};
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
-use crate::name::{NodeName, Value};
+use crate::name::NodeName;
 use crate::time::Time;
-use crate::waiting::Waiting;
 
 /// Something that happened.
+pub type Event = crate::event::Event<OwnEvent>;
+
+/// What only Nerio tells.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Event {
-    /// This node leads the election. The claim was raised just before.
-    Elected {
+pub enum OwnEvent {
+    /// The leadership that begins has this quorum timestamp, for edicts. Said just before
+    /// [`Elected`](crate::Event::Elected).
+    Stamped {
         /// The fence of the leadership.
         fence: Fence,
-        /// Its quorum timestamp, for edicts.
+        /// Its quorum timestamp.
         timestamp: QuorumTimestamp,
     },
-    /// The leadership holds a lease of full length: long work may begin.
-    Settled,
-    /// What the campaign waits for has changed.
-    Waiting(Waiting),
     /// The leadership is over, and others are told no sooner than this, because a verification
-    /// promised it. Said just before [`Ended`](Self::Ended).
+    /// promised it. Said just before [`Ended`](crate::Event::Ended).
     Held {
         /// Until then, on this node's clock.
         until: Time,
-    },
-    /// The leadership or the campaign is over.
-    Ended(End),
-    /// The release of the last leadership has reached a quorum of grantors.
-    Released,
-    /// A quorum of grantors says that this candidate waits: a transfer to it can begin.
-    SuccessorWaits {
-        /// Its name.
-        to: NodeName,
-    },
-    /// A transfer did not take place; the leadership goes on.
-    TransferFailed {
-        /// To whom.
-        to: NodeName,
-        /// Why.
-        why: TransferFailure,
     },
     /// A grantor refused this candidate for a reason that time alone does not mend.
     Obstacle {
@@ -63,8 +46,6 @@ pub enum Event {
         /// Where the other life is.
         other: SocketAddr,
     },
-    /// Who leads, as far as the grantors tell.
-    View(View),
     /// The answer to a verification.
     Verified {
         /// What was asked.
@@ -172,30 +153,6 @@ pub struct Question {
     pub start: Time,
 }
 
-/// Why a leadership or a campaign is over.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum End {
-    /// The lease ran out before a renewal completed: no quorum answered in time.
-    Expired,
-    /// It was resigned.
-    Resigned,
-    /// It was handed over to a named candidate.
-    Transferred,
-    /// The campaign was withdrawn before it won.
-    Withdrawn,
-}
-
-/// Why a transfer did not take place.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum TransferFailure {
-    /// No quorum of grantors knows the candidate as waiting.
-    NotWaiting,
-    /// This node does not lead, or no longer.
-    NotLeading,
-    /// A later transfer took its place.
-    Replaced,
-}
-
 /// Why a message had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
@@ -226,60 +183,6 @@ pub enum Ignored {
     Command,
 }
 
-/// Who leads, as an observer knows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum View {
-    /// A quorum of grantors names the same holder with the same announced fence.
-    Leader(LeaderView),
-    /// A quorum of grantors says that nobody holds the election.
-    Vacant,
-    /// No quorum answered, or its answers do not agree.
-    Unknown {
-        /// Since when, on this node's clock.
-        since: Time,
-    },
-}
-
-/// A leader as an observer knows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct LeaderView {
-    /// Who leads.
-    pub who: Who,
-    /// Where it is reached by this protocol.
-    pub address: SocketAddr,
-    /// What it wants others to know.
-    pub value: Value,
-    /// The fence of its leadership.
-    pub fence: Fence,
-    /// Its grants last until then at least unless it gives them up, on this node's clock,
-    /// counted from the send of the question.
-    pub until: Time,
-    /// It leads no more, and until about then nobody else does, because a verification promised
-    /// it.
-    pub leaving: Option<Time>,
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Expired => "its lease ran out before a quorum renewed it",
-            Self::Resigned => "it was resigned",
-            Self::Transferred => "it was handed over",
-            Self::Withdrawn => "the campaign was withdrawn",
-        })
-    }
-}
-
-impl fmt::Display for TransferFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotWaiting => "no quorum of grantors knows that candidate as waiting",
-            Self::NotLeading => "this node does not lead",
-            Self::Replaced => "a later transfer took its place",
-        })
-    }
-}
-
 impl Ignored {
     /// The reason as a label for a counter.
     #[must_use]
@@ -301,39 +204,15 @@ impl Ignored {
     }
 }
 
-impl fmt::Display for View {
+impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Leader(leader) => {
-                let LeaderView { who, until, fence, .. } = leader;
-                write!(f, "leader {who} until {until} fence {fence}")?;
-                match leader.leaving {
-                    Some(until) => write!(f, " leaving until {until}"),
-                    None => Ok(()),
-                }
-            }
-            Self::Vacant => f.write_str("vacant"),
-            Self::Unknown { since } => write!(f, "unknown since {since}"),
-        }
-    }
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Elected { fence, timestamp } => write!(f, "elected fence {fence} {timestamp}"),
-            Self::Settled => f.write_str("settled"),
-            Self::Waiting(waiting) => write!(f, "waiting: {waiting}"),
+            Self::Stamped { fence, timestamp } => write!(f, "fence {fence} has {timestamp}"),
             Self::Held { until } => write!(f, "held until {until}"),
-            Self::Ended(end) => write!(f, "ended: {end}"),
-            Self::Released => f.write_str("released"),
-            Self::SuccessorWaits { to } => write!(f, "{to} waits"),
-            Self::TransferFailed { to, why } => write!(f, "no transfer to {to}: {why}"),
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
             Self::NameShared { grantor, other } => {
                 write!(f, "name shared with {other}, says {grantor}")
             }
-            Self::View(view) => view.fmt(f),
             Self::Verified { leader, until, fence, .. } => {
                 write!(f, "verified {leader} until {until}")?;
                 fmt_fence(*fence, f)

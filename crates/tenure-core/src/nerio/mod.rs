@@ -282,7 +282,7 @@ mod words;
 
 pub use command::{Command, Extra};
 pub use config::{Checked, Config, ConfigError, Limits, Member};
-pub use event::{End, Event, Ignored, LeaderView, Question, TransferFailure, View};
+pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Stamp, Who};
 pub use memory::{Kept, Memory};
 pub use message::*;

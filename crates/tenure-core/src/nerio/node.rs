@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use super::candidate::{Candidate, Shared};
 use super::command::{Command, Extra};
 use super::config::Checked;
-use super::event::{Event, Ignored, Question, TransferFailure};
+use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
 use super::identity::{Inc, Who};
 use super::message::{
@@ -19,6 +19,7 @@ use super::words::{Effect, Out, Start, Words, emit};
 use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
+use crate::event::TransferFailure;
 use crate::name::{ElectionName, NodeName};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
@@ -202,7 +203,7 @@ impl Nerio {
             Command::Resign if !known => ignore(out, Some(election), Ignored::Command),
             Command::Transfer { to, .. } if !known => {
                 let event = Event::TransferFailed { to, why: TransferFailure::NotLeading };
-                out.push(Effect::Emit { election: Some(election), event });
+                emit(out, Some(election), event);
             }
             Command::Resign => self.with_candidate(&election, out, |candidate, shared, out| {
                 candidate.resign(now, shared, out);
@@ -279,11 +280,11 @@ impl Nerio {
             self.config.drift.stretch(answer.remaining)
         });
         let event = if now < until {
-            Event::Verified { question, leader: from.who.clone(), until, fence: answer.fence }
+            OwnEvent::Verified { question, leader: from.who.clone(), until, fence: answer.fence }
         } else {
-            Event::NotVerified { question, by: from.who.clone() }
+            OwnEvent::NotVerified { question, by: from.who.clone() }
         };
-        out.push(Effect::Emit { election: Some(election), event });
+        emit(out, Some(election), event);
     }
 
     fn on_timeout(&mut self, now: Time, out: &mut Out) {
@@ -361,5 +362,5 @@ impl Protocol for Nerio {
 }
 
 fn ignore(out: &mut Out, election: Option<ElectionName>, reason: Ignored) {
-    emit(out, election, Event::Ignored(reason));
+    emit(out, election, OwnEvent::Ignored(reason));
 }

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::by_member::ByMember;
 use super::config::Checked;
-use super::event::{Event, LeaderView, View};
+use super::event::Event;
 use super::identity::Who;
 use super::message::{Holder, Message, Query, Service, State};
 use super::quorum::{MemberSet, Quorums};
@@ -17,6 +17,7 @@ use crate::agenda::Appointment;
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
+use crate::view::{LeaderView, View};
 
 /// Follows one election from outside.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -110,8 +111,8 @@ impl Observer {
     pub(super) fn due(&self) -> Time {
         let ask = self.next_at.max(self.last_start.next());
         match &self.view {
-            Some(View::Leader(leader)) => ask.min(leader.until),
-            Some(View::Vacant | View::Unknown { .. }) | None => ask,
+            Some(View::Leader(LeaderView { until: Some(until), .. })) => ask.min(*until),
+            _ => ask,
         }
     }
 
@@ -125,8 +126,8 @@ impl Observer {
             (Some(view), _) => view,
             (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
             // It has given up, or its grants have moved: the answers to the next question say.
-            (None, Some(View::Leader(leader)))
-                if now < leader.until && (is_won || self.are_free(now, config)) =>
+            (None, Some(View::Leader(LeaderView { until: Some(until), .. })))
+                if now < *until && (is_won || self.are_free(now, config)) =>
             {
                 return;
             }
@@ -247,12 +248,14 @@ fn leader((who, fence): (&Who, Fence), grants: &[Named<'_>], quorums: &Quorums) 
     };
     let latest = grants.iter().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
     Some(View::Leader(LeaderView {
-        who: who.clone(),
-        address: latest.address,
-        value: latest.value.clone(),
-        fence,
-        until,
+        id: who.name.clone().into(),
+        value: latest.value.clone().into(),
+        fence: Some(fence),
+        until: Some(until),
+        incarnation: Some(who.inc.0),
+        address: Some(latest.address),
         // The grantors that were told say so, and of its one fence there is one leadership.
         leaving: grants.iter().filter_map(|grant| grant.leaving).max(),
+        heard: None,
     }))
 }

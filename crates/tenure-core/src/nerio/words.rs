@@ -41,6 +41,6 @@ pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
 
 /// Tells the application, or an operator.
-pub(super) fn emit(out: &mut Out, election: Option<ElectionName>, event: Event) {
-    out.push(Effect::Emit { election, event });
+pub(super) fn emit(out: &mut Out, election: Option<ElectionName>, event: impl Into<Event>) {
+    out.push(Effect::Emit { election, event: event.into() });
 }

@@ -24,7 +24,7 @@ use std::path::Path;
 use script::Script;
 
 /// More than this nobody reads line by line.
-const LINES_MAX: usize = 80;
+const LINES_MAX: usize = 85;
 
 macro_rules! conversations {
     ($($name:ident)*) => {

@@ -2,7 +2,7 @@
 //! order.
 
 use tenure_core::Time;
-use tenure_core::nerio::{Event, Message};
+use tenure_core::nerio::{Event, Message, OwnEvent};
 
 use crate::network::kind;
 use crate::short::{Short, millis};
@@ -66,7 +66,7 @@ impl Record {
     pub fn event(&mut self, now: u64, node: &str, clock: Time, said: &str, event: &Event) {
         self.close();
         self.below(said);
-        if self.quietly && !matches!(event, Event::Ignored(_)) {
+        if self.quietly && !matches!(event, Event::Own(OwnEvent::Ignored(_))) {
             let line = self.at(now, node, clock, said);
             self.lines.push(line);
         }

@@ -372,7 +372,7 @@ impl Stage {
 
     /// Each leadership has a higher fence than those before it.
     fn judge_fence(&mut self, event: &Event) -> Outcome {
-        let Event::Elected { fence, .. } = event else { return Ok(()) };
+        let Event::Elected { fence: Some(fence), .. } = event else { return Ok(()) };
         if *fence <= self.last_fence {
             return Err(format!("fence {fence} is not above {}", self.last_fence));
         }

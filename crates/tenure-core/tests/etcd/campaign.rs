@@ -240,7 +240,7 @@ pub(crate) fn who_waits_says_so_again_after_its_watch_broke() {
         }
         until_it_looks(&mut s, created);
         s.answer("if create(db/", so(vec![Some(own.clone())]));
-        assert_eq!(s.has_told("waiting behind"), watch_ends, "{:#?}", s.told());
+        assert_eq!(s.has_told("waiting: behind"), watch_ends, "{:#?}", s.told());
     }
 }
 

@@ -136,7 +136,7 @@ fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
     s.answer("keep", Reply::Alive { ttl: Some(10) });
     let left = s.own("a", kept);
     s.answer("read a/", so(vec![Some(left), None]));
-    assert!(s.has_told("b: ended: its key was deleted by somebody else"), "{:#?}", s.told());
+    assert!(s.has_told("b: lost: its key was deleted by somebody else"), "{:#?}", s.told());
     let mut looks = s.requests().into_iter().filter(|request| request.contains("if create(b/"));
     let sweep = format!("if create({}) = 0 then read", s.key("b"));
     assert!(looks.next_back().is_some_and(|look| look.contains(&sweep)), "{:#?}", s.requests());
@@ -153,6 +153,6 @@ pub(crate) fn who_loses_its_place_watches_nobody() {
     s.answer("keep", Reply::Alive { ttl: Some(10) });
     assert!(s.asks("watch db/77"), "{:#?}", s.requests());
     s.answer("read db/", so(vec![None]));
-    assert!(s.has_told("ended: its key was deleted by somebody else"), "{:#?}", s.told());
+    assert!(s.has_told("lost: its key was deleted by somebody else"), "{:#?}", s.told());
     assert!(!s.asks("watch db/77"), "{:#?}", s.requests());
 }

@@ -11,7 +11,7 @@ pub(crate) fn after_a_doubt_only_a_new_look_tells_who_leads() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
-    assert!(s.has_told("leader db/77"));
+    assert!(s.has_told("leader 77"));
     s.changed("db/*", vec![deleted(&leader.key, 11)]);
     s.done.clear();
     s.lose("read db/*");
@@ -22,7 +22,7 @@ pub(crate) fn after_a_doubt_only_a_new_look_tells_who_leads() {
     assert!(!s.has_told("leader") && !s.has_told("vacant"), "{:#?}", s.told());
     s.pass(ms(2_000));
     s.answer("read db/*", so(vec![Some(newcomer)]));
-    assert!(s.has_told("leader db/99"));
+    assert!(s.has_told("leader 99"));
 }
 
 /// An answer may be older than what a watch has told since it was asked for.
@@ -132,7 +132,7 @@ fn a_newcomer_is_told_what_is_read_after_it_came() {
     s.say(earlier, so(vec![None]));
     assert!(!s.has_told("leader") && !s.has_told("vacant"), "{:#?}", s.told());
     s.answer("read db/*", so(vec![Some(leader)]));
-    assert!(s.has_told("leader db/77"), "as before, and told: {:#?}", s.told());
+    assert!(s.has_told("leader 77"), "as before, and told: {:#?}", s.told());
     s.done.clear();
     s.command("db", OBSERVE);
     s.lose("read db/*");

@@ -14,7 +14,7 @@ pub(crate) fn a_lost_lease_is_revoked_after_its_claims_are_lowered() {
     s.answer("keep", Reply::Alive { ttl: None });
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
     assert!(s.position("no claim db") < s.position("closed lease"), "{:#?}", s.told());
-    assert!(s.has_told("ended: etcd has ended its lease"));
+    assert!(s.has_told("lost: etcd has ended its lease"));
 }
 
 /// Ruling 6 (E5): a grant whose answer was lost is found again. How old it is, nobody knows but
@@ -167,7 +167,7 @@ pub(crate) fn what_comes_after_the_end_revives_nothing() {
     s.sleep(until.since(s.now));
     s.say(call, so(vec![Some(own)]));
     assert!(!s.leads("db"), "{:#?}", s.told());
-    assert!(s.has_told("ended: its lease was not renewed in time"), "{:#?}", s.told());
+    assert!(s.has_told("lost: its lease was not renewed in time"), "{:#?}", s.told());
 }
 
 /// Ruling 4 (E3): a leader that is stuck on its disk answers keep-alives, and another one has
@@ -218,7 +218,7 @@ pub(crate) fn a_stuck_leader_renews_and_revokes() {
     let (key, revision) = (s.key("db"), s.header.revision);
     s.changed("db/", vec![deleted(&key, revision)]);
     assert!(!s.leads("db") && s.now < until, "{:#?}", s.told());
-    assert!(s.has_told("ended: its key was deleted by somebody else"), "{:#?}", s.told());
+    assert!(s.has_told("lost: its key was deleted by somebody else"), "{:#?}", s.told());
 }
 
 /// Ruling 7 (E6): a linearizable answer below what was known ends all leaderships.
@@ -232,7 +232,7 @@ pub(crate) fn a_store_that_went_back_ends_all() {
     let own = s.own("db", created);
     s.answer("read db/", so(vec![Some(own)]));
     assert!(!s.leads("db"), "{:#?}", s.told());
-    assert!(s.has_told("ended: etcd went back to an older state"), "{:#?}", s.told());
+    assert!(s.has_told("lost: etcd went back to an older state"), "{:#?}", s.told());
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
@@ -267,7 +267,7 @@ pub(crate) fn a_restored_store_that_has_caught_up_lacks_the_key() {
     s.answer("keep", Reply::Alive { ttl: Some(10) });
     s.answer("read db/", so(vec![None]));
     assert!(!s.leads("db"));
-    assert!(s.has_told("ended: its key was deleted by somebody else"), "{:#?}", s.told());
+    assert!(s.has_told("lost: its key was deleted by somebody else"), "{:#?}", s.told());
 }
 
 /// Ruling 10 (E9): losing one election leaves the lease and all others alone.
@@ -385,7 +385,7 @@ pub(crate) fn another_cluster_is_not_heard() {
     s.pass(ms(3_400));
     s.header.cluster = 2;
     s.answer("keep", Reply::Alive { ttl: Some(10) });
-    assert!(s.has_told("ended: another etcd cluster answers"), "{:#?}", s.told());
+    assert!(s.has_told("lost: another etcd cluster answers"), "{:#?}", s.told());
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
     s.campaign("db");
     s.done.clear();

@@ -196,7 +196,7 @@ pub(crate) fn a_leadership_counts_from_the_lease_of_its_key() {
     s.sleep(until.since(s.now));
     s.pass(ms(1));
     assert!(!s.leads("a") && s.leads("b"), "{:#?}", s.told());
-    assert!(s.has_told("a: ended: its lease was not renewed in time"), "{:#?}", s.told());
+    assert!(s.has_told("a: lost: its lease was not renewed in time"), "{:#?}", s.told());
     assert!(!s.has_told("b: ended") && !s.asks("revoke"), "{:#?}", s.told());
 }
 
@@ -543,7 +543,7 @@ pub(crate) fn a_lease_that_was_handed_in_ends_all_when_it_goes() {
     assert_ne!(s.lease(), LeaseId(0x42));
     s.pass(ms(3_400));
     s.answer("keep lease 42", Reply::Alive { ttl: None });
-    assert!(!s.leads("db") && s.has_told("ended: etcd has ended its lease"), "{:#?}", s.told());
+    assert!(!s.leads("db") && s.has_told("lost: etcd has ended its lease"), "{:#?}", s.told());
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 

@@ -1,7 +1,7 @@
 //! The scalar fence: one integer that grows with each leadership.
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Effect, Event, Message, Refusal, Request};
+use tenure_core::nerio::{Effect, Event, Message, OwnEvent, Refusal, Request};
 
 use crate::story::*;
 
@@ -184,7 +184,7 @@ fn fences_and_quorum_timestamps_agree() {
         s.actor(candidate).events.clear();
         s.elect(candidate);
         let elected = s.events(candidate).iter().find_map(|event| match event {
-            Event::Elected { fence, timestamp } => Some((*fence, timestamp.clone())),
+            Event::Own(OwnEvent::Stamped { fence, timestamp }) => Some((*fence, timestamp.clone())),
             _ => None,
         });
         let (fence, timestamp) = elected.unwrap();

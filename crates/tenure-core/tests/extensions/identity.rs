@@ -1,7 +1,7 @@
 //! Identity: everywhere a participant is (name, inc), and one inc speaks from one address.
 
 use tenure_core::Input;
-use tenure_core::nerio::{Event, Ignored, Message, Refusal, Sender};
+use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Sender};
 
 use crate::story::*;
 
@@ -57,5 +57,5 @@ fn a_node_that_is_no_grantor_says_so() {
     let from = s.sender("q");
     let message = Message::Request(request(at(1)));
     let effects = s.step("p", Input::Message { from, message });
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotAGrantor)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotAGrantor))]);
 }

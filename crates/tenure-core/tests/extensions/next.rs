@@ -1,6 +1,7 @@
 //! Who is next: the order of those who wait, handing over, and split votes.
 
-use tenure_core::nerio::{Command, End, Event, Ignored, Message, Service, TransferFailure};
+use tenure_core::nerio::{Command, Event, Ignored, Message, OwnEvent, Service};
+use tenure_core::{End, Loss, TransferFailure};
 
 use crate::story::*;
 
@@ -10,10 +11,10 @@ fn a_release_below_the_granted_start_is_ignored() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(20)));
     let effects = s.tell("p", "a", release(at(19)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotTheHolder))]);
     assert_eq!(s.holder("a").as_deref(), Some("p"));
     let effects = s.tell("p", "a", release(at(20)));
-    assert_eq!(emitted(&effects), [Event::Freed { by: s.who("p") }]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Freed { by: s.who("p") })]);
     assert_eq!(s.holder("a"), None);
 }
 
@@ -152,7 +153,7 @@ fn a_transfer_hands_over_to_one_who_waits() {
     s.run(ms(5));
     assert_eq!(s.leader(), Some("r"));
     assert!(s.fence("r") > fence);
-    assert!(s.events("p").contains(&Event::Ended(End::Transferred)));
+    assert!(s.events("p").contains(&Event::Ended(End::Lost(Loss::Transferred))));
 }
 
 #[test]
@@ -200,10 +201,10 @@ fn an_ok_for_an_earlier_transfer_hands_over_to_nobody_else() {
 #[test]
 fn resign_is_idempotent() {
     let mut s = Story::new();
-    assert_eq!(emitted(&s.resign("p")), [Event::Ignored(Ignored::Command)]);
+    assert_eq!(emitted(&s.resign("p")), [Event::Own(OwnEvent::Ignored(Ignored::Command))]);
     s.elect("p");
-    assert!(emitted(&s.resign("p")).contains(&Event::Ended(End::Resigned)));
-    assert_eq!(emitted(&s.resign("p")), [Event::Ignored(Ignored::Command)]);
+    assert!(emitted(&s.resign("p")).contains(&Event::Ended(End::Lost(Loss::Resigned))));
+    assert_eq!(emitted(&s.resign("p")), [Event::Own(OwnEvent::Ignored(Ignored::Command))]);
 }
 
 /// Campaigns that are over are forgotten when there are many: what an application asks for is

@@ -1,6 +1,6 @@
 //! Waiting without polling: parked requests.
 
-use tenure_core::nerio::{Event, Ignored, Message};
+use tenure_core::nerio::{Event, Ignored, Message, OwnEvent};
 use tenure_core::{Fence, Input, Protocol, Time};
 
 use crate::story::*;
@@ -47,7 +47,7 @@ fn a_watermark_outlives_the_next_timeout() {
     s.pass(ms(2_199));
     s.step("a", Input::Timeout);
     let effects = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Released))]);
 }
 
 /// Rule 2: the holder is never parked.
@@ -70,7 +70,7 @@ fn a_duplicate_of_a_lapsed_request_is_ignored() {
     s.ask("p", "a", request(at(20)));
     s.pass(ms(1_100));
     let effects = s.ask("p", "a", request(at(20)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Stale)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Stale))]);
 }
 
 /// Rule 4: oks of several Starts are combined, for each grantor only the one with the highest
@@ -99,7 +99,7 @@ fn oks_at_or_below_the_floor_are_dropped_for_ever() {
     assert!(s.leads("p"));
     let (before, until) = (s.events("p").len(), s.until("p"));
     let effects = s.put(&late[0]);
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Unasked)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
     assert_eq!((s.until("p"), s.events("p").len()), (until, before + 1));
 }
 

@@ -1,6 +1,6 @@
 //! Restart: what a grantor remembers, and what it waits for when it does not.
 
-use tenure_core::nerio::{Effect, Event, Ignored, Record, Refusal, Request, Service};
+use tenure_core::nerio::{Effect, Event, Ignored, OwnEvent, Record, Refusal, Request, Service};
 
 use crate::story::*;
 
@@ -24,7 +24,7 @@ fn a_grant_that_was_not_written_is_not_confirmed() {
     s.letters.clear();
     s.failing = Some("a");
     let effects = s.ask("p", "a", request(at(10)));
-    assert!(emitted(&effects).contains(&Event::DiskFailed));
+    assert!(emitted(&effects).contains(&Event::Own(OwnEvent::DiskFailed)));
     assert!(s.letters.is_empty(), "no ok left: {:?}", s.letters);
     assert_eq!(refusal(&s.ask("p", "a", request(at(20)))), Some(Refusal::Disk));
     s.pass(ms(1_100));
@@ -45,7 +45,10 @@ fn a_failed_write_does_not_silence_the_candidate_of_the_same_node() {
     s.actor("a").claims.clear();
     s.failing = Some("a");
     let effects = s.step("a", tenure_core::Input::Timeout);
-    assert!(emitted(&effects).contains(&Event::DiskFailed), "r's grant could not be written");
+    assert!(
+        emitted(&effects).contains(&Event::Own(OwnEvent::DiskFailed)),
+        "r's grant could not be written"
+    );
     let now = s.now("a");
     assert_eq!(s.actor("a").claims, [(now, None)], "the lapsed claim was lowered");
 }
@@ -85,7 +88,7 @@ fn a_boot_that_could_not_be_written_is_written_again() {
     s.restart("a");
     let (ticket, _) = s.actor("a").flushes.pop_front().unwrap();
     let effects = s.step("a", tenure_core::Input::Failed(Some(ticket)));
-    assert_eq!(emitted(&effects), [Event::DiskFailed]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::DiskFailed)]);
     s.pass(ms(1_000));
     s.flush_one("a");
     assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
@@ -97,11 +100,11 @@ fn a_boot_that_could_not_be_written_is_written_again() {
 fn a_directory_found_lost_is_a_disk_that_fails() {
     let mut s = Story::new();
     let effects = s.step("a", tenure_core::Input::Failed(Some(tenure_core::Ticket::NONE)));
-    assert_eq!(emitted(&effects), [Event::DiskFailed]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::DiskFailed)]);
     assert_eq!(s.state("a").service, Service::Failing);
     s.pass(ms(1_000));
     assert_eq!(s.state("a").service, Service::Serving);
-    assert_eq!(s.events("a").last(), Some(&Event::DiskMended));
+    assert_eq!(s.events("a").last(), Some(&Event::Own(OwnEvent::DiskMended)));
 }
 
 /// Before it serves it writes nothing that would tell it.
@@ -112,10 +115,10 @@ fn a_directory_that_is_found_again_during_quarantine_is_told() {
     s.pass(ms(100));
     let none = tenure_core::Ticket::NONE;
     let effects = s.step("a", tenure_core::Input::Failed(Some(none)));
-    assert_eq!(emitted(&effects), [Event::DiskFailed]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::DiskFailed)]);
     s.pass(ms(1_000));
     let effects = s.step("a", tenure_core::Input::Flushed(none));
-    assert_eq!(emitted(&effects), [Event::DiskMended]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::DiskMended)]);
     assert!(matches!(s.state("a").service, Service::Quarantine { .. }));
 }
 
@@ -129,7 +132,7 @@ fn a_release_during_quarantine_only_moves_watermarks() {
     assert!(matches!(refusal(&s.ask("q", "a", request(at(20)))), Some(Refusal::Quarantine { .. })));
     s.pass(ms(2_100));
     let effects = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Released))]);
     assert!(granted(&s.ask("p", "a", request(at(11)))).is_some());
 }
 
@@ -141,7 +144,7 @@ fn a_release_that_cannot_be_carried_out_yet_is_not_confirmed() {
     s.slow_disks = true;
     s.restart("a");
     let effects = s.tell("p", "a", release(at(10)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotServing)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotServing))]);
     assert_eq!(sent(&effects).count(), 0);
     s.flush_one("a");
     s.tell("p", "a", release(at(10)));

@@ -1,6 +1,6 @@
 //! Verification, made sound.
 
-use tenure_core::nerio::{Command, Event, Extra, Ignored, Inc, Message, Remainder};
+use tenure_core::nerio::{Command, Event, Extra, Ignored, Inc, Message, OwnEvent, Remainder};
 
 use crate::story::*;
 
@@ -60,13 +60,13 @@ fn an_answer_that_was_not_asked_for_is_ignored() {
     let asker = s.who("q").inc;
     let mut answer = Remainder { election: x(), start: s.now("q"), asker, remaining, fence: None };
     let effects = s.tell("p", "q", Message::Remainder(answer.clone()));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Unasked)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
     s.verify("q", "r");
     let effects = s.tell("p", "q", Message::Remainder(answer.clone()));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Unasked)], "r was asked");
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))], "r was asked");
     answer.asker = Inc(1);
     let effects = s.tell("r", "q", Message::Remainder(answer));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::OtherLife)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherLife))]);
 }
 
 /// Questions that were never answered do not keep later ones from being asked.
@@ -84,5 +84,7 @@ fn lost_questions_do_not_use_up_the_room() {
     s.elect("p");
     s.verify("q", "p");
     s.deliver_all();
-    assert!(s.events("q").iter().any(|event| matches!(event, Event::Verified { .. })));
+    assert!(
+        s.events("q").iter().any(|event| matches!(event, Event::Own(OwnEvent::Verified { .. })))
+    );
 }

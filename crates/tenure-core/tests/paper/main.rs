@@ -16,12 +16,12 @@ mod section_8;
 mod story;
 
 use story::Story;
-use tenure_core::nerio::{Event, QuorumTimestamp};
+use tenure_core::nerio::{Event, OwnEvent, QuorumTimestamp};
 
 /// The timestamp with which `who` was elected last.
 fn elected(s: &Story, who: &str) -> QuorumTimestamp {
     let elected = s.events(who).iter().rev().find_map(|event| match event {
-        Event::Elected { timestamp, .. } => Some(timestamp.clone()),
+        Event::Own(OwnEvent::Stamped { timestamp, .. }) => Some(timestamp.clone()),
         _ => None,
     });
     elected.unwrap()

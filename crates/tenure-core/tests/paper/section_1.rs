@@ -1,6 +1,7 @@
 //! Section 1: the properties that the protocol satisfies.
 
-use tenure_core::nerio::{End, Event};
+use tenure_core::nerio::Event;
+use tenure_core::{End, Loss};
 
 use crate::elected;
 use crate::story::*;
@@ -103,7 +104,7 @@ fn a_minority_of_crashed_grantors_is_tolerated() {
     s.actors.remove("c");
     s.run(ms(5_000));
     assert_eq!(s.leader(), None, "one of three is no quorum");
-    assert!(s.events("p").contains(&Event::Ended(End::Expired)));
+    assert!(s.events("p").contains(&Event::Ended(End::Lost(Loss::Expired))));
 }
 
 /// "Efficiency: the time and … networking resources required by the protocol are reasonable":

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tenure_core::nerio::{Effect, End, Event, Ignored, Message, Refusal};
+use tenure_core::nerio::{Effect, Event, Ignored, Message, OwnEvent, Refusal};
+use tenure_core::{End, Loss};
 
 use crate::story::*;
 
@@ -99,7 +100,8 @@ fn step_8_the_effects_of_a_completion() {
         lines(&s.deliver("b", "p")),
         [
             "claim x until 10.900000 fence 1".to_owned(),
-            "x: elected fence 1 {00000061@1:10.005000.0 00000062@1:10.005000.0}".to_owned(),
+            "x: fence 1 has {00000061@1:10.005000.0 00000062@1:10.005000.0}".to_owned(),
+            "x: elected p fence 1".to_owned(),
             renewal(7_001),
             renewal(7_002),
             renewal(7_003),
@@ -134,7 +136,7 @@ fn a_renewal_that_completes_too_late_does_not_continue_the_leadership() {
     assert!(oks.len() >= 3);
     s.slip(left - ms(340));
     let effects = s.put(&oks[0]);
-    assert!(emitted(&effects).contains(&Event::Ended(End::Expired)));
+    assert!(emitted(&effects).contains(&Event::Ended(End::Lost(Loss::Expired))));
     for ok in &oks[1..] {
         s.put(ok);
     }
@@ -171,7 +173,7 @@ fn responses_of_aborted_instantiations_are_ignored() {
     s.slip(ms(1));
     s.campaign("p");
     for ok in &oks {
-        assert_eq!(emitted(&s.put(ok)), [Event::Ignored(Ignored::Unasked)]);
+        assert_eq!(emitted(&s.put(ok)), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
     }
     assert!(!s.leads("p"));
 }

@@ -1,7 +1,7 @@
 //! Section 6: releasing grants, with erratum 4.
 
-use tenure_core::Protocol;
-use tenure_core::nerio::{Effect, End, Event, Ignored, Message};
+use tenure_core::nerio::{Effect, Event, Ignored, Message, OwnEvent};
+use tenure_core::{End, Protocol};
 
 use crate::story::*;
 
@@ -45,7 +45,7 @@ fn a_release_by_another_is_ignored() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     let effects = s.tell("q", "a", release(at(99)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotTheHolder))]);
     assert_eq!(s.holder("a").as_deref(), Some("p"));
 }
 
@@ -122,7 +122,11 @@ fn erratum_4_a_delayed_release_does_not_end_a_later_lease() {
     assert!(!delayed.is_empty());
     for letter in &delayed {
         let effects = s.put(letter);
-        assert!(!emitted(&effects).iter().any(|event| matches!(event, Event::Freed { .. })));
+        assert!(
+            !emitted(&effects)
+                .iter()
+                .any(|event| matches!(event, Event::Own(OwnEvent::Freed { .. })))
+        );
     }
     s.drop_all();
     s.campaign("q");
@@ -186,7 +190,7 @@ fn erratum_4_a_request_that_was_released_is_not_granted() {
     s.deliver("p", "a");
     for request in &requests {
         let effects = s.put(request);
-        assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+        assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Released))]);
     }
     assert_eq!(s.holder("a"), None);
 }

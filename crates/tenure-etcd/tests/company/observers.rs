@@ -50,7 +50,7 @@ impl Observers {
                         let fence = leader.fence.unwrap().number();
                         Some((format!("{name}/{}", leader.id), fence))
                     }
-                    View::Vacant | View::Unknown { .. } => None,
+                    _ => None,
                 });
             }
         });

@@ -164,8 +164,7 @@ impl Told {
                 Notice::LoggedIn { why: Some(_), .. } => self.behind += 1,
                 Notice::Connected { .. }
                 | Notice::EarlyRevocation { .. }
-                | Notice::Opened { .. }
-                | Notice::Waiting { .. } => {}
+                | Notice::Opened { .. } => {}
                 other => self.trouble.push(other.to_string()),
             }
         }

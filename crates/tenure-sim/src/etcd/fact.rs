@@ -1,6 +1,7 @@
 //! What happened, in the words of the protocol.
 
-use tenure_core::etcd::{Answer, Bytes, End, Etcd, LeaseId, Lost, Request, View};
+use tenure_core::View;
+use tenure_core::etcd::{Answer, Bytes, Etcd, LeaseId, Lost, Request};
 use tenure_core::{Fence, Standing, Time};
 
 use super::store::note::Note;
@@ -73,8 +74,8 @@ pub enum Fact<'a> {
         node: usize,
         /// Which election.
         election: usize,
-        /// How.
-        end: &'a End,
+        /// What was lost; `None` if it was given up.
+        lost: Option<Lost>,
         /// When that was decided.
         decided: u64,
     },

@@ -3,6 +3,7 @@
 
 mod app;
 pub mod bent;
+mod counts;
 pub mod fact;
 pub mod foreign;
 pub mod ledger;
@@ -16,4 +17,5 @@ pub mod resident;
 pub mod store;
 mod town;
 
-pub use town::{Counts, Town, Worlds};
+pub use counts::Counts;
+pub use town::{Town, Worlds};

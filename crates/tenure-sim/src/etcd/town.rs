@@ -1,10 +1,13 @@
 //! The guest: houses etcd and its clients, turns what they do into facts, and lets the judges see
 //! them.
 
-use tenure_core::etcd::{Bytes, Command, Event, Extra, Ignored, LeaseId, Op, Refusal, Request};
-use tenure_core::{Effect, ElectionName, Input, Protocol};
+use tenure_core::etcd::{
+    Bytes, Command, Event, Extra, Ignored, LeaseId, Lost, Op, OwnEvent, Refusal, Request,
+};
+use tenure_core::{Effect, ElectionName, Input, Protocol, Waiting};
 
 use super::app::{self, App};
+use super::counts::Counts;
 use super::fact::Fact;
 use super::foreign::Foreign;
 use super::ledger::Ledger;
@@ -23,65 +26,6 @@ use crate::world::clock::TRUE_RATE;
 use crate::world::conditions::{Conditions, DiskFate};
 use crate::world::{Guest, Scene, Seen};
 
-/// How much has happened in one world or in many.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Claims raised, renewals included.
-    pub claims: u64,
-    /// Leaderships.
-    pub elected: u64,
-    /// Leaderships and campaigns that were lost.
-    pub lost: u64,
-    /// Leaderships and campaigns given up.
-    pub resigned: u64,
-    /// Candidates that contend again after a loss.
-    pub again: u64,
-    /// Keys that came late, and were deleted.
-    pub zombies: u64,
-    /// Histories that went back or were compacted.
-    pub resets: u64,
-    /// Changes seen by observers.
-    pub views: u64,
-    /// Processes that ended.
-    pub crashes: u64,
-    /// Requests sent by cores of ours.
-    pub requests: u64,
-    /// Calls without a certain outcome.
-    pub unsure: u64,
-    /// Refusals for want of room or rights.
-    pub refused: u64,
-    /// Things that went wrong in etcd.
-    pub troubles: u64,
-    /// Terms of etcd's leaders.
-    pub terms: u64,
-    /// Backups restored.
-    pub restored: u64,
-    /// Keys of candidates that are not ours.
-    pub foreign: u64,
-}
-
-impl Counts {
-    /// Adds what happened elsewhere.
-    pub const fn add(&mut self, other: &Self) {
-        self.claims += other.claims;
-        self.elected += other.elected;
-        self.lost += other.lost;
-        self.resigned += other.resigned;
-        self.again += other.again;
-        self.zombies += other.zombies;
-        self.resets += other.resets;
-        self.views += other.views;
-        self.crashes += other.crashes;
-        self.requests += other.requests;
-        self.unsure += other.unsure;
-        self.refused += other.refused;
-        self.troubles += other.troubles;
-        self.terms += other.terms;
-        self.restored += other.restored;
-        self.foreign += other.foreign;
-    }
-}
-
 /// All of etcd and its clients in one world.
 #[derive(Debug)]
 pub struct Town {
@@ -90,6 +34,8 @@ pub struct Town {
     lives: Vec<u64>,
     /// The last lease of each life.
     leases: Vec<Option<LeaseId>>,
+    /// What each has lost, until it says what has ended by that.
+    lost: Vec<Option<Lost>>,
     ledger: Ledger,
     properties: Properties,
     counts: Counts,
@@ -112,6 +58,7 @@ impl Town {
             apps: vec![App::new(plan.elections.len(), 0); nodes],
             lives: vec![0; nodes],
             leases: vec![None; nodes],
+            lost: vec![None; nodes],
             ledger: Ledger::new(&plan),
             properties: Properties::new(&plan),
             counts: Counts::default(),
@@ -142,8 +89,12 @@ impl Town {
     }
 
     /// The key of a node in an election, by the lease that names the keys of its core.
-    fn key(&self, node: usize, name: &ElectionName) -> Option<Bytes> {
-        Some(format!("{name}/{}", self.leases[node]?).as_str().into())
+    fn key_of(&self, election: usize, id: &str) -> Bytes {
+        format!("{}/{id}", self.plan.elections[election]).as_str().into()
+    }
+
+    fn key(&self, node: usize, election: usize) -> Option<Bytes> {
+        Some(self.key_of(election, &self.leases[node]?.to_string()))
     }
 
     fn effect(
@@ -169,8 +120,7 @@ impl Town {
                 self.counts.claims += 1;
                 let (ends, until) = (*until, scene.clock.reaches(raised.unwrap_or(*until)));
                 let life = self.lives[node];
-                let Some(key) = self.key(node, name) else { return Ok(None) };
-                let key = &key;
+                let Some(key) = &self.key(node, election) else { return Ok(None) };
                 self.span(SpanKind::Claim, node, election, (scene.now, until), fence.to_string());
                 let claimed =
                     Fact::Claimed { node, life, election, fence, key, until, ends, decided };
@@ -231,43 +181,47 @@ impl Town {
         event: &Event,
     ) -> Result<(), Box<Violation>> {
         match event {
-            Event::Closed { lease, lost } => {
-                let (lease, lost) = (*lease, *lost);
+            &Event::Own(OwnEvent::Closed { lease, lost }) => {
                 return self.tell(scene, Fact::Closed { node, lease, lost });
             }
-            Event::Ignored(Ignored::Unasked) => return self.tell(scene, Fact::Unasked { node }),
-            Event::Unsure { .. } => self.counts.unsure += 1,
-            Event::Obstacle { refusal, .. } => {
+            Event::Own(OwnEvent::Ignored(Ignored::Unasked)) => {
+                return self.tell(scene, Fact::Unasked { node });
+            }
+            Event::Own(OwnEvent::Unsure { .. }) => self.counts.unsure += 1,
+            Event::Own(OwnEvent::Obstacle { refusal, .. }) => {
                 let counts = matches!(refusal, Refusal::NoSpace { .. } | Refusal::Denied { .. });
                 self.counts.refused += u64::from(counts);
             }
-            Event::Zombie { .. } => self.counts.zombies += 1,
-            Event::Reset => self.counts.resets += 1,
-            Event::Again(_) => self.counts.again += 1,
+            Event::Own(OwnEvent::Zombie { .. }) => self.counts.zombies += 1,
+            Event::Gap => self.counts.resets += 1,
+            Event::Own(OwnEvent::Again(_)) => self.counts.again += 1,
+            Event::Own(OwnEvent::Lost(lost)) => self.lost[node] = Some(*lost),
             _ => {}
         }
         let Some(election) = election else { return Ok(()) };
         let decided = self.handled[node];
         match event {
-            Event::Elected { key, .. } => {
+            Event::Elected { id, .. } => {
                 self.counts.elected += 1;
+                let key = &self.key_of(election, id);
                 self.tell(scene, Fact::Elected { node, election, key, decided })
             }
-            Event::Ended(end) => {
+            Event::Ended(_) => {
+                let lost = self.lost[node].take();
                 self.apps[node].offices[election].end(scene.now);
-                match end {
-                    tenure_core::etcd::End::Lost(_) => self.counts.lost += 1,
-                    _ => self.counts.resigned += 1,
-                }
-                self.tell(scene, Fact::Ended { node, election, end, decided })
+                self.counts.lost += u64::from(lost.is_some());
+                self.counts.resigned += u64::from(lost.is_none());
+                self.tell(scene, Fact::Ended { node, election, lost, decided })
             }
             Event::Released => {
-                let key = self.key(node, &self.plan.elections[election]);
-                let Some(key) = &key else { return Ok(()) };
+                let Some(key) = &self.key(node, election) else { return Ok(()) };
                 self.tell(scene, Fact::Released { node, election, key })
             }
-            Event::Waiting { behind } => self.tell(scene, Fact::Waits { node, election, behind }),
-            Event::Ignored(Ignored::Command) => {
+            Event::Waiting(Waiting::Behind { who, .. }) => {
+                let behind = &self.key_of(election, who);
+                self.tell(scene, Fact::Waits { node, election, behind })
+            }
+            Event::Own(OwnEvent::Ignored(Ignored::Command)) => {
                 self.apps[node].offices[election].anew = None;
                 Ok(())
             }
@@ -463,6 +417,7 @@ impl Guest for Town {
             Seen::Started { node, life } => {
                 self.lives[node] = life as u64;
                 self.leases[node] = None;
+                self.lost[node] = None;
                 self.apps[node] = App::new(self.plan.elections.len(), scene.now);
                 self.tell(scene, Fact::Started { node, life: life as u64 })?;
             }

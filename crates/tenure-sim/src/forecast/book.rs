@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tenure_core::Fence;
 use tenure_core::nerio::wire::{Envelope, Packer};
-use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, Record, Who};
+use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, OwnEvent, Record, Who};
+use tenure_core::{End, Fence, Loss};
 
 /// Why there was no leader for a while.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -217,8 +217,8 @@ impl Book {
 
     pub(super) fn told(&mut self, node: usize, event: &Event) {
         match event {
-            Event::Serving => self.serving[node] = true,
-            Event::Ended(tenure_core::nerio::End::Resigned) => {
+            Event::Own(OwnEvent::Serving) => self.serving[node] = true,
+            Event::Ended(End::Lost(Loss::Resigned)) => {
                 if let Some((_, cause @ None)) = &mut self.vacant {
                     *cause = Some(Cause::Resigned);
                 }

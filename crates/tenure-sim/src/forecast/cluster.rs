@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use tenure_core::nerio::Who;
-use tenure_core::nerio::{Checked, Command, Effect, End, Event, Inc, Nerio, Record, Sender, Start};
-use tenure_core::{ElectionName, NameError, Value};
+use tenure_core::nerio::{Checked, Command, Effect, Event, Inc, Nerio, Record, Sender, Start};
+use tenure_core::{ElectionName, End, Loss, NameError, Value};
 
 use super::book::{Book, nanos};
 use super::question::Question;
@@ -67,7 +67,8 @@ impl Cluster {
         if self.leaving[node] {
             return false;
         }
-        let lost = matches!(effect, Effect::Emit { event: Event::Ended(End::Expired), .. });
+        let lost =
+            matches!(effect, Effect::Emit { event: Event::Ended(End::Lost(Loss::Expired)), .. });
         if self.campaigned[node] == life && !lost {
             return false;
         }

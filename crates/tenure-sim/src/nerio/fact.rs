@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    End, GrantRecord, Inc, Leaving, Message, Nerio, Question, QuorumTimestamp, Refused, Release,
-    Request, Sender, State, View, Who,
+    GrantRecord, Inc, Leaving, Message, Nerio, Question, QuorumTimestamp, Refused, Release,
+    Request, Sender, State, Who,
 };
-use tenure_core::{Fence, NodeName, Standing, Time, Waiting};
+use tenure_core::{End, Fence, LeaderView, NodeName, Standing, Time, View, Waiting};
 
 use super::disk::Disk;
 
@@ -114,7 +114,7 @@ pub enum Fact<'a> {
         /// Which node.
         node: usize,
         /// How.
-        end: End,
+        end: &'a End,
     },
     /// An application asks its handle and its core whether it leads.
     Asked {
@@ -384,4 +384,15 @@ pub enum Fact<'a> {
     },
     /// A moment has passed.
     Moment,
+}
+
+/// The life of which an observer is told as the leader.
+///
+/// # Panics
+///
+/// If it is not of a node.
+#[must_use]
+pub fn named(leader: &LeaderView) -> Who {
+    let name = NodeName::new(&leader.id).expect("a leader is called by the name of its node");
+    Who { name, inc: Inc(leader.incarnation.unwrap_or(0)) }
 }

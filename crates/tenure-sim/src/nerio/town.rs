@@ -6,10 +6,10 @@ mod told;
 use std::net::SocketAddr;
 
 use tenure_core::nerio::{
-    Command, End, Event, Granted, Inc, Message, Nerio, Recall, Record, Refused, Released, Sender,
-    Start, View, Who, Words,
+    Command, Event, Granted, Inc, Message, Nerio, OwnEvent, Recall, Record, Refused, Released,
+    Sender, Start, Who, Words,
 };
-use tenure_core::{Effect, ElectionName, Input, Protocol, Time};
+use tenure_core::{Effect, ElectionName, End, Input, Loss, Protocol, Time};
 
 use super::app::App;
 use super::bent::Bent;
@@ -162,7 +162,7 @@ impl Town {
             }
             Effect::Emit { election, event } => {
                 let election = election.as_ref().and_then(|name| self.election(name));
-                if let Event::Quarantined { until } = event {
+                if let Event::Own(OwnEvent::Quarantined { until }) = event {
                     let (until, ever) = (*until, disk.delta_max);
                     // Its process may have slept since.
                     let local = scene.clock.shows(self.handled[node]);
@@ -187,7 +187,7 @@ impl Town {
         election: Option<usize>,
         event: &Event,
     ) -> Result<(), Box<Violation>> {
-        if let Event::Quarantined { until } = event {
+        if let Event::Own(OwnEvent::Quarantined { until }) = event {
             let until = scene.clock.reaches(*until);
             let (from, kind, label) = (scene.now, SpanKind::Quarantine, String::new());
             if let Some(spans) = &mut self.spans {
@@ -198,7 +198,7 @@ impl Town {
         self.start_event(scene, node, event)?;
         let Some(election) = election else { return Ok(()) };
         match event {
-            Event::Elected { timestamp, .. } => {
+            Event::Own(OwnEvent::Stamped { timestamp, .. }) => {
                 self.counts.elected += 1;
                 let office = &mut self.apps[node].offices[election];
                 office.timestamp = Some(timestamp.clone());
@@ -212,33 +212,31 @@ impl Town {
                 office.campaigning = false;
                 office.timestamp = None;
                 match end {
-                    End::Expired => self.counts.expired += 1,
-                    End::Transferred => self.counts.transferred += 1,
-                    End::Resigned | End::Withdrawn => self.counts.resigned += 1,
+                    End::Lost(Loss::Expired) => self.counts.expired += 1,
+                    End::Lost(Loss::Transferred) => self.counts.transferred += 1,
+                    _ => self.counts.resigned += 1,
                 }
-                self.tell(scene, Fact::Ended { election, node, end: *end })
+                self.tell(scene, Fact::Ended { election, node, end })
             }
-            Event::Verified { question, leader, until, fence } => {
+            Event::Own(OwnEvent::Verified { question, leader, until, fence }) => {
                 self.counts.verified += 1;
                 let (until, fence, question) = (scene.clock.reaches(*until), *fence, *question);
                 let fact = Fact::Verified { election, node, question, leader, until, fence };
                 self.tell(scene, fact)
             }
-            Event::NotVerified { question, by } => {
+            Event::Own(OwnEvent::NotVerified { question, by }) => {
                 let question = *question;
                 self.tell(scene, Fact::NotVerified { election, node, question, by })
             }
             Event::View(view) => {
                 self.counts.views += 1;
-                let until = match view {
-                    View::Leader(leader) => scene.clock.reaches(leader.until),
-                    View::Vacant | View::Unknown { .. } => 0,
-                };
+                let until = view.leader().and_then(|leader| leader.until);
+                let until = until.map_or(0, |until| scene.clock.reaches(until));
                 let (looked, local) = (self.handled[node], scene.local());
                 self.tell(scene, Fact::Viewed { election, node, view, until, looked, local })
             }
             Event::Waiting(waiting) => self.tell(scene, Fact::Waits { node, election, waiting }),
-            Event::Freed { by } => {
+            Event::Own(OwnEvent::Freed { by }) => {
                 self.cut_span(SpanKind::Grant, node, election, scene.now);
                 self.tell(scene, Fact::Freed { grantor: node, election, by })
             }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use tenure_core::nerio::{
-    Checked, Command, Effect, Event, Inc, Kept, Message, Nerio, Query, QuorumTimestamp, Sender,
-    Service, Start, Who, Words,
+    Checked, Command, Effect, Event, Inc, Kept, Message, Nerio, OwnEvent, Query, QuorumTimestamp,
+    Sender, Service, Start, Who, Words,
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Time};
 
@@ -175,7 +175,9 @@ impl Node {
                         inputs.push_back(Input::Flushed(ticket));
                     }
                     Effect::Send { to, message } => outward.extend(self.send(to, message)?),
-                    Effect::Emit { event: Event::Elected { timestamp, .. }, .. } => {
+                    Effect::Emit {
+                        event: Event::Own(OwnEvent::Stamped { timestamp, .. }), ..
+                    } => {
                         outward.push(Outward::Elected(timestamp));
                     }
                     Effect::Emit { event: Event::Ended(_), .. } => self.campaigning = false,

@@ -1,9 +1,11 @@
 //! What the loop does not know: one protocol on one outside system.
 
+use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::contract::{Protocol, Words};
-use tenure_core::{Command, ElectionName, Ticket, Time};
+use tenure_core::{Command, ElectionName, End, Event, Ticket, Time, Waiting};
 
 use super::machine::Machine;
 use super::seats::Seats;
@@ -13,11 +15,14 @@ use crate::kind::Kind;
 /// method on its own thread, so none may block for long.
 pub trait Backend: Send + Sized + 'static {
     /// The protocol.
-    type Core: Protocol<Words: Words<Command = Command<Self::Extra>>> + Send;
+    type Core: Protocol<Words: Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>>
+        + Send;
     /// What it promises.
     type Kind: Kind;
     /// What only this protocol offers beside the common commands.
     type Extra: Send;
+    /// What only this protocol tells beside the common events.
+    type Own: Send;
     /// What comes from outside.
     type News: Send;
     /// What its node asks, beside what its handles ask.
@@ -53,22 +58,36 @@ pub trait Backend: Send + Sized + 'static {
     /// Begins to write a record so that it survives the machine. The answer is news.
     fn flush(&mut self, ticket: Ticket, record: Record<Self>);
 
-    /// The core says something.
+    /// The core tells what only this protocol has.
     fn on_event(
         &mut self,
         election: Option<ElectionName>,
-        event: Event<Self>,
+        event: Self::Own,
         machine: &mut Machine<Self>,
     );
+
+    /// A campaign was won. What the protocol offers its leaders beyond the handle:
+    /// [`Elected::extra`](super::Elected::extra).
+    fn elected(&mut self, _election: &ElectionName) -> Arc<dyn Any + Send + Sync> {
+        Arc::new(())
+    }
+
+    /// A campaign or a leadership is over, and its handle says so already.
+    fn ended(&mut self, _end: &End) {}
+
+    /// An election cannot be observed; its observers are told that nothing follows.
+    fn not_observed(&mut self, _election: &ElectionName, _why: &Arc<str>) {}
+
+    /// What a campaign waits for, with what only the driver knows.
+    fn explain(&self, waiting: Waiting) -> Waiting {
+        waiting
+    }
 
     /// A claim was raised until `until`.
     fn raised(&mut self, _election: &ElectionName, _until: Time, _seats: &Seats<Self::Kind>) {}
 
     /// A campaign was opened, and the core does not know of it yet.
     fn opened(&mut self, _election: &ElectionName, _seats: &Seats<Self::Kind>) {}
-
-    /// The last observer of an election has left.
-    fn unobserved(&mut self, _election: &ElectionName) {}
 
     /// One thing was handled, and more may be there.
     fn before_more(&mut self) {}
@@ -91,7 +110,5 @@ pub type Address<B> = <WordsOf<B> as Words>::Address;
 pub type Message<B> = <WordsOf<B> as Words>::Message;
 /// What is written down.
 pub type Record<B> = <WordsOf<B> as Words>::Record;
-/// What the core says.
-pub type Event<B> = <WordsOf<B> as Words>::Event;
 /// What goes into its core and comes out of it.
 pub(super) type WordsOf<B> = <<B as Backend>::Core as Protocol>::Words;

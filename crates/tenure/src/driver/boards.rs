@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::ElectionName;
+use tenure_core::{ElectionName, View};
 use tokio::sync::watch;
 
 use super::order::{ObserveReply, Sight};
-use crate::view::View;
 
 /// One board for each election that somebody observes: all its observers look at it.
 #[derive(Debug, Default)]
@@ -20,6 +19,8 @@ struct Board {
     sight: watch::Sender<Sight>,
     every: Duration,
     newcomers: Newcomers,
+    /// What is seen next comes after a gap.
+    missed: bool,
 }
 
 /// Observers to whom nothing is shown that was seen before they came.
@@ -34,7 +35,7 @@ struct Newcomers {
 impl Board {
     fn new(every: Duration) -> Self {
         let (sight, _) = watch::channel(Sight::default());
-        Self { sight, every, newcomers: Newcomers::default() }
+        Self { sight, every, newcomers: Newcomers::default(), missed: false }
     }
 
     fn is_deserted(&mut self) -> bool {
@@ -126,26 +127,24 @@ impl Boards {
         alone
     }
 
+    /// The core may have missed anything since what it saw last: observers are told
+    /// [`Change::Reset`](crate::Change::Reset) before what it sees next.
+    pub fn missed(&mut self, election: &ElectionName) {
+        if let Some(board) = self.boards.get_mut(election) {
+            board.missed = true;
+        }
+    }
+
     /// The core sees something. That nothing has changed may be said too.
     pub fn see(&mut self, election: &ElectionName, view: View) {
         let Some(board) = self.boards.get_mut(election) else { return };
+        let missed = std::mem::take(&mut board.missed);
         board.sight.send_if_modified(|sight| {
-            let changed = !sight.view.as_ref().is_some_and(|known| known.is_same(&view));
-            sight.change += u64::from(changed);
+            let changed = missed || !sight.view.as_ref().is_some_and(|known| known.is_same(&view));
+            // A gap is as if they had been too slow for a change in between.
+            sight.change += u64::from(changed) + u64::from(missed);
             sight.view = Some(view);
             changed
-        });
-        board.welcome();
-    }
-
-    /// The core sees something after a gap in which it may have missed anything: observers are
-    /// told [`Change::Reset`](crate::Change::Reset) first.
-    pub fn see_after_gap(&mut self, election: &ElectionName, view: View) {
-        let Some(board) = self.boards.get_mut(election) else { return };
-        board.sight.send_modify(|sight| {
-            // As if they had been too slow for the one in between.
-            sight.change += 2;
-            sight.view = Some(view);
         });
         board.welcome();
     }

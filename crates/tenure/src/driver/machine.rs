@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use tenure_core::{Command, ElectionName, Input};
+use tenure_core::{Command, ElectionName, End, Event, Input, Loss, TransferFailure};
 
+use super::LOG;
 use super::backend::{Backend, WordsOf};
 use super::boards::Boards;
 use super::order::Elected;
 use super::seats::{Resign, Seats};
-use crate::view::View;
+use crate::error::TransferError;
+use crate::kind::Kind;
 
 /// The core, with the campaigns and observers of its handles. A [`Backend`] hands in what the core
 /// must hear; the loop handles that in its order, each with the same sample of the clock.
@@ -41,27 +43,59 @@ impl<B: Backend> Machine<B> {
         self.input(Input::Command { election, command });
     }
 
-    /// A campaign was won; its claim was raised just before.
-    pub fn elected(&mut self, election: ElectionName, elected: Elected<B::Kind>) {
-        let owed = self.seats.elected(&election, elected);
-        self.owe(election, owed);
-    }
-
-    /// The core sees this.
-    pub fn see(&mut self, election: ElectionName, view: View) {
-        self.boards.see(&election, view);
-        self.look_again(election);
-    }
-
-    /// The core sees this, and may have missed anything since what it saw before.
-    pub fn see_after_gap(&mut self, election: ElectionName, view: View) {
-        self.boards.see_after_gap(&election, view);
-        self.look_again(election);
-    }
-
-    fn look_again(&mut self, election: ElectionName) {
-        if let Some(every) = self.boards.look_again(&election) {
-            self.owed.push(Input::Command { election, command: Command::Observe { every } });
+    /// What the core tells of an election, as far as every protocol does.
+    pub(super) fn on_event(
+        &mut self,
+        backend: &mut B,
+        election: &ElectionName,
+        event: Event<B::Own>,
+    ) {
+        let Self { seats, boards, .. } = self;
+        match event {
+            Event::Elected { id, fence } => {
+                let extra = backend.elected(election);
+                let owed = match B::Kind::fence(fence) {
+                    Some(fence) => seats.elected(election, Elected { id, fence, extra }),
+                    None => Some(Resign),
+                };
+                self.owe(election.clone(), owed);
+            }
+            Event::Settled => seats.settled(election),
+            Event::Waiting(waiting) => seats.waits(election, backend.explain(waiting)),
+            Event::Ended(end) => {
+                backend.ended(&end);
+                match end {
+                    End::Lost(loss) => seats.ended(election, loss),
+                    End::Withdrawn => seats.ended(election, Loss::Resigned),
+                    End::Refused { why } => seats.refused(election, why.to_string()),
+                }
+            }
+            Event::Released => seats.released(election),
+            Event::SuccessorWaits { .. } => seats.successor_waits(election),
+            Event::TransferFailed { to, why } => match why {
+                TransferFailure::NotWaiting => {
+                    seats.transfer_failed(election, TransferError::NotWaiting { to });
+                }
+                TransferFailure::NotLeading => {
+                    seats.transfer_failed(election, TransferError::NotLeading);
+                }
+                // That was told when the later one came.
+                TransferFailure::Replaced => {}
+            },
+            Event::View(view) => {
+                boards.see(election, view);
+                if let Some(every) = boards.look_again(election) {
+                    let (election, command) = (election.clone(), Command::Observe { every });
+                    self.owed.push(Input::Command { election, command });
+                }
+            }
+            Event::Gap => boards.missed(election),
+            Event::NotObserved { why } => {
+                boards.close(election);
+                tracing::warn!(target: LOG, %election, "cannot be observed: {why}");
+                backend.not_observed(election, &why);
+            }
+            Event::Own(own) => backend.on_event(Some(election.clone()), own, self),
         }
     }
 

@@ -4,7 +4,8 @@
 //! it. [`crate::nerio`] is a driver too, and uses nothing else of the handles.
 //!
 //! A driver feeds one core from one outside system, in a loop on a thread of its own
-//! ([`tenure_core::contract`] says how). The loop is here, once for all protocols; a protocol brings:
+//! ([`tenure_core::contract`] says how). The loop is here, once for all protocols; a protocol
+//! brings:
 //!
 //! 1. A [`Backend`]: what comes from outside, what its node asks beside its handles, how messages
 //!    are sent and records written, and what the events of its core mean for the [`Seats`] and
@@ -42,7 +43,7 @@ use std::time::Duration;
 
 use tenure_core::ElectionName;
 
-pub use self::backend::{Address, Backend, Event, Message, Record};
+pub use self::backend::{Address, Backend, Message, Record};
 pub use self::boards::Boards;
 pub use self::hold::{Begun, Hold, Notices, random, spawn};
 pub use self::machine::Machine;

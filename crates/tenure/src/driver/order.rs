@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tenure_core::{ElectionName, NodeName, Time, Waiting};
+use tenure_core::{ElectionName, Loss, NodeName, Time, View, Waiting};
 use tokio::sync::{oneshot, watch};
 
 use crate::cell::ClaimCell;
-use crate::error::{CampaignError, Loss, TransferError};
+use crate::error::{CampaignError, TransferError};
 use crate::kind::Kind;
-use crate::view::View;
 
 /// Names one campaign and what becomes of it, among all of a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

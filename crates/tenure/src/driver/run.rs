@@ -3,7 +3,7 @@
 use std::io;
 
 use tenure_core::contract::{Protocol, Words};
-use tenure_core::{Command, Effect, Input, Time, Value};
+use tenure_core::{Command, Effect, Event, Input, Time, Value};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
@@ -161,7 +161,6 @@ impl<B: Backend> Loop<B> {
                 if !machine.boards.unobserve(&election) {
                     return;
                 }
-                backend.unobserved(&election);
                 (election, Command::Unobserve)
             }
         };
@@ -220,7 +219,14 @@ impl<B: Backend> Loop<B> {
                 }
                 Effect::Flush(ticket, record) => backend.flush(ticket, record),
                 Effect::Send { to, message } => backend.send(to, message),
-                Effect::Emit { election, event } => backend.on_event(election, event, machine),
+                Effect::Emit { election: Some(election), event } => {
+                    machine.on_event(backend, &election, event);
+                }
+                Effect::Emit { election: None, event: Event::Own(own) } => {
+                    backend.on_event(None, own, machine);
+                }
+                // Of no election there is nothing that every protocol tells.
+                Effect::Emit { election: None, event: _ } => {}
             }
         }
         self.effects = effects;

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::{Claim, ElectionName, Time, Waiting};
+use tenure_core::{Claim, ElectionName, Loss, Time, Waiting};
 use tokio::sync::watch;
 
 use super::LOG;
 use super::order::{CampaignReply, Elected, Progress, SeatId, TransferReply, Won, say};
 use crate::cell::ClaimCell;
 use crate::clock;
-use crate::error::{CampaignError, Loss, TransferError};
+use crate::error::{CampaignError, TransferError};
 use crate::kind::Kind;
 
 /// What the core must be told: to resign this election, now.
@@ -145,9 +145,7 @@ impl<K: Kind> Seats<K> {
         let why = match loss {
             Loss::Resigned => CampaignError::Withdrawn,
             Loss::Closed => CampaignError::Closed,
-            Loss::Expired | Loss::Transferred | Loss::Revoked | Loss::Reset => {
-                CampaignError::Lost(loss)
-            }
+            _ => CampaignError::Lost(loss),
         };
         self.end(election, loss, why);
     }
@@ -166,7 +164,7 @@ impl<K: Kind> Seats<K> {
             (None, Loss::Resigned | Loss::Transferred | Loss::Closed) => {
                 tracing::info!(target: LOG, %election, "not leading any more: {loss}");
             }
-            (None, Loss::Expired | Loss::Revoked | Loss::Reset) => {
+            (None, _) => {
                 tracing::warn!(target: LOG, %election, "not leading any more: {loss}");
             }
         }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::{ElectionName, Fence, NodeName, Time};
+use tenure_core::{ElectionName, Fence, LeaderView, NodeName, Time, View};
 use tokio::sync::mpsc;
 
 use super::Node;
@@ -14,7 +14,6 @@ use crate::clock;
 use crate::error::CampaignError;
 use crate::kind::AtMostOne;
 use crate::leadership::Leadership;
-use crate::view::{LeaderView, View};
 
 impl Node {
     /// Asks a leader whether it leads (section 10.5), again and again until it answers or

@@ -1,5 +1,6 @@
 //! Nerio on datagrams and a state directory, carried by the loop that all protocols share.
 
+use std::any::Any;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -9,9 +10,10 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
 use tenure_core::nerio::{
-    Checked, Command, End, Event, Extra, Kept, Message, Nerio, Question, Record, Sender, Start, Who,
+    Checked, Command, Extra, Inc, Kept, Message, Nerio, OwnEvent, Question, QuorumTimestamp,
+    Record, Sender, Start, Who,
 };
-use tenure_core::{ElectionName, Input, NodeName, Ticket, Time};
+use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
 
 use super::agreement::Agreement;
@@ -22,10 +24,9 @@ use super::notice::{Forgot, Notice};
 use super::order::Ask;
 use super::outbox::Outbox;
 use super::proofs::{Proof, Proofs};
-use super::seen;
 use super::storage::{Flushed, Records};
 use crate::clock;
-use crate::driver::{Backend, Elected, Machine, Told};
+use crate::driver::{Backend, Machine, Told};
 use crate::kind::AtMostOne;
 use crate::state::WriteError;
 use crate::transport::Transport;
@@ -44,6 +45,9 @@ pub(super) struct Wire<T> {
     outbox: Outbox,
     proofs: Proofs,
     agreement: Agreement,
+    inc: Inc,
+    /// The quorum timestamp of the leadership that begins.
+    stamped: Option<QuorumTimestamp>,
     /// What a quarantine is for.
     forgot: Forgot,
     counters: Counters,
@@ -87,6 +91,8 @@ impl<T: Transport> Wire<T> {
             outbox: Outbox::new(packer),
             proofs: Proofs::default(),
             agreement: Agreement::default(),
+            inc: start.inc,
+            stamped: None,
             forgot,
             counters: Counters::default(),
             buffer: vec![0; DATAGRAM_MAX + 1],
@@ -155,42 +161,42 @@ impl<T: Transport> Wire<T> {
         self.counters.write_error = Some(error.to_string());
     }
 
-    fn on_node_event(&mut self, event: Event) {
+    fn on_node_event(&mut self, event: OwnEvent) {
         match event {
-            Event::Serving => self.notice(Notice::Serving),
-            Event::RaiseWaits { before, delta_max, until } => {
+            OwnEvent::Serving => self.notice(Notice::Serving),
+            OwnEvent::RaiseWaits { before, delta_max, until } => {
                 self.notice(Notice::RaiseWaits { before, delta_max, until });
             }
-            Event::Raised { delta_max } => self.notice(Notice::Raised { delta_max }),
-            Event::Quarantined { until } => {
+            OwnEvent::Raised { delta_max } => self.notice(Notice::Raised { delta_max }),
+            OwnEvent::Quarantined { until } => {
                 let forgot = self.forgot;
                 self.notice(Notice::Quarantined { until, forgot });
             }
-            Event::Recovering => self.notice(Notice::Recovering),
-            Event::RecoveryWaits { founding, silent, unfounded } => {
+            OwnEvent::Recovering => self.notice(Notice::Recovering),
+            OwnEvent::RecoveryWaits { founding, silent, unfounded } => {
                 self.notice(Notice::RecoveryWaits { founding, silent, unfounded });
             }
-            Event::NotFounded { by } => self.notice(Notice::NotFounded { by }),
-            Event::DiskFailed => {
+            OwnEvent::NotFounded { by } => self.notice(Notice::NotFounded { by }),
+            OwnEvent::DiskFailed => {
                 let error = self.counters.write_error.clone().unwrap_or_default();
                 self.notice(Notice::DiskFailed { error });
             }
-            Event::DiskHangs { since } => {
+            OwnEvent::DiskHangs { since } => {
                 let error = self.records.hangs(clock::now().since(since));
                 self.counters.write_error = Some(error.clone());
                 self.notice(Notice::DiskHangs { error });
             }
-            Event::DiskMended => {
+            OwnEvent::DiskMended => {
                 self.counters.write_error = None;
                 self.notice(Notice::DiskMended);
             }
-            Event::NameContested { name, addresses } => {
+            OwnEvent::NameContested { name, addresses } => {
                 self.notice(Notice::NameContested { name, addresses });
             }
-            Event::AddressContested { who, holder, other } => {
+            OwnEvent::AddressContested { who, holder, other } => {
                 self.notice(Notice::AddressContested { who, holder, other });
             }
-            Event::Ignored(reason) => self.counters.ignore_for(reason.label()),
+            OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
             _ => {}
         }
     }
@@ -208,6 +214,7 @@ impl<T: Transport> Backend for Wire<T> {
     type Core = Nerio;
     type Kind = AtMostOne;
     type Extra = Extra;
+    type Own = OwnEvent;
     type News = News;
     type Ask = Ask;
 
@@ -290,58 +297,52 @@ impl<T: Transport> Backend for Wire<T> {
     fn on_event(
         &mut self,
         election: Option<ElectionName>,
-        event: Event,
+        event: OwnEvent,
         machine: &mut Machine<Self>,
     ) {
         let Some(election) = election else { return self.on_node_event(event) };
         match event {
-            Event::Elected { fence, timestamp } => {
-                self.counters.elected += 1;
-                // The application first: what follows asks for the lease of full length, and the
-                // first one lasts long enough for that to wait until others have had the processor.
-                self.outbox.give_way();
-                let who = machine.core.who();
-                let extra = Arc::new(Source::new(who.inc, timestamp));
-                let elected = Elected { id: who.name.clone().into(), fence, extra };
-                machine.elected(election, elected);
-            }
-            Event::Settled => machine.seats.settled(&election),
-            Event::Held { until } => machine.seats.held(&election, until),
-            Event::Ended(end) => {
-                self.counters.expired += u64::from(end == End::Expired);
-                // The application has its answer in the cell; others wait for the release.
-                self.outbox.flush(&mut self.transport, &mut self.counters);
-                machine.seats.ended(&election, seen::loss(end));
-            }
-            Event::Waiting(waiting) => {
-                machine.seats.waits(&election, self.agreement.explain(waiting, &self.config));
-            }
-            Event::Released => machine.seats.released(&election),
-            Event::SuccessorWaits { .. } => machine.seats.successor_waits(&election),
-            Event::TransferFailed { to, why } => {
-                if let Some(error) = seen::transfer_error(to, why) {
-                    machine.seats.transfer_failed(&election, error);
-                }
-            }
-            Event::View(view) => machine.see(election, seen::view(view)),
-            Event::Verified { question, leader: who, until, fence } => {
+            OwnEvent::Stamped { timestamp, .. } => self.stamped = Some(timestamp),
+            OwnEvent::Held { until } => machine.seats.held(&election, until),
+            OwnEvent::Verified { question, leader: who, until, fence } => {
                 let proof = Proof::Leads { who, until, fence };
                 self.proofs.answered(&election, question, &proof);
             }
-            Event::NotVerified { question, by } => {
+            OwnEvent::NotVerified { question, by } => {
                 self.proofs.answered(&election, question, &Proof::DoesNotLead { by });
             }
-            Event::Granted { to } => self.notice(Notice::Granted { election, to }),
-            Event::Freed { by } => self.notice(Notice::Freed { election, by }),
+            OwnEvent::Granted { to } => self.notice(Notice::Granted { election, to }),
+            OwnEvent::Freed { by } => self.notice(Notice::Freed { election, by }),
             // What keeps a campaign from being won is told as what it waits for.
-            Event::Obstacle { grantor, refusal } if machine.seats.won(&election) => {
+            OwnEvent::Obstacle { grantor, refusal } if machine.seats.won(&election) => {
                 self.notice(Notice::Obstacle { election, grantor, refusal });
             }
-            Event::NameShared { grantor, other } => {
+            OwnEvent::NameShared { grantor, other } => {
                 self.notice(Notice::NameShared { election, grantor, other });
             }
             event => self.on_node_event(event),
         }
+    }
+
+    fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
+        self.counters.elected += 1;
+        // The application first: what follows asks for the lease of full length, and the first one
+        // lasts long enough for that to wait until others have had the processor.
+        self.outbox.give_way();
+        match self.stamped.take() {
+            Some(timestamp) => Arc::new(Source::new(self.inc, timestamp)),
+            None => Arc::new(()),
+        }
+    }
+
+    fn ended(&mut self, end: &End) {
+        self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
+        // The application has its answer in the cell; others wait for the release.
+        self.outbox.flush(&mut self.transport, &mut self.counters);
+    }
+
+    fn explain(&self, waiting: Waiting) -> Waiting {
+        self.agreement.explain(waiting, &self.config)
     }
 
     fn before_more(&mut self) {

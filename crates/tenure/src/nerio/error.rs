@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use tenure_core::{ElectionName, NodeName};
+use tenure_core::{ElectionName, NodeName, View};
 
 use crate::error::CampaignError;
-use crate::view::View;
 
 /// Why no edict was created (section 7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

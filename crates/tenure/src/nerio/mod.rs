@@ -15,7 +15,6 @@ mod notice;
 mod order;
 mod outbox;
 mod proofs;
-mod seen;
 mod storage;
 pub mod survey;
 
@@ -42,7 +41,6 @@ use crate::error::StartError;
 use crate::kind::AtMostOne;
 use crate::transport::{Transport, Udp};
 // What observers are told, in place of what the core tells its driver.
-pub use crate::view::{LeaderView, View};
 
 /// One participant of a Nerio cluster. Clones are the same participant.
 ///

@@ -2,14 +2,15 @@
 
 use alloc::vec::Vec;
 
-use super::super::event::{End, Event, Ignored};
-use super::super::key::LeaseId;
+use super::super::event::{Event, Ignored, Objection, OwnEvent};
+use super::super::key::{self, Bytes, LeaseId};
 use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Revision};
 use super::super::rule::{Rule, ruling};
 use super::super::session::Around;
 use super::super::words::Effect;
 use super::{Candidate, Doing, LOOK_AGAIN, MEND_AGAIN, Phase, Shared};
 use crate::time::Time;
+use crate::waiting::Waiting;
 
 impl Candidate {
     /// An answer to a call or a watch of this candidate's.
@@ -22,7 +23,7 @@ impl Candidate {
             return self.on_watched(reply, shared);
         }
         let Some((_, doing)) = self.call.filter(|(asked, _)| *asked == call) else {
-            return self.tell(Event::Ignored(Ignored::Unasked), shared.out);
+            return self.tell(OwnEvent::Ignored(Ignored::Unasked), shared.out);
         };
         self.call = None;
         match (reply, header) {
@@ -34,7 +35,7 @@ impl Candidate {
                 }
                 let fits = self.on_txn(doing, succeeded, found, header, shared);
                 if fits.is_none() {
-                    self.tell(Event::Ignored(Ignored::Misfit), shared.out);
+                    self.tell(OwnEvent::Ignored(Ignored::Misfit), shared.out);
                     self.pause(shared);
                 }
             }
@@ -45,7 +46,7 @@ impl Candidate {
             }
             (Reply::Refused(refusal), _) => self.on_refused(doing, refusal, shared),
             (Reply::Unknown { why }, _) => {
-                self.tell(Event::Unsure { doing: doing.words(), why }, shared.out);
+                self.tell(OwnEvent::Unsure { doing: doing.words(), why }, shared.out);
                 if doing == Doing::Create {
                     self.create_unsure();
                 }
@@ -56,7 +57,7 @@ impl Candidate {
                 self.pause(shared);
             }
             _ => {
-                self.tell(Event::Ignored(Ignored::Misfit), shared.out);
+                self.tell(OwnEvent::Ignored(Ignored::Misfit), shared.out);
                 self.pause(shared);
             }
         }
@@ -182,7 +183,7 @@ impl Candidate {
     fn queue(&mut self, revision: Revision, shared: &mut Shared<'_>) {
         self.phase = Phase::Queued { revision, first: false };
         if shared.config.fence(revision).is_none() {
-            return self.leave(End::RevisionTooHigh { revision }, shared);
+            return self.leave(Objection::RevisionTooHigh { revision }.into(), shared);
         }
         if !ruling(Rule::WinConfirmed) {
             // As if nobody else could have been there.
@@ -230,11 +231,17 @@ impl Candidate {
         };
         self.before = Some((before.key.clone(), before.created));
         if self.watch.as_ref().is_none_or(|watch| watch.key != before.key) {
-            self.tell(Event::Waiting { behind: before.key.clone() }, shared.out);
+            self.say_behind(&before.key, shared);
             self.unwatch(shared);
             self.watch(before.key, header.revision + 1, shared);
         }
         self.look_later(shared);
+    }
+
+    /// The key before the own one has to go first.
+    fn say_behind(&self, key: &Bytes, shared: &mut Shared<'_>) {
+        let who = key::id(&shared.config.namespace, &self.election, key);
+        self.tell(Event::Waiting(Waiting::Behind { who, leading: false }), shared.out);
     }
 
     /// The own key is not there, or not on the lease on which it was thought to be. On another one
@@ -256,7 +263,7 @@ impl Candidate {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
             // Whatever ended the watch was told as what it waits for.
             if ruling(Rule::WaitingToldAgain) {
-                self.tell(Event::Waiting { behind: before.clone() }, shared.out);
+                self.say_behind(&before, shared);
             }
             self.watch(before, header.revision + 1, shared);
         }
@@ -298,7 +305,8 @@ impl Candidate {
         self.again = self.stale_value.then_some(shared.now);
         let election = self.election.clone();
         shared.out.push(Effect::Raise { election, until, fence: Some(fence) });
-        self.tell(Event::Elected { fence, key }, shared.out);
+        let id = key::id(&shared.config.namespace, &self.election, &key);
+        self.tell(Event::Elected { id, fence: Some(fence) }, shared.out);
         if self.home != shared.lease() && ruling(Rule::FoundMovedFirst) {
             shared.session.moves_first(&self.election);
         }
@@ -322,9 +330,11 @@ impl Candidate {
                 self.watch = None;
                 let doing = "watching a key";
                 match reply {
-                    Reply::Unknown { why } => self.tell(Event::Unsure { doing, why }, shared.out),
+                    Reply::Unknown { why } => {
+                        self.tell(OwnEvent::Unsure { doing, why }, shared.out)
+                    }
                     Reply::Refused(refusal) => {
-                        self.tell(Event::Obstacle { doing, refusal }, shared.out);
+                        self.tell(OwnEvent::Obstacle { doing, refusal }, shared.out);
                     }
                     _ => {}
                 }
@@ -430,7 +440,7 @@ impl Candidate {
             return;
         }
         let key = self.key(shared);
-        self.tell(Event::Zombie { key }, shared.out);
+        self.tell(OwnEvent::Zombie { key }, shared.out);
         self.drop_call(shared);
         self.unwatch(shared);
         self.phase = Phase::Leaving { revision: Some(created) };
@@ -442,7 +452,7 @@ impl Candidate {
         let is_permanent = refusal.is_permanent();
         let contends = matches!(doing, Doing::Create | Doing::Clear | Doing::Look | Doing::Wait);
         if is_permanent && contends {
-            return self.leave(End::Refused(refusal), shared);
+            return self.leave(Objection::Refused(refusal).into(), shared);
         }
         // etcd may say of a write that there is no room for it after it was carried out, when the
         // quota was crossed in between.
@@ -450,7 +460,7 @@ impl Candidate {
         if doing == Doing::Create && full {
             self.create_unsure();
         }
-        self.tell(Event::Obstacle { doing: doing.words(), refusal }, shared.out);
+        self.tell(OwnEvent::Obstacle { doing: doing.words(), refusal }, shared.out);
         self.stale_value |= doing == Doing::Proclaim;
         self.pause(shared);
         if is_permanent && doing == Doing::Leave {

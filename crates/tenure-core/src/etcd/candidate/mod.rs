@@ -1,14 +1,16 @@
 //! A candidate in one election: its key, its place in the queue, its office, its leaving.
 
 mod answer;
+mod doing;
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use self::doing::Doing;
 use super::calls::{Asker, Calls};
 use super::config::{BACKOFF, Checked};
-use super::event::{End, Event, Ignored, Lost};
+use super::event::{Event, Ignored, Lost, Objection, OwnEvent};
 use super::key::{self, Bytes, Keys, LeaseId};
 use super::message::{Act, CallId, Compare, Op, Pick, Read, Refusal, Revision, Txn};
 use super::rule::{Rule, ruling};
@@ -16,6 +18,7 @@ use super::session::Session;
 use super::words::{Effect, Out, emit};
 use crate::agenda::Appointment;
 use crate::draw::Draw;
+use crate::event::{End, Loss};
 use crate::fence::Fence;
 use crate::name::{ElectionName, Value};
 use crate::time::Time;
@@ -87,37 +90,6 @@ enum Phase {
     Leaving {
         revision: Option<Revision>,
     },
-}
-
-/// What a call is about.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Doing {
-    Create,
-    Clear,
-    Look,
-    /// Look whether the key before the own one is still there.
-    Wait,
-    Leave,
-    Proclaim,
-    /// Look whether the own key is there, after the watch of it has ended.
-    Check,
-    /// Look for a key that came late.
-    Sweep,
-}
-
-impl Doing {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Create => "making the key",
-            Self::Clear => "deleting an older key",
-            Self::Look => "looking who is first",
-            Self::Wait => "looking whether the one before is there",
-            Self::Leave => "deleting the key",
-            Self::Proclaim => "writing the value",
-            Self::Check => "looking for the own key",
-            Self::Sweep => "looking for a key that came late",
-        }
-    }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -229,7 +201,7 @@ impl Candidate {
     /// A campaign begins.
     pub(super) fn contend(&mut self, value: Value, shared: &mut Shared<'_>) {
         if self.is_active() && ruling(Rule::OneCampaign) {
-            return self.tell(Event::Ignored(Ignored::Command), shared.out);
+            return self.tell(OwnEvent::Ignored(Ignored::Command), shared.out);
         }
         if matches!(self.phase, Phase::Leaving { .. }) {
             self.next = Some(value);
@@ -254,7 +226,7 @@ impl Candidate {
     /// A new value.
     pub(super) fn proclaim(&mut self, value: Value, shared: &mut Shared<'_>) {
         if !self.is_active() {
-            return self.tell(Event::Ignored(Ignored::Command), shared.out);
+            return self.tell(OwnEvent::Ignored(Ignored::Command), shared.out);
         }
         if let Some(next) = &mut self.next {
             *next = value;
@@ -277,9 +249,9 @@ impl Candidate {
         }
         let end = match self.phase {
             Phase::Over | Phase::Leaving { .. } => {
-                return self.tell(Event::Ignored(Ignored::Command), shared.out);
+                return self.tell(OwnEvent::Ignored(Ignored::Command), shared.out);
             }
-            Phase::Leading { .. } => End::Resigned,
+            Phase::Leading { .. } => End::Lost(Loss::Resigned),
             Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
                 End::Withdrawn
             }
@@ -338,13 +310,18 @@ impl Candidate {
             Phase::Leaving { .. } => self.left(shared),
             Phase::Leading { .. } => {
                 self.lower(shared);
-                self.tell(Event::Ended(End::Lost(lost)), shared.out);
-                self.left(shared);
+                self.lose(lost, shared);
             }
             Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
                 self.contend_again(lost, shared);
             }
         }
+    }
+
+    fn lose(&mut self, lost: Lost, shared: &mut Shared<'_>) {
+        self.tell(OwnEvent::Lost(lost), shared.out);
+        self.tell(Event::Ended(lost.into()), shared.out);
+        self.left(shared);
     }
 
     /// The lease on which a create of its own may still be carried out is given back, and ends
@@ -370,7 +347,7 @@ impl Candidate {
     pub(super) fn on_lease_refused(&mut self, refusal: Refusal, shared: &mut Shared<'_>) {
         // Its key may be on its way all the same, on the lease of the term before.
         if matches!(self.phase, Phase::Creating { .. }) {
-            self.leave(End::Refused(refusal), shared);
+            self.leave(Objection::Refused(refusal).into(), shared);
         }
     }
 
@@ -381,10 +358,9 @@ impl Candidate {
             if ruling(Rule::WatchEnds) {
                 self.unwatch(shared);
             }
-            self.tell(Event::Ended(End::Lost(lost)), shared.out);
-            return self.left(shared);
+            return self.lose(lost, shared);
         }
-        self.tell(Event::Again(lost), shared.out);
+        self.tell(OwnEvent::Again(lost), shared.out);
         let value = self.value.clone();
         self.begin(value, shared);
     }
@@ -394,7 +370,8 @@ impl Candidate {
     pub(super) fn on_key_lost(&mut self, shared: &mut Shared<'_>) {
         match self.phase {
             Phase::Leading { .. } => {
-                self.leave(End::Lost(Lost::KeyGone), shared);
+                self.tell(OwnEvent::Lost(Lost::KeyGone), shared.out);
+                self.leave(Lost::KeyGone.into(), shared);
                 if !ruling(Rule::LossKeepsLease) {
                     shared.session.give_up(shared.now);
                 }
@@ -530,10 +507,10 @@ impl Candidate {
 
     /// The lease that its key is on has run out.
     pub(super) fn on_old_run_out(&mut self, shared: &mut Shared<'_>) {
-        let is_old = self.home != shared.lease();
-        if self.fence().is_some() && is_old && shared.session.until(self.home, shared.now).is_none()
-        {
-            self.leave(End::Lost(Lost::Expired), shared);
+        let is_over = || shared.session.until(self.home, shared.now).is_none();
+        if self.fence().is_some() && self.home != shared.lease() && is_over() {
+            self.tell(OwnEvent::Lost(Lost::Expired), shared.out);
+            self.leave(Lost::Expired.into(), shared);
         }
     }
 
@@ -591,7 +568,7 @@ impl Candidate {
         key::key(&shared.config.namespace, &self.election, lease)
     }
 
-    fn tell(&self, event: Event, out: &mut Out) {
+    fn tell(&self, event: impl Into<Event>, out: &mut Out) {
         emit(Some(&self.election), event, out);
     }
 }

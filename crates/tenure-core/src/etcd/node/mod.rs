@@ -12,7 +12,7 @@ use super::calls::{Asker, Calls};
 use super::candidate::{Candidate, Shared};
 use super::command::{Command, Extra};
 use super::config::Checked;
-use super::event::{End, Event, Ignored, Lost};
+use super::event::{Event, Ignored, Lost, Objection, OwnEvent};
 use super::key::{self, LeaseId};
 use super::message::{Answer, CallId, Header, Message, Reply};
 use super::observer::{Observer, Scene};
@@ -96,7 +96,7 @@ impl Etcd {
             Command::Resign => self.with_candidate(&election, out, Candidate::resign),
             Command::Observe { .. } => self.observe(election, out),
             Command::Transfer { .. } => {
-                emit(Some(&election), Event::Ignored(Ignored::Command), out);
+                emit(Some(&election), OwnEvent::Ignored(Ignored::Command), out);
             }
             Command::Unobserve => {
                 if let Some(mut observer) = self.observers.remove(&election) {
@@ -110,8 +110,9 @@ impl Etcd {
     fn campaign(&mut self, election: ElectionName, value: Value, out: &mut Out) {
         if !self.candidates.contains_key(&election) {
             let nested = nested(&election, &self.candidates).or(nested(&election, &self.observers));
-            if let Some(end) = self.objection(&election, self.candidates.len(), nested) {
-                return emit(Some(&election), Event::Ended(end), out);
+            if let Some(objection) = self.objection(&election, self.candidates.len(), nested) {
+                emit(Some(&election), Event::Ended(objection.into()), out);
+                return emit(Some(&election), Event::Released, out);
             }
             let candidate = Candidate::new(election.clone(), value.clone());
             self.candidates.insert(election.clone(), candidate);
@@ -148,14 +149,14 @@ impl Etcd {
         election: &ElectionName,
         elections: usize,
         nested: Option<ElectionName>,
-    ) -> Option<End> {
+    ) -> Option<Objection> {
         if election.as_str().ends_with('/') {
-            return Some(End::EndsInSlash);
+            return Some(Objection::EndsInSlash);
         }
         if elections >= self.config.elections {
-            return Some(End::Full { elections });
+            return Some(Objection::Full { elections });
         }
-        nested.filter(|_| ruling(Rule::NamesApart)).map(|other| End::Nested { other })
+        nested.filter(|_| ruling(Rule::NamesApart)).map(|other| Objection::Nested { other })
     }
 
     fn observe(&mut self, election: ElectionName, out: &mut Out) {
@@ -164,8 +165,9 @@ impl Etcd {
         }
         // Who only observes takes no key that another observer could take for a candidate's.
         let nested = nested(&election, &self.candidates);
-        if let Some(end) = self.objection(&election, self.observers.len(), nested) {
-            return emit(Some(&election), Event::NotObserved(end), out);
+        if let Some(objection) = self.objection(&election, self.observers.len(), nested) {
+            let why = objection.to_string().into();
+            return emit(Some(&election), Event::NotObserved { why }, out);
         }
         self.observers.insert(election.clone(), Observer::new(election.clone(), self.now));
         self.with_observer(&election, out, Observer::work);
@@ -175,7 +177,7 @@ impl Etcd {
         let Answer { call, header, reply } = answer;
         let is_end = !matches!(reply, Reply::Watching | Reply::Changed(_));
         let Some(asked) = self.calls.answered(call, is_end) else {
-            return emit(None, Event::Ignored(Ignored::Unasked), out);
+            return emit(None, OwnEvent::Ignored(Ignored::Unasked), out);
         };
         let mut established = false;
         if let Some(header) = header {
@@ -268,7 +270,7 @@ impl Etcd {
     /// All that stood on a lease is lowered: now it is revoked.
     fn close(&mut self, retired: Option<LeaseId>, lost: Option<Lost>, out: &mut Out) {
         if let Some(lease) = retired {
-            emit(None, Event::Closed { lease, lost }, out);
+            emit(None, OwnEvent::Closed { lease, lost }, out);
         }
         let (session, mut around) = self.around(out);
         session.work(&mut around);
@@ -280,7 +282,7 @@ impl Etcd {
             (core::mem::replace(&mut self.calls.seen, header.revision), header.revision);
         self.calls.forget_terms();
         self.on_lease_lost(Lost::History, out);
-        emit(None, Event::WentBack { from, to }, out);
+        emit(None, OwnEvent::WentBack { from, to }, out);
         let elections: Vec<_> = self.observers.keys().cloned().collect();
         for election in elections {
             self.with_observer(&election, out, Observer::on_reset);
@@ -289,7 +291,7 @@ impl Etcd {
 
     /// Another cluster than the first seen (ruling 8, E7): its words are not heard.
     fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
-        emit(None, Event::Ignored(Ignored::OtherCluster), out);
+        emit(None, OwnEvent::Ignored(Ignored::OtherCluster), out);
         self.calls.unwatch(call, out);
         if self.lease().is_some() {
             self.on_lease_lost(Lost::Cluster, out);
@@ -355,7 +357,7 @@ impl Etcd {
         act: impl FnOnce(&mut Candidate, &mut Shared<'_>),
     ) {
         let Some(candidate) = self.candidates.get_mut(election) else {
-            return emit(Some(election), Event::Ignored(Ignored::Command), out);
+            return emit(Some(election), OwnEvent::Ignored(Ignored::Command), out);
         };
         let Self { config, draw, session, calls, now, .. } = self;
         act(candidate, &mut Shared { now: *now, config, draw: *draw, calls, session, out });
@@ -403,7 +405,7 @@ impl Protocol for Etcd {
             }
             Input::Message { message: Message::Answer(answer), .. } => self.on_answer(answer, out),
             Input::Message { message: Message::Request(_), .. } => {
-                emit(None, Event::Ignored(Ignored::NotAnAnswer), out);
+                emit(None, OwnEvent::Ignored(Ignored::NotAnAnswer), out);
             }
             Input::Timeout => self.on_timeout(out),
             Input::Command { election, command } => self.on_command(election, command, out),

@@ -1,6 +1,6 @@
 //! How a lease is got: a term is established, and then it is granted in it.
 
-use super::super::event::{Event, Lost};
+use super::super::event::{Lost, OwnEvent};
 use super::super::key::LeaseId;
 use super::super::message::{Act, CallId, Op, Refusal, Reply, Txn};
 use super::super::rule::{Rule, ruling};
@@ -303,7 +303,7 @@ impl Session {
         if let Some(side) = &mut self.side {
             side.again = side.again.min(around.now.after(third(granted)));
         }
-        emit(None, Event::Opened { lease: lease_id, asked, granted }, around.out);
+        emit(None, OwnEvent::Opened { lease: lease_id, asked, granted }, around.out);
         News::Opened
     }
 
@@ -347,7 +347,7 @@ impl Session {
         self.old.push(Old { id, ttl, proven });
         self.failures = 0;
         self.reset_shift(around);
-        emit(None, Event::Moving { from, to, granted, term }, around.out);
+        emit(None, OwnEvent::Moving { from, to, granted, term }, around.out);
         News::Moving
     }
 }

@@ -14,7 +14,7 @@ use self::shift::Shift;
 pub(super) use self::shift::{Placed, Shifted};
 use super::calls::{Asker, Calls};
 use super::config::{BACKOFF, Checked};
-use super::event::{Event, Ignored, Lost};
+use super::event::{Ignored, Lost, OwnEvent};
 use super::key::{Bytes, LeaseId};
 use super::message::{CallId, Header, KeyValue, Op, Refusal, Reply, Revision};
 use super::rule::{Rule, ruling};
@@ -180,14 +180,14 @@ impl Around<'_> {
     /// An answer without a certain meaning.
     fn unsure(&mut self, doing: &'static str, reply: Reply) {
         let event = match reply {
-            Reply::Unknown { why } => Event::Unsure { doing, why },
-            _ => Event::Ignored(Ignored::Misfit),
+            Reply::Unknown { why } => OwnEvent::Unsure { doing, why },
+            _ => OwnEvent::Ignored(Ignored::Misfit),
         };
         emit(None, event, self.out);
     }
 
     fn refused(&mut self, doing: &'static str, refusal: Refusal) -> News {
-        let event = Event::Obstacle { doing, refusal: refusal.clone() };
+        let event = OwnEvent::Obstacle { doing, refusal: refusal.clone() };
         emit(None, event, self.out);
         News::Refused(refusal)
     }
@@ -501,7 +501,7 @@ impl Session {
                 match reply {
                     Reply::Refused(refusal) if is_first => around.refused(doing, refusal),
                     Reply::Refused(refusal) => {
-                        emit(None, Event::Obstacle { doing, refusal }, around.out);
+                        emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
                         News::Nothing
                     }
                     reply => {

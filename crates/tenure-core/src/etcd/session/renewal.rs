@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::config::BACKOFF;
-use super::super::event::{Event, Lost};
+use super::super::event::{Lost, OwnEvent};
 use super::super::message::{Act, CallId, Compare, Header, Op, Reply, Txn};
 use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
@@ -42,7 +42,7 @@ impl Session {
                 {
                     lease.proven = Some(sent.after(around.config.proven(lease.ttl)));
                 }
-                emit(None, Event::Obstacle { doing, refusal }, around.out);
+                emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
             }
             (reply, _) => around.unsure(doing, reply),
         }
@@ -136,7 +136,7 @@ impl Session {
                 if self.takes_fewer(&refusal, count) {
                     return News::Answered;
                 }
-                emit(None, Event::Obstacle { doing, refusal }, around.out);
+                emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
             }
             (reply, _) => around.unsure(doing, reply),
         }

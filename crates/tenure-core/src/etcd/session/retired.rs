@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::super::event::Event;
+use super::super::event::OwnEvent;
 use super::super::key::LeaseId;
 use super::super::message::{CallId, Op, Reply};
 use super::super::rule::{Rule, ruling};
@@ -155,7 +155,7 @@ impl Session {
             }
             Reply::Refused(refusal) => {
                 let (doing, refusal) = ("revoking a lease", refusal.clone());
-                emit(None, Event::Obstacle { doing, refusal }, around.out);
+                emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
             }
             reply => around.unsure("revoking a lease", reply.clone()),
         }

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::super::event::Event;
+use super::super::event::OwnEvent;
 use super::super::key::LeaseId;
 use super::super::message::{Act, CallId, Compare, KeyValue, Op, Reply, Revision, Txn};
 use super::super::rule::{Rule, ruling};
@@ -194,7 +194,7 @@ impl Session {
                 // Which key it is shows when it is asked for alone.
                 let splits = asked.len() > 1 && ruling(Rule::RefusedMoveSplit);
                 if let Some((election, _)) = asked.first().filter(|_| !splits) {
-                    emit(Some(election), Event::Obstacle { doing, refusal }, around.out);
+                    emit(Some(election), OwnEvent::Obstacle { doing, refusal }, around.out);
                 }
                 // Neither its parts nor the others wait for a key that may not be written.
                 if splits {

@@ -5,6 +5,7 @@ use super::super::message::{Granted, Holder, Refusal, Refused, Release};
 use super::instance::{Answer, Sent};
 use super::*;
 use crate::drift::Drift;
+use crate::event::{End, Loss};
 
 impl Candidate {
     /// An ok. It counts if it answers something that was sent and not aborted since.
@@ -19,7 +20,7 @@ impl Candidate {
         self.hear_fence(granted.seen);
         self.work(now, shared, out);
         let Some(campaign) = &mut self.campaign else {
-            return self.emit(Event::Ignored(Ignored::Unasked), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
         campaign.reach.answered(member, granted.start, true);
         campaign.reach.heard(member, granted.start);
@@ -36,7 +37,7 @@ impl Candidate {
             if shared.config.quorums.is_quorum(transfer.waits) {
                 let (to, probe) = (transfer.to.clone(), transfer.probe);
                 if !probe {
-                    return self.end(now, End::Transferred, Some(to), shared, out);
+                    return self.end(now, End::Lost(Loss::Transferred), Some(to), shared, out);
                 }
                 campaign.transfer = None;
                 out.push(Effect::Emit {
@@ -48,7 +49,7 @@ impl Candidate {
         let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
         let fresh = granted.start > campaign.floors[member] || !ruling(Rule::Floor);
         let Some(sent) = sent.filter(|_| fresh) else {
-            return self.emit(Event::Ignored(Ignored::Unasked), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
         if granted.waited {
             campaign.on_left(now, member);
@@ -57,7 +58,7 @@ impl Candidate {
         }
         let known = campaign.oks.get(member);
         if known.is_some_and(|known| known.start >= granted.start) && ruling(Rule::OneOkEach) {
-            return self.emit(Event::Ignored(Ignored::Duplicate), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         let answer = answer(now, granted, &sent, known, shared.config.drift);
         let counts_for = if ruling(Rule::OneOkEach) {
@@ -83,11 +84,11 @@ impl Candidate {
         self.hear_fence(refused.seen);
         self.work(now, shared, out);
         let Some(campaign) = &mut self.campaign else {
-            return self.emit(Event::Ignored(Ignored::Unasked), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
         let asked = campaign.first.is_some_and(|first| refused.start >= first);
         if refused.start > self.last_start || !asked {
-            return self.emit(Event::Ignored(Ignored::Unasked), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         }
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
             shared.trips.observe(now.since(refused.start));
@@ -95,7 +96,7 @@ impl Candidate {
         let is_too_long = matches!(refused.refusal, Refusal::TooLong { .. });
         let is_news = campaign.reach.is_news(member, refused.start) || !ruling(Rule::TooLongNews);
         if is_too_long && !is_news {
-            return self.emit(Event::Ignored(Ignored::Stale), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
         campaign.reach.heard(member, refused.start);
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
@@ -122,7 +123,7 @@ impl Candidate {
             Refusal::Quarantine { .. } => {}
             refusal => {
                 let too_far = refusal == Refusal::FenceTooFar;
-                self.emit(Event::Obstacle { grantor: grantor.clone(), refusal }, out);
+                self.emit(OwnEvent::Obstacle { grantor: grantor.clone(), refusal }, out);
                 if too_far {
                     self.on_too_far(refused.start, refused.seen);
                 }
@@ -132,7 +133,7 @@ impl Candidate {
             }
         }
         if let Some(other) = refused.name_shared {
-            self.emit(Event::NameShared { grantor: grantor.clone(), other }, out);
+            self.emit(OwnEvent::NameShared { grantor: grantor.clone(), other }, out);
         }
         self.yield_if_hopeless(now, shared, out);
     }

@@ -143,7 +143,7 @@ impl Candidate {
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
         if has_fence {
-            self.claim(announced, timestamp, out);
+            self.claim(announced, timestamp, shared, out);
         }
         if settles {
             self.emit(Event::Settled, out);
@@ -152,7 +152,13 @@ impl Candidate {
     }
 
     /// Raises the claim; the first time it also says what was won.
-    fn claim(&mut self, announced: bool, timestamp: QuorumTimestamp, out: &mut Out) {
+    fn claim(
+        &mut self,
+        announced: bool,
+        timestamp: QuorumTimestamp,
+        shared: &Shared<'_>,
+        out: &mut Out,
+    ) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &mut campaign.lease else { return };
         let fence = match &lease.office {
@@ -164,7 +170,9 @@ impl Candidate {
         self.best = self.best.max(fence);
         out.push(Effect::Raise { election, until, fence: Some(fence) });
         if !announced {
-            self.emit(Event::Elected { fence, timestamp }, out);
+            self.emit(OwnEvent::Stamped { fence, timestamp }, out);
+            let id = shared.who.name.clone().into();
+            self.emit(Event::Elected { id, fence: Some(fence) }, out);
         }
     }
 

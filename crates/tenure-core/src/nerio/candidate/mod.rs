@@ -18,7 +18,7 @@ use self::reach::Reach;
 use self::release::Giving;
 use super::by_member::ByMember;
 use super::config::Checked;
-use super::event::{End, Event, Ignored, TransferFailure};
+use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
 use super::message::{Message, Remainder, Sender, Verify};
 use super::quorum::MemberSet;
@@ -26,9 +26,10 @@ use super::rank::Rank;
 use super::rule::{Rule, ruling};
 use super::timestamp::QuorumTimestamp;
 use super::trips::RoundTrips;
-use super::words::{Effect, Out};
+use super::words::{Effect, Out, emit};
 use crate::agenda::Appointment;
 use crate::draw::Draw;
+use crate::event::{End, Loss, TransferFailure};
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::standing::Standing;
@@ -187,7 +188,7 @@ impl Candidate {
         out: &mut Out,
     ) {
         if self.campaign.is_some() {
-            return self.emit(Event::Ignored(Ignored::Command), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Command), out);
         }
         let begin = self.giving.as_ref().map_or(now, |giving| giving.not_before().max(now));
         self.campaign = Some(Campaign {
@@ -244,7 +245,7 @@ impl Candidate {
             return;
         }
         if lease.office.is_some() {
-            self.end(now, End::Expired, None, shared, out);
+            self.end(now, End::Lost(Loss::Expired), None, shared, out);
         } else {
             campaign.begin_anew(self.last_start, now);
         }
@@ -253,10 +254,10 @@ impl Candidate {
     /// Stops contending or leading.
     pub(super) fn resign(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
         let Some(campaign) = &self.campaign else {
-            return self.emit(Event::Ignored(Ignored::Command), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Command), out);
         };
         let led = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
-        let end = if led { End::Resigned } else { End::Withdrawn };
+        let end = if led { End::Lost(Loss::Resigned) } else { End::Withdrawn };
         let next = campaign.successor(now, shared.config).cloned();
         self.end(now, end, next, shared, out);
     }
@@ -280,7 +281,7 @@ impl Candidate {
         if campaign.first.is_some() {
             let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
             let old = led.map_or(Time::ZERO, |lease| lease.until);
-            let next = (next, end != End::Expired);
+            let next = (next, end != End::Lost(Loss::Expired));
             self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
             held = Some(hold).filter(|hold| now < *hold);
             self.give_up_due(now, shared, out);
@@ -292,13 +293,13 @@ impl Candidate {
             out.push(Effect::Lower { election: self.election.clone() });
         }
         if let Some(Transfer { to, .. }) = campaign.transfer
-            && end != End::Transferred
+            && end != End::Lost(Loss::Transferred)
         {
             let why = TransferFailure::NotLeading;
             self.emit(Event::TransferFailed { to, why }, out);
         }
         if let Some(until) = held {
-            self.emit(Event::Held { until }, out);
+            self.emit(OwnEvent::Held { until }, out);
         }
         self.emit(Event::Ended(end), out);
     }
@@ -372,8 +373,8 @@ impl Candidate {
         shared.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
-    fn emit(&self, event: Event, out: &mut Out) {
-        out.push(Effect::Emit { election: Some(self.election.clone()), event });
+    fn emit(&self, event: impl Into<Event>, out: &mut Out) {
+        emit(out, Some(self.election.clone()), event);
     }
 }
 

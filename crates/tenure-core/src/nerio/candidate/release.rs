@@ -169,7 +169,7 @@ impl Candidate {
         self.work(now, shared, out);
         let sent = |giving: &&mut Giving| giving.start == released.start && now >= giving.hold;
         let Some(giving) = self.giving.as_mut().filter(sent) else {
-            return self.emit(Event::Ignored(Ignored::Unasked), out);
+            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
         giving.arrived = giving.arrived.with(member);
         let (arrived, told) = (giving.arrived, giving.told);

@@ -53,7 +53,7 @@ impl Grantor {
         let is_due = self.hang_due().is_some_and(|due| now >= due.at);
         if let Some(since) = self.waits_for_disk_since().filter(|_| is_due) {
             self.writes.hang();
-            emit(out, None, Event::DiskHangs { since });
+            emit(out, None, OwnEvent::DiskHangs { since });
         }
     }
 }

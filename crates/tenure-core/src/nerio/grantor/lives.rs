@@ -88,7 +88,7 @@ impl Grantor {
                     let mut addresses = [from.address, other];
                     addresses.sort_unstable();
                     let name = from.who.name.clone();
-                    emit(out, None, Event::NameContested { name, addresses });
+                    emit(out, None, OwnEvent::NameContested { name, addresses });
                 }
                 Some(other)
             }

@@ -29,7 +29,7 @@ use self::office::{Grant, Office, Parked};
 use self::raise::Raise;
 use self::writes::{Entry, Writes};
 use super::config::Checked;
-use super::event::{Event, Ignored};
+use super::event::{Ignored, OwnEvent};
 use super::identity::{Boot, Instance, Stamp};
 use super::memory::{Kept, Memory};
 use super::message::{
@@ -181,11 +181,11 @@ impl Grantor {
         }
         let election = request.election.clone();
         if request.delta.is_zero() {
-            return emit(out, Some(election), Event::Ignored(Ignored::Empty));
+            return emit(out, Some(election), OwnEvent::Ignored(Ignored::Empty));
         }
         let released = |o: &Office| o.is_released(&from.who, from.address, request.start);
         if self.office(&election).is_some_and(released) {
-            return emit(out, Some(election), Event::Ignored(Ignored::Released));
+            return emit(out, Some(election), OwnEvent::Ignored(Ignored::Released));
         }
         if let Some(refusal) = self.inadmissible(now, &request) {
             return self.refuse(from, (&election, request.start), refusal, shared, out);
@@ -198,7 +198,7 @@ impl Grantor {
             self.schedule(&election);
             // Whoever was granted just now may have taken the place of this request's own lease.
             if self.office(&election).is_some_and(released) && ruling(Rule::LapsedNotParked) {
-                return emit(out, Some(election), Event::Ignored(Ignored::Released));
+                return emit(out, Some(election), OwnEvent::Ignored(Ignored::Released));
             }
         }
         let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
@@ -212,13 +212,13 @@ impl Grantor {
                 if grant.is_live(at) && elsewhere {
                     let holder = record.address;
                     let (who, other) = (from.who.clone(), from.address);
-                    let event = Event::AddressContested { who, holder, other };
+                    let event = OwnEvent::AddressContested { who, holder, other };
                     emit(out, Some(election.clone()), event);
                     let refusal = Refusal::OtherAddress { holder };
                     return self.refuse(from, (&election, request.start), refusal, shared, out);
                 }
                 if request.start < record.start && ruling(Rule::GrantedStartGrows) {
-                    return emit(out, Some(election), Event::Ignored(Ignored::Stale));
+                    return emit(out, Some(election), OwnEvent::Ignored(Ignored::Stale));
                 }
                 if request.start == record.start && ruling(Rule::RepeatKeepsFinish) {
                     return self.repeat(at, &election, out);
@@ -349,7 +349,7 @@ impl Grantor {
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
             // Said when it is written, and after the ok, for which somebody waits.
-            emit(out, Some(request.election.clone()), Event::Granted { to: who });
+            emit(out, Some(request.election.clone()), OwnEvent::Granted { to: who });
         }
         self.reserve_if_short(taken.clock, highest, out);
     }
@@ -389,7 +389,7 @@ impl Grantor {
         if self.office(election).is_some_and(|office| office.live(at).is_some()) {
             self.answer(at, election, Entry::Renewed, out);
         } else {
-            emit(out, Some(election.clone()), Event::Ignored(Ignored::Stale));
+            emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
         }
     }
 
@@ -436,7 +436,7 @@ impl Grantor {
         let released = Message::Released(Released { election: election.clone(), asker, start });
         if self.office(&election).is_none() && !self.remember_early(&election) {
             // There is nothing to give up. A request that it overtook may be granted for a while.
-            emit(out, Some(election), Event::Ignored(Ignored::Full));
+            emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
             return send(out, from.address, released);
         }
         let at = self.sample(now).clock;
@@ -453,7 +453,7 @@ impl Grantor {
             && ruling(Rule::ReleaseFromAddress)
         {
             let (who, holder) = (from.who.clone(), grant.record.address);
-            let event = Event::AddressContested { who, holder, other: from.address };
+            let event = OwnEvent::AddressContested { who, holder, other: from.address };
             return emit(out, Some(election), event);
         }
         let ends = holds.is_some_and(|grant| {
@@ -467,17 +467,17 @@ impl Grantor {
         if ends && !serving {
             // Not confirmed, so that it comes again when it can be carried out.
             self.schedule(&election);
-            return emit(out, Some(election), Event::Ignored(Ignored::NotServing));
+            return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
         }
         if ends {
             if let Some(grant) = &mut office.grant {
                 grant.record.finish = at;
                 grant.next = release.next.clone().or(grant.next.take());
             }
-            emit(out, Some(election.clone()), Event::Freed { by: from.who.clone() });
+            emit(out, Some(election.clone()), OwnEvent::Freed { by: from.who.clone() });
             self.handle_waiting(now, &election, out);
         } else if !unparked {
-            emit(out, Some(election.clone()), Event::Ignored(Ignored::NotTheHolder));
+            emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::NotTheHolder));
         }
         send(out, from.address, released);
         self.schedule(&election);

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::super::config::Checked;
-use super::super::event::{Event, Ignored};
+use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Who;
 use super::super::message::{Holder, Leaving, Request, Sender};
 use super::super::rank::Rank;
@@ -330,7 +330,7 @@ impl Grantor {
         match grant.filter(is_its).filter(|_| ruling(Rule::LeavingTold)) {
             Some(grant) => grant.leaves_at = Some(now.after(leaving.held)),
             None => {
-                let event = Event::Ignored(Ignored::NotTheHolder);
+                let event = OwnEvent::Ignored(Ignored::NotTheHolder);
                 emit(out, Some(leaving.election.clone()), event);
             }
         }

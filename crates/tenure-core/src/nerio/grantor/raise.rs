@@ -79,7 +79,7 @@ impl Grantor {
         let Some(raise) = &self.raise else { return };
         if let Stage::Waiting { until } = raise.stage {
             let (before, delta_max) = (raise.before, self.delta_max);
-            emit(out, None, Event::RaiseWaits { before, delta_max, until });
+            emit(out, None, OwnEvent::RaiseWaits { before, delta_max, until });
         }
     }
 
@@ -109,7 +109,7 @@ impl Grantor {
         }
         if written {
             self.raise = None;
-            emit(out, None, Event::Raised { delta_max: self.delta_max });
+            emit(out, None, OwnEvent::Raised { delta_max: self.delta_max });
         } else {
             raise.stage = Stage::Waiting { until: now.after(REWRITE) };
         }

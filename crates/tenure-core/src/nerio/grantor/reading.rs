@@ -53,7 +53,7 @@ impl Grantor {
             let silent = self.config.named(missing.silent);
             let unfounded = self.config.named(missing.unfounded);
             let founding = read == Read::Founding;
-            emit(out, None, Event::RecoveryWaits { founding, silent, unfounded });
+            emit(out, None, OwnEvent::RecoveryWaits { founding, silent, unfounded });
         }
         missing
     }
@@ -104,10 +104,10 @@ impl Grantor {
         let member = self.config.members.iter().position(|m| m.name == from.who.name);
         let own = from.who.name == self.name;
         let Life::Reading { since, answers, .. } = &mut self.life else {
-            return emit(out, None, Event::Ignored(Ignored::Unasked));
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         };
         let Some(member) = member.filter(|_| !own && *since == seen.start) else {
-            return emit(out, None, Event::Ignored(Ignored::Unasked));
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         };
         let FenceSeen { seen, delta_max, recall, .. } = *seen;
         let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
@@ -136,7 +136,7 @@ impl Grantor {
                 | Life::Unstored { read: Read::Founding, .. }
         ) && ruling(Rule::FoundingUntilGrant);
         if asks || stores {
-            emit(out, None, Event::NotFounded { by: by.clone() });
+            emit(out, None, OwnEvent::NotFounded { by: by.clone() });
         }
         if stores {
             self.read_fences(now, Read::Fences, out);
@@ -159,7 +159,7 @@ impl Grantor {
         let until = self.ended(longest.max(self.delta_max));
         if until > since && ruling(Rule::ReadAfterQuarantine) && ruling(Rule::Quarantine) {
             // A lease that was forgotten may still be live: read again when it is not.
-            emit(out, None, Event::Quarantined { until: until.max(now) });
+            emit(out, None, OwnEvent::Quarantined { until: until.max(now) });
             self.life = Life::Quarantine { until, read };
             return self.on_life_due(now, out);
         }

@@ -40,7 +40,7 @@ impl Grantor {
             }
         }
         if let Some(until) = quarantine {
-            emit(out, None, Event::Quarantined { until });
+            emit(out, None, OwnEvent::Quarantined { until });
         }
         self.write_boot(now, quarantine, read, out);
     }
@@ -130,7 +130,7 @@ impl Grantor {
         match self.life {
             Life::Quarantine { until, read } if now >= until => {
                 if read != Read::Nothing {
-                    emit(out, None, Event::Recovering);
+                    emit(out, None, OwnEvent::Recovering);
                     if !ruling(Rule::ReserveAfterRead) {
                         self.reserve_if_short(now, self.fences.floor(), out);
                     }
@@ -159,7 +159,7 @@ impl Grantor {
     fn serve(&mut self, now: Time, out: &mut Out) {
         self.life = Life::Serving;
         self.serving_since = now;
-        emit(out, None, Event::Serving);
+        emit(out, None, OwnEvent::Serving);
         self.tell_raise(out);
         self.reserve_if_short(now, self.fences.floor(), out);
     }

@@ -91,7 +91,7 @@ impl Writes {
     }
 
     /// A flush has ended, well or not. Says whether with it everything is written, or no longer.
-    pub(super) fn flushed(&mut self, now: Time, ticket: Ticket, written: bool) -> Option<Event> {
+    pub(super) fn flushed(&mut self, now: Time, ticket: Ticket, written: bool) -> Option<OwnEvent> {
         let (lacked, failed) = (self.lacks_any(), self.is_failing());
         (self.unflushed, self.hangs) = (!written, false);
         self.ended = Some(Flush { ticket, since: now });
@@ -99,8 +99,8 @@ impl Writes {
             self.again_at = now.after(RETRY);
         }
         match (lacked, self.lacks_any()) {
-            (false, true) => Some(Event::DiskFailed),
-            (_, false) => failed.then_some(Event::DiskMended),
+            (false, true) => Some(OwnEvent::DiskFailed),
+            (_, false) => failed.then_some(OwnEvent::DiskMended),
             (true, true) => None,
         }
     }
@@ -183,7 +183,7 @@ impl Grantor {
     /// again.
     pub(in super::super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
         if self.writes.fail(now, self.config.limits.elections) {
-            emit(out, None, Event::DiskFailed);
+            emit(out, None, OwnEvent::DiskFailed);
         }
         self.fences.forget_pending();
     }
@@ -191,7 +191,7 @@ impl Grantor {
     /// The records of the last input are written.
     pub(super) fn settle(&mut self, out: &mut Out) {
         if self.writes.settle() {
-            emit(out, None, Event::DiskMended);
+            emit(out, None, OwnEvent::DiskMended);
         }
     }
 

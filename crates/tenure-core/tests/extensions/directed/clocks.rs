@@ -1,6 +1,6 @@
 //! Clocks, samples, and the order of timestamps.
 
-use tenure_core::nerio::{Event, Ignored, Incomparable, QuorumTimestamp};
+use tenure_core::nerio::{Event, Ignored, Incomparable, OwnEvent, QuorumTimestamp};
 
 use crate::story::*;
 
@@ -32,7 +32,7 @@ pub(crate) fn a_start_is_never_used_twice() {
     assert_eq!(requests(&begin), [], "the clock has not moved: there is no new Start yet");
     for answer in &old {
         let effects = s.put(answer);
-        assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Unasked)]);
+        assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
     }
     assert!(!s.leads("p"), "grants that were given up count for nothing");
 }

@@ -1,12 +1,12 @@
 //! A first start that was not said to be one, and is said later.
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Config, Event, Refusal};
+use tenure_core::nerio::{Config, Event, OwnEvent, Refusal};
 
 use crate::story::*;
 
 fn founded(s: &Story, who: &str) -> bool {
-    s.events(who).contains(&Event::Serving)
+    s.events(who).contains(&Event::Own(OwnEvent::Serving))
 }
 
 /// All three have started as if their directories had been lost.
@@ -28,11 +28,11 @@ fn a_first_start_that_was_not_said_to_be_one_is_mended() {
     for grantor in GRANTORS {
         assert_eq!(refusal(&s.ask("q", grantor, request(at(10)))), Some(Refusal::Recovering));
     }
-    let others = Event::RecoveryWaits {
+    let others = Event::Own(OwnEvent::RecoveryWaits {
         founding: false,
         silent: vec![],
         unfounded: vec![name("b"), name("c")],
-    };
+    });
     assert_eq!(s.events("a").iter().filter(|event| **event == others).count(), 1, "said once");
     s.found("a");
     s.run(ms(2_199));
@@ -59,7 +59,7 @@ pub(crate) fn nobody_founds_what_another_member_has_seen() {
     s.lose_disk("b");
     s.found("a");
     s.run(ms(10_000));
-    let refused = Event::NotFounded { by: name("c") };
+    let refused = Event::Own(OwnEvent::NotFounded { by: name("c") });
     assert_eq!(s.events("a").iter().filter(|event| **event == refused).count(), 1);
     assert!(!founded(&s, "a"), "b may have seen a fence that c has not");
     assert_eq!(refusal(&s.ask("q", "a", request(at(10)))), Some(Refusal::Recovering));
@@ -94,11 +94,11 @@ pub(crate) fn a_full_quorum_of_others_is_asked_before_founding() {
         s.drop_all();
     }
     assert!(!founded(&s, "a"), "c may know");
-    let waits = Event::RecoveryWaits {
+    let waits = Event::Own(OwnEvent::RecoveryWaits {
         founding: true,
         silent: vec![name("c")],
         unfounded: vec![name("b")],
-    };
+    });
     assert!(s.events("a").contains(&waits), "{:?}", s.events("a"));
 }
 
@@ -113,7 +113,7 @@ fn what_a_refused_founding_waits_for_is_said_anew() {
     s.found("a");
     let waits = |founding| {
         let (silent, unfounded) = (vec![name("c")], vec![name("b")]);
-        Event::RecoveryWaits { founding, silent, unfounded }
+        Event::Own(OwnEvent::RecoveryWaits { founding, silent, unfounded })
     };
     let pass = |s: &mut Story| {
         for _ in 0..100 {
@@ -126,7 +126,7 @@ fn what_a_refused_founding_waits_for_is_said_anew() {
     pass(&mut s);
     assert!(s.events("a").contains(&waits(true)), "{:?}", s.events("a"));
     s.ask("p", "a", renewal(at(10), 1));
-    assert!(s.events("a").contains(&Event::NotFounded { by: name("p") }));
+    assert!(s.events("a").contains(&Event::Own(OwnEvent::NotFounded { by: name("p") })));
     pass(&mut s);
     assert!(s.events("a").contains(&waits(false)), "{:?}", s.events("a"));
 }
@@ -175,7 +175,7 @@ pub(crate) fn nobody_founds_beside_a_leader_that_is_heard() {
             assert!(!s.leads("q"), "p leads as well");
         }
         let by = name(if heard_by == "a" { "p" } else { "b" });
-        let refused = Event::NotFounded { by };
+        let refused = Event::Own(OwnEvent::NotFounded { by });
         assert_eq!(s.events("a").iter().filter(|event| **event == refused).count(), 1);
     }
 }
@@ -199,7 +199,10 @@ pub(crate) fn nobody_founds_when_a_leader_is_heard_before_the_first_grant() {
         s.slow_disks = false;
         s.flush_one("a");
         s.run(ms(5_000));
-        assert_eq!(s.events("a").contains(&Event::NotFounded { by: name("p") }), heard);
+        assert_eq!(
+            s.events("a").contains(&Event::Own(OwnEvent::NotFounded { by: name("p") })),
+            heard
+        );
         assert_eq!(founded(&s, "a"), !heard, "{:?}", s.events("a"));
     }
 }
@@ -222,7 +225,7 @@ fn nobody_founds_beside_a_member_that_was_started_again() {
     s.lose_disk("c");
     s.found("b");
     s.run(ms(5_000));
-    assert!(s.events("b").contains(&Event::NotFounded { by: name("a") }));
+    assert!(s.events("b").contains(&Event::Own(OwnEvent::NotFounded { by: name("a") })));
     assert!(!founded(&s, "b"));
 }
 

@@ -1,6 +1,6 @@
 //! Identity.
 
-use tenure_core::nerio::{Event, Ignored, Message, Refusal, Sender};
+use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Sender};
 
 use crate::story::*;
 
@@ -14,7 +14,7 @@ pub(crate) fn a_release_of_an_earlier_life_frees_nobody() {
     assert!(granted(&s.ask("p", "a", request(at(10)))).is_some());
 
     let effects = s.tell_as(&earlier, "a", release(at(99)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotTheHolder))]);
     assert!(matches!(refusal(&s.ask("q", "a", request(at(20)))), Some(Refusal::Held { .. })));
 }
 
@@ -32,14 +32,19 @@ pub(crate) fn a_name_that_two_lives_use_at_once_is_reported() {
 
     let again = s.tell_as(&first, "a", Message::Request(request(at(30))));
     let (other, addresses) = (address("p"), [address("p"); 2]);
-    assert_eq!(emitted(&again), [Event::NameContested { name: name("p"), addresses }]);
+    assert_eq!(
+        emitted(&again),
+        [Event::Own(OwnEvent::NameContested { name: name("p"), addresses })]
+    );
     assert_eq!(refused(&again).unwrap().name_shared, Some(other));
 
     s.actor("p").events.clear();
     s.campaign("p");
     s.deliver("p", "a");
     s.deliver("a", "p");
-    assert!(s.events("p").contains(&Event::NameShared { grantor: name("a"), other }));
+    assert!(
+        s.events("p").contains(&Event::Own(OwnEvent::NameShared { grantor: name("a"), other }))
+    );
 }
 
 /// One of two that use a name asks twice in a row: the other one is still there. Once it has said
@@ -73,7 +78,7 @@ pub(crate) fn one_life_from_two_addresses_keeps_the_first() {
 
     let effects = s.tell_as(&forger, "a", Message::Request(request(at(20))));
     let (who, holder, other) = (s.who("p"), address("p"), address("z"));
-    assert_eq!(emitted(&effects), [Event::AddressContested { who, holder, other }]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::AddressContested { who, holder, other })]);
     assert_eq!(refusal(&effects), Some(Refusal::OtherAddress { holder }));
 
     s.tell_as(&forger, "a", release(at(99)));
@@ -94,7 +99,7 @@ pub(crate) fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
         for mut letter in s.take(grantor, "p") {
             letter.from.address = address("z");
             let effects = s.put(&letter);
-            assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotAMember)]);
+            assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotAMember))]);
         }
     }
     assert!(!s.leads("p"));
@@ -141,7 +146,7 @@ pub(crate) fn an_answer_to_an_earlier_life_is_not_for_this_one() {
     for grantor in GRANTORS {
         s.tell("q", grantor, release(at(10)));
         let effects = s.deliver(grantor, "p");
-        assert_eq!(emitted(&effects), [Event::Ignored(Ignored::OtherLife)]);
+        assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherLife))]);
     }
     assert!(!s.leads("p"), "its grants are another's");
 }

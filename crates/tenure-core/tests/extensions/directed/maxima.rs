@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tenure_core::Fence;
 use tenure_core::nerio::{
-    Config, Effect, Event, FenceRead, FenceSeen, Message, Raising, Recall, Refusal, Request, Sender,
+    Config, Effect, Event, FenceRead, FenceSeen, Message, OwnEvent, Raising, Recall, Refusal,
+    Request, Sender,
 };
 
 use crate::story::*;
@@ -96,7 +97,7 @@ fn a_larger_delta_max_that_waits_is_told() {
     s.restart("a");
     let until = s.now("a").after(ms(4_400));
     let (before, delta_max) = (ms(2_000), ms(4_000));
-    let waits = Event::RaiseWaits { before, delta_max, until };
+    let waits = Event::Own(OwnEvent::RaiseWaits { before, delta_max, until });
     assert_eq!(s.events("a").last(), Some(&waits));
     s.pass(ms(1_000));
     let state = s.state("a");
@@ -105,7 +106,7 @@ fn a_larger_delta_max_that_waits_is_told() {
         (delta_max, Some(Box::new(Raising { before, remaining: ms(3_400) })))
     );
     s.pass(ms(3_400));
-    assert_eq!(s.events("a").last(), Some(&Event::Raised { delta_max }));
+    assert_eq!(s.events("a").last(), Some(&Event::Own(OwnEvent::Raised { delta_max })));
     s.ask("p", "a", for_span(at(10), ms(3_000)));
     let state = s.state("a");
     assert_eq!((state.holder.unwrap().lease, state.raise), (ms(3_000), None));
@@ -182,7 +183,7 @@ pub(crate) fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
     s.campaign("p");
     s.run(ms(50));
     let refusal = Refusal::TooLong { lease: ms(3_000), delta_max: ms(2_000) };
-    let obstacle = Event::Obstacle { grantor: name("b"), refusal };
+    let obstacle = Event::Own(OwnEvent::Obstacle { grantor: name("b"), refusal });
     assert!(s.events("p").contains(&obstacle), "{:?}", s.events("p"));
     s.configure(|config| config.lease = ms(1_000));
     s.start("q", None);

@@ -1,10 +1,8 @@
 //! Observers: leader when a quorum names the same life, vacant when a quorum says free, else
 //! unknown.
 
-use tenure_core::nerio::{
-    Command, Effect, Event, LeaderView, Record, Refusal, Request, Service, View,
-};
-use tenure_core::{Fence, Input};
+use tenure_core::nerio::{Command, Effect, Event, OwnEvent, Record, Refusal, Request, Service};
+use tenure_core::{Fence, Input, LeaderView, View};
 
 use crate::story::*;
 
@@ -82,7 +80,7 @@ pub(crate) fn what_an_observer_believes_counts_from_its_question() {
     });
     let drift = s.config.drift;
     let until = asked.after(drift.shrink(drift.real_at_least(remaining)));
-    assert_eq!(leader.unwrap().until, until);
+    assert_eq!(leader.unwrap().until, Some(until));
 }
 
 /// What r says of the leader in the end.
@@ -106,7 +104,7 @@ pub(crate) fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
     }
     s.command("r", Command::Observe { every: ms(300) });
     s.run(ms(10));
-    let before = leader(&s).until;
+    let before = leader(&s).until.unwrap();
     for grantor in ["a", "b"] {
         s.ask("p", grantor, renewal(at(20), 1));
     }
@@ -114,7 +112,7 @@ pub(crate) fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
     s.pass(ms(300));
     s.take("r", "c");
     s.deliver_all();
-    let after = leader(&s).until;
+    let after = leader(&s).until.unwrap();
     assert!(after >= before.after(ms(10)), "{before} and then {after}: a and b have renewed");
 }
 
@@ -129,7 +127,7 @@ pub(crate) fn the_fence_is_the_one_that_a_quorum_names() {
     s.drop_all();
     s.command("r", Command::Observe { every: ms(300) });
     s.run(ms(10));
-    assert_eq!(leader(&s).fence, Fence::new(7));
+    assert_eq!(leader(&s).fence, Some(Fence::new(7)));
     s.command("r", Command::Unobserve);
     s.tell("p", "c", release(at(10)));
     assert!(matches!(view(&mut s), View::Unknown { .. }), "2 and 7: {:?}", s.events("r"));
@@ -175,7 +173,10 @@ fn a_leader_is_named_with_its_fence_from_the_first_moment() {
         .collect();
     assert_eq!(views[0], View::Vacant);
     for view in &views[1..] {
-        assert!(matches!(view, View::Leader(leader) if leader.fence == Fence::new(1)), "{views:?}");
+        assert!(
+            matches!(view, View::Leader(leader) if leader.fence == Some(Fence::new(1))),
+            "{views:?}"
+        );
     }
     assert!(views.len() > 1);
 }
@@ -196,7 +197,9 @@ fn a_leader_whose_grantors_have_rebooted_is_still_named() {
     s.run(ms(1_000));
     s.command("r", Command::Observe { every: ms(100) });
     s.run(ms(500));
-    assert_eq!((leader(&s).who, leader(&s).fence), (s.who("p"), Fence::new(s.fence("p"))));
+    let (leader, who) = (leader(&s), s.who("p"));
+    assert_eq!((&*leader.id, leader.incarnation), (who.name.as_str(), Some(who.inc.0)));
+    assert_eq!(leader.fence, Some(Fence::new(s.fence("p"))));
 }
 
 /// What is not durable is not visible: a grant that could not be written is told to nobody, and
@@ -218,9 +221,11 @@ pub(crate) fn a_grant_that_could_not_be_written_is_told_to_nobody() {
     let said: Vec<&Event> = s
         .events("a")
         .iter()
-        .filter(|event| matches!(event, Event::DiskFailed | Event::DiskMended))
+        .filter(|event| {
+            matches!(event, Event::Own(OwnEvent::DiskFailed) | Event::Own(OwnEvent::DiskMended))
+        })
         .collect();
-    assert_eq!(said, [&Event::DiskFailed, &Event::DiskMended]);
+    assert_eq!(said, [&Event::Own(OwnEvent::DiskFailed), &Event::Own(OwnEvent::DiskMended)]);
 }
 
 /// A grantor that cannot write is not free, though it names no holder.
@@ -257,7 +262,13 @@ pub(crate) fn a_grantor_whose_flush_hangs_says_so() {
     assert_eq!(s.state("a").service, Service::Serving);
     s.pass(ms(2_000));
     let said: Vec<_> = s.events("a").iter().filter(|e| is_of_disk(e)).collect();
-    assert!(matches!(said[..], [Event::DiskHangs { .. }, Event::DiskMended]), "{said:?}");
+    assert!(
+        matches!(
+            said[..],
+            [Event::Own(OwnEvent::DiskHangs { .. }), Event::Own(OwnEvent::DiskMended)]
+        ),
+        "{said:?}"
+    );
 }
 
 /// The same of one that starts; one that fails in the end is told as failing, once.
@@ -277,12 +288,17 @@ fn a_start_whose_flush_hangs_is_told_as_failing() {
     assert_eq!(s.state("a").service, Service::Serving);
     let said: Vec<_> = s.events("a").iter().filter(|e| is_of_disk(e)).collect();
     let (hangs, rest) = said.split_first().unwrap();
-    assert!(matches!(hangs, Event::DiskHangs { .. }));
-    assert_eq!(rest, [&Event::DiskFailed, &Event::DiskMended]);
+    assert!(matches!(hangs, Event::Own(OwnEvent::DiskHangs { .. })));
+    assert_eq!(rest, [&Event::Own(OwnEvent::DiskFailed), &Event::Own(OwnEvent::DiskMended)]);
 }
 
 fn is_of_disk(event: &Event) -> bool {
-    matches!(event, Event::DiskHangs { .. } | Event::DiskFailed | Event::DiskMended)
+    matches!(
+        event,
+        Event::Own(OwnEvent::DiskHangs { .. })
+            | Event::Own(OwnEvent::DiskFailed)
+            | Event::Own(OwnEvent::DiskMended)
+    )
 }
 
 /// A grantor that starts with its memory waits for its disk, and has lost nothing.

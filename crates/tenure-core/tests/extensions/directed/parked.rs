@@ -1,6 +1,6 @@
 //! Parked requests.
 
-use tenure_core::nerio::{Event, Ignored, Message, Refusal, Release, Request};
+use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Release, Request};
 
 use crate::story::*;
 
@@ -21,9 +21,9 @@ pub(crate) fn an_older_duplicate_does_not_lower_the_granted_start() {
     s.ask("p", "a", request(at(10)));
     s.ask("p", "a", request(at(30)));
     let effects = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Stale)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Stale))]);
     let effects = s.tell("p", "a", release(at(20)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::NotTheHolder)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotTheHolder))]);
     assert_eq!(s.holder("a").as_deref(), Some("p"));
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn a_release_that_overtakes_its_request_ends_it() {
     let mut s = Story::new();
     s.tell("p", "a", release(at(10)));
     let effects = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Released))]);
     assert!(granted(&s.ask("p", "a", request(at(11)))).is_some(), "a later one is granted");
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn start_length_sample_and_fence_come_from_one_ok() {
     s.deliver("p", "b");
     s.deliver("b", "p");
     let elected = s.events("p").iter().find_map(|event| match event {
-        Event::Elected { timestamp, .. } => Some(timestamp.clone()),
+        Event::Own(OwnEvent::Stamped { timestamp, .. }) => Some(timestamp.clone()),
         _ => None,
     });
     let stamps = elected.unwrap();
@@ -140,7 +140,7 @@ pub(crate) fn the_highest_start_granted_counts() {
     let first = granted(&s.ask("p", "a", request(at(20)))).unwrap();
     s.slip(ms(300));
     let lower = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&lower), [Event::Ignored(Ignored::Stale)]);
+    assert_eq!(emitted(&lower), [Event::Own(OwnEvent::Ignored(Ignored::Stale))]);
     assert_eq!(granted(&s.ask("p", "a", request(at(20)))), Some(first), "the same ok again");
     assert_eq!(s.state("a").holder.unwrap().remaining, ms(800));
     s.tell("p", "a", release(at(19)));
@@ -187,7 +187,7 @@ pub(crate) fn a_start_that_has_lapsed_is_not_granted_again() {
         s.pass(ms(110));
     }
     let effects = s.ask("p", "a", for_span(at(10), ms(100)));
-    assert_eq!(emitted(&effects), [Event::Ignored(Ignored::Released)]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Released))]);
 }
 
 /// A release that overtakes its request is remembered, for a few elections at a time: anybody can
@@ -215,7 +215,7 @@ pub(crate) fn releases_of_strangers_take_no_room_of_elections() {
     let mut is_remembered = |n: i32| {
         let election = format!("stranger-{n}").parse().unwrap();
         let asked = s.ask("q", "a", Request { election, ..request(at(5)) });
-        emitted(&asked) == [Event::Ignored(Ignored::Released)]
+        emitted(&asked) == [Event::Own(OwnEvent::Ignored(Ignored::Released))]
     };
     assert_eq!((0..100).filter(|n| is_remembered(*n)).count(), 4, "as many as there is room for");
 }
@@ -230,5 +230,5 @@ pub(crate) fn a_start_that_lapsed_just_now_does_not_wait() {
     s.slip(ms(120));
     let effects = s.ask("p", "a", for_span(at(10), ms(100)));
     assert_eq!(s.holder("a").as_deref(), Some("q"));
-    assert_eq!(emitted(&effects).last(), Some(&Event::Ignored(Ignored::Released)));
+    assert_eq!(emitted(&effects).last(), Some(&Event::Own(OwnEvent::Ignored(Ignored::Released))));
 }

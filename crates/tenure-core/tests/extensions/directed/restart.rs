@@ -1,6 +1,6 @@
 //! Restart.
 
-use tenure_core::nerio::{Event, Ignored, Refusal, Request};
+use tenure_core::nerio::{Event, Ignored, OwnEvent, Refusal, Request};
 
 use crate::story::*;
 
@@ -52,7 +52,7 @@ pub(crate) fn no_lease_is_longer_than_delta_max() {
     assert_eq!(refused, Some(Refusal::TooLong { lease: long.lease, delta_max }));
     assert!(granted(&s.ask("p", "a", for_span(at(11), delta_max))).is_some());
     let empty = s.ask("p", "a", for_span(at(12), ms(0)));
-    assert_eq!(emitted(&empty), [Event::Ignored(Ignored::Empty)]);
+    assert_eq!(emitted(&empty), [Event::Own(OwnEvent::Ignored(Ignored::Empty))]);
 }
 
 /// The boot count is raised, durably, before the first grant.

@@ -1,6 +1,6 @@
 //! Verification.
 
-use tenure_core::nerio::{Event, Question};
+use tenure_core::nerio::{Event, OwnEvent, Question};
 
 use crate::story::*;
 
@@ -25,7 +25,7 @@ pub(crate) fn an_answer_is_bound_to_the_life_of_its_asker() {
     s.verify("q", "p");
     s.put(&answer[0]);
     assert!(
-        !s.events("q").iter().any(|event| matches!(event, Event::Verified { .. })),
+        !s.events("q").iter().any(|event| matches!(event, Event::Own(OwnEvent::Verified { .. }))),
         "an answer to an earlier life was believed: {:?}",
         s.events("q")
     );
@@ -57,8 +57,8 @@ pub(crate) fn each_of_two_verifications_is_answered_for_itself() {
     s.deliver_all();
     let asked = |who| Question { leader: address(who), start };
     let said = |event: &Event| match event {
-        Event::Verified { question, .. } => Some((*question, true)),
-        Event::NotVerified { question, .. } => Some((*question, false)),
+        Event::Own(OwnEvent::Verified { question, .. }) => Some((*question, true)),
+        Event::Own(OwnEvent::NotVerified { question, .. }) => Some((*question, false)),
         _ => None,
     };
     let said: Vec<_> = s.events("q").iter().filter_map(said).collect();

@@ -1,7 +1,7 @@
 //! What a candidate waits for, and whom those who ask are told of, must be what is.
 
-use tenure_core::nerio::{Command, Event, Holder, Message, Refusal, Refused, View};
-use tenure_core::{Fence, Waiting};
+use tenure_core::nerio::{Command, Event, Holder, Message, OwnEvent, Refusal, Refused};
+use tenure_core::{Fence, View, Waiting};
 
 use crate::story::*;
 
@@ -104,7 +104,7 @@ pub(crate) fn one_that_a_promise_holds_up_is_not_told_as_leading() {
     s.deliver_all();
     s.resign("p");
     let held = s.events("p").iter().find_map(|event| match event {
-        Event::Held { until } => Some(*until),
+        Event::Own(OwnEvent::Held { until }) => Some(*until),
         _ => None,
     });
     let held = held.unwrap();
@@ -114,7 +114,7 @@ pub(crate) fn one_that_a_promise_holds_up_is_not_told_as_leading() {
         _ => None,
     });
     let view = view.unwrap();
-    assert_eq!(view.who, s.who("p"));
+    assert_eq!((&*view.id, view.incarnation), ("p", Some(s.who("p").inc.0)));
     let (near, ms_now) = (|at: tenure_core::Time| at.since(held).max(held.since(at)), s.now("p"));
     assert!(view.leaving.is_some_and(|leaving| near(leaving) < ms(150)), "{view:?} {held}");
     assert!(ms_now < held && s.leader().is_none());

@@ -1,4 +1,4 @@
-use tenure_core::etcd::{End, Lost};
+use tenure_core::etcd::Lost;
 
 use super::{Court, Fact, Plan, Property, seconds};
 use crate::etcd::ledger::Ledger;
@@ -18,7 +18,7 @@ impl Property for LossesStayApart {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Ended { node, election, end: End::Lost(lost), decided } = fact else {
+        let Fact::Ended { node, election, lost: Some(lost), decided } = fact else {
             return Ok(());
         };
         let leaderships = court.annals(*election).leaderships.iter().rev();

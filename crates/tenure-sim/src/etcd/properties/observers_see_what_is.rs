@@ -1,4 +1,5 @@
-use tenure_core::etcd::{KeyValue, View};
+use tenure_core::etcd::KeyValue;
+use tenure_core::{LeaderView, View};
 
 use super::{Court, Fact, Plan, Property, seconds};
 
@@ -22,9 +23,11 @@ struct Told {
 /// Whether a view names this key, or nobody.
 fn is(view: &View, first: Option<&KeyValue>) -> bool {
     match (view, first) {
-        (View::Leader { key, value, fence }, Some(kv)) => {
+        (View::Leader(LeaderView { id, value, fence, .. }), Some(kv)) => {
             let created = fence.map_or(kv.created, crate::etcd::ledger::Ledger::created);
-            *key == kv.key && *value == kv.value && created == kv.created
+            let rest = kv.key.as_slice().strip_suffix(id.as_bytes());
+            let is_own = rest.is_some_and(|rest| rest.ends_with(b"/"));
+            is_own && value.as_bytes() == kv.value.as_slice() && created == kv.created
         }
         (View::Vacant, None) => true,
         _ => false,

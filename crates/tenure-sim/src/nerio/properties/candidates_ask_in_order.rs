@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
-use tenure_core::nerio::{End, Inc, MemberSet, Message, Refusal, Request};
-use tenure_core::{Fence, NodeName, Time};
+use tenure_core::nerio::{Inc, MemberSet, Message, Refusal, Request};
+use tenure_core::{End, Fence, Loss, NodeName, Time};
 
 use super::places::Places;
 use super::{Court, Fact, Plan, Property};
@@ -76,7 +76,7 @@ impl Property for CandidatesAskInOrder {
                 asking.successor = None;
                 asking.waits.clear();
                 if let Some(last) = asking.last.as_ref().filter(|_| asking.asked) {
-                    let on_purpose = *end != End::Expired;
+                    let on_purpose = **end != End::Lost(Loss::Expired);
                     asking.owed = on_purpose.then_some((last.start, MemberSet::EMPTY));
                 }
                 asking.asked = false;

@@ -1,4 +1,4 @@
-use tenure_core::nerio::End;
+use tenure_core::{End, Loss};
 
 use super::{Court, Fact, Plan, Property};
 
@@ -16,7 +16,9 @@ impl Property for LeaderStability {
 
     #[inline(always)]
     fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Ended { election, node, end: End::Expired } = fact else { return Ok(()) };
+        let Fact::Ended { election, node, end: End::Lost(Loss::Expired) } = fact else {
+            return Ok(());
+        };
         let settled = court.now >= court.plan.settled && court.now < court.plan.retired;
         if !settled && !court.plan.calm {
             return Ok(());

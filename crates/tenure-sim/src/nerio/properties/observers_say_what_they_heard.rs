@@ -1,10 +1,12 @@
 use std::time::Duration;
 
-use tenure_core::nerio::{MemberSet, Service, State, View, Who};
+use tenure_core::View;
+use tenure_core::nerio::{MemberSet, Service, State, Who};
 use tenure_core::{Fence, Time};
 
 use super::{Court, Fact, Plan, Property};
 use crate::nerio::app::observe_every;
+use crate::nerio::fact::named;
 
 /// Section 10.4, by a second account of what each observer was told: a leader that it sees holds
 /// grants of a quorum, asked for with the one fence that it announced, until the first of the best
@@ -103,14 +105,14 @@ fn judge(
     let is_quorum = |members: MemberSet| court.plan.config().quorums.is_quorum(members);
     match view {
         View::Leader(leader) => {
-            let of_it = (leader.who.clone(), Some(leader.fence));
+            let of_it = (named(leader), leader.fence);
             let lasts = |until: Time| {
                 let its = told().filter(|(_, heard)| heard.holder.as_ref() == Some(&of_it));
                 its.filter(|(_, heard)| heard.until >= until).map(|(member, _)| member).collect()
             };
             let ends = told().map(|(_, heard)| heard.until).filter(|until| now < *until);
             match ends.filter(|until| is_quorum(lasts(*until))).max() {
-                Some(until) if until == leader.until => Ok(()),
+                Some(until) if Some(until) == leader.until => Ok(()),
                 Some(until) => Err(format!("it was told that it lasts until {until}")),
                 None => Err("it was not told so by a quorum".to_owned()),
             }
@@ -127,6 +129,6 @@ fn judge(
                 false => Err("no quorum was free at one instant".to_owned()),
             }
         }
-        View::Unknown { .. } => Ok(()),
+        _ => Ok(()),
     }
 }

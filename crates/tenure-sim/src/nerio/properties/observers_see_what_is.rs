@@ -1,9 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Inc, LeaderView, MemberSet, View};
+use tenure_core::nerio::{Inc, MemberSet, Who};
+use tenure_core::{LeaderView, View};
 
 use crate::nerio::app::observe_every;
+use crate::nerio::fact::named;
 use crate::nerio::forge::stranger;
 
 use crate::nerio::plan::Inhabitant;
@@ -104,14 +106,19 @@ impl ObserversSeeWhatIs {
         election: usize,
         node: usize,
         leader: &LeaderView,
+        who: &Who,
     ) -> Result<(), String> {
         let (name, observer) = (court.election(election), &court.plan.nodes[node].name);
-        let LeaderView { who, address, value, fence, .. } = leader;
+        let LeaderView { address: Some(address), value, fence: Some(fence), .. } = leader else {
+            return Err(format!("{observer} sees {leader}, without an address or a fence"));
+        };
         let known = court.plan.nodes.iter().find(|node| node.name == who.name);
         // A stranger may ask in its name.
         let forged = court.plan.forges > 0 && *address == stranger();
         let there = |known: &Inhabitant| known.address == *address || forged;
-        if known.is_none_or(|known| !there(known) || value.as_str() != known.name.as_str()) {
+        if known
+            .is_none_or(|known| !there(known) || value.as_bytes() != known.name.as_str().as_bytes())
+        {
             return Err(format!("{observer} sees that {who} holds {name} at {address} as {value}"));
         }
         if self.claimed.contains(&(election, who.inc, *fence)) {
@@ -134,23 +141,24 @@ impl ObserversSeeWhatIs {
         let patience = config.drift.real_at_most(patience).as_nanos() as u64;
         match view {
             View::Leader(leader) if until > court.now => {
-                self.judge_who(court, election, node, leader)?;
+                let who = &named(leader);
+                self.judge_who(court, election, node, leader, who)?;
                 // It may give its grants up while the answers travel: then they say what was.
-                let key = (election, leader.who.inc);
+                let key = (election, who.inc);
                 let gave_up = self.gave_up.get(&key).is_some_and(|at| at + patience > court.now);
                 let grants = annals.grants.iter();
-                let held = grants.filter(|(_, g)| g.to == leader.who && g.finish >= until);
+                let held = grants.filter(|(_, g)| g.to == *who && g.finish >= until);
                 let held = held.map(|(grantor, _)| *grantor);
                 let held: MemberSet = held.collect();
                 if gave_up || court.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }
                 Err(format!(
-                    "{} sees that {} holds {name} until {}, but only {} granted it until then; {}",
+                    "{} sees that {who} holds {name} until {}, but only {} granted it until \
+                     then; {}",
                     observer.name,
-                    leader.who,
                     seconds(until),
-                    court.backers(election, &leader.who, until),
+                    court.backers(election, who, until),
                     court.clock(node),
                 ))
             }
@@ -163,7 +171,7 @@ impl ObserversSeeWhatIs {
                 )),
                 Some(_) | None => Ok(()),
             },
-            View::Leader(_) | View::Unknown { .. } => Ok(()),
+            _ => Ok(()),
         }
     }
 }

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::nerio::{End, Message};
+use tenure_core::nerio::Message;
+use tenure_core::{End, Loss};
 
 use super::{Court, Fact, Plan, Property, seconds};
 
@@ -52,7 +53,7 @@ impl Property for PromptSuccession {
                 self.waiting.remove(&(*election, *node));
                 self.due.remove(election);
                 let led = court.annals(*election).leaderships.last().filter(|l| l.node == *node);
-                if led.is_none() || !matches!(end, End::Resigned | End::Transferred) {
+                if led.is_none() || !matches!(end, End::Lost(Loss::Resigned | Loss::Transferred)) {
                     return Ok(());
                 }
                 let bound = Bound::of(court.plan);

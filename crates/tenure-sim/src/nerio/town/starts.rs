@@ -1,6 +1,6 @@
 //! What grantors say and write while they start, as facts.
 
-use tenure_core::nerio::{Event, Record};
+use tenure_core::nerio::{Event, OwnEvent, Record};
 
 use super::super::disk::Disk;
 use super::super::fact::Fact;
@@ -18,10 +18,14 @@ impl Town {
     ) -> Result<(), Box<Violation>> {
         let grantor = node;
         match event {
-            Event::Serving => self.tell(scene, Fact::Serves { grantor }),
-            Event::NotFounded { .. } => self.tell(scene, Fact::NotFounded { grantor }),
-            Event::NameContested { .. } => self.tell(scene, Fact::Contested { grantor }),
-            Event::Ignored(_) => self.tell(scene, Fact::Unread { grantor }),
+            Event::Own(OwnEvent::Serving) => self.tell(scene, Fact::Serves { grantor }),
+            Event::Own(OwnEvent::NotFounded { .. }) => {
+                self.tell(scene, Fact::NotFounded { grantor })
+            }
+            Event::Own(OwnEvent::NameContested { .. }) => {
+                self.tell(scene, Fact::Contested { grantor })
+            }
+            Event::Own(OwnEvent::Ignored(_)) => self.tell(scene, Fact::Unread { grantor }),
             _ => Ok(()),
         }
     }

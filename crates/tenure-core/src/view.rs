@@ -1,29 +1,37 @@
 //! Who leads, as others see it.
 
-use std::fmt;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::SocketAddr;
 
-use tenure_core::{Fence, Time};
-
+use crate::fence::Fence;
+use crate::time::Time;
 use crate::value::LeaderValue;
 
 /// Who leads, as an observer knows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum View {
     /// Somebody leads.
     Leader(LeaderView),
+    /// Several lead, as they may where leaders can overlap.
+    Leaders {
+        /// The one that this side follows.
+        followed: LeaderView,
+        /// The others, at least one.
+        others: Vec<LeaderView>,
+    },
     /// Nobody leads, and that is known.
     Vacant,
     /// Nobody who knows has answered in time, or the answers do not agree.
     Unknown {
-        /// Since when, on this machine's `CLOCK_BOOTTIME`.
+        /// Since when, on the clock of leases.
         since: Time,
     },
 }
 
 /// A leader as an observer knows it. What its protocol does not tell is `None`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderView {
     /// What names it: the name of its node (Nerio), or of its lease (etcd).
     pub id: Arc<str>,
@@ -31,7 +39,7 @@ pub struct LeaderView {
     pub value: LeaderValue,
     /// The fence of its leadership, when it is known.
     pub fence: Option<Fence>,
-    /// It leads until then at least unless it gives up, on this machine's `CLOCK_BOOTTIME`.
+    /// It leads until then at least unless it gives up, on the clock of leases.
     pub until: Option<Time>,
     /// 128 random bits that tell one life of a process from the next of the same name (Nerio).
     pub incarnation: Option<u128>,
@@ -40,31 +48,67 @@ pub struct LeaderView {
     /// It has given up and leads no more. Until about then nobody else does, because a verification
     /// promised it (Nerio).
     pub leaving: Option<Time>,
+    /// When it was heard last, where leaders can overlap.
+    pub heard: Option<Time>,
 }
 
 impl View {
-    /// The leader, if one is known.
+    /// The leader, if one is known: of several, the one that this side follows.
     #[must_use]
     pub const fn leader(&self) -> Option<&LeaderView> {
         match self {
-            Self::Leader(leader) => Some(leader),
+            Self::Leader(leader) | Self::Leaders { followed: leader, .. } => Some(leader),
             Self::Vacant | Self::Unknown { .. } => None,
         }
     }
 
+    /// The leaders that this side does not follow.
+    #[must_use]
+    pub const fn others(&self) -> &[LeaderView] {
+        match self {
+            Self::Leaders { others, .. } => others.as_slice(),
+            Self::Leader(_) | Self::Vacant | Self::Unknown { .. } => &[],
+        }
+    }
+
     /// Whether it tells an application the same: a lease that goes on is no change.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let alike = |one: &[LeaderView], other: &[LeaderView]| {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_same(other))
+        };
         match (self, other) {
             (Self::Leader(known), Self::Leader(leader)) => known.is_same(leader),
+            (
+                Self::Leaders { followed: known, others: heard },
+                Self::Leaders { followed, others },
+            ) => known.is_same(followed) && alike(heard, others),
             (Self::Vacant, Self::Vacant) | (Self::Unknown { .. }, Self::Unknown { .. }) => true,
-            (Self::Leader(_) | Self::Vacant | Self::Unknown { .. }, _) => false,
+            (Self::Leader(_) | Self::Leaders { .. } | Self::Vacant | Self::Unknown { .. }, _) => {
+                false
+            }
         }
     }
 }
 
 impl LeaderView {
+    /// A leader of which only this is told.
+    #[must_use]
+    pub const fn new(id: Arc<str>, value: LeaderValue) -> Self {
+        Self {
+            id,
+            value,
+            fence: None,
+            until: None,
+            incarnation: None,
+            address: None,
+            leaving: None,
+            heard: None,
+        }
+    }
+
     fn is_same(&self, other: &Self) -> bool {
-        let Self { id, value, fence, until: _, incarnation, address, leaving } = self;
+        let Self { id, value, fence, until: _, incarnation, address, leaving, heard: _ } = self;
         *id == other.id
             && *incarnation == other.incarnation
             && *fence == other.fence
@@ -78,6 +122,10 @@ impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Leader(leader) => leader.fmt(f),
+            Self::Leaders { followed, others } => {
+                followed.fmt(f)?;
+                others.iter().try_for_each(|leader| write!(f, "; also {leader}"))
+            }
             Self::Vacant => f.write_str("vacant"),
             Self::Unknown { since } => write!(f, "unknown since {since}"),
         }
@@ -89,6 +137,9 @@ impl fmt::Display for LeaderView {
         write!(f, "leader {}", self.id)?;
         if let Some(incarnation) = self.incarnation {
             write!(f, "~{:08x}", incarnation >> 96)?;
+        }
+        if !self.value.as_bytes().is_empty() {
+            write!(f, " {:?}", self.value)?;
         }
         if let Some(until) = self.until {
             write!(f, " until {until}")?;

@@ -1,10 +1,12 @@
 //! What a leader tells of itself, as others read it.
 
-use std::borrow::Cow;
-use std::fmt::{self, Write};
-use std::sync::Arc;
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
 
-use tenure_core::Value;
+use crate::name::Value;
 
 /// What a leader wants others to know, such as its address: any bytes of any length.
 ///
@@ -73,6 +75,8 @@ impl fmt::Debug for LeaderValue {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
 
     #[test]

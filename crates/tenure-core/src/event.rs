@@ -1,0 +1,154 @@
+//! What every election tells its application.
+
+use alloc::sync::Arc;
+use core::fmt::{self, Display};
+
+use crate::fence::Fence;
+use crate::name::NodeName;
+use crate::view::View;
+use crate::waiting::Waiting;
+
+/// Something that happened. What only one protocol tells is `Own`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Event<Own> {
+    /// This process leads the election. The claim was raised just before.
+    Elected {
+        /// What names this leader to others: [`LeaderView::id`](crate::LeaderView::id).
+        id: Arc<str>,
+        /// The fence of the leadership, where the protocol can order leaders.
+        fence: Option<Fence>,
+    },
+    /// The leadership holds a lease of full length: long work may begin.
+    Settled,
+    /// What the campaign waits for has changed.
+    Waiting(Waiting),
+    /// The leadership or the campaign is over. [`Released`](Self::Released) follows.
+    Ended(End),
+    /// Others know that it is over, or the lease has run out.
+    Released,
+    /// A transfer to this candidate, which waits, can begin.
+    SuccessorWaits {
+        /// Its name.
+        to: NodeName,
+    },
+    /// A transfer did not take place; the leadership goes on.
+    TransferFailed {
+        /// To whom.
+        to: NodeName,
+        /// Why.
+        why: TransferFailure,
+    },
+    /// Who leads.
+    View(View),
+    /// States between the last view and the next one may have been missed.
+    Gap,
+    /// Nobody here can observe the election.
+    NotObserved {
+        /// What stands against it, and what to do.
+        why: Arc<str>,
+    },
+    /// What only this protocol tells.
+    Own(Own),
+}
+
+/// Why a leadership or a campaign is over.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum End {
+    /// It was lost, or given up.
+    Lost(Loss),
+    /// The campaign was withdrawn before it won.
+    Withdrawn,
+    /// It can never be won.
+    Refused {
+        /// What stands against it, and what to do.
+        why: Arc<str>,
+    },
+}
+
+/// Why a leadership is over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Loss {
+    /// No quorum renewed the lease in time: the network, the grantors or this process stalled.
+    #[error("the lease ran out before a quorum renewed it")]
+    Expired,
+    /// It was resigned.
+    #[error("it was resigned")]
+    Resigned,
+    /// It was handed over to a named candidate.
+    #[error("it was handed over")]
+    Transferred,
+    /// Somebody else ended it in the store: its key or its lease was deleted, or the right to
+    /// them was taken away.
+    #[error("its key or its lease was deleted in the store by somebody else, or its right to them")]
+    Revoked,
+    /// The store went back in its history (a backup was restored), or is another one than
+    /// before. Fences of before and after may not be in order.
+    #[error("the store is not the one it was: restored from a backup, or replaced")]
+    Reset,
+    /// Another leader goes before this one, where leaders may overlap.
+    #[error("another leader goes before this one")]
+    Superseded,
+    /// What this process led by was given to another one.
+    #[error("it was assigned to another process")]
+    Reassigned,
+    /// The node was closed or its thread ended.
+    #[error("the node has been closed")]
+    Closed,
+}
+
+/// Why a transfer did not take place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TransferFailure {
+    /// The candidate is not known to wait.
+    NotWaiting,
+    /// This process does not lead, or no longer.
+    NotLeading,
+    /// A later transfer took its place.
+    Replaced,
+}
+
+impl<Own> From<Own> for Event<Own> {
+    fn from(own: Own) -> Self {
+        Self::Own(own)
+    }
+}
+
+impl<Own: Display> Display for Event<Own> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elected { id, fence: Some(fence) } => write!(f, "elected {id} fence {fence}"),
+            Self::Elected { id, fence: None } => write!(f, "elected {id}"),
+            Self::Settled => f.write_str("settled"),
+            Self::Waiting(waiting) => write!(f, "waiting: {waiting}"),
+            Self::Ended(end) => write!(f, "ended: {end}"),
+            Self::Released => f.write_str("released"),
+            Self::SuccessorWaits { to } => write!(f, "{to} waits"),
+            Self::TransferFailed { to, why } => write!(f, "no transfer to {to}: {why}"),
+            Self::View(view) => view.fmt(f),
+            Self::Gap => f.write_str("gap"),
+            Self::NotObserved { why } => write!(f, "not observed: {why}"),
+            Self::Own(own) => own.fmt(f),
+        }
+    }
+}
+
+impl Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(loss) => loss.fmt(f),
+            Self::Withdrawn => f.write_str("the campaign was withdrawn"),
+            Self::Refused { why } => f.write_str(why),
+        }
+    }
+}
+
+impl Display for TransferFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotWaiting => "that candidate is not known to wait",
+            Self::NotLeading => "this node does not lead",
+            Self::Replaced => "a later transfer took its place",
+        })
+    }
+}
