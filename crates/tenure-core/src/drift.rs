@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::nerio::rule::{Rule, ruling};
+use crate::rounding::{Rule, ruling};
 use crate::time::nanos;
 
 const BILLION: u32 = 1_000_000_000;

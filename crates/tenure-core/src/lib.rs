@@ -24,6 +24,7 @@ mod event;
 mod fence;
 mod name;
 pub mod nerio;
+mod rounding;
 mod rule;
 mod standing;
 mod time;
@@ -45,3 +46,10 @@ pub use time::{Deadline, Time};
 pub use value::LeaderValue;
 pub use view::{LeaderView, View};
 pub use waiting::{Obstacle, Waiting};
+
+/// Rules that can be broken, in builds that exist to prove the checkers.
+#[cfg(tenure_planted)]
+pub mod planted {
+    pub use crate::rounding::{RULES, Rule};
+    pub use crate::rule::{Broken, Planted};
+}

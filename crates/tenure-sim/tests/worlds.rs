@@ -146,10 +146,19 @@ fn the_page_is_complete() {
     }
     #[cfg(tenure_planted)]
     {
-        let nerio = tenure_core::nerio::planted::Rule::ALL.iter().map(|rule| format!("{rule:?}"));
-        let etcd = tenure_core::etcd::planted::Rule::ALL.iter().map(|rule| format!("{rule:?}"));
-        for rule in nerio.chain(etcd) {
-            assert!(page.contains(&format!("| `{rule}` |")), "docs/simulation.md lacks {rule}");
+        use tenure_core::{etcd, nerio, planted};
+        let of_nerio = nerio::planted::RULES.iter().chain(planted::RULES);
+        for rule in of_nerio.chain(etcd::planted::RULES) {
+            let name = rule.name;
+            assert!(page.contains(&format!("| `{name}` |")), "docs/simulation.md lacks {name}");
+            for name in rule.meant {
+                let known = properties.concat().iter().any(|(known, _)| known == name);
+                assert!(known, "{name} is no property");
+            }
+        }
+        for name in DriverRule::ALL.into_iter().flat_map(DriverRule::meant) {
+            let known = properties.concat().iter().any(|(known, _)| known == name);
+            assert!(known, "{name} is no property");
         }
     }
 }

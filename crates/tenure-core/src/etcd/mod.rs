@@ -192,6 +192,10 @@ pub use message::{
     Reply, Request, Revision, Txn,
 };
 pub use node::Etcd;
-#[cfg(tenure_planted)]
-pub use rule::planted;
 pub use words::{Effect, NoRecord, Start, Store, Words};
+
+/// Its rules, in builds in which they can be broken.
+#[cfg(tenure_planted)]
+pub mod planted {
+    pub use super::rule::{RULES, Rule};
+}

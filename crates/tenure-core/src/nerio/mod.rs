@@ -289,7 +289,11 @@ pub use message::*;
 pub use node::Nerio;
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
 pub use record::{GrantRecord, Record, Tenancy};
-#[cfg(tenure_planted)]
-pub use rule::planted;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};
 pub use words::{Effect, Start, Words};
+
+/// Its rules, in builds in which they can be broken.
+#[cfg(tenure_planted)]
+pub mod planted {
+    pub use super::rule::{RULES, Rule};
+}

@@ -124,16 +124,19 @@ fn unbroken(name: &str, of_driver: &str) -> String {
 
 #[cfg(tenure_planted)]
 fn break_nerio(name: &str) -> bool {
-    use tenure_core::nerio::planted::{Rule, break_rule};
-    let rule = Rule::ALL.iter().find(|rule| format!("{rule:?}") == name);
-    rule.inspect(|rule| std::mem::forget(break_rule(**rule))).is_some()
+    break_for_ever(tenure_core::nerio::planted::RULES, name)
 }
 
 #[cfg(tenure_planted)]
 fn break_etcd(name: &str) -> bool {
-    use tenure_core::etcd::planted::{Rule, break_rule};
-    let rule = Rule::ALL.iter().find(|rule| format!("{rule:?}") == name);
-    rule.inspect(|rule| std::mem::forget(break_rule(**rule))).is_some()
+    break_for_ever(tenure_core::etcd::planted::RULES, name)
+}
+
+#[cfg(tenure_planted)]
+fn break_for_ever(rules: &[tenure_core::planted::Planted], name: &str) -> bool {
+    let mut all = rules.iter().chain(tenure_core::planted::RULES);
+    let rule = all.find(|rule| rule.name == name);
+    rule.inspect(|rule| std::mem::forget(rule.break_it())).is_some()
 }
 
 #[cfg(not(tenure_planted))]

@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use clap::Args;
-use tenure_core::{etcd as etcd_core, nerio as nerio_core};
+use tenure_core::etcd::planted::RULES as ETCD;
+use tenure_core::nerio::planted::RULES as NERIO;
+use tenure_core::planted::{Planted, RULES as ROUNDING};
 use tenure_sim::nerio::driver::DriverRule;
 use tenure_sim::sweep::{Source, Sweep};
 use tenure_sim::{etcd, nerio};
@@ -53,8 +55,12 @@ impl Mutants {
         std::panic::set_hook(Box::new(|_| {}));
         println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
         let all = match self.protocol {
-            Protocol::Nerio => self.of_nerio(),
-            Protocol::Etcd => self.of_etcd(),
+            Protocol::Nerio => {
+                let mut all = self.of_core(NERIO, nerio::Worlds::default());
+                all.extend(self.of_driver());
+                all
+            }
+            Protocol::Etcd => self.of_core(ETCD, etcd::Worlds),
         };
         if all.is_empty() {
             return Err(format!("none of {:?} is a rule", self.only));
@@ -66,51 +72,31 @@ impl Mutants {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
     }
 
-    fn of_nerio(&self) -> Vec<Verdict> {
-        use nerio_core::planted::{DIRECTED, Rule, break_rule};
-        let mut all = Vec::new();
-        for rule in Rule::ALL {
-            let name = format!("{rule:?}");
-            if self.is_wanted(&name) {
-                let directed = DIRECTED.contains(rule);
-                let broken = break_rule(*rule);
-                let meant = nerio::planted::meant(*rule);
-                all.push(self.hunt(name, rule.source(), meant, nerio::Worlds::default(), directed));
-                drop(broken);
-            }
-        }
-        for rule in DriverRule::ALL {
-            let name = format!("{rule:?}");
-            if self.is_wanted(&name) {
-                let worlds = nerio::Worlds { broken: Some(rule), ..nerio::Worlds::default() };
-                all.push(self.hunt(name, rule.source(), rule.meant(), worlds, false));
-            }
-        }
-        all
+    /// The rules of a core, and those of rounding.
+    fn of_core<S: Source>(&self, rules: &[Planted], worlds: S) -> Vec<Verdict> {
+        let wanted = rules.iter().chain(ROUNDING).filter(|rule| self.is_wanted(rule.name));
+        let hunt = |rule: &Planted| {
+            let _broken = rule.break_it();
+            self.hunt(rule.name.to_owned(), (rule.source, rule.meant), worlds, rule.by_hand)
+        };
+        wanted.map(hunt).collect()
     }
 
-    fn of_etcd(&self) -> Vec<Verdict> {
-        use etcd_core::planted::{DIRECTED, Rule, break_rule};
-        let mut all = Vec::new();
-        for rule in Rule::ALL {
-            let name = format!("{rule:?}");
-            if self.is_wanted(&name) {
-                let directed = DIRECTED.contains(rule);
-                let broken = break_rule(*rule);
-                let meant = etcd::planted::meant(*rule);
-                all.push(self.hunt(name, rule.source(), meant, etcd::Worlds, directed));
-                drop(broken);
-            }
-        }
-        all
+    fn of_driver(&self) -> Vec<Verdict> {
+        let named = DriverRule::ALL.into_iter().map(|rule| (rule, format!("{rule:?}")));
+        let wanted = named.filter(|(_, name)| self.is_wanted(name));
+        let hunt = |(rule, name): (DriverRule, String)| {
+            let worlds = nerio::Worlds { broken: Some(rule), ..nerio::Worlds::default() };
+            self.hunt(name, (rule.source(), rule.meant()), worlds, false)
+        };
+        wanted.map(hunt).collect()
     }
 
     #[expect(clippy::disallowed_methods, reason = "how long it took is for people to read")]
     fn hunt<S: Source>(
         &self,
         rule: String,
-        source: &'static str,
-        meant: &[&str],
+        (source, meant): (&'static str, &[&str]),
         worlds: S,
         directed: bool,
     ) -> Verdict {

@@ -9,8 +9,6 @@ pub mod foreign;
 pub mod ledger;
 pub mod packet;
 pub mod plan;
-#[cfg(tenure_planted)]
-pub mod planted;
 pub mod process;
 pub mod properties;
 pub mod resident;

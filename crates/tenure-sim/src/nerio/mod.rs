@@ -11,8 +11,6 @@ mod forge;
 mod installed;
 pub mod ledger;
 pub mod plan;
-#[cfg(tenure_planted)]
-pub mod planted;
 pub mod properties;
 mod town;
 mod worlds;

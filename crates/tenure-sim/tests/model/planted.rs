@@ -4,7 +4,7 @@
 //! target/planted --test model -- --nocapture` prints the ways. In release, because there the
 //! core does not check itself.
 
-use tenure_core::nerio::planted::{Rule, break_rule};
+use tenure_core::nerio::planted::Rule;
 
 use crate::cases;
 use crate::setting::Setting;
@@ -35,7 +35,7 @@ fn planted_bugs_are_found() {
     let mut survivors = Vec::new();
     for (rule, case, why) in PLANTED {
         let setting = case(false);
-        let broken = break_rule(*rule);
+        let broken = rule.row().break_it();
         let (_, violation) = visit(&setting, 3_000_000);
         drop(broken);
         match violation {

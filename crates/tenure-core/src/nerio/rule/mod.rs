@@ -2,7 +2,10 @@
 //! experiment.
 
 #[cfg(tenure_planted)]
-pub mod planted;
+mod noticed;
+
+#[cfg(tenure_planted)]
+use noticed::*;
 
 use crate::rule::rules;
 
@@ -10,311 +13,307 @@ rules! {
     // The paper, and what it leaves out.
 
     /// A claim keeps the drift margin: `E = Start + (1 − ρ)δ`.
-    ClaimShrinks: "section 3, step 8",
+    ClaimShrinks: "section 3, step 8", [ONE_LEADER, GRANTS];
     /// A grant keeps the drift margin: `F = T + (1 + ρ)δ`.
-    GrantStretches: "section 3, step 6.1",
+    GrantStretches: "section 3, step 6.1", [LASTS, GRANTS];
     /// E counts from the send of the request, not from the answer.
-    ClaimFromSend: "section 3, step 8; rounding",
-    /// `(1 − ρ)δ` rounds down.
-    ShrinkRoundsDown: "rounding",
-    /// `(1 + ρ)δ` rounds up.
-    StretchRoundsUp: "rounding",
+    ClaimFromSend: "section 3, step 8; rounding", [ONE_LEADER, GRANTS];
     /// A grantor gives a lease to one at a time.
-    OneHolder: "section 3, step 5",
+    OneHolder: "section 3, step 5", [ONE_LEADER, GRANTS];
     /// F never goes back while granted.
-    FinishGrows: "section 3, step 6.1; parked requests 1",
+    FinishGrows: "section 3, step 6.1; parked requests 1", [LASTS], by hand;
     /// Samples of the grantor's clock strictly increase.
-    StrictSamples: "section 2",
+    StrictSamples: "section 2", [LASTS], by hand;
     /// Every Start of a candidate is above the one before: it names the instance.
-    StartGrows: "section 2",
+    StartGrows: "section 2", [ASKS], by hand;
     /// The sample of the free test is taken at the message.
-    FreshSample: "one clock sample",
+    FreshSample: "one clock sample", [LASTS, GRANTS];
     /// Whether a claim holds is computed from the clock at the question.
-    StandingAsked: "one clock sample",
+    StandingAsked: "one clock sample", [VALIDITY], by hand;
     /// One grantor counts once, however often its ok arrives.
-    OneOkEach: "duplicates",
+    OneOkEach: "duplicates", [ONE_LEADER, GRANTS];
     /// T names the memory that took it: a lost directory is another grantor.
-    StampNamesMemory: "restart: instances",
+    StampNamesMemory: "restart: instances", [TIMESTAMPS, EDICTS];
     /// Two quorum timestamps without a common grantor have no order, which is an error.
-    DisjointIsError: "QT order is partial",
+    DisjointIsError: "QT order is partial", [TIMESTAMPS, EDICTS], by hand;
     /// Two quorum timestamps that grantors order in opposite ways have none either.
-    ContradictionIsError: "QT order is partial",
+    ContradictionIsError: "QT order is partial", [TIMESTAMPS, EDICTS], by hand;
     /// The claim is lowered before the release is sent.
-    LowerBeforeRelease: "section 6",
+    LowerBeforeRelease: "section 6", [PROMISES];
     /// Who gave up on purpose asks for nothing new before a quorum has the release.
-    ReleaseConfirmed: "section 6; who is next",
+    ReleaseConfirmed: "section 6; who is next", [ASKS], by hand;
 
     // Identity.
 
     /// A grant is held by a life, not by a name.
-    HolderByLife: "identity",
+    HolderByLife: "identity", [ONE_LEADER, GRANTS];
     /// A request waits for a life, not for a name.
-    ParkedByLife: "identity",
+    ParkedByLife: "identity", [WAITS], by hand;
     /// A life that gave its Starts up binds no later one of the same name.
-    WatermarkByLife: "identity",
+    WatermarkByLife: "identity", [ELECTION, SUCCESSION], by hand;
     /// A release comes from the holder's own life, not from its name.
-    ReleaseByLife: "identity",
+    ReleaseByLife: "identity", [OWN_RELEASE, GRANTS, DEAD], by hand;
     /// Two lives that use one name at the same time are reported.
-    NameContested: "identity",
+    NameContested: "identity", [NAMES], by hand;
     /// That a name is shared is said steadily, and not only to the one that asks in turn.
-    NameStaysShared: "identity",
+    NameStaysShared: "identity", [NAMES], by hand;
     /// One life asks from one address: the first, while its grant lives.
-    OneAddress: "identity",
+    OneAddress: "identity", [LASTS], by hand;
     /// A release from another address ends nothing.
-    ReleaseFromAddress: "identity",
+    ReleaseFromAddress: "identity", [OWN_RELEASE, GRANTS], by hand;
     /// An answer counts only for the life that asked.
-    AnswerBound: "identity",
+    AnswerBound: "identity", [ONE_LEADER, GRANTS, ASKS], by hand;
     /// Oks count only from a member's own address.
-    OkFromMember: "identity",
+    OkFromMember: "identity", [ONE_LEADER, GRANTS, ASKS], by hand;
 
     // Parked requests.
 
     /// The lease of a request that waited counts from its arrival.
-    LeaseFromArrival: "parked requests 1",
+    LeaseFromArrival: "parked requests 1", [LASTS], by hand;
     /// A waiting request is dropped when its own lease would be over.
-    ParkedLeaseEnds: "parked requests 1",
+    ParkedLeaseEnds: "parked requests 1", [LASTS], by hand;
     /// A waiting request that was not refreshed is dropped.
-    ParkedExpires: "parked requests 1",
+    ParkedExpires: "parked requests 1", [DEAD], by hand;
     /// Those who wait are bounded.
-    ParkedBounded: "parked requests",
+    ParkedBounded: "parked requests", [BOUNDED], by hand;
     /// Over the bound the lowest in the common order is evicted.
-    LowestEvicted: "parked requests",
+    LowestEvicted: "parked requests", [WAITS], by hand;
     /// Releases of unknown elections take little room, and none of that of elections.
-    EarlyBounded: "parked requests",
+    EarlyBounded: "parked requests", [ELECTION, SUCCESSION], by hand;
     /// What only a release opened takes no room of elections.
-    EarlyApart: "parked requests",
+    EarlyApart: "parked requests", [ELECTION, SUCCESSION], by hand;
     /// The checks of admission are made again when a request has waited.
-    ChecksAgain: "parked requests 2",
+    ChecksAgain: "parked requests 2", [DEAD], by hand;
     /// A parked request is replaced only by a higher Start.
-    ParkedGrows: "parked requests 2",
+    ParkedGrows: "parked requests 2", [DEAD], by hand;
     /// A release deletes what is parked at or below its Start.
-    ReleaseUnparks: "parked requests 2",
+    ReleaseUnparks: "parked requests 2", [WAITS], by hand;
     /// The holder is never parked: it renews.
-    HolderNotParked: "parked requests 2",
+    HolderNotParked: "parked requests 2", [STABILITY];
     /// `gs` is never overwritten by an older duplicate.
-    GrantedStartGrows: "parked requests 3",
+    GrantedStartGrows: "parked requests 3", [DEAD], by hand;
     /// A request that was granted gets the same ok again, and F is not extended.
-    RepeatKeepsFinish: "parked requests 3",
+    RepeatKeepsFinish: "parked requests 3", [LASTS], by hand;
     /// E is the minimum over the quorum.
-    ClaimByMinimum: "parked requests 4",
+    ClaimByMinimum: "parked requests 4", [ONE_LEADER, GRANTS];
     /// Oks at or below the floor are dropped for ever.
-    Floor: "parked requests 4",
+    Floor: "parked requests 4", [ONE_LEADER, GRANTS];
     /// Start, δ, T and the fence flag come from one ok, not T from an earlier one.
-    OneOk: "parked requests 4, 5",
+    OneOk: "parked requests 4, 5", [GRANTS, TIMESTAMPS, ELECTION], by hand;
     /// They come from the latest ok, not T from it and E from an earlier one.
-    LatestOk: "parked requests 4, 5",
+    LatestOk: "parked requests 4, 5", [GRANTS, TIMESTAMPS, ELECTION];
     /// A failed renewal is not released while the earlier lease is in use.
-    KeepWhileInUse: "parked requests 4",
+    KeepWhileInUse: "parked requests 4", [PROMISES];
     /// QT carries T of the grant, not of the arrival.
-    StampOfGrant: "parked requests 5",
+    StampOfGrant: "parked requests 5", [LASTS, TIMESTAMPS, EDICTS];
     /// No request at or below a released Start is granted.
-    Watermark: "erratum 4; parked requests 5",
+    Watermark: "erratum 4; parked requests 5", [DEAD], by hand;
     /// No request at or below a Start that has lapsed is granted once another held the grant.
-    Tombstone: "parked requests 5",
+    Tombstone: "parked requests 5", [DEAD], by hand;
     /// Nor is such a request told that it waits, if the other got the grant on its arrival.
-    LapsedNotParked: "parked requests 5",
+    LapsedNotParked: "parked requests 5", [DEAD], by hand;
 
     // Who is next.
 
     /// A release names the Start it ends.
-    ReleaseNamesStart: "erratum 4; who is next 1",
+    ReleaseNamesStart: "erratum 4; who is next 1", [OWN_RELEASE, GRANTS, DEAD];
     /// A release is valid only if the holder sent it.
-    ReleaseByHolder: "who is next 1",
+    ReleaseByHolder: "who is next 1", [OWN_RELEASE, GRANTS, DEAD];
     /// Whom the last leader named goes first.
-    NextFirst: "who is next 1",
+    NextFirst: "who is next 1", [WAITS], by hand;
     /// `next` is used once, and does not outlive the holder who said it.
-    NextOnce: "who is next 2",
+    NextOnce: "who is next 2", [WAITS], by hand;
     /// Those who wait go by an order that is the same everywhere, not by arrival.
-    CommonOrder: "who is next 2",
+    CommonOrder: "who is next 2", [WAITS], by hand;
     /// Those who wait go before a newcomer, even if the timer is late.
-    WaitersFirst: "who is next 2",
+    WaitersFirst: "who is next 2", [WAITS], by hand;
     /// A leader goes before those who do not lead.
-    LeaderFirst: "who is next 2",
+    LeaderFirst: "who is next 2", [WAITS], by hand;
     /// The higher priority goes first.
-    PriorityFirst: "who is next 2",
+    PriorityFirst: "who is next 2", [WAITS], by hand;
     /// The first lease is short.
-    ShortFirstLease: "who is next 3",
+    ShortFirstLease: "who is next 3", [ASKS], by hand;
     /// The first lease is renewed at once.
-    RenewedAtOnce: "who is next 3",
+    RenewedAtOnce: "who is next 3", [STABILITY], by hand;
     /// A leader names only one whom a grantor heard of lately.
-    NextHeard: "who is next 3",
+    NextHeard: "who is next 3", [ASKS], by hand;
     /// A candidate yields only if no quorum is possible any more.
-    YieldHopeless: "who is next 4",
+    YieldHopeless: "who is next 4", [YIELDS, SUCCESSION], by hand;
     /// A candidate yields only to somebody who ranks above it.
-    YieldOutranked: "who is next 4",
+    YieldOutranked: "who is next 4", [YIELDS, SUCCESSION], by hand;
     /// A refusal older than the last grant is no reason to yield.
-    YieldNews: "who is next 4",
+    YieldNews: "who is next 4", [YIELDS, SUCCESSION], by hand;
     /// A candidate yields to a leader only after seeing it renew.
-    YieldRenewed: "who is next 4",
+    YieldRenewed: "who is next 4", [SUCCESSION], by hand;
     /// Whoever is silent, or cannot grant, is not waited for.
-    YieldWithoutLost: "who is next 4",
+    YieldWithoutLost: "who is next 4", [ELECTION, SUCCESSION], by hand;
     /// What was yielded is asked for again only after a while.
-    YieldWaits: "who is next 4",
+    YieldWaits: "who is next 4", [YIELDS, SUCCESSION], by hand;
     /// It is asked for again at once when whom it was yielded to has gone.
-    YieldEnds: "who is next 4",
+    YieldEnds: "who is next 4", [SUCCESSION], by hand;
     /// Who yields says for whom.
-    YieldNamesNext: "who is next 4",
+    YieldNamesNext: "who is next 4", [YIELDS, SUCCESSION], by hand;
 
     // The scalar fence.
 
     /// A proposal needs to be above what was seen.
-    FenceAbove: "scalar fence 1",
+    FenceAbove: "scalar fence 1", [FENCES, EDICTS];
     /// A fence belongs to one attempt, not to a name.
-    FenceOwner: "scalar fence 1",
+    FenceOwner: "scalar fence 1", [FENCES, EDICTS], by hand;
     /// A refused proposal raises nothing.
-    RefusalRaisesNothing: "scalar fence 1",
+    RefusalRaisesNothing: "scalar fence 1", [DURABLE], by hand;
     /// A candidate proposes the best fence it knows of + 1.
-    ProposesNext: "scalar fence 1",
+    ProposesNext: "scalar fence 1", [ASKS], by hand;
     /// A claim is raised only with a fence that all oks of the quorum accepted.
-    FenceByAll: "scalar fence 2",
+    FenceByAll: "scalar fence 2", [FENCES, EDICTS];
     /// A fence that was not accepted is replaced by one that is stored in another round.
-    StoringRound: "scalar fence 2",
+    StoringRound: "scalar fence 2", [FENCES, EDICTS];
     /// Oks count together only if they accepted the same fence.
-    OneFence: "scalar fence 2",
+    OneFence: "scalar fence 2", [FENCES, EDICTS];
     /// A fence ends with the lapse of its leadership.
-    FenceEndsAtLapse: "scalar fence 2",
+    FenceEndsAtLapse: "scalar fence 2", [LAPSE, ELECTION];
     /// No fence above the reserve is accepted.
-    WithinReserve: "scalar fence 3",
+    WithinReserve: "scalar fence 3", [DURABLE], by hand;
     /// A reserve counts once it is durable.
-    ReserveDurable: "scalar fence 3",
+    ReserveDurable: "scalar fence 3", [DURABLE], by hand;
     /// A restart begins at the reserve.
-    RestartAtReserve: "scalar fence 3",
+    RestartAtReserve: "scalar fence 3", [FENCES, EDICTS];
     /// A grantor without memory reads the fences of a quorum.
-    FenceRead: "scalar fence 4",
+    FenceRead: "scalar fence 4", [STARTS, FENCES], by hand;
     /// It reads a full quorum of others.
-    ReadOthers: "scalar fence 4",
+    ReadOthers: "scalar fence 4", [FENCES, EDICTS], by hand;
     /// It goes by the highest of what it read.
-    ReadMaximum: "scalar fence 4",
+    ReadMaximum: "scalar fence 4", [FENCES, EDICTS], by hand;
     /// What it read counts for elections, too, that a release opened while it waited.
-    ReadRaisesAll: "scalar fence 4",
+    ReadRaisesAll: "scalar fence 4", [FENCES, EDICTS], by hand;
     /// The read begins after the quarantine has ended.
-    ReadAfterQuarantine: "scalar fence 4",
+    ReadAfterQuarantine: "scalar fence 4", [ONE_LEADER, GRANTS, FENCES], by hand;
     /// It grants nothing before the read is done.
-    ReadBeforeGrant: "scalar fence 4",
+    ReadBeforeGrant: "scalar fence 4", [FENCES, EDICTS], by hand;
     /// Its first reserve says that the read is done, and is not written before.
-    ReserveAfterRead: "scalar fence 4",
+    ReserveAfterRead: "scalar fence 4", [STARTS, FENCES], by hand;
     /// Recovering members do not answer reads.
-    RecoveringSilent: "scalar fence 4",
+    RecoveringSilent: "scalar fence 4", [READS, FENCES], by hand;
     /// The answer covers elections that were forgotten, and the reserve of a restart.
-    AnswerHasFloor: "scalar fence 4, 6",
+    AnswerHasFloor: "scalar fence 4, 6", [READS, FENCES], by hand;
     /// The floor rises to the fence of an election that is forgotten.
-    FloorRises: "scalar fence 6",
+    FloorRises: "scalar fence 6", [FENCES, EDICTS], by hand;
     /// A proposal too far above what was seen is refused.
-    FenceReach: "scalar fence 6",
+    FenceReach: "scalar fence 6", [DURABLE], by hand;
     /// Grantors whose fences are further apart than that come together.
-    TooFarClimbs: "scalar fence 6",
+    TooFarClimbs: "scalar fence 6", [ELECTION], by hand;
     /// One reserve at a time is on its way to the disk.
-    OneReserve: "scalar fence 3",
+    OneReserve: "scalar fence 3", [DURABLE], by hand;
 
     // Verification.
 
     /// An answer to a verification is less the drift of the asker's clock.
-    VerifyShrinks: "erratum 1",
+    VerifyShrinks: "erratum 1", [VERIFICATION];
     /// It says the least real time left, whatever the leader's clock is like.
-    VerifyRealTime: "erratum 1",
+    VerifyRealTime: "erratum 1", [VERIFICATION];
     /// It counts from the question.
-    VerifyFromSend: "erratum 1",
+    VerifyFromSend: "erratum 1", [VERIFICATION];
     /// A release waits for the promise of a verification.
-    PromiseKept: "erratum 2",
+    PromiseKept: "erratum 2", [PROMISES];
     /// No attempt begins before a release that waits for a promise.
-    AttemptWaits: "verification",
+    AttemptWaits: "verification", [ONE_LEADER, GRANTS, ASKS];
     /// Nothing is promised beyond vmax.
-    VerifyMax: "verification",
+    VerifyMax: "verification", [SUCCESSION], by hand;
     /// An answer is bound to its asker's life and question.
-    VerifyBound: "verification",
+    VerifyBound: "verification", [VERIFICATION], by hand;
     /// Each of several verifications of one election is answered for itself.
-    VerifyEach: "verification",
+    VerifyEach: "verification", [ANSWERED], by hand;
     /// No verification is answered after `E := C`.
-    VerifyEnds: "verification",
+    VerifyEnds: "verification", [VERIFICATION], by hand;
 
     // Restart.
 
     /// Nothing is granted before the boot is durable.
-    BootDurable: "restart: boot count",
+    BootDurable: "restart: boot count", [DURABLE], by hand;
     /// A grantor without memory grants nothing during its quarantine.
-    Quarantine: "restart 1",
+    Quarantine: "restart 1", [ONE_LEADER, GRANTS];
     /// A quarantine is longer than δ_max by the drift.
-    QuarantineStretches: "restart 1",
+    QuarantineStretches: "restart 1", [QUARANTINES], by hand;
     /// A quarantine is not shorter than δ_max by the drift.
-    QuarantineNotShrunk: "restart 1",
+    QuarantineNotShrunk: "restart 1", [QUARANTINES], by hand;
     /// The leader too is refused during a quarantine.
-    QuarantineForAll: "restart 1",
+    QuarantineForAll: "restart 1", [ONE_LEADER, GRANTS, DURABLE], by hand;
     /// δ_max is the largest ever configured.
-    DeltaMaxEver: "restart 1",
+    DeltaMaxEver: "restart 1", [QUARANTINES], by hand;
     /// A grantor without memory waits for the largest δ_max of those it reads, not for its own
     /// only.
-    DeltaMaxOfOthers: "restart 1: grantors that differ",
+    DeltaMaxOfOthers: "restart 1: grantors that differ", [ONE_LEADER, GRANTS, OBSERVERS], by hand;
     /// A larger δ_max is given only after every lease of that length that others may have
     /// forgotten has ended.
-    RaiseWaits: "restart 1: grantors that differ",
+    RaiseWaits: "restart 1: grantors that differ", [STARTS, GRANTS], by hand;
     /// A first lease is given only to those who may have a full one after it.
-    FullLeaseFits: "who is next 3: grantors that differ",
+    FullLeaseFits: "who is next 3: grantors that differ", [STABILITY, YIELDS], by hand;
     /// A candidate whose lease no quorum gives keeps nobody else from a grantor.
-    TooLongYields: "who is next 4: grantors that differ",
+    TooLongYields: "who is next 4: grantors that differ", [YIELDS, SUCCESSION], by hand;
     /// A refusal that came before another answer of its grantor says nothing any more.
-    TooLongNews: "who is next 4: grantors that differ",
+    TooLongNews: "who is next 4: grantors that differ", [YIELDS, SUCCESSION], by hand;
     /// Who founds over a directory that may have been lost asks the others.
-    FoundingAsks: "restart: founding",
+    FoundingAsks: "restart: founding", [STARTS, FENCES], by hand;
     /// It asks a full quorum of them.
-    FoundingByQuorum: "restart: founding",
+    FoundingByQuorum: "restart: founding", [STARTS, FENCES], by hand;
     /// It is refused when one of them took part in a leadership.
-    FoundingRefused: "restart: founding",
+    FoundingRefused: "restart: founding", [STARTS, FENCES], by hand;
     /// It is refused when a leader is heard, by this grantor or by one that answers.
-    LeadersRefuseFounding: "restart: founding",
+    LeadersRefuseFounding: "restart: founding", [STARTS, FENCES], by hand;
     /// It is refused then also while what was answered is being written down, for however long.
-    FoundingUntilGrant: "restart: founding",
+    FoundingUntilGrant: "restart: founding", [STARTS, FENCES], by hand;
     /// No lease is longer than δ_max.
-    WithinDeltaMax: "restart 1; parked requests 2",
+    WithinDeltaMax: "restart 1; parked requests 2", [LASTS], by hand;
     /// The grant is written before its ok leaves.
-    WrittenBeforeOk: "restart 2",
+    WrittenBeforeOk: "restart 2", [DURABLE];
     /// A release does not end a quarantine.
-    ReleaseInQuarantine: "restart 3",
+    ReleaseInQuarantine: "restart 3", [ONE_LEADER, GRANTS];
 
     // Observers.
 
     /// A leader is who is named by a quorum.
-    ViewByQuorum: "readings",
+    ViewByQuorum: "readings", [OBSERVERS], by hand;
     /// A quorum names one life, not one name.
-    ViewByLife: "readings",
+    ViewByLife: "readings", [OBSERVERS], by hand;
     /// What is left of a lease counts from the send of the question.
-    ViewFromSend: "readings",
+    ViewFromSend: "readings", [OBSERVERS], by hand;
     /// A view lasts as long as a quorum of grants, not as long as the first of all.
-    ViewLongest: "readings",
+    ViewLongest: "readings", [HEARD], by hand;
     /// The grants of a leader were asked for with one announced fence.
-    ViewAnnounced: "readings",
+    ViewAnnounced: "readings", [HEARD], by hand;
     /// Vacant is said only when a quorum is free.
-    VacantByQuorum: "readings",
+    VacantByQuorum: "readings", [OBSERVERS], by hand;
     /// Vacant is said only when a quorum was free at one instant.
-    VacantAtOnce: "readings",
+    VacantAtOnce: "readings", [HEARD], by hand;
     /// Vacant is said when a quorum is free.
-    VacantSaid: "readings",
+    VacantSaid: "readings", [OBSERVERS], by hand;
     /// A grantor that does not grant says so: it is not free.
-    RecoveringNotFree: "readings; restart",
+    RecoveringNotFree: "readings; restart", [OBSERVERS], by hand;
     /// A candidate names the fence of its leadership once its claim was raised, and not before.
-    Announced: "readings",
+    Announced: "readings", [OBSERVERS], by hand;
     /// A fence that took a second round is announced at once, not with the next renewal.
-    AnnouncedAtOnce: "readings",
+    AnnouncedAtOnce: "readings", [], by hand;
     /// Who leads no more, and must not release yet, is told so: nobody takes it for a leader.
-    LeavingTold: "readings; erratum 2",
+    LeavingTold: "readings; erratum 2", [LEAVES], by hand;
     /// What a candidate waits for is what keeps every quorum from it.
-    WaitingByQuorum: "waiting",
+    WaitingByQuorum: "waiting", [WAITING], by hand;
     /// It is by the last word of each grantor.
-    WaitingByLastWord: "waiting",
+    WaitingByLastWord: "waiting", [WAITING], by hand;
     /// A release that is not confirmed is told as what the next campaign waits for.
-    WaitingForRelease: "waiting",
+    WaitingForRelease: "waiting", [], by hand;
     /// A grant that could not be written is told to nobody.
-    UnwrittenUntold: "readings; restart 2",
+    UnwrittenUntold: "readings; restart 2", [OBSERVERS], by hand;
     /// A grant that could not be written stays unwritten, however many are.
-    UnwrittenKept: "readings; restart 2",
+    UnwrittenKept: "readings; restart 2", [OBSERVERS], by hand;
     /// What is written again is written alone: one record that never can be holds up no other.
-    WrittenAgainAlone: "restart 4",
+    WrittenAgainAlone: "restart 4", [STABILITY, ELECTION], by hand;
     /// A record that is only replaced needs no room: its election is granted though there was none
     /// for another one.
-    RecordsReplaced: "restart 4",
+    RecordsReplaced: "restart 4", [STABILITY, ELECTION], by hand;
     /// A grantor that cannot write says so: it is neither free nor serving.
-    FailingSaid: "readings; restart 4",
+    FailingSaid: "readings; restart 4", [SAID], by hand;
     /// A grantor whose flush does not end says so, too.
-    HangSaid: "readings; restart 4",
+    HangSaid: "readings; restart 4", [], by hand;
     /// A grantor that starts with its memory does not say that it lost it.
-    StartingSaid: "readings; restart",
+    StartingSaid: "readings; restart", [], by hand;
 }

@@ -1,0 +1,30 @@
+//! The properties of the made-up world that notice when a rule of elections on etcd is broken.
+
+pub(super) const ONE_LEADER: &str = "At most one leader";
+pub(super) const LEASE: &str = "A claim never outlasts its lease";
+pub(super) const WIN: &str = "A win is confirmed by the store";
+pub(super) const KEY: &str = "A claim ends before its key goes";
+pub(super) const LAPSE: &str = "A claim that has lapsed does not return";
+pub(super) const HANDLES: &str = "Handle and core agree";
+pub(super) const FENCES: &str = "Fences strictly grow and are unique";
+pub(super) const APART: &str = "A lost election leaves the others alone";
+pub(super) const SOUND: &str = "No request is unsound";
+pub(super) const RELEASED: &str = "What is released is gone";
+pub(super) const IDLE: &str = "Whoever is idle has left no lease";
+pub(super) const LEFT: &str = "Nothing is left behind";
+pub(super) const OBSERVERS: &str = "Observers see what is";
+pub(super) const LEADER: &str = "Every election has a leader in the end";
+pub(super) const VALUES: &str = "A leader's value is what it said last";
+pub(super) const WAKES: &str = "One departure wakes at most one other";
+pub(super) const OLDER: &str = "No claim stands on a store that went back";
+pub(super) const SOON: &str = "Whoever is first leads soon in calm worlds";
+pub(super) const PROVEN: &str = "A claim lasts as long as its lease was proven to";
+pub(super) const GONE: &str = "A lease that is gone is not counted on";
+pub(super) const MADE: &str = "A leader's key was made by its campaign";
+pub(super) const REASON: &str = "Nothing is asked for without a reason";
+pub(super) const WATCHES: &str = "A watch begins where an answer ended";
+pub(super) const MOVES: &str = "Keys move to the lease of a new term";
+pub(super) const GAPS: &str = "A gap is told";
+pub(super) const AGAIN: &str = "Whoever waits or observes looks again";
+pub(super) const SAYS: &str = "Whoever watches another says that it waits for that";
+pub(super) const STABLE: &str = "No lease is lost in calm worlds";

@@ -1,0 +1,32 @@
+//! The properties of the made-up world that notice when a rule of Nerio is broken.
+
+pub(super) const ONE_LEADER: &str = "Leader Uniqueness";
+pub(super) const GRANTS: &str = "A claim stands on grants of a quorum";
+pub(super) const VALIDITY: &str = "Edict Validity";
+pub(super) const EDICTS: &str = "Edict Ordering";
+pub(super) const TIMESTAMPS: &str = "Quorum timestamps order leaderships";
+pub(super) const FENCES: &str = "Fences strictly grow and are unique";
+pub(super) const LASTS: &str = "A grant lasts (1 + ρ)δ from the arrival of its request";
+pub(super) const QUARANTINES: &str = "A quarantine lasts (1 + ρ) times the longest lease";
+pub(super) const STARTS: &str = "A start waits for what it lacks";
+pub(super) const SAID: &str = "A grantor that cannot write says so";
+pub(super) const BOUNDED: &str = "Memory is bounded";
+pub(super) const ASKS: &str = "A candidate asks for what it may";
+pub(super) const NAMES: &str = "A name that two lives use at once is reported";
+pub(super) const WAITS: &str = "Whoever waits is handled in the common order";
+pub(super) const YIELDS: &str = "A candidate yields when it cannot win, and to somebody above it";
+pub(super) const READS: &str = "A fence read is answered with all that was seen";
+pub(super) const LAPSE: &str = "A fence ends with the lapse of its leadership";
+pub(super) const ANSWERED: &str = "A verification is answered";
+pub(super) const VERIFICATION: &str = "Verification never over-reports";
+pub(super) const PROMISES: &str = "A release comes after the claim and after every promise";
+pub(super) const OWN_RELEASE: &str = "A release never shortens somebody else's lease";
+pub(super) const DURABLE: &str = "Nothing is visible before it is durable";
+pub(super) const DEAD: &str = "No grant to the dead";
+pub(super) const OBSERVERS: &str = "Observers see what is";
+pub(super) const HEARD: &str = "An observer says no more and no less than it was told";
+pub(super) const LEAVES: &str = "Who leads no more and must not release yet is told so";
+pub(super) const WAITING: &str = "What a candidate says it waits for is so";
+pub(super) const STABILITY: &str = "Leader Stability";
+pub(super) const ELECTION: &str = "Eventual Election";
+pub(super) const SUCCESSION: &str = "Prompt succession";
