@@ -33,17 +33,18 @@ impl Agenda {
         at: Option<Time>,
     ) {
         let at = at.filter(|at| *at < Time::MAX);
+        let mut name = None;
         if let Some(place) = appointment.0.take() {
             if at == Some(place.0) && self.order.contains_key(&place) {
                 appointment.0 = Some(place);
                 return;
             }
-            self.order.remove(&place);
+            name = self.order.remove(&place);
         }
         if let Some(at) = at {
             self.last += 1;
             let place = (at, self.last);
-            self.order.insert(place, election.clone());
+            self.order.insert(place, name.unwrap_or_else(|| election.clone()));
             appointment.0 = Some(place);
         }
     }

@@ -29,6 +29,10 @@ impl<T> ByMember<T> {
         self.place(member).ok().map(|at| &self.0[at].1)
     }
 
+    pub(super) fn get_mut(&mut self, member: usize) -> Option<&mut T> {
+        self.place(member).ok().map(|at| &mut self.0[at].1)
+    }
+
     /// The entry of `member`, which is `value` if there was none.
     pub(super) fn get_or_insert(&mut self, member: usize, value: T) -> &mut T {
         let at = match self.place(member) {
@@ -78,7 +82,7 @@ impl<T> ByMember<T> {
         self.0.iter().map(|(member, _)| *member)
     }
 
-    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> + Clone {
         self.0.iter().map(|(_, value)| value)
     }
 
@@ -115,6 +119,7 @@ mod tests {
             }
             assert_eq!(ours.contains(member), map.contains_key(&member));
             assert_eq!(ours.get(member), map.get(&member));
+            assert_eq!(ours.get_mut(member), map.get_mut(&member));
             assert!(ours.iter().map(|(member, value)| (member, value)).eq(map.iter()));
             assert!(ours.members().eq(map.keys().copied()) && ours.values().eq(map.values()));
             assert_eq!(ours.len(), map.len());

@@ -142,32 +142,29 @@ impl Nerio {
         else {
             return ignore(out, None, Ignored::Unasked);
         };
-        let election = election.clone();
         if *asker != self.who.inc && ruling(Rule::AnswerBound) {
-            return ignore(out, Some(election), Ignored::OtherLife);
+            return ignore(out, Some(election.clone()), Ignored::OtherLife);
         }
         match message {
             Message::State(m) => self.on_state(now, member, m, out),
-            _ => self.with_candidate(&election, out, |candidate, shared, out| match message {
-                Message::Granted(m) => candidate.on_granted(now, member, &m, shared, out),
+            _ => self.with_candidate(election, out, |candidate, shared, out| match &message {
+                Message::Granted(m) => candidate.on_granted(now, member, m, shared, out),
                 Message::Refused(m) => candidate.on_refused(now, member, m, shared, out),
-                Message::Released(m) => candidate.on_released(now, member, &m, shared, out),
+                Message::Released(m) => candidate.on_released(now, member, m, shared, out),
                 _ => {}
             }),
         }
     }
 
     fn on_state(&mut self, now: Time, member: usize, state: State, out: &mut Out) {
-        let election = state.election.clone();
-        if let Some(candidate) = self.candidates.get_mut(&election) {
+        if let Some(candidate) = self.candidates.get_mut(&state.election) {
             candidate.hear_fence(state.seen);
         }
-        let Some(observer) = self.observers.get_mut(&election) else {
-            return ignore(out, Some(election), Ignored::Unasked);
+        let Some(observer) = self.observers.get_mut(&state.election) else {
+            return ignore(out, Some(state.election), Ignored::Unasked);
         };
         observer.on_state(now, member, state, &self.config, out);
-        let due = Some(observer.due());
-        self.observers_due.set(&mut observer.appointment, &election, due);
+        observer.book(&mut self.observers_due);
     }
 
     fn with_candidate(
@@ -182,8 +179,7 @@ impl Nerio {
         let (config, who, draw) = (&self.config, &self.who, self.draw);
         let mut shared = Shared { config, who, draw, trips: &mut self.trips };
         act(candidate, &mut shared, out);
-        let due = candidate.due();
-        self.candidates_due.set(&mut candidate.appointment, election, due);
+        candidate.book(&mut self.candidates_due);
     }
 
     fn on_command(&mut self, now: Time, election: ElectionName, command: Command, out: &mut Out) {
@@ -217,8 +213,7 @@ impl Nerio {
                 self.unobserve(&election);
                 let mut observer = Observer::new(election.clone(), every, now);
                 observer.work(now, &self.config, out);
-                let due = Some(observer.due());
-                self.observers_due.set(&mut observer.appointment, &election, due);
+                observer.book(&mut self.observers_due);
                 self.observers.insert(election, observer);
             }
             Command::Unobserve => self.unobserve(&election),
@@ -228,7 +223,7 @@ impl Nerio {
 
     fn unobserve(&mut self, election: &ElectionName) {
         if let Some(mut observer) = self.observers.remove(election) {
-            self.observers_due.set(&mut observer.appointment, election, None);
+            observer.cancel(&mut self.observers_due);
         }
     }
 
@@ -296,8 +291,7 @@ impl Nerio {
         for election in self.observers_due.take_due(now) {
             let Some(observer) = self.observers.get_mut(&election) else { continue };
             observer.work(now, &self.config, out);
-            let due = Some(observer.due());
-            self.observers_due.set(&mut observer.appointment, &election, due);
+            observer.book(&mut self.observers_due);
         }
         // Last, because a write of the grantor's that fails takes everything after it along.
         if let Some(grantor) = &mut self.grantor {

@@ -1,7 +1,6 @@
 //! Finding the leader by asking the grantors (section 10.4).
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -13,7 +12,7 @@ use super::message::{Holder, Message, Query, Service, State};
 use super::quorum::{MemberSet, Quorums};
 use super::rule::{Rule, ruling};
 use super::words::{Effect, Out};
-use crate::agenda::Appointment;
+use crate::agenda::{Agenda, Appointment};
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -31,7 +30,7 @@ pub(super) struct Observer {
     began: Time,
     /// Since when somebody holds a quorum of grants and has not announced its fence.
     won_since: Option<Time>,
-    pub(super) appointment: Appointment,
+    appointment: Appointment,
 }
 
 /// The latest word of one grantor.
@@ -107,8 +106,18 @@ impl Observer {
         self.work(now, config, out);
     }
 
-    /// When to ask again, or when what is known runs out.
-    pub(super) fn due(&self) -> Time {
+    /// Puts down when to ask again, or when what is known runs out.
+    pub(super) fn book(&mut self, agenda: &mut Agenda) {
+        let due = Some(self.due());
+        agenda.set(&mut self.appointment, &self.election, due);
+    }
+
+    /// Nothing is due any more.
+    pub(super) fn cancel(&mut self, agenda: &mut Agenda) {
+        agenda.set(&mut self.appointment, &self.election, None);
+    }
+
+    fn due(&self) -> Time {
         let ask = self.next_at.max(self.last_start.next());
         match &self.view {
             Some(View::Leader(LeaderView { until: Some(until), .. })) => ask.min(*until),
@@ -117,9 +126,11 @@ impl Observer {
     }
 
     fn tell(&mut self, now: Time, config: &Checked, out: &mut Out) {
-        let seen = self.look(now, config);
-        let is_won = seen.is_none() && self.is_won(now, config);
-        if seen.is_some() {
+        let live: Vec<Named<'_>> = self.live(now, config).collect();
+        let seen = self.look(now, &live, config);
+        let holds = seen.is_none() && holds_quorum(&live, &config.quorums);
+        let is_won = holds && self.is_won(now, config);
+        if !holds {
             self.won_since = None;
         }
         let view = match (seen, &self.view) {
@@ -182,23 +193,24 @@ impl Observer {
     }
 
     /// What a quorum of grantors agrees on, if there is such a thing.
-    fn look(&self, now: Time, config: &Checked) -> Option<View> {
+    fn look(&self, now: Time, live: &[Named<'_>], config: &Checked) -> Option<View> {
         if self.is_vacant(now, config) && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
-        let mut named: BTreeMap<(&Who, Fence), Vec<Named<'_>>> = BTreeMap::new();
-        for named_here in self.live(now, config) {
-            let holder = named_here.holder;
-            let Some(fence) = holder.fence else { continue };
-            let alike = |(who, known): &&(&Who, Fence)| {
-                let life = **who == holder.who
-                    || (!ruling(Rule::ViewByLife) && who.name == holder.who.name);
-                life && (*known == fence || !ruling(Rule::ViewAnnounced))
+        // Mostly all of them name one life and one fence: the first shows it.
+        let mut announced =
+            live.iter().filter_map(|named| Some((&named.holder.who, named.holder.fence?)));
+        announced.find_map(|(who, fence)| {
+            let alike = |other: &&Named<'_>| {
+                let other = other.holder;
+                let life =
+                    other.who == *who || (!ruling(Rule::ViewByLife) && other.who.name == who.name);
+                life && other
+                    .fence
+                    .is_some_and(|known| known == fence || !ruling(Rule::ViewAnnounced))
             };
-            let key = named.keys().find(alike).copied().unwrap_or((&holder.who, fence));
-            named.entry(key).or_default().push(named_here);
-        }
-        named.into_iter().find_map(|(who, grants)| leader(who, &grants, &config.quorums))
+            leader((who, fence), live.iter().filter(alike), &config.quorums)
+        })
     }
 
     /// The grants of which is known that they are live.
@@ -214,10 +226,6 @@ impl Observer {
     /// it is about to lead, or leads and its next request says so. One round trip later another
     /// question is asked; one who never leads is believed in for no longer than `patience`.
     fn is_won(&mut self, now: Time, config: &Checked) -> bool {
-        if !self.holds_quorum(now, config) {
-            self.won_since = None;
-            return false;
-        }
         let since = *self.won_since.get_or_insert_with(|| {
             let soon = config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
             self.next_at = self.next_at.min(now.after(soon));
@@ -225,28 +233,31 @@ impl Observer {
         });
         now < since.after(self.patience(config))
     }
+}
 
-    /// Whether a quorum of grants is held by one life.
-    fn holds_quorum(&self, now: Time, config: &Checked) -> bool {
-        let grants = || self.live(now, config);
-        grants().any(|one| {
-            let its = grants().filter(|other| other.holder.who == one.holder.who);
-            config.quorums.is_quorum(its.map(|grant| grant.member).collect())
-        })
-    }
+/// Whether a quorum of grants is held by one life.
+fn holds_quorum(grants: &[Named<'_>], quorums: &Quorums) -> bool {
+    grants.iter().any(|one| {
+        let its = grants.iter().filter(|other| other.holder.who == one.holder.who);
+        quorums.is_quorum(its.map(|grant| grant.member).collect())
+    })
 }
 
 /// The leader, if a quorum of grants names it.
-fn leader((who, fence): (&Who, Fence), grants: &[Named<'_>], quorums: &Quorums) -> Option<View> {
-    let ends = grants.iter().map(|grant| (grant.until, grant.member)).collect();
+fn leader<'a>(
+    (who, fence): (&Who, Fence),
+    grants: impl Iterator<Item = &'a Named<'a>> + Clone,
+    quorums: &Quorums,
+) -> Option<View> {
+    let ends = grants.clone().map(|grant| (grant.until, grant.member));
     let longest = quorums.longest(ends).map(|(_, until)| until);
-    let first = grants.iter().map(|grant| grant.until).min();
+    let first = grants.clone().map(|grant| grant.until).min();
     let until = match longest {
         Some(until) if ruling(Rule::ViewLongest) => until,
         None if ruling(Rule::ViewByQuorum) => return None,
         Some(_) | None => first?,
     };
-    let latest = grants.iter().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
+    let latest = grants.clone().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
     Some(View::Leader(LeaderView {
         id: who.name.clone().into(),
         value: latest.value.clone().into(),
@@ -255,7 +266,7 @@ fn leader((who, fence): (&Who, Fence), grants: &[Named<'_>], quorums: &Quorums) 
         incarnation: Some(who.inc.0),
         address: Some(latest.address),
         // The grantors that were told say so, and of its one fence there is one leadership.
-        leaving: grants.iter().filter_map(|grant| grant.leaving).max(),
+        leaving: grants.filter_map(|grant| grant.leaving).max(),
         heard: None,
     }))
 }

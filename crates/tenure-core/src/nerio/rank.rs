@@ -37,8 +37,17 @@ impl Rank {
         hasher.write_u8(0xff);
         hasher.write(who.name.as_str().as_bytes());
         hasher.write(&who.inc.0.to_le_bytes());
+        Self::with(hasher.finish(), priority, leading, next)
+    }
+
+    /// The rank of the same life, as it is told now.
+    pub(crate) fn again(self, priority: u8, leading: bool, next: bool) -> Self {
+        Self::with(self.hash, priority, leading, next)
+    }
+
+    fn with(hash: u64, priority: u8, leading: bool, next: bool) -> Self {
         let leading = leading && ruling(Rule::LeaderFirst);
         let priority = if ruling(Rule::PriorityFirst) { priority } else { 0 };
-        Self { next, leading, priority, hash: hasher.finish() }
+        Self { next, leading, priority, hash }
     }
 }

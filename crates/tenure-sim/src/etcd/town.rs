@@ -361,8 +361,8 @@ impl Guest for Town {
         Ok(Begin { life: life as u64, node, lease })
     }
 
-    fn write(&self, (): &mut (), record: &tenure_core::etcd::NoRecord) {
-        match *record {}
+    fn write(&self, (): &mut (), record: tenure_core::etcd::NoRecord) {
+        match record {}
     }
 
     fn harm(&mut self, _: &mut [&mut ()], _: usize, fate: DiskFate, _: bool) -> bool {

@@ -124,7 +124,7 @@ impl Guest for Cluster {
         Ok(Start { inc: Inc(life), seed: mix(life as u64), memory: Some(disk.memory()) })
     }
 
-    fn write(&self, disk: &mut Disk, record: &Record) {
+    fn write(&self, disk: &mut Disk, record: Record) {
         disk.write(record);
     }
 

@@ -73,30 +73,30 @@ impl Disk {
     }
 
     /// A record has reached it.
-    pub fn write(&mut self, record: &Record) {
+    pub fn write(&mut self, record: Record) {
         match record {
             Record::Identity { instance, boot, delta_max } => {
-                self.instance = *instance;
-                self.boot = *boot;
-                self.delta_max = *delta_max;
+                self.instance = instance;
+                self.boot = boot;
+                self.delta_max = delta_max;
                 self.fresh = false;
             }
             Record::Reserve { high } => {
-                self.reserve = *high;
+                self.reserve = high;
                 self.recovering = false;
             }
             Record::Grant(grant) => {
                 // The first grant says that the leases before it have been waited out.
                 self.rebooted = false;
                 match self.grants.get_mut(&grant.election) {
-                    Some(kept) => kept.clone_from(grant),
+                    Some(kept) => *kept = *grant,
                     None => {
-                        self.grants.insert(grant.election.clone(), GrantRecord::clone(grant));
+                        self.grants.insert(grant.election.clone(), *grant);
                     }
                 }
             }
             Record::Forget(election) => {
-                self.grants.remove(election);
+                self.grants.remove(&election);
             }
         }
     }

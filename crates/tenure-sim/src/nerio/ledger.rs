@@ -112,37 +112,37 @@ impl Ledger {
     }
 
     #[inline(always)]
-    pub(super) fn note(&mut self, now: u64, fact: &Fact<'_>) {
+    pub(super) fn note(&mut self, now: u64, fact: Fact<'_>) {
         match fact {
             Fact::Started { node, life, .. } => {
-                self.lives[*node] = Some(*life);
-                self.since[*node] = now;
+                self.lives[node] = Some(life);
+                self.since[node] = now;
             }
-            Fact::Crashed { node } => self.lives[*node] = None,
-            Fact::Unwritten { grantor, .. } => self.unwritten[*grantor] = Some(now),
+            Fact::Crashed { node } => self.lives[node] = None,
+            Fact::Unwritten { grantor, .. } => self.unwritten[grantor] = Some(now),
             Fact::Claimed { node, election, who, first, fence, until, .. } => {
-                let leaderships = &mut self.annals[*election].leaderships;
-                let same = |last: &&mut Leadership| last.who == **who && last.fence == *fence;
+                let leaderships = &mut self.annals[election].leaderships;
+                let same = |last: &&mut Leadership| last.who == *who && last.fence == fence;
                 if let Some(last) = leaderships.iter_mut().rev().find(same) {
-                    last.until = last.until.max(*until);
+                    last.until = last.until.max(until);
                     last.backed = last.until;
-                } else if *until > now {
+                } else if until > now {
                     leaderships.push(Leadership {
-                        node: *node,
-                        who: (*who).clone(),
-                        first: *first,
-                        fence: *fence,
+                        node,
+                        who: who.clone(),
+                        first,
+                        fence,
                         from: now,
-                        until: *until,
-                        backed: *until,
+                        until,
+                        backed: until,
                         released: None,
                         promised: 0,
                     });
                 }
             }
             Fact::Lowered { election, who, .. } => {
-                let leaderships = &mut self.annals[*election].leaderships;
-                for leadership in leaderships.iter_mut().rev().filter(|l| l.who == **who) {
+                let leaderships = &mut self.annals[election].leaderships;
+                for leadership in leaderships.iter_mut().rev().filter(|l| l.who == *who) {
                     if leadership.until <= now {
                         break;
                     }
@@ -150,8 +150,8 @@ impl Ledger {
                 }
             }
             Fact::Released { election, who, start } => {
-                let leaderships = &mut self.annals[*election].leaderships;
-                let ended = |l: &&mut Leadership| l.who == **who && l.first <= *start;
+                let leaderships = &mut self.annals[election].leaderships;
+                let ended = |l: &&mut Leadership| l.who == *who && l.first <= start;
                 for leadership in leaderships.iter_mut().rev().filter(ended) {
                     if leadership.released.is_some() {
                         break;
@@ -161,20 +161,20 @@ impl Ledger {
             }
             Fact::Granted { grantor, election, record, finish, .. } => {
                 let (to, address, start) = (record.holder.clone(), record.address, record.start);
-                let grant = Grant { to, address, start, finish: *finish };
-                self.annals[*election].grants.insert(*grantor, grant);
+                let grant = Grant { to, address, start, finish };
+                self.annals[election].grants.insert(grantor, grant);
             }
             Fact::Elected { election, timestamp, .. } => {
-                let timestamps = &mut self.annals[*election].timestamps;
+                let timestamps = &mut self.annals[election].timestamps;
                 if timestamps.len() >= 8 {
                     timestamps.remove(0);
                 }
-                timestamps.push((*timestamp).clone());
+                timestamps.push(timestamp.clone());
             }
-            Fact::Verified { election, leader, until, .. } if *until > now => {
-                let leaderships = &mut self.annals[*election].leaderships;
-                if let Some(last) = leaderships.iter_mut().rev().find(|l| l.who == **leader) {
-                    last.promised = last.promised.max(*until);
+            Fact::Verified { election, leader, until, .. } if until > now => {
+                let leaderships = &mut self.annals[election].leaderships;
+                if let Some(last) = leaderships.iter_mut().rev().find(|l| l.who == *leader) {
+                    last.promised = last.promised.max(until);
                 }
             }
             _ => {}

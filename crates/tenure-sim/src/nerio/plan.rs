@@ -192,8 +192,10 @@ impl Plan {
     /// The member that has this name at this address.
     #[must_use]
     pub fn member(&self, from: &Sender) -> Option<usize> {
-        let is_it = |m: &Member| m.address == from.address && m.name == from.who.name;
-        self.config().members.iter().position(is_it)
+        let number = number(&from.address)?;
+        let member = self.config().members.get(number)?;
+        let is_it = member.address == from.address && member.name == from.who.name;
+        is_it.then_some(number)
     }
 
     /// How many nodes are members.
@@ -472,8 +474,16 @@ fn name(n: usize, member: bool) -> String {
     char::from(first + n as u8).to_string()
 }
 
+/// The port of the first node.
+const PORT: u16 = 7_001;
+
 fn address(n: usize) -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 7_001 + n as u16))
+    SocketAddr::from(([127, 0, 0, 1], PORT + n as u16))
+}
+
+/// The node that an address like this is of, if there are so many.
+pub(super) fn number(address: &SocketAddr) -> Option<usize> {
+    address.port().checked_sub(PORT).map(usize::from)
 }
 
 fn known<T: std::str::FromStr<Err: fmt::Display>>(name: &str) -> T {

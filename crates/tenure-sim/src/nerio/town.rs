@@ -21,7 +21,7 @@ use super::fact::Fact;
 use super::forge;
 use super::installed::{Installed, is_given};
 use super::ledger::Ledger;
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::properties::{Court, Properties};
 use crate::rng::{Rng, mix};
 use crate::timeline::{Span, SpanKind};
@@ -101,7 +101,7 @@ impl Town {
         };
         let court = Court { now: scene.now, plan, ledger, contended: &contended };
         properties.see(&court, fact)?;
-        self.ledger.note(scene.now, &fact);
+        self.ledger.note(scene.now, fact);
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Town {
                 let (ends, decided) = (until, self.handled[node]);
                 let until = scene.clock.reaches(ends);
                 self.counts.claims += 1;
-                let label = format!("fence {fence}");
+                let label = || format!("fence {fence}");
                 let claim = Shape { kind: SpanKind::Claim, lane: node, election, holder: &who };
                 self.span(claim, (scene.now, until), label);
                 let who = &who;
@@ -152,7 +152,7 @@ impl Town {
                 let (finish, local) = (scene.clock.reaches(record.finish), record.stamp.clock);
                 let (kind, holder) = (SpanKind::Grant, &record.holder);
                 let grant = Shape { kind, lane: node, election, holder };
-                self.span(grant, (scene.now, finish), holder.name.to_string());
+                self.span(grant, (scene.now, finish), || holder.name.to_string());
                 let grantor = node;
                 // What could not be written is written again a second later.
                 let decided = scene.clock.reaches(local);
@@ -385,8 +385,14 @@ impl Town {
         Ok(())
     }
 
-    fn span(&mut self, shape: Shape<'_>, (from, until): (u64, u64), label: String) {
+    fn span(
+        &mut self,
+        shape: Shape<'_>,
+        (from, until): (u64, u64),
+        label: impl FnOnce() -> String,
+    ) {
         let Some(spans) = &mut self.spans else { return };
+        let label = label();
         let Shape { kind, lane, election, holder } = shape;
         let election = Some(self.plan.elections[election].to_string());
         let holder = Some(holder.to_string());
@@ -449,7 +455,7 @@ impl Guest for Town {
         Ok(Start { inc: Inc(life), seed: life as u64, memory })
     }
 
-    fn write(&self, disk: &mut Disk, record: &Record) {
+    fn write(&self, disk: &mut Disk, record: Record) {
         disk.write(record);
     }
 
@@ -529,7 +535,7 @@ impl Guest for Town {
     }
 
     fn find(&self, to: &SocketAddr) -> Option<usize> {
-        let number = usize::from(to.port()).checked_sub(7_001)?;
+        let number = plan::number(to)?;
         (number < self.plan.nodes.len()).then_some(number)
     }
 

@@ -1,5 +1,7 @@
 //! One step of a world: an input to a core, its effects, its messages on their way.
 
+use std::vec::Drain;
+
 use tenure_core::{Effect, Input, Protocol, contract};
 
 use super::fault::Kind;
@@ -30,7 +32,7 @@ impl<G: Guest> World<G> {
     pub(super) fn happen(&mut self, happening: Happening<G>) -> Result<(), G::Wrong> {
         if let Some((node, until)) = self.stopped(&happening) {
             if let Happening::Wake { .. } = happening {
-                self.nodes[node].wake = Some(until);
+                (self.nodes[node].wake, self.nodes[node].woken_for) = (Some(until), None);
             }
             self.queue.push(until, happening);
             return Ok(());
@@ -58,7 +60,7 @@ impl<G: Guest> World<G> {
                 if self.write_fails(node) {
                     return self.input(node, Input::Failed(Some(ticket)));
                 }
-                self.guest.write(&mut self.nodes[node].disk, &record);
+                self.guest.write(&mut self.nodes[node].disk, record);
                 self.input(node, Input::Flushed(ticket))
             }
             Happening::Wake { node, life } => {
@@ -67,7 +69,7 @@ impl<G: Guest> World<G> {
                     return Ok(());
                 }
                 if let Some(at) = self.guest.rest(self.now, node).filter(|at| *at > self.now) {
-                    this.wake = Some(at);
+                    (this.wake, this.woken_for) = (Some(at), None);
                     self.queue.push(at, Happening::Wake { node, life });
                     return Ok(());
                 }
@@ -148,9 +150,19 @@ impl<G: Guest> World<G> {
     fn schedule_wake(&mut self, node: usize, life: u128) {
         let this = &mut self.nodes[node];
         let Some(deadline) = this.core.as_ref().and_then(Protocol::deadline) else { return };
+        // A timer that comes before one deadline comes before all later ones, too.
+        if this.wake.is_some() && this.woken_for.is_some_and(|first| first <= deadline.at) {
+            return;
+        }
         let mut at = this.clock.reaches(deadline.at).max(self.now + 1);
-        at = at.max(self.guest.rest(self.now, node).unwrap_or(0));
-        if this.life != life || this.wake.is_some_and(|wake| wake <= at) {
+        let rest = self.guest.rest(self.now, node);
+        at = at.max(rest.unwrap_or(0));
+        if this.life != life {
+            return;
+        }
+        let in_time = this.wake.is_some_and(|wake| wake <= at);
+        this.woken_for = Some(deadline.at).filter(|_| rest.is_none());
+        if in_time {
             return;
         }
         this.timers += 1;
@@ -159,70 +171,92 @@ impl<G: Guest> World<G> {
             at = span(self.fate.draw(Kind::Early, node, count), self.now + 1, at + 1);
         } else if self.hits(Kind::Tardy, node, count) {
             at += span(self.fate.draw(Kind::Tardy, node, count), 0, self.conditions.unit / 20);
+            self.nodes[node].woken_for = None;
         }
         self.nodes[node].wake = Some(at);
         self.queue.push(at, Happening::Wake { node, life });
     }
 
     fn apply(&mut self, node: usize, mut effects: Vec<Effect<Words<G>>>) -> Result<(), G::Wrong> {
+        if effects.is_empty() {
+            self.reuse(effects);
+            return Ok(());
+        }
         let (life, count) = (self.nodes[node].life, self.nodes[node].inputs);
-        let crash = (!effects.is_empty() && self.hits(Kind::Crash, node, count)).then(|| {
+        let crash = self.hits(Kind::Crash, node, count).then(|| {
             let draw = self.fate.draw(Kind::Crash, node, count) & LEFT;
             draw as usize % (effects.len() + 1)
         });
         let all = effects.len();
         let mut dropped = false;
-        for (number, effect) in effects.drain(..).enumerate() {
-            if dropped {
-                self.show(node, Seen::Dropped { node, effect: &effect })?;
-                continue;
-            }
+        let mut left = effects.drain(..);
+        for number in 0..all {
             if crash == Some(number) {
                 self.note(node, || format!("ends before effect {} of {all}", number + 1));
                 return self.end_by_chance(node, count);
             }
-            match self.carry_out(node, life, effect)? {
+            match self.carry_out(node, life, &mut left)? {
                 Carried::Out => {}
-                Carried::Failed => dropped = true,
+                Carried::Failed => {
+                    dropped = true;
+                    break;
+                }
                 Carried::Last => return Ok(()),
             }
+        }
+        for effect in left {
+            self.show(node, Seen::Dropped { node, effect: &effect })?;
         }
         if crash == Some(all) && !dropped {
             self.note(node, || "ends after its effects".to_owned());
             return self.end_by_chance(node, count);
         }
-        if effects.capacity() > self.spare.capacity() {
-            self.spare = effects;
-        }
+        self.reuse(effects);
         Ok(())
     }
 
-    /// Carries out one effect. A call of its own, to which the effect is handed where it lies:
-    /// inlined it would be moved once more.
+    /// Keeps what effects were in for those of the next input.
+    fn reuse(&mut self, effects: Vec<Effect<Words<G>>>) {
+        if effects.capacity() > self.spare.capacity() {
+            self.spare = effects;
+        }
+    }
+
+    /// Carries out the next effect: looks at it where it lies, and takes from it what goes on.
+    /// Handed over, a message would be moved at every step.
     #[inline(never)]
     fn carry_out(
         &mut self,
         node: usize,
         life: u128,
-        effect: Effect<Words<G>>,
+        left: &mut Drain<'_, Effect<Words<G>>>,
     ) -> Result<Carried, G::Wrong> {
+        let Some(effect) = left.as_slice().first() else { return Ok(Carried::Last) };
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
             // What was not written has not happened to anybody else.
-            self.show(node, Seen::Dropped { node, effect: &effect })?;
+            self.show(node, Seen::Dropped { node, effect })?;
+            left.next();
             self.input(node, Input::Failed(None))?;
             let goes_on = self.conditions.undone.drop_after_failure;
             return Ok(if goes_on { Carried::Out } else { Carried::Failed });
         }
         let this = &self.nodes[node];
         let scene = Scene::of(&self.conditions, &this.clock, self.now);
-        let seen = Seen::Effect { node, life, effect: &effect, disk: &this.disk };
+        let seen = Seen::Effect { node, life, effect, disk: &this.disk };
         let wish = self.guest.see(&scene, seen)?;
-        match effect {
-            Effect::Persist(record) => {
-                self.guest.write(&mut self.nodes[node].disk, &record);
+        let way = match effect {
+            Effect::Send { to, message } => self.send(node, life, to, message),
+            _ => None,
+        };
+        // All is ready when the message moves, so that it moves once.
+        let way = way
+            .map(|(at, to, arrow)| (to, self.guest.sender(node, life), arrow, self.queue.room(at)));
+        match left.next() {
+            Some(Effect::Persist(record)) => {
+                self.guest.write(&mut self.nodes[node].disk, record);
             }
-            Effect::Flush(ticket, record) => {
+            Some(Effect::Flush(ticket, record)) => {
                 let this = &mut self.nodes[node];
                 let draw = self.fate.draw(Kind::Write, node, this.writes);
                 let idle = this.flushed_at <= self.now;
@@ -231,13 +265,17 @@ impl<G: Guest> World<G> {
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
                     // It is durable before anybody knows.
-                    self.guest.write(&mut this.disk, &record);
+                    self.guest.write(&mut this.disk, record.clone());
                 }
                 this.flushing.push_back((ticket, record));
                 self.queue.push(at, Happening::Flushed { node, life });
             }
-            Effect::Send { to, message } => self.send(node, life, &to, message),
-            Effect::Raise { .. } | Effect::Lower { .. } | Effect::Emit { .. } => {}
+            Some(Effect::Send { message, .. }) => {
+                if let Some((to, from, arrow, room)) = way {
+                    room.put(Happening::Deliver { to, from, message, arrow });
+                }
+            }
+            Some(Effect::Raise { .. } | Effect::Lower { .. } | Effect::Emit { .. }) | None => {}
         }
         if let Some((election, command)) = wish {
             self.input(node, Input::Command { election, command })?;
@@ -265,14 +303,15 @@ impl<G: Guest> World<G> {
         }
     }
 
+    /// A message is sent. Says when it arrives, where, and with which arrow, if it does.
     fn send(
         &mut self,
         node: usize,
         life: u128,
         to: &<Words<G> as contract::Words>::Address,
-        message: <Words<G> as contract::Words>::Message,
-    ) {
-        let Some(to) = self.guest.find(to) else { return };
+        message: &Msg<G>,
+    ) -> Option<(u64, usize, usize)> {
+        let to = self.guest.find(to)?;
         let link = node * 64 + to;
         self.nodes[node].sent[to] += 1;
         let count = self.nodes[node].sent[to];
@@ -284,9 +323,8 @@ impl<G: Guest> World<G> {
         let cut = self.nodes[node].cut[to] > self.now;
         if cut || (node != to && self.strikes(Kind::Loss, link, count)) {
             self.note(node, || "        lost".to_owned());
-            return;
+            return None;
         }
-        let from = self.guest.sender(node, life);
         if node != to {
             let unit = self.conditions.unit;
             if self.strikes(Kind::VeryLate, link, count) {
@@ -297,16 +335,17 @@ impl<G: Guest> World<G> {
             }
             if self.strikes(Kind::Repeat, link, count) {
                 let again = span(self.fate.draw(Kind::Repeat, link, count), 0, unit);
-                let (from, message) = (from.clone(), message.clone());
+                let (from, message) = (self.guest.sender(node, life), message.clone());
                 let again = self.grid(self.now + delay + again);
                 self.queue.push(again, Happening::Deliver { to, from, message, arrow });
             }
         }
         let at = self.grid(self.now + delay);
         if self.forges != 0 && node != to && self.now < self.conditions.storm_ends {
-            self.forge(link, count, (&from, &message), at, arrow);
+            let from = self.guest.sender(node, life);
+            self.forge(link, count, (&from, message), at, arrow);
         }
-        self.queue.push(at, Happening::Deliver { to, from, message, arrow });
+        Some((at, to, arrow))
     }
 
     /// Something in somebody's name follows a message that arrives at `at`.

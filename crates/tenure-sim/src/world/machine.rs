@@ -31,7 +31,7 @@ impl<G: Guest> World<G> {
             }
         };
         this.life = life;
-        this.wake = None;
+        (this.wake, this.woken_for) = (None, None);
         this.stopped_until = self.now;
         this.core = Some(self.guest.core(node));
         if let Some(recorder) = &mut self.recorder {

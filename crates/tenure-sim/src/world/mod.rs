@@ -60,7 +60,7 @@ pub trait Guest: Sized {
     ) -> Result<<Words<Self> as contract::Words>::Start, String>;
 
     /// Writes a record.
-    fn write(&self, disk: &mut Self::Disk, record: &<Words<Self> as contract::Words>::Record);
+    fn write(&self, disk: &mut Self::Disk, record: <Words<Self> as contract::Words>::Record);
 
     /// Something happens to a state directory while its process is down; `reboot` if its machine
     /// starts anew. Answers whether it may happen at all.
@@ -245,7 +245,10 @@ struct Node<G: Guest> {
     flushing: VecDeque<(Ticket, Rec<G>)>,
     /// When the last flush that was asked for will be done.
     flushed_at: u64,
+    /// When its timer goes off.
     wake: Option<u64>,
+    /// A deadline before which it does, if one is known.
+    woken_for: Option<Time>,
     /// How many inputs, timers, writes and wishes it has had: the numbers of its chances.
     inputs: u32,
     timers: u32,
@@ -293,6 +296,7 @@ impl<G: Guest> World<G> {
             flushing: VecDeque::new(),
             flushed_at: 0,
             wake: None,
+            woken_for: None,
             inputs: 0,
             timers: 0,
             writes: 0,
@@ -406,6 +410,8 @@ impl<G: Guest> World<G> {
     }
 
     /// Shows the guest something that borrows nothing of the world.
+    // Inlined: what is shown is known at each call, and so is what the guest makes of it.
+    #[inline(always)]
     fn show(&mut self, node: usize, seen: Seen<'_, G>) -> Result<Option<Wish<G>>, G::Wrong> {
         let scene = Scene::of(&self.conditions, &self.nodes[node].clock, self.now);
         self.guest.see(&scene, seen)

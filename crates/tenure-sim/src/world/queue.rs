@@ -14,6 +14,21 @@ pub struct Queue<T> {
     last: u64,
 }
 
+/// Room for one thing in a queue.
+#[derive(Debug)]
+pub struct Room<'a, T>(&'a mut Option<T>);
+
+impl<T> Room<'_, T> {
+    /// This is what happens.
+    #[inline(always)]
+    pub fn put(self, happening: T) {
+        // It is free: nothing is dropped.
+        if self.0.is_none() {
+            *self.0 = Some(happening);
+        }
+    }
+}
+
 impl<T> Default for Queue<T> {
     fn default() -> Self {
         Self { order: BinaryHeap::new(), kept: Vec::new(), free: Vec::new(), last: 0 }
@@ -23,20 +38,20 @@ impl<T> Default for Queue<T> {
 impl<T> Queue<T> {
     /// `happening` will happen at the true time `at`.
     pub fn push(&mut self, at: u64, happening: T) {
+        self.room(at).put(happening);
+    }
+
+    /// Room for something that will happen at the true time `at`, for who makes it in its place.
+    pub fn room(&mut self, at: u64) -> Room<'_, T> {
         self.last += 1;
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.kept[place as usize] = Some(happening);
-                place
-            }
-            None => {
-                self.kept.push(Some(happening));
-                u32::try_from(self.kept.len() - 1).unwrap_or(u32::MAX)
-            }
-        };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.kept.push(None);
+            u32::try_from(self.kept.len() - 1).unwrap_or(u32::MAX)
+        });
         debug_assert!(self.last >> 40 == 0 && place >> 24 == 0, "each has its bits");
         let key = u128::from(at) << 64 | u128::from(self.last << 24 | u64::from(place));
         self.order.push(Reverse(key));
+        Room(&mut self.kept[place as usize])
     }
 
     /// What happens next, and when.

@@ -77,7 +77,7 @@ impl Candidate {
         &mut self,
         now: Time,
         member: usize,
-        refused: Refused,
+        refused: &Refused,
         shared: &mut Shared<'_>,
         out: &mut Out,
     ) {
@@ -102,17 +102,17 @@ impl Candidate {
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.reach.answered(member, refused.start, able);
-            campaign.hindrances.refused(now, member, &refused, shared.config);
+            campaign.hindrances.refused(now, member, refused, shared.config);
         }
         let grantor = &shared.config.members[member].name;
         if !is_too_long {
             campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
         }
-        match refused.refusal {
+        match &refused.refusal {
             Refusal::Held { holder, .. } => {
-                let rank = holder_rank(&self.election, &holder);
+                let rank = campaign.rank_of(&self.election, member, holder);
                 let until = now.after(shared.config.drift.stretch(holder.remaining));
-                campaign.on_held(member, refused.start, &holder, (rank, until));
+                campaign.on_held(member, refused.start, holder, (rank, until));
                 let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
                 if settled && !holder.leading {
                     // Somebody who cannot win holds a grantor that should come back to us: wait
@@ -122,8 +122,9 @@ impl Candidate {
             }
             Refusal::Quarantine { .. } => {}
             refusal => {
-                let too_far = refusal == Refusal::FenceTooFar;
-                self.emit(OwnEvent::Obstacle { grantor: grantor.clone(), refusal }, out);
+                let too_far = *refusal == Refusal::FenceTooFar;
+                let (grantor, refusal) = (grantor.clone(), refusal.clone());
+                self.emit(OwnEvent::Obstacle { grantor, refusal }, out);
                 if too_far {
                     self.on_too_far(refused.start, refused.seen);
                 }
@@ -247,6 +248,14 @@ impl Campaign {
         }
     }
 
+    /// How the holder at `member` ranks. Mostly it is the one that is known there.
+    fn rank_of(&self, election: &ElectionName, member: usize, holder: &Holder) -> Rank {
+        match self.refusals.get(member).filter(|known| known.who == holder.who) {
+            Some(known) => known.rank.again(holder.priority, holder.leading, holder.next),
+            None => holder_rank(election, holder),
+        }
+    }
+
     /// `holder` is in the way at `member`, says the answer to the request of `start`.
     fn on_held(
         &mut self,
@@ -255,23 +264,26 @@ impl Campaign {
         holder: &Holder,
         (rank, until): (Rank, Time),
     ) {
-        let known = self.refusals.get(member);
-        if known.is_some_and(|known| known.start > start) {
-            return;
+        let granted = holder.start;
+        if let Some(known) = self.refusals.get_mut(member) {
+            if known.start > start {
+                return;
+            }
+            if known.who == holder.who {
+                if known.granted < granted {
+                    known.renewed = start;
+                }
+                (known.start, known.rank, known.until, known.granted) =
+                    (start, rank, until, granted);
+                return;
+            }
+            // Where somebody else is in the way now, the one before has gone: what was yielded to
+            // it is asked for with the next refresh.
+            if ruling(Rule::YieldEnds) {
+                self.held_off.retain(|(rival, _)| *rival != known.who);
+            }
         }
-        // Where somebody else is in the way now, the one before has gone: what was yielded to it
-        // is asked for with the next refresh.
-        if let Some(gone) = known.filter(|known| known.who != holder.who)
-            && ruling(Rule::YieldEnds)
-        {
-            self.held_off.retain(|(rival, _)| *rival != gone.who);
-        }
-        let renewed = match known.filter(|known| known.who == holder.who) {
-            Some(known) if known.granted < holder.start => start,
-            Some(known) => known.renewed,
-            None => Time::ZERO,
-        };
-        let (who, granted) = (holder.who.clone(), holder.start);
+        let (who, renewed) = (holder.who.clone(), Time::ZERO);
         self.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });
     }
 }

@@ -1,6 +1,5 @@
 //! What a campaign waits for, as far as the answers of the grantors tell, and when to say so.
 
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
@@ -71,6 +70,13 @@ impl Hindrances {
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
                 let leaves = holder.leaving.map(|held| now.after(config.drift.stretch(held)));
+                // Mostly it is the one that was named before.
+                if let Some(Word::Held { who, leading, leaves: until }) = self.words.get_mut(member)
+                    && *who == holder.who.name
+                {
+                    (*leading, *until) = (holder.leading, leaves);
+                    return;
+                }
                 Word::Held { who: holder.who.name.clone(), leading: holder.leading, leaves }
             }
             Refusal::Quarantine { remaining } => {
@@ -172,16 +178,17 @@ impl Hindrances {
 
     /// Who holds grants: the one that leads, else the one that holds most.
     fn before(&self) -> Option<Waiting> {
-        let mut held: BTreeMap<&NodeName, (bool, usize, Option<Time>)> = BTreeMap::new();
-        for word in self.words.values() {
-            if let Word::Held { who, leading, leaves } = word {
-                let (leads, count, leaves_at) = held.entry(who).or_default();
-                *leads |= leading;
-                *count += 1;
-                *leaves_at = (*leaves_at).max(*leaves);
-            }
-        }
-        let (who, (leading, _, leaves)) = held.into_iter().max_by_key(|(_, held)| *held)?;
+        let held = self.words.values().filter_map(|word| match word {
+            Word::Held { who, leading, leaves } => Some((who, *leading, *leaves)),
+            _ => None,
+        });
+        let all_of = |who: &NodeName| {
+            let its = held.clone().filter(|(holder, ..)| *holder == who);
+            its.fold((false, 0_usize, None), |(leads, count, last), (_, leading, leaves)| {
+                (leads || leading, count + 1, leaves.max(last))
+            })
+        };
+        let ((leading, _, leaves), who) = held.clone().map(|(who, ..)| (all_of(who), who)).max()?;
         let who = who.clone().into();
         Some(match leaves {
             Some(until) => Waiting::Promised { who, until },

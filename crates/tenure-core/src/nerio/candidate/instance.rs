@@ -249,15 +249,14 @@ impl Campaign {
             None => false,
         };
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let ends: Vec<(Time, usize)> = self
-            .oks
-            .iter()
-            .filter(|(_, ok)| good(ok))
-            .map(|(member, ok)| (ok.good_until, *member))
-            .collect();
-        let latest = ends.iter().map(|(good_until, _)| *good_until).max()?;
-        let (members, until) = shared.config.quorums.longest(ends)?;
-        Some((members, if ruling(Rule::ClaimByMinimum) { until } else { latest }))
+        let oks = self.oks.iter().filter(|(_, ok)| good(ok));
+        let ends = oks.map(|(member, ok)| (ok.good_until, *member));
+        let (members, until) = shared.config.quorums.longest(ends.clone())?;
+        if ruling(Rule::ClaimByMinimum) {
+            return Some((members, until));
+        }
+        let latest = ends.map(|(good_until, _)| good_until).max()?;
+        Some((members, latest))
     }
 }
 

@@ -27,7 +27,7 @@ use super::rule::{Rule, ruling};
 use super::timestamp::QuorumTimestamp;
 use super::trips::RoundTrips;
 use super::words::{Effect, Out, emit};
-use crate::agenda::Appointment;
+use crate::agenda::{Agenda, Appointment};
 use crate::draw::Draw;
 use crate::event::{End, Loss, TransferFailure};
 use crate::fence::Fence;
@@ -67,7 +67,7 @@ pub(super) struct Candidate {
     /// The latest instant until which a verification answer said that this node leads.
     promise: Time,
     draws: u64,
-    pub(super) appointment: Appointment,
+    appointment: Appointment,
 }
 
 /// From the wish to lead to the end of leading.
@@ -226,8 +226,13 @@ impl Candidate {
         }
     }
 
-    /// When there is something to do, and what.
-    pub(super) fn due(&self) -> Option<Time> {
+    /// Puts down when there is something to do.
+    pub(super) fn book(&mut self, agenda: &mut Agenda) {
+        let due = self.due();
+        agenda.set(&mut self.appointment, &self.election, due);
+    }
+
+    fn due(&self) -> Option<Time> {
         let giving = self.giving.as_ref().map(Giving::due);
         let Some(campaign) = &self.campaign else { return giving };
         let ends = |_: &&Lease| ruling(Rule::FenceEndsAtLapse);

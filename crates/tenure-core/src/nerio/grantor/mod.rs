@@ -179,32 +179,32 @@ impl Grantor {
         if request.leading && ruling(Rule::LeadersRefuseFounding) {
             self.hear_of_leader(now, &from.who, out);
         }
-        let election = request.election.clone();
+        let election = &request.election;
         if request.delta.is_zero() {
-            return emit(out, Some(election), OwnEvent::Ignored(Ignored::Empty));
+            return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Empty));
         }
         let released = |o: &Office| o.is_released(&from.who, from.address, request.start);
-        if self.office(&election).is_some_and(released) {
-            return emit(out, Some(election), OwnEvent::Ignored(Ignored::Released));
+        let office = self.office(election);
+        if office.is_some_and(released) {
+            return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
         }
-        if let Some(refusal) = self.inadmissible(now, &request) {
-            return self.refuse(from, (&election, request.start), refusal, shared, out);
+        if let Some(refusal) = self.inadmissible(now, &request, office) {
+            return self.refuse(from, (election, request.start), refusal, shared, out);
         }
         // Those who wait go first, even if the timer that should have said so is late: the order
         // of arrival differs from grantor to grantor.
-        let others_wait = self.office(&election).is_some_and(|office| office.waiting() > 0);
-        if others_wait && ruling(Rule::WaitersFirst) {
-            self.handle_waiting(now, &election, out);
-            self.schedule(&election);
+        let others_wait = office.is_some_and(|office| office.waiting() > 0);
+        if others_wait && ruling(Rule::WaitersFirst) && self.handle_waiting(now, election, out) {
+            self.schedule(election);
             // Whoever was granted just now may have taken the place of this request's own lease.
-            if self.office(&election).is_some_and(released) && ruling(Rule::LapsedNotParked) {
-                return emit(out, Some(election), OwnEvent::Ignored(Ignored::Released));
+            if self.office(election).is_some_and(released) && ruling(Rule::LapsedNotParked) {
+                return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
             }
         }
         let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
         let stamp = self.sample(now);
         let at = stamp.clock;
-        let office = self.office(&election);
+        let office = self.office(election);
         match office.and_then(|office| office.grant.as_ref()) {
             Some(grant) if grant.is_held_by(&from.who) && ruling(Rule::HolderNotParked) => {
                 let record = &grant.record;
@@ -215,17 +215,17 @@ impl Grantor {
                     let event = OwnEvent::AddressContested { who, holder, other };
                     emit(out, Some(election.clone()), event);
                     let refusal = Refusal::OtherAddress { holder };
-                    return self.refuse(from, (&election, request.start), refusal, shared, out);
+                    return self.refuse(from, (election, request.start), refusal, shared, out);
                 }
                 if request.start < record.start && ruling(Rule::GrantedStartGrows) {
-                    return emit(out, Some(election), OwnEvent::Ignored(Ignored::Stale));
+                    return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
                 }
                 if request.start == record.start && ruling(Rule::RepeatKeepsFinish) {
-                    return self.repeat(at, &election, out);
+                    return self.repeat(at, election, out);
                 }
             }
-            Some(grant) if grant.is_live(at) && !self.is_told(&election) => {
-                return self.refuse(from, (&election, request.start), Refusal::Disk, shared, out);
+            Some(grant) if grant.is_live(at) && !self.is_told(election) => {
+                return self.refuse(from, (election, request.start), Refusal::Disk, shared, out);
             }
             Some(grant) if grant.is_live(at) && ruling(Rule::OneHolder) => {
                 let holder = Box::new(grant.rival(at));
@@ -233,13 +233,19 @@ impl Grantor {
             }
             Some(_) | None => {}
         }
+        let election = election.clone();
         let asked = Parked::new(from, request, at, &self.config);
         self.grant(stamp, stamp, asked, None, out);
         self.schedule(&election);
     }
 
     /// Checks that hold for a request whenever it is handled, on arrival or after waiting.
-    fn inadmissible(&self, now: Time, request: &Request) -> Option<Refusal> {
+    fn inadmissible(
+        &self,
+        now: Time,
+        request: &Request,
+        office: Option<&Office>,
+    ) -> Option<Refusal> {
         match self.life.service(now) {
             Service::Serving => {}
             Service::Quarantine { remaining } => {
@@ -253,7 +259,6 @@ impl Grantor {
             Service::Recovering | Service::Founding => return Some(Refusal::Recovering),
             Service::Failing => return Some(Refusal::Disk),
         }
-        let office = self.office(&request.election);
         // A first lease is short. Whoever cannot have a full one after it must not begin to lead.
         let lease = if ruling(Rule::FullLeaseFits) { request.lease } else { request.delta };
         let (lease, delta_max) = (request.delta.max(lease), self.longest());
@@ -267,7 +272,7 @@ impl Grantor {
         if self.writes.refuses(now, &request.election, has_record) {
             return Some(Refusal::Disk);
         }
-        if !self.has_room_for(&request.election) {
+        if !self.has_room_for(&request.election, office) {
             return Some(Refusal::Full);
         }
         None
@@ -275,9 +280,9 @@ impl Grantor {
 
     /// Whether one more election may be granted. Those that only a release opened have room of
     /// their own.
-    fn has_room_for(&self, election: &ElectionName) -> bool {
+    fn has_room_for(&self, election: &ElectionName, office: Option<&Office>) -> bool {
         let early = if ruling(Rule::EarlyApart) { self.early.len() } else { 0 };
-        let known = self.offices.contains_key(election) && !self.early.contains(election);
+        let known = office.is_some() && !self.early.contains(election);
         known || self.offices.len() - early < self.config.limits.elections
     }
 
@@ -403,15 +408,17 @@ impl Grantor {
         out: &mut Out,
     ) {
         let (election, start, fence) = (request.election.clone(), request.start, request.fence);
-        let parked = Parked::new(from, request, at, &self.config);
         let Some(office) = self.offices.get_mut(&election) else { return };
         office.drop_expired(at);
-        let parked = office.park(parked, &self.config);
+        let parked = office.park(from, request, at, &self.config);
         if !ruling(Rule::RefusalRaisesNothing) {
             office.fence_seen = office.fence_seen.max(fence);
         }
-        self.schedule(&election);
-        self.refuse(from, (&election, start), Refusal::Held { holder, parked }, shared, out);
+        office.book(&election, &self.config, &mut self.agenda);
+        let (seen, asker, name_shared) = (office.fence_seen, from.who.inc, shared);
+        let refusal = Refusal::Held { holder, parked };
+        let refused = Refused { election, asker, start, refusal, seen, name_shared };
+        send(out, from.address, Message::Refused(refused));
     }
 
     fn refuse(
@@ -491,24 +498,32 @@ impl Grantor {
     }
 
     /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
-    fn handle_waiting(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
+    /// Says whether anything has changed with the grant or with those who wait.
+    fn handle_waiting(&mut self, now: Time, election: &ElectionName, out: &mut Out) -> bool {
         let taken = self.sample(now);
-        let Some(office) = self.offices.get_mut(election) else { return };
-        office.drop_expired(taken.clock);
+        let Some(office) = self.offices.get_mut(election) else { return false };
+        let mut changed = office.drop_expired(taken.clock);
+        if office.live(taken.clock).is_some() {
+            return changed;
+        }
         while let Some(office) = self.offices.get_mut(election)
             && office.live(taken.clock).is_none()
             && let Some((parked, was_next)) = office.take_first()
         {
-            let refused = office.is_released(&parked.who, parked.address, parked.request.start)
-                || self.inadmissible(now, &parked.request).is_some();
+            changed = true;
+            let start = parked.request.start;
+            let refused = office.is_released(&parked.who, parked.address, start)
+                || self.inadmissible(now, &parked.request, self.office(election)).is_some();
             if refused && ruling(Rule::ChecksAgain) {
                 continue;
             }
             let arrival = Stamp { clock: parked.arrival, ..taken };
             let stamp = if ruling(Rule::StampOfGrant) { taken } else { arrival };
             let counts_from = if ruling(Rule::LeaseFromArrival) { arrival } else { taken };
-            return self.grant(stamp, counts_from, parked, Some(was_next), out);
+            self.grant(stamp, counts_from, parked, Some(was_next), out);
+            break;
         }
+        changed
     }
 
     /// Drops an election of which nothing matters any more; the floor keeps its fences.
@@ -527,8 +542,7 @@ impl Grantor {
 
     fn schedule(&mut self, election: &ElectionName) {
         let Some(office) = self.offices.get_mut(election) else { return };
-        let due = Some(office.due(&self.config));
-        self.agenda.set(&mut office.appointment, election, due);
+        office.book(election, &self.config, &mut self.agenda);
     }
 
     fn office(&self, election: &ElectionName) -> Option<&Office> {

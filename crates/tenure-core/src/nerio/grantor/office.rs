@@ -13,7 +13,7 @@ use super::super::record::{GrantRecord, Tenancy};
 use super::super::rule::{Rule, ruling};
 use super::super::words::Out;
 use super::{Grantor, emit};
-use crate::agenda::Appointment;
+use crate::agenda::{Agenda, Appointment};
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
@@ -65,11 +65,16 @@ impl Grant {
     }
 
     pub(super) fn describe(&self, at: Time) -> Holder {
+        Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
+    }
+
+    /// The same for those who wait behind it.
+    pub(super) fn rival(&self, at: Time) -> Holder {
         let record = &self.record;
         Holder {
             who: record.holder.clone(),
             address: record.address,
-            value: record.value.clone(),
+            value: Value::default(),
             remaining: record.finish.since(at),
             start: record.start,
             priority: record.priority,
@@ -77,13 +82,8 @@ impl Grant {
             next: self.was_next,
             fence: record.announced,
             leaving: self.leaves_at.map(|leaves_at| leaves_at.since(at)),
-            lease: self.lease,
+            lease: Duration::ZERO,
         }
-    }
-
-    /// The same for those who wait behind it.
-    pub(super) fn rival(&self, at: Time) -> Holder {
-        Holder { value: Value::default(), lease: Duration::ZERO, ..self.describe(at) }
     }
 }
 
@@ -100,15 +100,28 @@ pub(super) struct Parked {
 
 impl Parked {
     pub(super) fn new(from: &Sender, request: Request, arrival: Time, config: &Checked) -> Self {
+        let (who, address) = (from.who.clone(), from.address);
+        let expires_at = Self::expiry(&request, arrival, config);
+        Self { who, address, request, arrival, expires_at }
+    }
+
+    /// The same, in the place of the one before.
+    fn renew(&mut self, from: &Sender, request: Request, arrival: Time, config: &Checked) {
+        if self.who != from.who {
+            self.who = from.who.clone();
+        }
+        self.expires_at = Self::expiry(&request, arrival, config);
+        (self.request, self.arrival) = (request, arrival);
+    }
+
+    fn expiry(request: &Request, arrival: Time, config: &Checked) -> Time {
         let lease_over = arrival.after(config.drift.stretch(request.delta));
         let silent = arrival.after(config.parked_for());
-        let expires_at = match (ruling(Rule::ParkedLeaseEnds), ruling(Rule::ParkedExpires)) {
+        match (ruling(Rule::ParkedLeaseEnds), ruling(Rule::ParkedExpires)) {
             (true, true) => lease_over.min(silent),
             (true, false) => lease_over,
             (false, _) => silent,
-        };
-        let (who, address) = (from.who.clone(), from.address);
-        Self { who, address, request, arrival, expires_at }
+        }
     }
 
     /// Whether it is of `who`: of that life.
@@ -135,7 +148,7 @@ pub(super) struct Office {
     /// When a watermark was last raised: as long as its requests may still be on their way, the
     /// office is kept.
     raised_at: Time,
-    pub(super) appointment: Appointment,
+    appointment: Appointment,
 }
 
 /// Every Start up to `start` was given up. Only for requests from the address that said so: the
@@ -205,30 +218,35 @@ impl Office {
     /// Keeps a request until the grant ends, and says whether it did. One for each life, from
     /// the address that came first; a higher Start replaces a lower one. Over the bound the
     /// lowest in the common order is evicted.
-    pub(super) fn park(&mut self, parked: Parked, config: &Checked) -> bool {
-        let next = self.grant.as_ref().and_then(|grant| grant.next.clone());
-        match self.parked.iter_mut().find(|other| other.is_of(&parked.who)) {
-            Some(other) if other.address != parked.address => false,
+    pub(super) fn park(
+        &mut self,
+        from: &Sender,
+        request: Request,
+        arrival: Time,
+        config: &Checked,
+    ) -> bool {
+        match self.parked.iter_mut().find(|other| other.is_of(&from.who)) {
+            Some(other) if other.address != from.address => false,
             Some(other) => {
-                let newer = other.request.start < parked.request.start;
+                let newer = other.request.start < request.start;
                 if newer || !ruling(Rule::ParkedGrows) {
-                    *other = parked;
+                    other.renew(from, request, arrival, config);
                 }
                 true
             }
             None => {
-                let who = parked.who.clone();
-                self.parked.push(parked);
+                self.parked.push(Parked::new(from, request, arrival, config));
                 if self.parked.len() <= config.limits.parked || !ruling(Rule::ParkedBounded) {
                     return true;
                 }
+                let next = self.grant.as_ref().and_then(|grant| grant.next.clone());
                 let ranked = self.parked.iter().enumerate();
                 let lowest = if ruling(Rule::LowestEvicted) {
                     ranked.min_by_key(|(_, p)| p.rank(next.as_ref())).map(|(at, _)| at)
                 } else {
                     Some(0)
                 };
-                lowest.is_none_or(|lowest| self.parked.swap_remove(lowest).who != who)
+                lowest.is_none_or(|lowest| self.parked.swap_remove(lowest).who != from.who)
             }
         }
     }
@@ -238,9 +256,11 @@ impl Office {
         self.parked.retain(|p| p.who != *who);
     }
 
-    /// Forgets what can no longer be granted.
-    pub(super) fn drop_expired(&mut self, at: Time) {
+    /// Forgets what can no longer be granted. Says whether anything of that waited.
+    pub(super) fn drop_expired(&mut self, at: Time) -> bool {
+        let waited = self.parked.len();
         self.parked.retain(|p| at < p.expires_at);
+        self.parked.len() < waited
     }
 
     /// Takes the first in the common order out of the queue. `next` is used up.
@@ -289,9 +309,15 @@ impl Office {
         ruling(Rule::Watermark) && self.watermarks.iter().any(given_up)
     }
 
-    /// When somebody must look at this office next: when the grant ends and somebody waits, when
+    /// Puts down when somebody must look at this office next.
+    pub(super) fn book(&mut self, name: &ElectionName, config: &Checked, agenda: &mut Agenda) {
+        let due = Some(self.due(config));
+        agenda.set(&mut self.appointment, name, due);
+    }
+
+    /// When that is: when the grant ends and somebody waits, when
     /// a waiting request dies, or when nothing of it matters any more.
-    pub(super) fn due(&self, config: &Checked) -> Time {
+    fn due(&self, config: &Checked) -> Time {
         let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
         match self.parked.iter().map(|p| p.expires_at).min() {
             Some(expiry) => finish.min(expiry),

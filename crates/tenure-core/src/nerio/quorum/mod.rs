@@ -156,14 +156,18 @@ impl Quorums {
     /// the first of it ends.
     pub(in crate::nerio) fn longest(
         &self,
-        mut ends: Vec<(Time, usize)>,
+        ends: impl Iterator<Item = (Time, usize)> + Clone,
     ) -> Option<(MemberSet, Time)> {
-        ends.sort_unstable_by(|a, b| b.cmp(a));
         let mut members = MemberSet::EMPTY;
-        ends.into_iter().find_map(|(end, member)| {
+        // They are few: the next is looked for each time, and nothing is allocated.
+        loop {
+            let left = ends.clone().filter(|(_, member)| !members.contains(*member));
+            let (end, member) = left.max()?;
             members = members.with(member);
-            self.is_quorum(members).then_some((members, end))
-        })
+            if self.is_quorum(members) {
+                return Some((members, end));
+            }
+        }
     }
 
     /// How many members it is over.

@@ -322,7 +322,7 @@ fn the_canonical_text_depends_on_names_and_not_on_their_order() {
 #[test]
 fn the_quorum_that_lasts_longest_is_the_one_whose_first_end_is_latest() {
     let longest = |quorums: &Quorums, ends: &[(u64, usize)]| {
-        let ends = ends.iter().map(|(end, member)| (Time::from_nanos(*end), *member)).collect();
+        let ends = ends.iter().map(|(end, member)| (Time::from_nanos(*end), *member));
         quorums.longest(ends).map(|(members, end)| (members, end.as_nanos()))
     };
     let set = |members: &[usize]| members.iter().copied().collect::<MemberSet>();

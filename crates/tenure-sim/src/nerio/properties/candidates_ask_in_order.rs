@@ -44,52 +44,52 @@ impl Property for CandidatesAskInOrder {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
-                self.asking.forget(*node);
+                self.asking.forget(node);
                 Ok(())
             }
             Fact::Requests { node, election, request } => {
-                let asking = self.asking.at_mut((*node, *election)).get_or_insert_default();
-                asking.ask(court, *node, request).map_err(|why| {
-                    let (name, start) = (&court.plan.nodes[*node].name, request.start);
+                let asking = self.asking.at_mut((node, election)).get_or_insert_default();
+                asking.ask(court, node, request).map_err(|why| {
+                    let (name, start) = (&court.plan.nodes[node].name, request.start);
                     format!("{name} asks for {} with Start {start}, {why}", request.election)
                 })
             }
             Fact::Answered { node, election, member, message, local } => {
-                if let Some(asking) = self.asking.at_mut((*node, *election))
-                    && let Some(inc) = court.ledger.lives[*node]
+                if let Some(asking) = self.asking.at_mut((node, election))
+                    && let Some(inc) = court.ledger.lives[node]
                 {
-                    asking.hear(inc, *member, message, *local);
+                    asking.hear(inc, member, message, local);
                 }
                 Ok(())
             }
             Fact::HandsOver { node, election, to } => {
-                if let Some(asking) = self.asking.at_mut((*node, *election)) {
-                    asking.successor = Some((*to).clone());
+                if let Some(asking) = self.asking.at_mut((node, election)) {
+                    asking.successor = Some(to.clone());
                 }
                 Ok(())
             }
             Fact::Ended { node, election, end } => {
-                let Some(asking) = self.asking.at_mut((*node, *election)) else { return Ok(()) };
+                let Some(asking) = self.asking.at_mut((node, election)) else { return Ok(()) };
                 asking.successor = None;
                 asking.waits.clear();
                 if let Some(last) = asking.last.as_ref().filter(|_| asking.asked) {
-                    let on_purpose = **end != End::Lost(Loss::Expired);
+                    let on_purpose = *end != End::Lost(Loss::Expired);
                     asking.owed = on_purpose.then_some((last.start, MemberSet::EMPTY));
                 }
                 asking.asked = false;
                 Ok(())
             }
             Fact::Claimed { node, election, who, ends, .. } => {
-                let config = &court.plan.nodes[*node].config;
+                let config = &court.plan.nodes[node].config;
                 let parts = 1_000_000_000 - u128::from(config.drift.parts_per_billion());
                 let fits = |(start, delta): &(Time, u64)| {
                     let length = u128::from(*delta) * parts / 1_000_000_000;
                     u128::from(start.as_nanos()) + length == u128::from(ends.as_nanos())
                 };
-                let asking = self.asking.at((*node, *election)).as_ref();
+                let asking = self.asking.at((node, election)).as_ref();
                 if asking.is_some_and(|asking| asking.sent.iter().any(fits)) {
                     return Ok(());
                 }

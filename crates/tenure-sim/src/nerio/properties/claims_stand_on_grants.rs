@@ -16,40 +16,40 @@ impl Property for ClaimsStandOnGrants {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Claimed { node, election, who, until, .. } if *until > court.now => {
-                let grants = court.annals(*election).grants.iter();
-                let held = grants.filter(|(_, grant)| grant.to == **who && grant.finish >= *until);
+            Fact::Claimed { node, election, who, until, .. } if until > court.now => {
+                let grants = court.annals(election).grants.iter();
+                let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
                 let held: MemberSet = held.map(|(grantor, _)| *grantor).collect();
                 if court.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }
                 Err(format!(
                     "{who} claims {} until {}, but only {} granted it until then; {}",
-                    court.election(*election),
-                    seconds(*until),
-                    court.backers(*election, who, *until),
-                    court.clock(*node),
+                    court.election(election),
+                    seconds(until),
+                    court.backers(election, who, until),
+                    court.clock(node),
                 ))
             }
             Fact::Claimed { node, election, who, until, decided, .. } if decided >= until => {
                 Err(format!(
                     "{who} claims {} until {}, which was over when it decided so; {}",
-                    court.election(*election),
-                    seconds(*until),
-                    court.clock(*node),
+                    court.election(election),
+                    seconds(until),
+                    court.clock(node),
                 ))
             }
             Fact::Granted { grantor, election, record, .. } => {
-                let annals = court.annals(*election);
+                let annals = court.annals(election);
                 let Some(leader) = annals.leader(court.now) else { return Ok(()) };
                 if leader.who == record.holder {
                     return Ok(());
                 }
                 let grants = annals.grants.iter();
                 let held = grants.filter(|(other, grant)| {
-                    *other != grantor && grant.to == leader.who && grant.finish >= leader.until
+                    **other != grantor && grant.to == leader.who && grant.finish >= leader.until
                 });
                 let held: MemberSet = held.map(|(other, _)| *other).collect();
                 if court.plan.config().quorums.is_quorum(held) {
@@ -58,13 +58,13 @@ impl Property for ClaimsStandOnGrants {
                 Err(format!(
                     "{} grants {} to {} while {} leads until {}, and is left with what {} granted; \
                      {}, {}",
-                    court.plan.nodes[*grantor].name,
-                    court.election(*election),
+                    court.plan.nodes[grantor].name,
+                    court.election(election),
                     record.holder,
                     leader.who,
                     seconds(leader.until),
-                    court.backers(*election, &leader.who, leader.until),
-                    court.clock(*grantor),
+                    court.backers(election, &leader.who, leader.until),
+                    court.clock(grantor),
                     court.clock(leader.node),
                 ))
             }

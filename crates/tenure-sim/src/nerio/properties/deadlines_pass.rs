@@ -20,15 +20,15 @@ impl Property for DeadlinesPass {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Handled { node, core, timer: Some(local) } = fact else { return Ok(()) };
-        let overdue = core.deadline().filter(|deadline| deadline.at <= *local);
-        let stuck = &mut self.stuck[*node];
+        let overdue = core.deadline().filter(|deadline| deadline.at <= local);
+        let stuck = &mut self.stuck[node];
         *stuck = if overdue.is_some() { *stuck + 1 } else { 0 };
         match overdue {
             Some(deadline) if *stuck > 3 => Err(format!(
                 "{} at {local} still wants {:?} after {stuck} timeouts",
-                court.plan.nodes[*node].name, deadline
+                court.plan.nodes[node].name, deadline
             )),
             Some(_) | None => Ok(()),
         }

@@ -20,11 +20,11 @@ impl Property for DurableBeforeVisible {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Sent { node, message: Message::Granted(ok), disk, .. } = fact else {
             return Ok(());
         };
-        let name = &court.plan.nodes[*node].name;
+        let name = &court.plan.nodes[node].name;
         let Some(grant) = disk.grants.get(&ok.election).filter(|g| g.stamp == ok.stamp) else {
             return Err(format!("{name} sends an ok of {} before it is written", ok.stamp));
         };

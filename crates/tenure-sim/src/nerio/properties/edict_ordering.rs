@@ -23,20 +23,20 @@ impl Property for EdictOrdering {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Edict { election, who, fence, timestamp, counter } = fact else {
             return Ok(());
         };
         // Beyond the bound a leader that was deposed creates edicts too: recipients refuse them.
-        let current = court.annals(*election).leaderships.last();
-        if !court.plan.bounded && current.is_some_and(|last| last.fence != *fence) {
+        let current = court.annals(election).leaderships.last();
+        if !court.plan.bounded && current.is_some_and(|last| last.fence != fence) {
             return Ok(());
         }
-        let edict = EdictTimestamp { epoch: 0, quorum: (*timestamp).clone(), counter: *counter };
-        let Some((last, old)) = self.last[*election].replace((edict.clone(), *fence)) else {
+        let edict = EdictTimestamp { epoch: 0, quorum: timestamp.clone(), counter };
+        let Some((last, old)) = self.last[election].replace((edict.clone(), fence)) else {
             return Ok(());
         };
-        if (old, last.counter) >= (*fence, *counter) {
+        if (old, last.counter) >= (fence, counter) {
             return Err(format!(
                 "{who} creates edict {counter} under fence {fence} after edict {} under {old}",
                 last.counter

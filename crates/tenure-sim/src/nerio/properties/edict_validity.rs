@@ -14,20 +14,20 @@ impl Property for EdictValidity {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Edict { election, who, fence, .. } => {
-                match court.annals(*election).leader(court.now) {
-                    Some(leader) if leader.who == **who && leader.fence == *fence => Ok(()),
+                match court.annals(election).leader(court.now) {
+                    Some(leader) if leader.who == *who && leader.fence == fence => Ok(()),
                     Some(leader) => Err(format!(
                         "{who} creates an edict of {} under fence {fence} while {} leads under {}",
-                        court.election(*election),
+                        court.election(election),
                         leader.who,
                         leader.fence,
                     )),
                     None => Err(format!(
                         "{who} creates an edict of {} under fence {fence} while nobody leads",
-                        court.election(*election),
+                        court.election(election),
                     )),
                 }
             }
@@ -37,7 +37,7 @@ impl Property for EdictValidity {
                     return Ok(());
                 }
                 let (core, handle) = (leads(says), leads(handle.is_some()));
-                let election = court.election(*election);
+                let election = court.election(election);
                 Err(format!("the core of {who} {core} {election}, and its handle {handle}"))
             }
             _ => Ok(()),

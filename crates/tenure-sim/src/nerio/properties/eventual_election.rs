@@ -13,7 +13,7 @@ impl Property for EventualElection {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Moment = fact else { return Ok(()) };
         if court.now < court.plan.settled || court.now >= court.plan.retired {
             return Ok(());

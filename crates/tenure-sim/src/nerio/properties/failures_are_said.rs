@@ -20,13 +20,13 @@ impl Property for FailuresAreSaid {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Unwritten { grantor, local } => self.failed[*grantor] = Some(*local),
+            Fact::Unwritten { grantor, local } => self.failed[grantor] = Some(local),
             Fact::Handled { node, core, .. } => {
-                let Some(failed) = self.failed[*node].take() else { return Ok(()) };
+                let Some(failed) = self.failed[node].take() else { return Ok(()) };
                 if core.service(failed) == Some(Service::Serving) {
-                    let name = &court.plan.nodes[*node].name;
+                    let name = &court.plan.nodes[node].name;
                     return Err(format!("{name} could not write at {failed}, and says it serves"));
                 }
             }

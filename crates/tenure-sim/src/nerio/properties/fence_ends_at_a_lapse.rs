@@ -13,14 +13,14 @@ impl Property for FenceEndsAtALapse {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Claimed { election, who, fence, .. } = fact else { return Ok(()) };
-        let leaderships = court.annals(*election).leaderships.iter().rev();
-        let mut same = leaderships.filter(|l| l.who == **who && l.fence == *fence);
+        let leaderships = court.annals(election).leaderships.iter().rev();
+        let mut same = leaderships.filter(|l| l.who == *who && l.fence == fence);
         match same.next() {
             Some(last) if last.until <= court.now => Err(format!(
                 "{who} claims {} again under fence {fence}, which lapsed at {}",
-                court.election(*election),
+                court.election(election),
                 seconds(last.until),
             )),
             Some(_) | None => Ok(()),

@@ -26,16 +26,16 @@ impl Property for FenceReadsTellAll {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Granted { grantor, election, record, .. } => {
-                *self.granted.at_mut((*grantor, *election)) = record.fence_seen;
+                *self.granted.at_mut((grantor, election)) = record.fence_seen;
                 Ok(())
             }
             Fact::Sent { node, message: Message::Granted(ok), .. } if ok.accepted => {
                 let Some(election) = court.number(&ok.election) else { return Ok(()) };
-                let fence = *self.granted.at((*node, election));
-                let last = self.accepted.entry(*node).or_insert((ok.instance, Fence::NONE));
+                let fence = *self.granted.at((node, election));
+                let last = self.accepted.entry(node).or_insert((ok.instance, Fence::NONE));
                 if last.0 != ok.instance {
                     *last = (ok.instance, Fence::NONE);
                 }
@@ -47,11 +47,11 @@ impl Property for FenceReadsTellAll {
                 Ok(())
             }
             Fact::Sent { node, message: Message::FenceSeen(answer), disk, .. } => {
-                let name = &court.plan.nodes[*node].name;
+                let name = &court.plan.nodes[node].name;
                 if !disk.is_whole() {
                     return Err(format!("{name} tells its fences, and has not read its own yet"));
                 }
-                match self.accepted.get(node) {
+                match self.accepted.get(&node) {
                     Some((memory, fence)) if *memory == disk.instance && *fence > answer.seen => {
                         let seen = answer.seen;
                         Err(format!("{name} says to have seen {seen}, and has accepted {fence}"))

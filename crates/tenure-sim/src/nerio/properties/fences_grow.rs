@@ -15,20 +15,20 @@ impl Property for FencesGrow {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Claimed { election, who, fence, until, first, .. } = fact else {
             return Ok(());
         };
-        let leaderships = &court.annals(*election).leaderships;
+        let leaderships = &court.annals(election).leaderships;
         let last = leaderships.last();
-        if *until <= court.now || last.is_some_and(|l| l.who == **who && l.fence == *fence) {
+        if until <= court.now || last.is_some_and(|l| l.who == *who && l.fence == fence) {
             return Ok(());
         }
-        let twin = leaderships.iter().find(|l| l.fence == *fence);
-        if let Some(twin) = twin.filter(|twin| twin.who != **who || twin.first != *first) {
+        let twin = leaderships.iter().find(|l| l.fence == fence);
+        if let Some(twin) = twin.filter(|twin| twin.who != *who || twin.first != first) {
             return Err(format!(
                 "{who} got fence {fence} of {}, which {} had from {} on",
-                court.election(*election),
+                court.election(election),
                 twin.who,
                 seconds(twin.from),
             ));
@@ -38,9 +38,9 @@ impl Property for FencesGrow {
             return Ok(());
         }
         match leaderships.iter().map(|l| l.fence).max() {
-            Some(highest) if highest >= *fence => Err(format!(
+            Some(highest) if highest >= fence => Err(format!(
                 "{who} got fence {fence} of {} after somebody had {highest}",
-                court.election(*election),
+                court.election(election),
             )),
             Some(_) | None => Ok(()),
         }

@@ -17,14 +17,14 @@ impl Property for GrantorsServe {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Serves { grantor } => {
-                self.serves[*grantor] = true;
+                self.serves[grantor] = true;
                 Ok(())
             }
             Fact::Crashed { node } => {
-                if let Some(serves) = self.serves.get_mut(*node) {
+                if let Some(serves) = self.serves.get_mut(node) {
                     *serves = false;
                 }
                 Ok(())

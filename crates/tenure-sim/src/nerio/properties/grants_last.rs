@@ -51,38 +51,38 @@ impl Property for GrantsLast {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.grants.forget(*node);
-                self.restored.of(*node).fill(true);
-                self.before[*node] = self.stamps[*node].map(|stamp| stamp.boot);
+                self.grants.forget(node);
+                self.restored.of(node).fill(true);
+                self.before[node] = self.stamps[node].map(|stamp| stamp.boot);
                 Ok(())
             }
             Fact::Quarantined { grantor, .. } => {
-                self.asked.forget(*grantor);
-                (self.before[*grantor], self.stamps[*grantor]) = (None, None);
+                self.asked.forget(grantor);
+                (self.before[grantor], self.stamps[grantor]) = (None, None);
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
-                let asked = self.asked.at_mut((*grantor, *election));
+                let asked = self.asked.at_mut((grantor, election));
                 let asked = asked.get_or(from.who.inc, Vec::new);
-                let most = court.plan.nodes[*grantor].config.parked_for();
-                asked.retain(|asked| local.since(asked.arrival) <= most);
-                let (start, arrival, delta) = (request.start, *local, request.delta);
+                let oldest = local.before(court.plan.nodes[grantor].config.parked_for());
+                asked.retain(|asked| asked.arrival >= oldest);
+                let (start, arrival, delta) = (request.start, local, request.delta);
                 asked.push(Asked { start, arrival, delta });
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
-                if let Some(grant) = self.grants.at_mut((*grantor, *election)) {
+                if let Some(grant) = self.grants.at_mut((grantor, election)) {
                     grant.freed = true;
                 }
                 Ok(())
             }
             Fact::Granted { grantor, election, record, .. }
             | Fact::Decided { grantor, election, record } => {
-                let (place, at) = ((*grantor, *election), record.stamp);
-                if self.before[*grantor].is_some_and(|boot| at.boot <= boot) {
+                let (place, at) = ((grantor, election), record.stamp);
+                if self.before[grantor].is_some_and(|boot| at.boot <= boot) {
                     return Ok(());
                 }
                 // What could not be written is written again when it has been given back, too.
@@ -95,7 +95,7 @@ impl Property for GrantsLast {
                 }
                 let done = self.judge(court, place, record);
                 *self.restored.at_mut(place) = false;
-                let stamp = &mut self.stamps[*grantor];
+                let stamp = &mut self.stamps[grantor];
                 *stamp = (*stamp).max(Some(at));
                 *self.grants.at_mut(place) = Some(Grant {
                     holder: record.holder.clone(),
@@ -106,9 +106,9 @@ impl Property for GrantsLast {
                     freed: false,
                 });
                 done.map_err(|why| {
-                    let name = &court.plan.nodes[*grantor].name;
+                    let name = &court.plan.nodes[grantor].name;
                     let (of, holder, start) =
-                        (court.election(*election), &record.holder, record.start);
+                        (court.election(election), &record.holder, record.start);
                     format!("{name} grants {of} to {holder} with Start {start}, and {why}")
                 })
             }

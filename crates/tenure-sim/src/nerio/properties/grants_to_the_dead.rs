@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use tenure_core::Time;
-use tenure_core::nerio::{Inc, Message, Refusal};
+use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal};
 
 use super::places::{ByLife, Place, Places};
 use super::{Court, Fact, Plan, Property};
@@ -46,52 +46,54 @@ impl Property for GrantsToTheDead {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.asked.forget(*node);
-                self.gave_up.forget(*node);
-                self.lapsed.forget(*node);
+                self.asked.forget(node);
+                self.gave_up.forget(node);
+                self.lapsed.forget(node);
                 // What it granted before may be forgotten.
-                self.freed.of(*node).fill(true);
+                self.freed.of(node).fill(true);
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
-                let asked = self.asked.at_mut((*grantor, *election));
+                let asked = self.asked.at_mut((grantor, election));
                 let asked = asked.get_or(from.who.inc, Vec::new);
                 // What is older than that is dead, or was never parked.
-                let most = court.plan.nodes[*grantor].config.parked_for();
-                asked.retain(|asked| local.since(asked.at) <= most);
-                asked.push(Asked { start: request.start, at: *local, parked: false });
+                let oldest = local.before(court.plan.nodes[grantor].config.parked_for());
+                asked.retain(|asked| asked.at >= oldest);
+                asked.push(Asked { start: request.start, at: local, parked: false });
                 Ok(())
             }
             Fact::Sent { node, message: Message::Refused(refused), .. } => {
                 if let Refusal::Held { parked: true, .. } = refused.refusal {
-                    let place = (*node, court.number(&refused.election).unwrap_or(0));
+                    let place = (node, court.number(&refused.election).unwrap_or(0));
                     // An earlier life of its name may still ask.
                     return self.is_parked(court, place, refused.asker, refused.start);
                 }
                 Ok(())
             }
             Fact::Handled { node, .. } => {
-                self.decided = self.decided.filter(|(grantor, _)| grantor != node);
+                self.decided = self.decided.filter(|(grantor, _)| *grantor != node);
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
-                *self.freed.at_mut((*grantor, *election)) = true;
+                *self.freed.at_mut((grantor, election)) = true;
                 Ok(())
             }
             // The word of a stranger ends nothing.
             Fact::GivesUp { from, .. } if is_strange(court.plan, from.address) => Ok(()),
             Fact::GivesUp { grantor, election, from, release, local } => {
-                let gave_up = self.gave_up.at_mut((*grantor, *election));
-                let gave_up = gave_up.get_or(from.who.inc, || (release.start, *local));
+                let gave_up = self.gave_up.at_mut((grantor, election));
+                let gave_up = gave_up.get_or(from.who.inc, || (release.start, local));
                 if gave_up.0 <= release.start {
-                    *gave_up = (release.start, *local);
+                    *gave_up = (release.start, local);
                 }
                 Ok(())
             }
-            Fact::Granted { .. } => self.granted(court, fact),
+            Fact::Granted { grantor, election, record, local, late, .. } => {
+                self.granted(court, (grantor, election), record, local, late)
+            }
             _ => Ok(()),
         }
     }
@@ -103,12 +105,17 @@ fn is_strange(plan: &Plan, address: SocketAddr) -> bool {
 }
 
 impl GrantsToTheDead {
-    fn granted(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Granted { grantor, election, record, local, late, .. } = fact else {
-            return Ok(());
-        };
-        let before = court.annals(*election).grants.get(grantor);
-        self.decided = Some((*grantor, *local));
+    fn granted(
+        &mut self,
+        court: &Court<'_>,
+        place: Place,
+        record: &GrantRecord,
+        local: Time,
+        late: bool,
+    ) -> Result<(), String> {
+        let (grantor, election) = place;
+        let before = court.annals(election).grants.get(&grantor);
+        self.decided = Some((grantor, local));
         let again = |grant: &&crate::nerio::ledger::Grant| {
             grant.to == record.holder && grant.start == record.start
         };
@@ -116,19 +123,18 @@ impl GrantsToTheDead {
             return Ok(());
         }
         // What ended that long ago is forgotten, and so is whose it was.
-        let node = &court.plan.nodes[*grantor];
+        let node = &court.plan.nodes[grantor];
         let kept = node.config.drift.real_at_least(node.remembers()).as_nanos() as u64;
-        let place = (*grantor, *election);
         let freed = std::mem::take(self.freed.at_mut(place));
         let other = before.filter(|before| before.to != record.holder && !freed);
         if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
-            self.lapsed.at_mut(place).insert(other.to.inc, (other.start, *local));
+            self.lapsed.at_mut(place).insert(other.to.inc, (other.start, local));
         }
-        if *late || is_strange(court.plan, record.address) {
+        if late || is_strange(court.plan, record.address) {
             return Ok(());
         }
-        let (name, name_of) = (&node.name, court.election(*election));
-        self.judge(court, place, record.holder.inc, (record.start, *local))
+        let (name, name_of) = (&node.name, court.election(election));
+        self.judge(court, place, record.holder.inc, (record.start, local))
             .map_err(|why| format!("{name} grants {name_of} to {}, {why}", record.holder))
     }
 

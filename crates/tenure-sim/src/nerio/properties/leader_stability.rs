@@ -15,7 +15,7 @@ impl Property for LeaderStability {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Ended { election, node, end: End::Lost(Loss::Expired) } = fact else {
             return Ok(());
         };
@@ -23,7 +23,7 @@ impl Property for LeaderStability {
         if !settled && !court.plan.calm {
             return Ok(());
         }
-        let name = &court.plan.nodes[*node].name;
-        Err(format!("{name} lost {} though nothing goes wrong", court.election(*election)))
+        let name = &court.plan.nodes[node].name;
+        Err(format!("{name} lost {} though nothing goes wrong", court.election(election)))
     }
 }

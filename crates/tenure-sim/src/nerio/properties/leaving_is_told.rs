@@ -22,22 +22,22 @@ impl Property for LeavingIsTold {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Crashed { node } => self.leaves.forget(*node),
+            Fact::Crashed { node } => self.leaves.forget(node),
             Fact::Granted { grantor, election, .. } | Fact::Freed { grantor, election, .. } => {
-                *self.leaves.at_mut((*grantor, *election)) = None;
+                *self.leaves.at_mut((grantor, election)) = None;
             }
             Fact::Leaves { grantor, election, from, leaving } => {
-                let grant = court.annals(*election).grants.get(grantor);
+                let grant = court.annals(election).grants.get(&grantor);
                 let its = grant.filter(|grant| {
                     let is_its = grant.to == from.who && grant.address == from.address;
                     is_its && grant.start <= leaving.start && court.now < grant.finish
                 });
                 // What it could not write, it goes by all the same.
-                if let Some(grant) = its.filter(|_| !court.remembers_more(*grantor)) {
+                if let Some(grant) = its.filter(|_| !court.remembers_more(grantor)) {
                     let leaves = (grant.to.clone(), grant.start);
-                    *self.leaves.at_mut((*grantor, *election)) = Some(leaves);
+                    *self.leaves.at_mut((grantor, election)) = Some(leaves);
                 }
             }
             Fact::Sent { node, message: Message::State(state), .. } => {
@@ -45,13 +45,13 @@ impl Property for LeavingIsTold {
                 else {
                     return Ok(());
                 };
-                if let Some((who, start)) = self.leaves.at((*node, election))
+                if let Some((who, start)) = self.leaves.at((node, election))
                     && (&holder.who, &holder.start) == (who, start)
                     && holder.leaving.is_none()
                 {
                     return Err(format!(
                         "{} says that {who} holds {}, and not that it leads no more",
-                        court.plan.nodes[*node].name, state.election,
+                        court.plan.nodes[node].name, state.election,
                     ));
                 }
             }

@@ -115,7 +115,7 @@ trait Property {
     fn new(plan: &Plan) -> Self;
 
     /// Judges a fact.
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String>;
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String>;
 }
 
 /// What must not be, and is. Cold, and so is all that leads here: out of the way of what is right.
@@ -138,7 +138,8 @@ macro_rules! properties {
             }
 
             // Inlined with all that it asks: where a fact is told its kind is known, and those who
-            // do not judge that kind cost nothing.
+            // do not judge that kind cost nothing. Facts go by value: where the address of one is
+            // handed on, each property would copy it and look at its kind anew.
             #[inline(always)]
             pub(super) fn see(
                 &mut self,
@@ -147,7 +148,7 @@ macro_rules! properties {
             ) -> Result<(), Box<Violation>> {
                 $(
                     if self.bounded || !<$file::$name as Property>::NEEDS_BOUND {
-                        let seen = self.$file.see(court, &{ fact });
+                        let seen = self.$file.see(court, fact);
                         seen.map_err(|said| wrong::<$file::$name>(court.now, said))?;
                     }
                 )+

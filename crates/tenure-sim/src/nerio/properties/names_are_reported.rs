@@ -32,35 +32,35 @@ impl Property for NamesAreReported {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.heard.forget(*node);
-                self.back.forget(*node);
-                (self.owed[*node], self.refuses[*node]) = (None, None);
+                self.heard.forget(node);
+                self.back.forget(node);
+                (self.owed[node], self.refuses[node]) = (None, None);
                 Ok(())
             }
             Fact::Sent { node, message: Message::Refused(refused), .. } => {
-                if let Some((inc, start, silent)) = &mut self.refuses[*node]
+                if let Some((inc, start, silent)) = &mut self.refuses[node]
                     && (refused.asker, refused.start) == (*inc, *start)
                 {
                     *silent = refused.name_shared.is_none();
                     if !*silent {
-                        self.refuses[*node] = None;
+                        self.refuses[node] = None;
                     }
                 }
                 Ok(())
             }
             Fact::Asks { grantor, from, request, local, .. } => {
-                if let Some((inc, start, true)) = self.refuses[*grantor].take() {
-                    let name = &court.plan.nodes[*grantor].name;
+                if let Some((inc, start, true)) = self.refuses[grantor].take() {
+                    let name = &court.plan.nodes[grantor].name;
                     return Err(format!(
                         "{name} refused {inc} its request of {start}, and did not say that another \
                          life uses its name"
                     ));
                 }
-                if let Some(owed) = self.owed[*grantor] {
-                    let (name, owed) = (&court.plan.nodes[*grantor].name, &court.plan.nodes[owed]);
+                if let Some(owed) = self.owed[grantor] {
+                    let (name, owed) = (&court.plan.nodes[grantor].name, &court.plan.nodes[owed]);
                     let of = &owed.name;
                     return Err(format!(
                         "{name} heard two lives of {of} in turn, and said nothing"
@@ -71,21 +71,21 @@ impl Property for NamesAreReported {
                     return Ok(());
                 };
                 let inc = from.who.inc;
-                let place = (*grantor, node);
+                let place = (grantor, node);
                 let (last, before) = self.heard.at_mut(place).get_or_insert((inc, None));
                 if *last != inc {
                     let is_back = *before == Some(inc);
-                    *self.back.at_mut(place) = is_back.then_some(*local);
-                    self.owed[*grantor] = is_back.then_some(node);
+                    *self.back.at_mut(place) = is_back.then_some(local);
+                    self.owed[grantor] = is_back.then_some(node);
                     (*last, *before) = (inc, Some(*last));
                 }
-                let lasts = request.lease.max(court.plan.nodes[*grantor].config.parked_for());
+                let lasts = request.lease.max(court.plan.nodes[grantor].config.parked_for());
                 let shared = self.back.at(place).is_some_and(|back| local.since(back) <= lasts);
-                self.refuses[*grantor] = shared.then_some((inc, request.start, false));
+                self.refuses[grantor] = shared.then_some((inc, request.start, false));
                 Ok(())
             }
             Fact::Contested { grantor, .. } => {
-                self.owed[*grantor] = None;
+                self.owed[grantor] = None;
                 Ok(())
             }
             _ => Ok(()),

@@ -39,7 +39,7 @@ impl Property for ObserversSayWhatTheyHeard {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
                 let all = &mut self.told[node * self.elections..][..self.elections];
@@ -51,23 +51,23 @@ impl Property for ObserversSayWhatTheyHeard {
                 Ok(())
             }
             Fact::Told { node, election, from, state, local } => {
-                if court.ledger.lives[*node] != Some(state.asker) {
+                if court.ledger.lives[node] != Some(state.asker) {
                     return Ok(());
                 }
                 let Some(member) = court.plan.member(from) else { return Ok(()) };
                 let told = &mut self.told[node * self.elections + election][member];
                 if told.as_ref().is_none_or(|told| told.start < state.start) {
-                    *told = Some(hear(court, *node, state, *local));
+                    *told = Some(hear(court, node, state, local));
                 }
                 Ok(())
             }
             // It says what was, before its process stopped.
-            Fact::Viewed { looked, .. } if *looked < court.now => Ok(()),
+            Fact::Viewed { looked, .. } if looked < court.now => Ok(()),
             Fact::Viewed { election, node, view, local, .. } => {
                 let told = &self.told[node * self.elections + election];
-                judge(court, *node, told, view, *local).map_err(|why| {
-                    let name = &court.plan.nodes[*node].name;
-                    format!("{name} says of {}: {view}; {why}", court.election(*election))
+                judge(court, node, told, view, local).map_err(|why| {
+                    let name = &court.plan.nodes[node].name;
+                    format!("{name} says of {}: {view}; {why}", court.election(election))
                 })
             }
             _ => Ok(()),
@@ -106,11 +106,15 @@ fn judge(
     match view {
         View::Leader(leader) => {
             let of_it = (named(leader), leader.fence);
+            let is_it = |holder: &(Who, Option<Fence>)| *holder == of_it;
+            let its = told().filter(|(_, heard)| heard.holder.as_ref().is_some_and(is_it));
+            let its: Vec<(Time, usize)> =
+                its.map(|(member, heard)| (heard.until, member)).collect();
             let lasts = |until: Time| {
-                let its = told().filter(|(_, heard)| heard.holder.as_ref() == Some(&of_it));
-                its.filter(|(_, heard)| heard.until >= until).map(|(member, _)| member).collect()
+                its.iter().filter(|(end, _)| *end >= until).map(|(_, member)| *member).collect()
             };
-            let ends = told().map(|(_, heard)| heard.until).filter(|until| now < *until);
+            // What lasts longest ends when one of them does.
+            let ends = its.iter().map(|(end, _)| *end).filter(|until| now < *until);
             match ends.filter(|until| is_quorum(lasts(*until))).max() {
                 Some(until) if Some(until) == leader.until => Ok(()),
                 Some(until) => Err(format!("it was told that it lasts until {until}")),

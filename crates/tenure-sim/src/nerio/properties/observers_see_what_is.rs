@@ -40,36 +40,36 @@ impl Property for ObserversSeeWhatIs {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.views.retain(|(observer, _), _| observer != node);
+                self.views.retain(|(observer, _), _| *observer != node);
                 Ok(())
             }
             Fact::Observes { node, election, begins: true } => {
-                self.views.insert((*node, *election), (court.now, false));
+                self.views.insert((node, election), (court.now, false));
                 Ok(())
             }
             Fact::Observes { node, election, begins: false } => {
-                self.views.remove(&(*node, *election));
+                self.views.remove(&(node, election));
                 Ok(())
             }
             Fact::Viewed { election, node, view, until, looked, .. } => {
-                if let Some((_, vacant)) = self.views.get_mut(&(*node, *election)) {
-                    *vacant = **view == View::Vacant;
+                if let Some((_, vacant)) = self.views.get_mut(&(node, election)) {
+                    *vacant = *view == View::Vacant;
                 }
-                if *looked < court.now {
+                if looked < court.now {
                     // It says what was, before its process stopped.
                     return Ok(());
                 }
-                self.judge(court, (*election, *node), view, *until)
+                self.judge(court, (election, node), view, until)
             }
             Fact::Claimed { election, who, fence, .. } => {
-                self.claimed.insert((*election, who.inc, *fence));
+                self.claimed.insert((election, who.inc, fence));
                 Ok(())
             }
             Fact::Released { election, who, .. } | Fact::Freed { election, by: who, .. } => {
-                self.gave_up.insert((*election, who.inc), court.now);
+                self.gave_up.insert((election, who.inc), court.now);
                 Ok(())
             }
             Fact::Moment => self.judge_the_end(court),

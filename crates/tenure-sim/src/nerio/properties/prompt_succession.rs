@@ -32,13 +32,13 @@ impl Property for PromptSuccession {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         if !self.calm {
             return Ok(());
         }
         match fact {
             Fact::Campaigns { node, election } => {
-                self.waiting.insert((*election, *node), court.now);
+                self.waiting.insert((election, node), court.now);
                 Ok(())
             }
             Fact::Sent { message: Message::Remainder(answer), .. }
@@ -50,24 +50,24 @@ impl Property for PromptSuccession {
                 Ok(())
             }
             Fact::Ended { election, node, end } => {
-                self.waiting.remove(&(*election, *node));
-                self.due.remove(election);
-                let led = court.annals(*election).leaderships.last().filter(|l| l.node == *node);
+                self.waiting.remove(&(election, node));
+                self.due.remove(&election);
+                let led = court.annals(election).leaderships.last().filter(|l| l.node == node);
                 if led.is_none() || !matches!(end, End::Lost(Loss::Resigned | Loss::Transferred)) {
                     return Ok(());
                 }
                 let bound = Bound::of(court.plan);
                 let parked = |since: &u64| since + bound.parked < court.now;
-                let mut others = self.waiting.range((*election, 0)..(*election + 1, 0));
+                let mut others = self.waiting.range((election, 0)..(election + 1, 0));
                 if others.any(|(_, since)| parked(since)) {
-                    let promised = self.promised.get(election).copied().unwrap_or(0);
+                    let promised = self.promised.get(&election).copied().unwrap_or(0);
                     let from = court.now.max(promised);
-                    self.due.insert(*election, (from + bound.next, court.now));
+                    self.due.insert(election, (from + bound.next, court.now));
                 }
                 Ok(())
             }
             Fact::Claimed { election, .. } => {
-                self.due.remove(election);
+                self.due.remove(&election);
                 Ok(())
             }
             Fact::Moment => match self.due.iter().find(|(_, (due, _))| *due < court.now) {

@@ -23,15 +23,15 @@ impl Property for QuarantinesLast {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         if let Fact::Crashed { node } = fact {
-            self.since.remove(node);
+            self.since.remove(&node);
         }
         let Fact::Quarantined { grantor, until, local, ever } = fact else { return Ok(()) };
-        let since = *self.since.entry(*grantor).or_insert(*local);
-        let node = &court.plan.nodes[*grantor];
+        let since = *self.since.entry(grantor).or_insert(local);
+        let node = &court.plan.nodes[grantor];
         let config = node.later.as_ref().unwrap_or(&node.config);
-        let ever = (*ever).max(config.delta_max);
+        let ever = ever.max(config.delta_max);
         let parts = 1_000_000_000 + u128::from(config.drift.parts_per_billion());
         let needed = (ever.as_nanos() * parts).div_ceil(1_000_000_000);
         let waits = until.since(since);

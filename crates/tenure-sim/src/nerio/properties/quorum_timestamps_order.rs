@@ -17,7 +17,7 @@ impl Property for QuorumTimestampsOrder {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Elected { election, who, timestamp } = fact else { return Ok(()) };
         for earlier in court.ledger.annals.iter().flat_map(|annals| &annals.timestamps) {
             let (said, is) = (earlier.order(timestamp), order(earlier, timestamp));
@@ -27,8 +27,8 @@ impl Property for QuorumTimestampsOrder {
                 ));
             }
         }
-        let annals = court.annals(*election);
-        if annals.leader(court.now).is_none_or(|leader| leader.who != **who) {
+        let annals = court.annals(election);
+        if annals.leader(court.now).is_none_or(|leader| leader.who != *who) {
             // Its process slept from the completion until after its lease.
             return Ok(());
         }

@@ -23,31 +23,31 @@ impl Property for ReleaseEndsOnlyItsOwn {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::GivesUp { grantor, from, release, .. } => {
-                self.handled[*grantor] = Some((from.who.inc, from.address, release.start));
+                self.handled[grantor] = Some((from.who.inc, from.address, release.start));
                 Ok(())
             }
             Fact::Freed { grantor, election, by } => {
-                let Some((inc, address, start)) = self.handled[*grantor] else { return Ok(()) };
-                let Some(grant) = court.annals(*election).grants.get(grantor) else {
+                let Some((inc, address, start)) = self.handled[grantor] else { return Ok(()) };
+                let Some(grant) = court.annals(election).grants.get(&grantor) else {
                     return Ok(());
                 };
                 let own = grant.to.inc == inc
-                    && grant.to == **by
+                    && grant.to == *by
                     && grant.address == address
                     && grant.start <= start;
                 // Of a grant that is over nothing is shortened: the one that was given back may
                 // never have been written.
                 let over = grant.finish <= court.now;
-                if own || over || court.remembers_more(*grantor) {
+                if own || over || court.remembers_more(grantor) {
                     return Ok(());
                 }
                 Err(format!(
                     "{} ends its grant of {} to {} of Start {} on the word of {by} about {start}",
-                    court.plan.nodes[*grantor].name,
-                    court.election(*election),
+                    court.plan.nodes[grantor].name,
+                    court.election(election),
                     grant.to,
                     grant.start,
                 ))

@@ -14,16 +14,16 @@ impl Property for ReleaseKeepsPromises {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Released { election, who, start } = fact else { return Ok(()) };
-        let leaderships = court.annals(*election).leaderships.iter().rev();
-        let ended = leaderships.filter(|l| l.who == **who && l.first <= *start).take(4);
+        let leaderships = court.annals(election).leaderships.iter().rev();
+        let ended = leaderships.filter(|l| l.who == *who && l.first <= start).take(4);
         for leadership in ended {
             let (until, promised) = (leadership.until, leadership.promised);
             if until.max(promised) > court.now {
                 return Err(format!(
                     "{who} gives {} up, leading until {} and promised until {}",
-                    court.election(*election),
+                    court.election(election),
                     seconds(until),
                     seconds(promised),
                 ));

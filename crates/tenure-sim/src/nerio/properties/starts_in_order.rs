@@ -48,55 +48,55 @@ impl Property for StartsInOrder {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Crashed { node } => self.lives[*node] = Life::default(),
+            Fact::Crashed { node } => self.lives[node] = Life::default(),
             Fact::Started { node, local, .. } => {
-                self.lives[*node] = Life { began: Some(*local), ..Life::default() };
+                self.lives[node] = Life { began: Some(local), ..Life::default() };
             }
             // It may say so again.
-            Fact::Lost { grantor, founds } if !self.lives[*grantor].reads => {
-                let life = &mut self.lives[*grantor];
-                (life.founds, life.reads) = (*founds, court.plan.members() > 2);
+            Fact::Lost { grantor, founds } if !self.lives[grantor].reads => {
+                let life = &mut self.lives[grantor];
+                (life.founds, life.reads) = (founds, court.plan.members() > 2);
             }
-            Fact::Recalls { grantor, by, knows } if self.lives[*grantor].reads => {
-                let knows = knows.then(|| court.plan.nodes[*by].name.to_string());
-                self.lives[*grantor].hears = Some(Heard::Answer(knows));
+            Fact::Recalls { grantor, by, knows } if self.lives[grantor].reads => {
+                let knows = knows.then(|| court.plan.nodes[by].name.to_string());
+                self.lives[grantor].hears = Some(Heard::Answer(knows));
             }
-            Fact::Asks { grantor, from, request, .. } if self.lives[*grantor].founds => {
+            Fact::Asks { grantor, from, request, .. } if self.lives[grantor].founds => {
                 let leader = request.leading.then(|| Heard::Leader(from.who.to_string()));
-                self.lives[*grantor].hears = leader;
+                self.lives[grantor].hears = leader;
             }
             // It was not the answer that it waits for, or it has given its founding up.
             Fact::Unread { grantor } => {
-                let life = &mut self.lives[*grantor];
+                let life = &mut self.lives[grantor];
                 if let Some(Heard::Answer(_)) = life.heard.take() {
                     life.answered -= 1;
                 }
             }
-            Fact::NotFounded { grantor } => self.lives[*grantor].founds = false,
-            Fact::Unwritten { grantor, .. } => self.lives[*grantor].founds = false,
+            Fact::NotFounded { grantor } => self.lives[grantor].founds = false,
+            Fact::Unwritten { grantor, .. } => self.lives[grantor].founds = false,
             Fact::Serves { grantor } => {
-                let life = &mut self.lives[*grantor];
+                let life = &mut self.lives[grantor];
                 life.founds = false;
                 if std::mem::take(&mut life.reads) && life.answered == 0 {
-                    let name = &court.plan.nodes[*grantor].name;
+                    let name = &court.plan.nodes[grantor].name;
                     return Err(format!(
                         "{name} has lost its memory, and serves with nothing read"
                     ));
                 }
             }
             Fact::Reserves { grantor } => {
-                let life = &self.lives[*grantor];
+                let life = &self.lives[grantor];
                 if life.reads && life.answered == 0 {
-                    let name = &court.plan.nodes[*grantor].name;
+                    let name = &court.plan.nodes[grantor].name;
                     return Err(format!(
                         "{name} has lost its memory, and writes a reserve with nothing read"
                     ));
                 }
             }
             Fact::Handled { node, .. } => {
-                let life = &mut self.lives[*node];
+                let life = &mut self.lives[node];
                 if life.hears.is_none() && life.heard.is_none() {
                     return Ok(());
                 }
@@ -106,12 +106,12 @@ impl Property for StartsInOrder {
                     return Ok(());
                 };
                 if life.founds {
-                    let name = &court.plan.nodes[*node].name;
+                    let name = &court.plan.nodes[node].name;
                     return Err(format!("{name} founds, and {knows} knows of a leadership"));
                 }
             }
             Fact::Allows { grantor, delta_max, ever, local } => {
-                return self.allows(court, *grantor, (*delta_max, *ever), *local);
+                return self.allows(court, grantor, (delta_max, ever), local);
             }
             _ => {}
         }

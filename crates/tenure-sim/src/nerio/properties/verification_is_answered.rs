@@ -25,7 +25,7 @@ impl Property for VerificationIsAnswered {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         if !self.calm {
             return Ok(());
         }
@@ -35,21 +35,21 @@ impl Property for VerificationIsAnswered {
                 if court.ledger.lives.iter().all(Option::is_some) =>
             {
                 let election = court.number(&verify.election);
-                let leader = court.plan.nodes[*to].address;
+                let leader = court.plan.nodes[to].address;
                 let question = Question { leader, start: verify.start };
-                self.open.insert((*node, election.unwrap_or(0), question), court.now);
+                self.open.insert((node, election.unwrap_or(0), question), court.now);
                 self.set_due(court);
                 Ok(())
             }
             Fact::Verified { election, node, question, .. } => {
-                self.open.remove(&(*node, *election, *question));
+                self.open.remove(&(node, election, question));
                 self.set_due(court);
                 Ok(())
             }
             Fact::NotVerified { election, node, question, by } => {
-                let asked = self.open.remove(&(*node, *election, *question));
+                let asked = self.open.remove(&(node, election, question));
                 self.set_due(court);
-                asked.map_or(Ok(()), |asked| judge(court, *election, *node, by, asked))
+                asked.map_or(Ok(()), |asked| judge(court, election, node, by, asked))
             }
             Fact::Moment if self.due < court.now => {
                 let late = |(_, asked): &(_, &u64)| **asked + patience(court) < court.now;

@@ -13,26 +13,26 @@ impl Property for VerificationNeverOverstates {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Verified { election, leader, until, fence, .. } = fact else { return Ok(()) };
-        if *until <= court.now {
+        if until <= court.now {
             return Ok(());
         }
-        let election_name = court.election(*election);
-        let Some(led) = court.annals(*election).last_of(leader) else {
+        let election_name = court.election(election);
+        let Some(led) = court.annals(election).last_of(leader) else {
             return Err(format!("{leader} is believed to lead {election_name}, and never did"));
         };
-        if *until > led.backed {
+        if until > led.backed {
             return Err(format!(
                 "{leader} is believed to lead {election_name} until {}, but its grants end at {}; \
                  {}",
-                seconds(*until),
+                seconds(until),
                 seconds(led.backed),
                 court.clock(led.node),
             ));
         }
-        let leaderships = court.annals(*election).leaderships.iter();
-        if !leaderships.rev().any(|l| l.who == **leader && Some(l.fence) == *fence) {
+        let leaderships = court.annals(election).leaderships.iter();
+        if !leaderships.rev().any(|l| l.who == *leader && Some(l.fence) == fence) {
             return Err(format!(
                 "{leader} is believed to lead {election_name} with fence {fence:?}, and \
                  leads with {}",
@@ -40,9 +40,9 @@ impl Property for VerificationNeverOverstates {
             ));
         }
         match led.released {
-            Some(released) if *until > released => Err(format!(
+            Some(released) if until > released => Err(format!(
                 "{leader} is believed to lead {election_name} until {}, but gave up at {}",
-                seconds(*until),
+                seconds(until),
                 seconds(released),
             )),
             Some(_) | None => Ok(()),

@@ -29,42 +29,42 @@ impl Property for WaitingIsSo {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
                 let all = &mut self.held[node * self.elections..][..self.elections];
                 all.iter_mut().flatten().for_each(Vec::clear);
-                self.granted[*node] = None;
+                self.granted[node] = None;
                 Ok(())
             }
             Fact::Answered { node, election, member, message, .. } => {
-                if asker(message) != court.ledger.lives[*node] {
+                if asker(message) != court.ledger.lives[node] {
                     return Ok(());
                 }
-                self.see_grant(*node);
+                self.see_grant(node);
                 let place = node * self.elections + election;
                 match message {
                     Message::Refused(refused) => {
                         if let Refusal::Held { holder, .. } = &refused.refusal {
-                            let (held, name) = (&mut self.held[place][*member], &holder.who.name);
+                            let (held, name) = (&mut self.held[place][member], &holder.who.name);
                             if !held.contains(name) {
                                 held.push(name.clone());
                             }
                         }
                     }
-                    _ => self.granted[*node] = Some((place, *member)),
+                    _ => self.granted[node] = Some((place, member)),
                 }
                 Ok(())
             }
             Fact::Handled { node, timer: Some(_), .. } => {
-                self.see_grant(*node);
+                self.see_grant(node);
                 Ok(())
             }
             Fact::Waits { node, election, waiting } => {
                 let held = &self.held[node * self.elections + election];
                 judge(court, held, waiting).map_err(|why| {
-                    let name = &court.plan.nodes[*node].name;
-                    format!("{name} says of {}: {waiting}; {why}", court.election(*election))
+                    let name = &court.plan.nodes[node].name;
+                    format!("{name} says of {}: {waiting}; {why}", court.election(election))
                 })
             }
             _ => Ok(()),

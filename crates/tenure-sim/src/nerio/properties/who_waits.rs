@@ -72,41 +72,36 @@ impl Property for WhoWaits {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.failing[*node] = Time::ZERO;
-                self.asks.forget(*node);
-                self.queues.forget(*node);
+                self.failing[node] = Time::ZERO;
+                self.asks.forget(node);
+                self.queues.forget(node);
                 Ok(())
             }
             Fact::Asks { grantor, election, from, request, local } => {
-                self.is_paid(court, (*grantor, *election))?;
-                let config = &court.plan.nodes[*grantor].config;
+                self.is_paid(court, (grantor, election))?;
+                let config = &court.plan.nodes[grantor].config;
                 let lease_ends = local.after(config.drift.stretch(request.delta));
-                let asks = Waiting {
-                    name: from.who.name.clone(),
-                    inc: from.who.inc,
-                    address: from.address,
-                    start: request.start,
-                    arrival: *local,
-                    expires: lease_ends.min(local.after(config.parked_for())),
-                    leading: request.leading,
-                    priority: request.priority,
-                    next: request.next.clone(),
-                    sure: self.failing[*grantor] <= *local,
-                };
-                self.asks.at_mut((*grantor, *election)).insert(from.who.inc, asks);
+                let asks = self.asks.at_mut((grantor, election));
+                let asks = asks.get_or(from.who.inc, || Waiting::of(from));
+                asks.address = from.address;
+                (asks.start, asks.arrival) = (request.start, local);
+                asks.expires = lease_ends.min(local.after(config.parked_for()));
+                (asks.leading, asks.priority) = (request.leading, request.priority);
+                asks.next.clone_from(&request.next);
+                asks.sure = self.failing[grantor] <= local;
                 Ok(())
             }
             Fact::GivesUp { grantor, election, from, release, local } => {
-                let place = (*grantor, *election);
+                let place = (grantor, election);
                 self.is_paid(court, place)?;
-                self.queues.at_mut(place).give_up(from, release, *local);
+                self.queues.at_mut(place).give_up(from, release, local);
                 Ok(())
             }
             Fact::Freed { grantor, election, .. } => {
-                let queue = self.queues.at_mut((*grantor, *election));
+                let queue = self.queues.at_mut((grantor, election));
                 let goes_on = |at: Time| queue.waits.iter().any(|w| w.sure && at < w.expires);
                 queue.owed = queue.grant.as_ref().is_some_and(|grant| goes_on(grant.finish));
                 Ok(())
@@ -114,27 +109,27 @@ impl Property for WhoWaits {
             Fact::Sent { node, message: Message::Refused(refused), .. }
                 if matches!(refused.refusal, Refusal::Held { parked: true, .. }) =>
             {
-                self.park(court, *node, refused);
+                self.park(court, node, refused);
                 Ok(())
             }
             Fact::Silent { grantor, refused }
                 if matches!(refused.refusal, Refusal::Held { parked: true, .. }) =>
             {
-                self.park(court, *grantor, refused);
+                self.park(court, grantor, refused);
                 Ok(())
             }
             Fact::Unwritten { grantor, local } => {
-                self.cannot_write(*grantor, *local);
+                self.cannot_write(grantor, local);
                 Ok(())
             }
             Fact::Granted { grantor, election, record, .. }
             | Fact::Decided { grantor, election, record } => {
-                let asks = self.asks.at((*grantor, *election)).get(record.holder.inc);
-                let queue = self.queues.at_mut((*grantor, *election));
+                let asks = self.asks.at((grantor, election)).get(record.holder.inc);
+                let queue = self.queues.at_mut((grantor, election));
                 queue.owed = false;
                 queue.grant(asks, record).map_err(|why| {
-                    let name = &court.plan.nodes[*grantor].name;
-                    let (of, holder) = (court.election(*election), &record.holder);
+                    let name = &court.plan.nodes[grantor].name;
+                    let (of, holder) = (court.election(election), &record.holder);
                     format!("{name} grants {of} to {holder}, {why}")
                 })
             }
@@ -261,6 +256,24 @@ impl Queue {
             waits.inc != inc && !lapsed
         });
         wrong.map_or(Ok(()), Err)
+    }
+}
+
+impl Waiting {
+    /// Somebody who has asked for nothing yet.
+    fn of(who: &Sender) -> Self {
+        Self {
+            name: who.who.name.clone(),
+            inc: who.who.inc,
+            address: who.address,
+            start: Time::ZERO,
+            arrival: Time::ZERO,
+            expires: Time::ZERO,
+            leading: false,
+            priority: 0,
+            next: None,
+            sure: false,
+        }
     }
 }
 

@@ -69,7 +69,7 @@ impl Property for YieldsAreDue {
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
                 let places = node * self.elections..(node + 1) * self.elections;
@@ -77,54 +77,54 @@ impl Property for YieldsAreDue {
                 Ok(())
             }
             // What it gave up with the input before was not the end of its campaign.
-            Fact::Handled { node, .. } if self.gave[*node] => {
-                self.gave[*node] = false;
+            Fact::Handled { node, .. } if self.gave[node] => {
+                self.gave[node] = false;
                 let places = node * self.elections..(node + 1) * self.elections;
                 for campaign in &mut self.campaigns[places] {
                     if let Some(gave) = campaign.gave.take() {
-                        campaign.judge(court, *node, gave)?;
+                        campaign.judge(court, node, gave)?;
                     }
                 }
                 Ok(())
             }
             Fact::Ended { node, election, .. } => {
-                *self.at(*node, *election) = Campaign::default();
+                *self.at(node, election) = Campaign::default();
                 Ok(())
             }
             Fact::Claimed { node, election, .. } => {
-                self.at(*node, *election).leads = true;
+                self.at(node, election).leads = true;
                 Ok(())
             }
             Fact::Answered { node, election, member, message, local } => {
-                if asker(message) != court.ledger.lives[*node] {
+                if asker(message) != court.ledger.lives[node] {
                     return Ok(());
                 }
                 let config = court.plan.config();
-                let campaign = self.at(*node, *election);
+                let campaign = self.at(node, election);
                 if let Some(gave) = campaign.gave.take() {
-                    campaign.judge(court, *node, gave)?;
+                    campaign.judge(court, node, gave)?;
                 }
-                campaign.hear(*member, message, *local, |span| config.drift.stretch(span));
+                campaign.hear(member, message, local, |span| config.drift.stretch(span));
                 Ok(())
             }
             Fact::Sent { node, to: Some(to), message: Message::Request(request), .. } => {
                 let Some(election) = court.number(&request.election) else { return Ok(()) };
                 let members = court.plan.members();
-                self.at(*node, election).ask(request, *to, members).map_err(|why| {
-                    let (name, to) = (&court.plan.nodes[*node].name, &court.plan.nodes[*to].name);
+                self.at(node, election).ask(request, to, members).map_err(|why| {
+                    let (name, to) = (&court.plan.nodes[node].name, &court.plan.nodes[to].name);
                     format!("{name} asks {to} for {}, {why}", request.election)
                 })
             }
             Fact::Sent { node, to: Some(to), message: Message::Release(release), .. } => {
                 let Some(election) = court.number(&release.election) else { return Ok(()) };
-                let campaign = self.at(*node, election);
+                let campaign = self.at(node, election);
                 let of_now = campaign.asked.is_some() && release.start >= campaign.began;
                 if of_now && !campaign.leads {
                     let gave = &mut campaign.gave;
                     let (_, to_whom) =
                         gave.get_or_insert_with(|| (release.clone(), MemberSet::EMPTY));
-                    *to_whom = to_whom.with(*to);
-                    self.gave[*node] = true;
+                    *to_whom = to_whom.with(to);
+                    self.gave[node] = true;
                 }
                 Ok(())
             }
