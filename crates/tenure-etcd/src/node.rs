@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tenure::driver::{self, Hold, Notices, Office, Timing};
-use tenure::{AtMostOne, Election, Leadership, SystemError};
+use tenure::{AtMostOne, Election, Leader, SystemError};
 use tenure_core::etcd::{Checked, Etcd, LeaseId, Start};
 use tenure_core::{ElectionName, NameError, Value};
 use tokio::sync::broadcast;
@@ -109,18 +109,14 @@ impl Node {
 
     /// Tells others something else of this leader than at the campaign. It is written as soon as
     /// etcd can be reached, if the leadership lasts so long; this does not wait for it.
-    pub fn proclaim(
-        &self,
-        leadership: &Leadership<AtMostOne>,
-        value: &str,
-    ) -> Result<(), ProclaimError> {
+    pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
-        let mark = driver::extra::<Mark, _>(leadership);
+        let mark = driver::extra::<Mark, _>(leader);
         let is_ours = mark.is_some_and(|mark| Arc::ptr_eq(&mark, &self.shared.mark));
-        if !is_ours || !leadership.is_current() {
+        if !is_ours || !leader.is_current() {
             return Err(ProclaimError::NotLeading);
         }
-        let (election, fence) = (leadership.election().clone(), leadership.fence());
+        let (election, fence) = (leader.election().clone(), leader.fence());
         match self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
             true => Ok(()),
             false => Err(ProclaimError::NotLeading),

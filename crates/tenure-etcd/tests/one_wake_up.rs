@@ -89,7 +89,7 @@ impl Line {
         if self.leadership.is_none() {
             self.leadership = Some(soon(&mut self.campaign).await.unwrap().unwrap());
         }
-        self.leadership.as_ref().is_some_and(Leadership::is_current)
+        self.leadership.as_ref().is_some_and(|leadership| leadership.is_current())
     }
 
     async fn transactions(&self) -> u64 {

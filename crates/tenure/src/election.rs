@@ -15,7 +15,7 @@ use crate::observe::Observer;
 /// How often observers ask unless told otherwise.
 const OBSERVE_EVERY: Duration = Duration::from_millis(250);
 /// The priority of a candidate that names none.
-const PRIORITY: u8 = 100;
+pub(crate) const PRIORITY: u8 = 100;
 
 /// An election: something of which there is to be one leader.
 ///

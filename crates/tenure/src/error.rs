@@ -50,6 +50,7 @@ pub struct SystemError {
 
 /// Why a campaign ended without being won.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CampaignError {
     /// One campaign for each election and participant.
     #[error(
@@ -83,6 +84,7 @@ pub enum CampaignError {
 
 /// Why a hand-over did not take place. The leadership goes on unless it says otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TransferError {
     /// Nobody of that name waits.
     #[error("no quorum of grantors knows {to} as waiting; it must be campaigning to take over")]

@@ -14,6 +14,9 @@ pub trait Kind: sealed::Sealed + Debug + Send + Sync + 'static {
     /// What orders its leaders: a [`Fence`], or nothing.
     type Fence: Copy + Debug + Send + Sync + 'static;
 
+    /// What a campaign is told that was won where [`fence`](Self::fence) gives nothing.
+    const MISMATCH: &'static str;
+
     /// The fence of a leadership as its core has it; `None` if the core orders leaders, and this
     /// class does not, or the other way round.
     fn fence(fence: Option<Fence>) -> Option<Self::Fence>;
@@ -34,6 +37,9 @@ impl sealed::Sealed for MayOverlap {}
 impl Kind for AtMostOne {
     type Fence = Fence;
 
+    const MISMATCH: &'static str =
+        "this protocol has won without a fence, and its leaders must have one: a bug in its driver";
+
     fn fence(fence: Option<Fence>) -> Option<Fence> {
         fence
     }
@@ -41,6 +47,9 @@ impl Kind for AtMostOne {
 
 impl Kind for MayOverlap {
     type Fence = ();
+
+    const MISMATCH: &'static str = "this protocol has won with a fence, and its leaders, which may \
+                                    overlap, must have none: a bug in its driver";
 
     fn fence(fence: Option<Fence>) -> Option<()> {
         fence.is_none().then_some(())

@@ -4,8 +4,10 @@
 //! in each of them, three of them granting leases, and:
 //!
 //! - [`Election`]: campaign, observe, ask who leads.
-//! - [`Leadership`]: ask whether it still holds at the moment of acting, with a fence that orders
-//!   leaders, and a guarantee that work ends before the lease does.
+//! - [`Leadership`]: hold it and give it up, with a guarantee that work ends before the lease
+//!   does.
+//! - [`Leader`]: for the work: ask whether it still holds at the moment of acting, with a fence
+//!   that orders leaders.
 //! - [`FenceGate`] and [`EdictGate`]: how a recipient refuses a leader that has been overtaken.
 //! - [`supervise`]: a command that outlives neither its supervisor nor its lease.
 //! - [`state`]: what a grantor remembers.
@@ -55,7 +57,7 @@
 //! let waiting = tokio::spawn(async move { election.campaign("10.0.0.8:8080").await });
 //!
 //! // Before each act: does it still hold? And for whoever guards the resource: a fence.
-//! assert!(leadership.is_current() && leadership.remaining() > Duration::ZERO);
+//! assert!(leadership.is_current() && leadership.remaining() > Some(Duration::ZERO));
 //! let mut gate = FenceGate::default();
 //! gate.admit(leadership.fence())?;
 //! // With Nerio also edicts, which are in order with those of the same leader, too.
@@ -77,9 +79,24 @@
 //! edict_gate.admit(&two.edicts(&successor)?.create()?)?;
 //! assert!(gate.admit(fence).is_err() && edict_gate.admit(&edict).is_err());
 //!
-//! // Work that is dropped before the lease ends; resigned only after it has ended.
-//! let done = successor.run(async { "done" }).await;
-//! assert_eq!(done, Ok("done"));
+//! // Work that is dropped before the lease ends; resigned only after it has ended. It asks through
+//! // a handle of its own.
+//! let leader = successor.leader();
+//! let done = successor.run(async move { leader.is_current() }).await;
+//! assert_eq!(done, Ok(true));
+//!
+//! // All of that again and again, until the process is to end.
+//! let (shut, shutdown) = tokio::sync::oneshot::channel();
+//! let mut shut = Some(shut);
+//! let billing = one.election("billing")?;
+//! billing
+//!     .lead("10.0.0.7:8080", shutdown, |leader| {
+//!         assert!(leader.is_current());
+//!         drop(shut.take()); // as a signal would
+//!         std::future::pending()
+//!     })
+//!     .await?;
+//! # let _: Option<tokio::sync::oneshot::Sender<()>> = shut;
 //! # Ok(())
 //! # }
 //! ```
@@ -110,6 +127,8 @@ mod entropy;
 mod error;
 mod gate;
 mod kind;
+mod lead;
+mod leader;
 mod leadership;
 pub mod nerio;
 mod observe;
@@ -123,6 +142,7 @@ pub use election::Election;
 pub use error::{CampaignError, StartError, SystemError, TransferError};
 pub use gate::{EdictGate, EdictRefused, FenceGate, Overtaken};
 pub use kind::{AtMostOne, Kind, MayOverlap};
+pub use leader::Leader;
 pub use leadership::Leadership;
 pub use observe::{Change, Observer};
 pub use tenure_core::{

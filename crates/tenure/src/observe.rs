@@ -22,6 +22,7 @@ type Leave = Box<dyn FnOnce() + Send + Sync>;
 
 /// What an observer tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Change {
     /// This is the state now.
     View(View),

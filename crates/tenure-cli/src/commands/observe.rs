@@ -40,6 +40,11 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
                 object!({"election": election.as_str(), "state": "reset"}).to_string()
             }
             Some(Change::Reset) => "reset: some changes were missed".to_owned(),
+            // The library knows more than this command, and nothing is kept back.
+            Some(other) if as_json => {
+                object!({"election": election.as_str(), "state": format!("{other:?}")}).to_string()
+            }
+            Some(other) => format!("{other:?}"),
             None => {
                 let what = "the node ended by itself";
                 return Err(Failure::new(Exit::Bug, what, "report it with the log"));

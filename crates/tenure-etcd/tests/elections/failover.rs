@@ -24,7 +24,7 @@ fn a_leader_outlives_its_member() {
         // Renewed for longer than the lease that it had then.
         let over = leader.until();
         let mut until = over;
-        while until <= over.after(Duration::from_secs(4)) {
+        while until <= over.map(|over| over.after(Duration::from_secs(4))) {
             until = soon(leader.renewed(until)).await.unwrap();
         }
         let mut connected = Vec::new();
@@ -89,7 +89,7 @@ async fn the_leader_stands_still(cluster: &Cluster) -> bool {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     tokio::time::sleep(Duration::from_millis(770)).await;
-    let end = held.until();
+    let end = held.until().unwrap();
     cluster.member(leader).stop().unwrap();
     let mut others = Line::new(options(&endpoints[3..]));
     while !matches!(others.reply(then(vec![read("e/")])).await, Reply::Txn { .. }) {}

@@ -51,7 +51,7 @@ fn hand_over(version: Version) {
         assert_eq!(soon(observer.next()).await, Some(Change::View(View::Vacant)));
 
         let leader = soon(one.election("billing").unwrap().campaign("one")).await.unwrap();
-        assert!(leader.is_current() && leader.remaining() <= Duration::from_secs(5));
+        assert!(leader.is_current() && leader.remaining() <= Some(Duration::from_secs(5)));
         soon(leader.settled()).await.unwrap();
         let seen = soon(observer.next()).await.unwrap();
         let seen = seen.view().and_then(View::leader).cloned().unwrap();

@@ -31,6 +31,7 @@ async fn sees(observer: &mut Observer, value: &str) -> bool {
                 Change::Reset | Change::View(View::Unknown { .. }) => doubt = true,
                 Change::View(View::Leader(leader)) if leader.value.text() == value => return doubt,
                 Change::View(_) => {}
+                other => panic!("{other:?}"),
             }
         }
     })

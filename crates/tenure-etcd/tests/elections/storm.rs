@@ -23,7 +23,7 @@ fn a_leader_stays_when_thousands_of_campaigns_begin() {
         }
         let mut until = kept.until();
         let mut won = Vec::new();
-        let enough = kept.until().after(Duration::from_secs(6));
+        let enough = kept.until().map(|until| until.after(Duration::from_secs(6)));
         while until < enough {
             tokio::select! {
                 renewed = soon(kept.renewed(until)) => until = renewed.unwrap(),

@@ -51,7 +51,7 @@ impl Player {
         match (words.next(), words.next()) {
             (Some("hold"), Some(count)) => self.hold(count.parse()?),
             (Some("until"), None) => {
-                let until = self.held.iter().map(Leadership::until).min();
+                let until = self.held.iter().filter_map(|leadership| leadership.until()).min();
                 Ok(until.ok_or("nothing is held")?.as_nanos().to_string())
             }
             (Some("heap"), None) => Ok((self.heap)().to_string()),

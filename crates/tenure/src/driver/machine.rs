@@ -56,7 +56,7 @@ impl<B: Backend> Machine<B> {
                 let extra = backend.elected(election);
                 let owed = match B::Kind::fence(fence) {
                     Some(fence) => seats.elected(election, Elected { id, fence, extra }),
-                    None => Some(Resign),
+                    None => seats.mismatched(election),
                 };
                 self.owe(election.clone(), owed);
             }

@@ -54,7 +54,7 @@ pub use self::timer::Timer;
 pub use self::told::Told;
 use crate::election::Election;
 use crate::kind::Kind;
-use crate::leadership::Leadership;
+use crate::leader::Leader;
 
 /// The target of what drivers log: who leads, why not, what is waited for, and what an operator
 /// should hear of. Each change once, never a line for each message.
@@ -74,11 +74,11 @@ pub trait Office<K: Kind>: Send + Sync + 'static {
 /// The times a handle needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// [`Leadership::expiring`] resolves when no more is left than this.
+    /// [`Leader::expiring`] resolves when no more is left than this.
     pub grace: Duration,
-    /// [`Leadership::run`] drops its work when no more is left than this.
+    /// [`Leadership::run`](crate::Leadership::run) drops its work when no more is left than this.
     pub kill_margin: Duration,
-    /// [`Leadership::resign`] waits no longer than this until others know.
+    /// [`Leadership::resign`](crate::Leadership::resign) waits no longer than this until others know.
     pub resignation_max: Duration,
 }
 
@@ -91,6 +91,6 @@ pub fn election<K: Kind>(office: Arc<dyn Office<K>>, name: ElectionName) -> Elec
 /// What the driver gave along as [`Elected::extra`], if it is a `T`: for what a protocol offers
 /// its leaders beyond the handle.
 #[must_use]
-pub fn extra<T: Any + Send + Sync, K: Kind>(leadership: &Leadership<K>) -> Option<Arc<T>> {
-    leadership.extra().downcast().ok()
+pub fn extra<T: Any + Send + Sync, K: Kind>(leader: &Leader<K>) -> Option<Arc<T>> {
+    leader.extra().downcast().ok()
 }

@@ -128,6 +128,17 @@ impl<K: Kind> Seats<K> {
         (!reply.won(won)).then_some(Resign)
     }
 
+    /// The campaign was won, and not as its class of safety has it: nobody may be told that it
+    /// leads, and it must be given up.
+    pub(super) fn mismatched(&mut self, election: &ElectionName) -> Option<Resign> {
+        if let Some(reply) = self.seats.get_mut(election).and_then(|seat| seat.reply.take()) {
+            let why = K::MISMATCH.to_owned();
+            tracing::error!(target: LOG, %election, "{why}");
+            reply.refuse(CampaignError::Refused { why });
+        }
+        Some(Resign)
+    }
+
     /// A lease of full length was obtained: long work may begin. Right after
     /// [`elected`](Self::elected) where the first one is no shorter.
     pub fn settled(&self, election: &ElectionName) {
@@ -161,7 +172,7 @@ impl<K: Kind> Seats<K> {
         let Some(mut seat) = self.seats.remove(election) else { return };
         match (&seat.reply, loss) {
             (Some(_), _) => tracing::info!(target: LOG, %election, "campaign over: {why}"),
-            (None, Loss::Resigned | Loss::Transferred | Loss::Closed) => {
+            (None, Loss::Resigned | Loss::Transferred | Loss::Reassigned | Loss::Closed) => {
                 tracing::info!(target: LOG, %election, "not leading any more: {loss}");
             }
             (None, _) => {

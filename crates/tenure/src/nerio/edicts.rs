@@ -11,7 +11,7 @@ use super::error::{NotLeading, NotWonHere};
 use crate::claim::SharedClaim;
 use crate::driver;
 use crate::kind::AtMostOne;
-use crate::leadership::Leadership;
+use crate::leader::Leader;
 
 /// What orders the edicts of one leadership, and of which life it is.
 pub(super) struct Source {
@@ -36,12 +36,12 @@ pub struct Edicts {
 
 impl Node {
     /// What creates the edicts of a leadership that this node has won.
-    pub fn edicts(&self, leadership: &Leadership<AtMostOne>) -> Result<Edicts, NotWonHere> {
-        let source = driver::extra::<Source, _>(leadership).ok_or(NotWonHere)?;
+    pub fn edicts(&self, leader: &Leader<AtMostOne>) -> Result<Edicts, NotWonHere> {
+        let source = driver::extra::<Source, _>(leader).ok_or(NotWonHere)?;
         if source.inc != self.who().inc {
             return Err(NotWonHere);
         }
-        Ok(Edicts { claim: leadership.claim().clone(), source })
+        Ok(Edicts { claim: leader.claim().clone(), source })
     }
 }
 
@@ -50,7 +50,7 @@ impl Edicts {
     /// Edicts are ordered by their timestamps as they were created in real time, across leaders
     /// too; a recipient checks with an [`EdictGate`](crate::EdictGate).
     ///
-    /// Ask [`Leadership::is_current`] once more before sending.
+    /// Ask [`Leader::is_current`] once more before sending.
     pub fn create(&self) -> Result<EdictTimestamp, NotLeading> {
         let counter = self.source.created.fetch_add(1, Ordering::Relaxed);
         let edict = EdictTimestamp { epoch: 0, quorum: self.source.timestamp.clone(), counter };

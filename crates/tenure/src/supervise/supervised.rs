@@ -121,11 +121,13 @@ enum Event {
 
 impl Supervised {
     /// Begins to start the command of `plan` under a guard that ends it before `until`, and does
-    /// not wait for that: [`started`](Self::started) tells when it runs.
+    /// not wait for that: [`started`](Self::started) tells when it runs. `None` is no end: the
+    /// command runs until it is [stopped](Self::stop), or its supervisor is gone.
     ///
     /// Must be called in a tokio runtime with I/O and time. Blocks for nothing. After an error
     /// nothing is left running. Dropping the handle stops whatever was started.
-    pub fn start(plan: &Plan, until: Time) -> Result<Self, SuperviseError> {
+    pub fn start(plan: &Plan, until: impl Into<Option<Time>>) -> Result<Self, SuperviseError> {
+        let until = until.into().unwrap_or(Time::MAX);
         plan.check()?;
         check_proc()?;
         let since = clock::now();
@@ -233,12 +235,14 @@ impl Supervised {
         self.guard.map(|guard| guard.as_raw_pid().unsigned_abs())
     }
 
-    /// Hands a new end of the lease on, later or earlier than the one before. Never blocks, and
+    /// Hands a new end of the lease on, later or earlier than the one before, or that there is
+    /// none any more. Never blocks, and
     /// never fails because the guard does not act: it finds the newest when it does. Before the
     /// command runs a later end is kept back, since a start has no longer than its lease.
     ///
     /// After an error the guard keeps the deadline it has; the next call brings the newest.
-    pub fn extend(&mut self, until: Time) -> Result<(), SuperviseError> {
+    pub fn extend(&mut self, until: impl Into<Option<Time>>) -> Result<(), SuperviseError> {
+        let until = until.into().unwrap_or(Time::MAX);
         if self.pid.is_none() && until > self.until {
             self.later = Some(until);
             return Ok(());

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use tenure_core::Time;
 
+use crate::claim::end;
+
 /// Keeps a file current without ever making its caller wait for the disk: a thread writes the
 /// newest instant, and skips those that were overtaken. Dropping it removes the file, and waits
 /// for that as long as disks usually take.
@@ -151,7 +153,8 @@ impl Writer {
         // nothing of theirs is written to: with both flags, no link is followed either.
         fs::remove_file(&self.new).ok();
         let mut file = OpenOptions::new().write(true).create_new(true).open(&self.new)?;
-        file.write_all(format!("{}\n", until.as_nanos()).as_bytes())?;
+        let text = end(until).map_or_else(|| "none".into(), |until| until.as_nanos().to_string());
+        file.write_all(format!("{text}\n").as_bytes())?;
         if !wanted() {
             return Err(io::Error::other("nobody waits for it any more"));
         }
@@ -187,6 +190,8 @@ mod tests {
             file.set(Time::from_nanos(nanos));
         }
         eventually("the newest instant", || fs::read_to_string(&path).unwrap() == "500\n");
+        file.set(Time::MAX);
+        eventually("no end", || fs::read_to_string(&path).unwrap() == "none\n");
         drop(file);
         eventually("nothing is left", || fs::read_dir(folder.path()).unwrap().count() == 0);
     }

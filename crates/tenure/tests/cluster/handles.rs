@@ -22,7 +22,7 @@ async fn a_campaign_is_won_and_the_fence_grows_with_each_leadership() {
         let orders = here.edicts(&leadership).unwrap();
         assert_eq!(elsewhere.edicts(&leadership).unwrap_err(), NotWonHere);
         assert!(leadership.is_current());
-        assert!(leadership.remaining() > Duration::ZERO);
+        assert!(leadership.remaining() > Some(Duration::ZERO));
         gate.admit(leadership.fence()).unwrap();
         edicts.admit(&orders.create().unwrap()).unwrap();
         let edict = here.edicts(&leadership).unwrap().create().unwrap();
@@ -133,6 +133,7 @@ async fn next_known(observer: &mut Observer) -> Option<View> {
         match soon(observer.next()).await {
             Some(Change::View(View::Unknown { .. }) | Change::Reset) => {}
             Some(Change::View(view)) => return Some(view),
+            Some(other) => panic!("{other:?}"),
             None => return None,
         }
     }

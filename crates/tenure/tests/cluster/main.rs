@@ -4,6 +4,7 @@
 
 mod agree;
 mod handles;
+mod lead;
 mod overload;
 mod restart;
 mod setup;

@@ -135,7 +135,7 @@ async fn an_honest_overload_stops_no_timer() {
     is_cut.store(true, Ordering::Relaxed);
     let until = leadership.until();
     let next = soon(waiting).await.unwrap().unwrap();
-    let late = clock::now().since(until);
+    let late = clock::now().since(until.unwrap());
     drop(askers);
     println!(
         "{:.0} questions a second were answered by five nodes, over {asked_for:?}; the next one \

@@ -1,9 +1,10 @@
 //! The end of the lease, with everybody well but the command.
 
 use std::ffi::OsString;
+use std::fs;
 use std::thread::sleep;
 
-use tenure::clock;
+use tenure::{Time, clock};
 
 use crate::scene::{Lease, SECOND, Scene, millis};
 
@@ -11,6 +12,7 @@ crate::tests!(
     sigterm_at_the_grace_and_sigkill_before_the_margin,
     a_polite_command_ends_at_the_grace,
     extensions_keep_it_alive,
+    without_an_end_it_runs_until_there_is_one,
     an_extension_after_sigterm_does_not_save_it,
     a_stop_does_not_outlast_the_lease,
     a_command_that_forks_in_one_group,
@@ -80,6 +82,22 @@ fn extensions_keep_it_alive() {
     scene.shorten(&lease);
     scene.expect_outcome("137 signal 9, the lease came to its end");
     assert!(scene.last_stamp() > enough, "it worked beyond its first lease");
+    expect_end_in_time(&scene, &lease);
+}
+
+fn without_an_end_it_runs_until_there_is_one() {
+    let lease = Lease::short();
+    let mut scene = Scene::worker(&lease.unending(), "stubborn", &[]);
+    scene.extend(Time::MAX);
+    let file = scene.path("until");
+    scene.eventually("the file says so", || {
+        (fs::read_to_string(&file).unwrap() == "none\n").then_some(())
+    });
+    // No sum of such an end and a margin is in the past.
+    sleep(SECOND);
+    scene.expect_alive(1);
+    scene.shorten(&lease);
+    scene.expect_outcome("137 signal 9, the lease came to its end");
     expect_end_in_time(&scene, &lease);
 }
 

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
-use tenure::{AtMostOne, Election, Leadership, Loss, NodeName, TransferError, View};
+use tenure::{AtMostOne, Election, Leadership, Loss, NodeName, Time, TransferError, View};
 use tokio::sync::oneshot;
 
 use super::Runner;
@@ -141,7 +141,7 @@ async fn watch(
     runner: &mut Runner,
     leadership: &Leadership<AtMostOne>,
     command: &mut Supervised,
-    mut until: tenure::Time,
+    mut until: Option<Time>,
 ) -> (Course, Result<Outcome, SuperviseError>) {
     let mut course = Course::default();
     let mut probing: Option<(Hand, oneshot::Sender<Answer>)> = None;
@@ -208,7 +208,7 @@ async fn watch(
     }
 }
 
-fn hand_on(command: &mut Supervised, until: tenure::Time) {
+fn hand_on(command: &mut Supervised, until: Option<Time>) {
     if let Err(error) = command.extend(until) {
         tracing::warn!(%error, "the guard keeps the deadline it has");
     }
@@ -394,6 +394,7 @@ fn no_transfer(error: &TransferError) -> Answer {
         TransferError::NotWaiting { .. } | TransferError::Replaced | TransferError::NotLeading => {
             "look at who campaigns, and give the --id of a waiting candidate"
         }
+        _ => "look at who leads and who campaigns, and try again",
     };
     Answer::Refused { what: error.to_string(), fix: fix.to_owned() }
 }

@@ -139,7 +139,8 @@ impl Runner {
     fn leading(&self, leadership: &Leadership<AtMostOne>, pid: Option<u32>) -> Answer {
         self.voice.status(Some(json!({
             "fence": leadership.fence().number(),
-            "remaining_ms": super::observe::millis(leadership.remaining()),
+            // Null where it has no end.
+            "remaining_ms": leadership.remaining().map(super::observe::millis),
             "pid": pid,
         })))
     }

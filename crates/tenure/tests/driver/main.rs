@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set up should end there")]
 
+mod classes;
+mod lead;
+mod leader;
+mod toy;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -18,16 +23,19 @@ use tokio::sync::mpsc;
 const NEVER: Duration = Duration::from_secs(1_000_000);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-struct Shared<K: Kind>(mpsc::UnboundedSender<Order<K>>);
+struct Shared<K: Kind> {
+    orders: mpsc::UnboundedSender<Order<K>>,
+    margin: Duration,
+}
 
 impl<K: Kind> Office<K> for Shared<K> {
     fn order(&self, order: Order<K>) {
-        let _ = self.0.send(order);
+        let _ = self.orders.send(order);
     }
 
     fn timing(&self) -> Timing {
-        let margin = Duration::from_millis(1);
-        Timing { grace: margin, kill_margin: margin, resignation_max: NEVER }
+        let (grace, kill_margin) = (self.margin, self.margin);
+        Timing { grace, kill_margin, resignation_max: NEVER }
     }
 }
 
@@ -40,9 +48,13 @@ struct Driver<K: Kind> {
 }
 
 fn start<K: Kind>() -> (Election<K>, Driver<K>) {
+    start_with(Duration::from_millis(1))
+}
+
+fn start_with<K: Kind>(margin: Duration) -> (Election<K>, Driver<K>) {
     let name: ElectionName = "x".parse().unwrap();
     let (sender, orders) = mpsc::unbounded_channel();
-    let handle = election(Arc::new(Shared(sender)), name.clone());
+    let handle = election(Arc::new(Shared { orders: sender, margin }), name.clone());
     (handle, Driver { name, orders, seats: Seats::default(), boards: Boards::default() })
 }
 
@@ -146,8 +158,9 @@ async fn a_leadership_is_won_held_and_given_up() {
     driver.seats.settled(&driver.name);
     soon(leadership.settled()).await.unwrap();
     let until = leadership.until();
-    assert_eq!(driver.seats.raise(&driver.name, until.next()), None);
-    assert_eq!(soon(leadership.renewed(until)).await, Ok(until.next()));
+    let later = until.map(Time::next);
+    assert_eq!(driver.seats.raise(&driver.name, later.unwrap()), None);
+    assert_eq!(soon(leadership.renewed(until)).await, Ok(later));
     let serve = async {
         assert_eq!(driver.resignation().await, Some(Resign));
         driver.seats.lower(&driver.name);
@@ -215,6 +228,8 @@ async fn a_campaign_that_ends_says_why() {
         (Loss::Resigned, CampaignError::Withdrawn),
         (Loss::Expired, CampaignError::Lost(Loss::Expired)),
         (Loss::Reset, CampaignError::Lost(Loss::Reset)),
+        (Loss::Superseded, CampaignError::Lost(Loss::Superseded)),
+        (Loss::Reassigned, CampaignError::Lost(Loss::Reassigned)),
     ] {
         let lost = campaign(&election, &mut driver).await;
         driver.seats.ended(&driver.name, loss);
@@ -226,7 +241,8 @@ async fn a_campaign_that_ends_says_why() {
 #[tokio::test]
 async fn a_leadership_that_ends_says_why() {
     let (election, mut driver) = start::<AtMostOne>();
-    for loss in [Loss::Revoked, Loss::Reset, Loss::Expired] {
+    let losses = [Loss::Revoked, Loss::Reset, Loss::Expired, Loss::Superseded, Loss::Reassigned];
+    for loss in losses {
         let leadership = lead(&election, &mut driver, Fence::new(1)).await;
         driver.seats.ended(&driver.name, loss);
         assert!(!leadership.is_current());

@@ -1,0 +1,149 @@
+//! Leading again and again: campaigns, and the work under each leadership.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use tenure_core::{Backoff, Loss};
+
+use crate::clock;
+use crate::election::{Election, PRIORITY};
+use crate::entropy;
+use crate::error::CampaignError;
+use crate::kind::Kind;
+use crate::leader::Leader;
+use crate::leadership::Leadership;
+
+/// The pauses before campaigns that follow short attempts. The longest keeps work that always ends
+/// at once from costing an election more than one leadership in 2.5 s.
+const PAUSES: Backoff =
+    Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(5) };
+
+impl<K: Kind> Election<K> {
+    /// Campaigns, does `work` while this participant leads, and campaigns again when that is over,
+    /// until `shutdown` resolves.
+    ///
+    /// ```no_run
+    /// # use tenure::{AtMostOne, CampaignError, Election};
+    /// # async fn example(
+    /// #     election: Election<AtMostOne>,
+    /// #     shutdown: impl Future<Output = ()>,
+    /// # ) -> Result<(), CampaignError> {
+    /// election
+    ///     .lead("10.0.0.7:8080", shutdown, |leader| async move {
+    ///         while leader.is_current() {
+    ///             // One act, with `leader.fence()`.
+    ///             # tokio::task::yield_now().await;
+    ///         }
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    ///
+    /// **Work.** Called for each leadership once its lease has full length
+    /// ([`Leader::settled`]), and done as by [`Leadership::run`](crate::Leadership::run): it is
+    /// dropped before the lease ends, and the leadership is given up only after the work has ended
+    /// or was dropped. What it makes of errors is its own affair, so it returns nothing.
+    ///
+    /// **Again.** A leadership that was lost and work that has ended by itself are followed by
+    /// another campaign, and so is a candidacy that was [lost](CampaignError::Lost). Work may end
+    /// at once each time, so a pause comes before a campaign that follows an attempt of less than
+    /// 5 s: half of it by chance, 100 ms at most at first, and twice as long after each further
+    /// one in a row, up to 5 s. Meanwhile others lead if they can. For work that is done once and
+    /// for all: `election.campaign(value).await?.run(work)`.
+    ///
+    /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
+    /// and that is waited for as by [`Leadership::resign`](crate::Leadership::resign); a campaign
+    /// is withdrawn; if it is resolved already, nothing begins. What `shutdown` resolves to does
+    /// not matter. Work that needs time to wind up hears of its own, and `shutdown` resolves
+    /// later. Every other [`CampaignError`] ends it with that error: another campaign would meet
+    /// it, too.
+    ///
+    /// Dropping the future drops the work and then gives the leadership up in the background, or
+    /// withdraws the campaign; so does work that panics. What is waited for while it campaigns is
+    /// in the log.
+    pub async fn lead<S, W, F>(
+        &self,
+        value: &str,
+        shutdown: S,
+        work: W,
+    ) -> Result<(), CampaignError>
+    where
+        S: Future,
+        W: FnMut(Leader<K>) -> F,
+        F: Future<Output = ()>,
+    {
+        self.lead_with(value, PRIORITY, shutdown, work).await
+    }
+
+    /// As [`lead`](Self::lead), with a priority in each campaign as in
+    /// [`campaign_with`](Self::campaign_with).
+    pub async fn lead_with<S, W, F>(
+        &self,
+        value: &str,
+        priority: u8,
+        shutdown: S,
+        mut work: W,
+    ) -> Result<(), CampaignError>
+    where
+        S: Future,
+        W: FnMut(Leader<K>) -> F,
+        F: Future<Output = ()>,
+    {
+        let mut shutdown = pin!(shutdown);
+        let mut short = 0;
+        loop {
+            let began = clock::now();
+            let won = tokio::select! {
+                biased;
+                _ = &mut shutdown => return Ok(()),
+                won = self.campaign_with(value, priority) => won,
+            };
+            match won {
+                Ok(leadership) => {
+                    let done = tokio::select! {
+                        biased;
+                        _ = &mut shutdown => None,
+                        done = once(&leadership, &mut work) => Some(done),
+                    };
+                    // The work is gone. Whoever has lost it has nothing to give up, or too little
+                    // left to wait for that.
+                    if !matches!(done, Some(Err(_))) {
+                        leadership.resign().await;
+                    }
+                    if done.is_none() {
+                        return Ok(());
+                    }
+                }
+                Err(CampaignError::Lost(_)) => {}
+                Err(error) => return Err(error),
+            }
+            short = if clock::now().since(began) < PAUSES.longest { short + 1 } else { 0 };
+            if short > 0 {
+                tokio::select! {
+                    biased;
+                    _ = &mut shutdown => return Ok(()),
+                    () = tokio::time::sleep(PAUSES.pause(short, by_chance)) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Does the work once the lease has full length. The first one may be shorter than the margin by
+/// which work is ended, and until then there is none to end.
+async fn once<K: Kind, F: Future<Output = ()>>(
+    leadership: &Leadership<K>,
+    work: &mut impl FnMut(Leader<K>) -> F,
+) -> Result<(), Loss> {
+    leadership.settled().await?;
+    leadership.hold(work(leadership.leader())).await
+}
+
+/// A span below `bound`, so that those whose work ends for the same reason do not come back
+/// together.
+fn by_chance(bound: Duration) -> Duration {
+    // Without randomness they may.
+    let drawn = entropy::number().unwrap_or(0) % bound.as_nanos().max(1);
+    Duration::from_nanos(u64::try_from(drawn).unwrap_or(0))
+}

@@ -1,0 +1,319 @@
+//! Being the leader: to know it, to prove it, and how long it lasts.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
+
+use crate::claim::SharedClaim;
+use crate::clock;
+use crate::driver::{Office, Order, Progress, SeatId, TransferReply, Won};
+use crate::error::TransferError;
+use crate::kind::{AtMostOne, Kind};
+
+/// A handle on a won election, for the work that is done under it. Whether this node still leads
+/// is computed at each question.
+///
+/// A clone is cheap and is the same leader: hand one to every task that must ask before it acts.
+/// It comes from a [`Leadership`](crate::Leadership), which alone holds the office. A `Leader`
+/// gives nothing up when it is dropped, and keeps neither the leadership nor the node going: once
+/// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
+/// clone.
+pub struct Leader<K: Kind> {
+    // Outside of what clones share, so that asking takes one step to the cell.
+    claim: SharedClaim,
+    about: Arc<About<K>>,
+}
+
+/// What all clones share.
+struct About<K: Kind> {
+    election: ElectionName,
+    seat: SeatId,
+    office: Weak<dyn Office<K>>,
+    won: Won<K>,
+}
+
+impl<K: Kind> Clone for Leader<K> {
+    fn clone(&self) -> Self {
+        Self { claim: self.claim.clone(), about: self.about.clone() }
+    }
+}
+
+impl<K: Kind> Leader<K> {
+    pub(crate) fn new(
+        won: Won<K>,
+        office: &Arc<dyn Office<K>>,
+        election: ElectionName,
+        seat: SeatId,
+    ) -> Self {
+        let (claim, office) = (SharedClaim::new(won.cell.clone()), Arc::downgrade(office));
+        Self { claim, about: Arc::new(About { election, seat, office, won }) }
+    }
+
+    /// Whether this node leads now. One clock read, then one atomic load, in that order: right
+    /// even after a long pause, up to the moment of the question.
+    ///
+    /// Ask it in the process that won. A child made by `fork` without `exec` has a copy that
+    /// nobody lowers: it goes on saying yes until the lease it had at the `fork` is over, also
+    /// after its parent has resigned, and it must not be used there.
+    #[inline]
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.claim.is_current()
+    }
+
+    /// How much longer this node leads unless it renews; zero once it is over. `None` where the
+    /// protocol gives a leadership no end. Read now.
+    #[inline]
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        let now = clock::now();
+        Some(self.claim.until()?.since(now))
+    }
+
+    /// The first instant of `CLOCK_BOOTTIME` at which this node no longer leads, unless it
+    /// renews; [`Time::ZERO`] once it is over. `None` where the protocol gives a leadership no
+    /// end: it lasts until the protocol says otherwise.
+    #[must_use]
+    pub fn until(&self) -> Option<Time> {
+        self.claim.until()
+    }
+
+    /// What names this leader: what observers are told as
+    /// [`LeaderView::id`](crate::LeaderView::id).
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.about.won.elected.id
+    }
+
+    /// The election that was won.
+    #[must_use]
+    pub fn election(&self) -> &ElectionName {
+        &self.about.election
+    }
+
+    /// Why it is over, once that is known: a moment after [`is_current`](Self::is_current) has
+    /// become false, unless the lease ran out.
+    #[must_use]
+    pub fn loss(&self) -> Option<Loss> {
+        let ended = self.about.won.progress.borrow().ended;
+        let lapsed = || !self.is_current() && !self.is_lowered();
+        ended.or_else(|| lapsed().then_some(Loss::Expired))
+    }
+
+    /// Resolves once a lease of full length was obtained, one round trip after the election;
+    /// the first one is short, so that a candidate that dies in the moment it wins costs little.
+    /// Fails if the leadership is over before. Cancel safe.
+    pub async fn settled(&self) -> Result<(), Loss> {
+        match self.progress(|progress| progress.settled).await?.ended {
+            None => Ok(()),
+            Some(loss) => Err(loss),
+        }
+    }
+
+    /// Resolves with the new end when the lease was renewed to later than `known`, or fails when
+    /// the leadership is over. For whoever hands the end on to others. Where there is no end
+    /// nothing is later. Cancel safe.
+    pub async fn renewed(&self, known: Option<Time>) -> Result<Option<Time>, Loss> {
+        let known = known.unwrap_or(Time::MAX);
+        let progress = self.progress(|progress| progress.until > known).await?;
+        match progress.ended {
+            None => Ok(crate::claim::end(progress.until)),
+            Some(loss) => Err(loss),
+        }
+    }
+
+    /// Resolves when no more than the configured grace is left of the lease and no renewal has
+    /// come: the time to wind up. Resolves at once when the leadership is over. Cancel safe.
+    ///
+    /// A warning, not the end: a renewal may still come. It depends on the caller's runtime;
+    /// [`is_current`](Self::is_current) does not.
+    pub async fn expiring(&self) {
+        // Without a node it is over.
+        let Some(office) = self.about.office.upgrade() else { return };
+        let grace = office.timing().grace;
+        drop(office);
+        tokio::select! {
+            biased;
+            _ = self.ended() => {}
+            () = self.closer_than(grace) => {}
+        }
+    }
+
+    /// Resolves when the leadership is over, with the reason. Cancel safe.
+    ///
+    /// Depends on the caller's runtime; before each act ask [`is_current`](Self::is_current).
+    pub async fn lost(&self) -> Loss {
+        tokio::select! {
+            biased;
+            loss = self.ended() => loss,
+            () = self.lapsed() => Loss::Expired,
+        }
+    }
+
+    /// Until when others are not told that this leadership is over, because a verification
+    /// promised that it lasts until then (Nerio); `None` while it lasts, and when nothing holds it
+    /// up. On `CLOCK_BOOTTIME`.
+    #[must_use]
+    pub fn held_until(&self) -> Option<Time> {
+        self.about.won.progress.borrow().held
+    }
+
+    /// What keeps others from knowing that it is over, once it was given up: a promise, or
+    /// grantors that have not confirmed it (Nerio). `None` while it lasts, and if nothing is known
+    /// to hold it up.
+    #[must_use]
+    pub fn waiting(&self) -> Option<Waiting> {
+        let gives_up = !self.about.won.progress.borrow().released;
+        self.about.won.waits.borrow().clone().filter(|_| gives_up)
+    }
+
+    /// Hands over to the candidate called `to`: once it is known to wait, the leadership ends,
+    /// and it goes first. An error leaves the leadership as it was. Dropping the future does not
+    /// call it back. Only some protocols can do this (Nerio).
+    ///
+    /// When this returns, this node does not lead any more, so the work under it must have ended
+    /// before, also where the work itself calls this. The other one leads a round trip later,
+    /// unless [`held_until`](Self::held_until) says that a promise must run out before;
+    /// [`Leadership::resign`](crate::Leadership::resign) waits for it.
+    pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
+        self.transfer(to, false).await
+    }
+
+    /// Whether the candidate called `to` is known to wait, so that a transfer to it can begin:
+    /// for work that has to be stopped first. Cancel safe.
+    pub async fn can_transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
+        self.transfer(to, true).await
+    }
+
+    async fn transfer(&self, to: NodeName, probe: bool) -> Result<(), TransferError> {
+        let (reply, answer) = TransferReply::new();
+        let About { election, seat, office, .. } = &*self.about;
+        let (election, seat) = (election.clone(), *seat);
+        let office = office.upgrade().ok_or(TransferError::NotLeading)?;
+        office.order(Order::Transfer { election, seat, to, probe, reply });
+        drop(office);
+        answer.await.unwrap_or(Err(TransferError::NotLeading))
+    }
+
+    pub(crate) fn claim(&self) -> &SharedClaim {
+        &self.claim
+    }
+
+    pub(crate) fn extra(&self) -> Arc<dyn Any + Send + Sync> {
+        self.about.won.elected.extra.clone()
+    }
+
+    /// The leadership is over in every clone, before anybody is told.
+    pub(crate) fn lower(&self) {
+        self.claim.lower();
+    }
+
+    /// Waits until others know that it is over, at most as long as `longest`.
+    pub(crate) async fn released(&self, longest: Duration) {
+        let mut progress = self.about.won.progress.clone();
+        let released = progress.wait_for(|progress| progress.released);
+        // An error means that the driver has ended, and then it was given up too.
+        let _ = tokio::time::timeout(longest, released).await;
+    }
+
+    /// Does `work` as long as this node leads and more than `margin` is left. It is gone when
+    /// this returns or is dropped.
+    pub(crate) async fn hold<F: Future>(
+        &self,
+        margin: Duration,
+        work: F,
+    ) -> Result<F::Output, Loss> {
+        let outcome = {
+            // Dropped at the end of this block, before anything is given up.
+            let mut work = Box::pin(work);
+            tokio::select! {
+                biased;
+                _ = self.ended() => None,
+                () = self.closer_than(margin) => None,
+                output = &mut work => Some(output),
+            }
+        };
+        match outcome {
+            Some(output) => Ok(output),
+            // Too little is left.
+            None if self.is_current() => Err(Loss::Expired),
+            None => Err(self.lost().await),
+        }
+    }
+
+    /// How far it has come, once that is `enough` or it is over.
+    async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Progress, Loss> {
+        let mut progress = self.about.won.progress.clone();
+        let waited = progress.wait_for(|progress| progress.ended.is_some() || enough(progress));
+        // An error means that the driver has ended.
+        waited.await.map(|progress| *progress).map_err(|_| Loss::Closed)
+    }
+
+    /// Resolves when the driver says that it is over.
+    async fn ended(&self) -> Loss {
+        let progress = self.progress(|_| false).await;
+        progress.map_or_else(|loss| loss, |progress| progress.ended.unwrap_or(Loss::Expired))
+    }
+
+    /// Whether it was ended: the driver says why right after that.
+    fn is_lowered(&self) -> bool {
+        self.claim.until() == Some(Time::ZERO)
+    }
+
+    /// Resolves when it has run out by itself.
+    async fn lapsed(&self) {
+        self.closer_than(Duration::ZERO).await;
+        if self.is_lowered() {
+            std::future::pending().await
+        }
+    }
+
+    /// Resolves when at most `margin` is left: never where there is no end.
+    async fn closer_than(&self, margin: Duration) {
+        loop {
+            let Some(remaining) = self.remaining() else { return std::future::pending().await };
+            if remaining <= margin {
+                return;
+            }
+            tokio::time::sleep(remaining - margin).await;
+        }
+    }
+}
+
+impl Leader<AtMostOne> {
+    /// The fence of this leadership: greater than that of every leadership of this election
+    /// before it. Whoever guards a resource should check it, with a
+    /// [`FenceGate`](crate::FenceGate).
+    ///
+    /// ```
+    /// fn guard(leader: &tenure::Leader<tenure::AtMostOne>) -> u64 {
+    ///     leader.fence().number()
+    /// }
+    /// ```
+    ///
+    /// Leaders that may overlap have none, so that nobody takes a number of theirs for one:
+    ///
+    /// ```compile_fail,E0599
+    /// fn guard(leader: &tenure::Leader<tenure::MayOverlap>) -> u64 {
+    ///     leader.fence().number()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.about.won.elected.fence
+    }
+}
+
+impl<K: Kind> fmt::Debug for Leader<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Leader")
+            .field("election", &self.about.election)
+            .field("id", &self.about.won.elected.id)
+            .field("fence", &self.about.won.elected.fence)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! One back end, driven for both classes of safety, and leaderships without an end.
+
+use std::future::pending;
+
+use tenure::driver::Timer;
+
+use super::toy::{Grant, toy};
+use super::*;
+
+/// A lease that a machine survives which stands still for some seconds.
+const LEASE: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn one_back_end_serves_both_classes() {
+    let grant = Grant { lease: Some(LEASE), fence: Some(Fence::new(7)) };
+    let (election, _outside) = toy::<AtMostOne>(grant);
+    for fence in [7, 8] {
+        let leadership = soon(election.campaign("here")).await.unwrap();
+        assert!(leadership.is_current());
+        assert_eq!(leadership.fence(), Fence::new(fence));
+        soon(leadership.resign()).await;
+        assert_eq!(leadership.loss(), Some(Loss::Resigned));
+    }
+    let (election, outside) = toy::<MayOverlap>(Grant { fence: None, ..grant });
+    let leadership = soon(election.campaign("here")).await.unwrap();
+    assert!(leadership.is_current());
+    let to = "two".parse().unwrap();
+    let unsupported = TransferError::Unsupported { protocol: "toy" };
+    assert_eq!(soon(leadership.transfer_to(to)).await, Err(unsupported));
+    outside.losses.send(Loss::Reassigned).unwrap();
+    assert_eq!(soon(leadership.lost()).await, Loss::Reassigned);
+    assert!(!leadership.is_current());
+}
+
+/// Whatever the core says: nobody leads who promises more or less than it.
+#[tokio::test]
+async fn a_core_of_the_other_class_makes_no_leader() {
+    let (fence, lease) = (Some(Fence::new(7)), Some(LEASE));
+    let (election, _outside) = toy::<AtMostOne>(Grant { lease, fence: None });
+    for _ in 0..2 {
+        let error = soon(election.campaign("here")).await.unwrap_err();
+        assert!(error.to_string().starts_with("this protocol has won without a fence"), "{error}");
+    }
+    let (election, _outside) = toy::<MayOverlap>(Grant { lease, fence });
+    let error = soon(election.campaign("here")).await.unwrap_err();
+    assert!(error.to_string().starts_with("this protocol has won with a fence"), "{error}");
+}
+
+#[tokio::test]
+async fn a_leadership_without_an_end_lasts_until_it_is_ended() {
+    let (election, outside) = toy::<MayOverlap>(Grant { lease: None, fence: None });
+    let leadership = soon(election.campaign("here")).await.unwrap();
+    let leader = leadership.leader();
+    assert!(leader.is_current());
+    assert_eq!((leader.until(), leader.remaining()), (None, None));
+    let mut lost = Box::pin(leader.lost());
+    let mut expiring = Box::pin(leader.expiring());
+    let mut renewed = Box::pin(leader.renewed(leader.until()));
+    let mut work = Box::pin(leadership.run(pending::<()>()));
+    // Longer than grace and margin.
+    let mut timer = Timer::new().unwrap();
+    timer.arm(Some(clock::now().after(Duration::from_millis(20))));
+    tokio::select! {
+        biased;
+        _ = &mut lost => panic!("lost"),
+        () = &mut expiring => panic!("expiring"),
+        _ = &mut renewed => panic!("renewed"),
+        _ = &mut work => panic!("the work was dropped"),
+        () = timer.rung() => {}
+    }
+    assert!(leader.is_current());
+    outside.losses.send(Loss::Superseded).unwrap();
+    assert_eq!(soon(lost).await, Loss::Superseded);
+    soon(expiring).await;
+    assert_eq!(soon(renewed).await, Err(Loss::Superseded));
+    assert_eq!(soon(work).await, Err(Loss::Superseded));
+    assert!(!leader.is_current());
+    assert_eq!((leader.until(), leader.remaining()), (Some(Time::ZERO), Some(Duration::ZERO)));
+}
+
+#[tokio::test]
+async fn a_leader_does_not_keep_the_thread_of_a_node() {
+    let grant = Grant { lease: None, fence: Some(Fence::new(1)) };
+    let (election, outside) = toy::<AtMostOne>(grant);
+    let leadership = soon(election.campaign("here")).await.unwrap();
+    let leader = leadership.leader();
+    drop(election);
+    assert!(leader.is_current(), "the leadership keeps it");
+    drop(leadership);
+    assert!(soon(outside.ends).await.is_err(), "it says nothing, and is dropped");
+    assert_eq!(soon(leader.lost()).await, Loss::Resigned);
+}
