@@ -2,7 +2,7 @@
 
 use tenure_core::nerio::{Checked, Config, ConfigError, QuorumTextError, Quorums};
 
-use super::Ledger;
+use super::{Ledger, timing};
 use crate::failure::{Failure, quoted};
 
 /// Checks `config` with the quorum system that `quorums` describes.
@@ -65,11 +65,10 @@ fn contributors(error: &ConfigError) -> (&'static [&'static str], Option<String>
             fixed(MEMBERS, "give it the address of one host and a port from 1 to 65535")
         }
         ConfigError::QuorumMembers { .. } => (&["quorums", "members"], None),
-        ConfigError::DriftTooLarge { .. } => (&["drift"], None),
-        ConfigError::LeaseTooShort { enough, .. } => (
-            &["lease", "grace", "kill-margin", "round-trip", "drift"],
-            Some(format!("give --lease {enough:?} or more, or a shorter --grace")),
-        ),
+        ConfigError::Timing(error) => {
+            let (names, fix) = timing::contributors(error);
+            (names, Some(fix))
+        }
         ConfigError::OutOfRange { setting, .. } => (out_of_range(setting), None),
         // The limits are no settings of the command.
         ConfigError::LimitZero { .. } => fixed(&[], "report it"),
@@ -80,17 +79,14 @@ fn contributors(error: &ConfigError) -> (&'static [&'static str], Option<String>
 fn out_of_range(setting: &str) -> &'static [&'static str] {
     match setting {
         "delta_max" => &["lease-max", "lease"],
-        "lease" => &["lease"],
         "verify_max" => &["verify-max"],
-        "kill_margin" => &["kill-margin", "grace"],
         "refresh" => &["refresh", "round-trip", "lease"],
         _ => &[],
     }
 }
 
 fn in_words_of_flags(text: &str) -> String {
-    let names =
-        [("delta_max", "lease-max"), ("verify_max", "verify-max"), ("kill_margin", "kill-margin")];
+    let names = [("delta_max", "lease-max"), ("verify_max", "verify-max")];
     names.iter().fold(text.to_owned(), |text, (field, flag)| text.replace(field, flag))
 }
 

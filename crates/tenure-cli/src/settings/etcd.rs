@@ -5,14 +5,13 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::etcd::{Checked, Config, ConfigError};
 
 use super::endpoints::Endpoint;
 use super::parse::ANOTHER;
-use super::{Layers, Ledger, Origin, table};
+use super::{Layers, Ledger, Origin, table, timing};
 use crate::failure::{Failure, quoted};
 
 /// The variable that holds the password of `--user`. There is no such flag, because everybody on
@@ -113,24 +112,15 @@ impl Store {
 
 /// What the core refuses, with every number's origin.
 fn refused(error: &ConfigError, ledger: &Ledger) -> Failure {
-    let longer = |enough: Option<Duration>| match enough {
-        Some(enough) => format!("give --lease {}s or more, or a shorter --grace", enough.as_secs()),
-        None => "give a shorter --grace: no lease is long enough".to_owned(),
-    };
-    let lease;
+    let timing;
     let (fix, names): (&str, &[&str]) = match error {
         ConfigError::Namespace { .. } => ("shorten it", &["namespace"]),
         ConfigError::NotWholeSeconds { .. } => {
             ("write whole seconds, such as --lease 2s", &["lease", "protocol"])
         }
-        ConfigError::Lease { .. } => ("change --lease", &["lease"]),
-        ConfigError::Drift { .. } => ("change --drift", &["drift"]),
-        ConfigError::KillMargin { .. } => {
-            ("change --kill-margin, or --grace", &["kill-margin", "grace"])
-        }
-        ConfigError::NoRoom { enough, .. } => {
-            lease = longer(*enough);
-            (&lease, &["lease", "grace", "kill-margin", "drift"])
+        ConfigError::Timing(error) => {
+            timing = timing::contributors(error);
+            (&timing.1, timing.0)
         }
         // It is no setting of the command.
         ConfigError::NoElections => ("report it", &[]),
@@ -258,6 +248,8 @@ fn without_tls(layers: &Layers<'_>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

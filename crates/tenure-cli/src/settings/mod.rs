@@ -22,6 +22,7 @@ pub mod protocol;
 pub mod run;
 pub mod simulate;
 pub mod table;
+mod timing;
 pub mod with;
 
 pub use cluster::Cluster;

@@ -10,6 +10,7 @@ use super::rule::{Rule, ruling};
 use crate::backoff::Backoff;
 use crate::drift::Drift;
 use crate::fence::Fence;
+use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
 
 /// Create revisions must stay below this, so that a fence has room for the epoch above.
 pub const REVISION_END: Revision = 1 << 48;
@@ -60,7 +61,10 @@ pub struct Config {
 
 impl Config {
     /// The largest ρ that is taken.
-    pub const DRIFT_MAX: &'static str = "0.1";
+    pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {
+        Ok(drift) => drift,
+        Err(_) => panic!("a tenth is below one"),
+    };
     /// The shortest lease.
     pub const LEASE_MIN: Duration = Duration::from_secs(1);
     /// The longest lease.
@@ -77,29 +81,29 @@ impl Config {
         if self.lease.subsec_nanos() != 0 {
             return Err(ConfigError::NotWholeSeconds { lease: self.lease });
         }
-        if self.lease < Self::LEASE_MIN || self.lease > Self::LEASE_MAX {
-            let (lease, min, max) = (self.lease, Self::LEASE_MIN, Self::LEASE_MAX);
-            return Err(ConfigError::Lease { lease, min, max });
-        }
-        if Self::DRIFT_MAX.parse().is_ok_and(|max: Drift| self.drift > max) {
-            return Err(ConfigError::Drift { drift: self.drift });
-        }
-        if self.kill_margin > self.grace {
-            let (kill_margin, grace) = (self.kill_margin, self.grace);
-            return Err(ConfigError::KillMargin { kill_margin, grace });
-        }
         if self.elections == 0 {
             return Err(ConfigError::NoElections);
         }
-        let checked = Checked(Arc::new(self));
-        let (left, needed) = checked.room(checked.ttl());
-        if left <= needed {
-            let (lease, grace, kill_margin) = (checked.lease, checked.grace, checked.kill_margin);
-            let enough = checked.enough();
-            return Err(ConfigError::NoRoom { lease, left, needed, grace, kill_margin, enough });
-        }
-        Ok(checked)
+        let Self { lease, drift, grace, kill_margin, .. } = self;
+        let bounds = LeaseBounds {
+            shortest: Self::LEASE_MIN,
+            longest: Self::LEASE_MAX,
+            step: Duration::from_secs(1),
+            drift: Self::DRIFT_MAX,
+            round_trips: (0, Duration::ZERO),
+        };
+        let timing = LeaseTiming { lease, drift, grace, kill_margin };
+        timing.check(&bounds, |lease| proven(drift, lease).saturating_sub(lease / 3))?;
+        Ok(Checked(Arc::new(self)))
     }
+}
+
+/// `⌊lease·(1 − ρ)/(1 + ρ)⌋`.
+fn proven(drift: Drift, lease: Duration) -> Duration {
+    if !ruling(Rule::DeadlineMargin) {
+        return lease;
+    }
+    drift.shrink(drift.real_at_least(lease))
 }
 
 impl Default for Config {
@@ -141,37 +145,7 @@ impl Checked {
     /// E2). The server's clock may run fast while ours runs slow.
     #[must_use]
     pub fn proven(&self, ttl: u32) -> Duration {
-        let ttl = Duration::from_secs(u64::from(ttl));
-        if !ruling(Rule::DeadlineMargin) {
-            return ttl;
-        }
-        self.drift.shrink(self.drift.real_at_least(ttl))
-    }
-
-    /// How much of a lease of `ttl` seconds may be counted on, and how much of it is needed.
-    fn room(&self, ttl: u32) -> (Duration, Duration) {
-        let lease = Duration::from_secs(u64::from(ttl));
-        (self.proven(ttl), lease / 3 + self.grace + self.kill_margin)
-    }
-
-    /// The shortest lease that has room, if any has. What is left grows with the lease.
-    fn enough(&self) -> Option<Duration> {
-        let (mut low, mut high) = (1, u32::try_from(Config::LEASE_MAX.as_secs()).ok()?);
-        let fits = |ttl| {
-            let (left, needed) = self.room(ttl);
-            left > needed
-        };
-        if !fits(high) {
-            return None;
-        }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match fits(middle) {
-                true => high = middle,
-                false => low = middle + 1,
-            }
-        }
-        Some(Duration::from_secs(u64::from(high)))
+        proven(self.drift, Duration::from_secs(u64::from(ttl)))
     }
 
     /// How long one call may take. Without a quorum etcd itself answers only after 7 to 10 s.
@@ -205,53 +179,12 @@ pub enum ConfigError {
         /// The lease.
         lease: Duration,
     },
-    /// Out of bounds.
-    #[error("a lease of {lease:?}; it must be between {min:?} and {max:?}")]
-    Lease {
-        /// The lease.
-        lease: Duration,
-        /// The shortest.
-        min: Duration,
-        /// The longest.
-        max: Duration,
-    },
-    /// No clock is that bad.
-    #[error("the drift bound is {drift}; at most {} is allowed", Config::DRIFT_MAX)]
-    Drift {
-        /// ρ.
-        drift: Drift,
-    },
-    /// The order of warning and end.
-    #[error("the kill margin {kill_margin:?} is longer than the grace {grace:?}")]
-    KillMargin {
-        /// The margin.
-        kill_margin: Duration,
-        /// The grace.
-        grace: Duration,
-    },
+    /// Times that do not work together.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
     /// Nothing could be done.
     #[error("room for no election at all: at least 1 is needed")]
     NoElections,
-    /// A renewal would come too late.
-    #[error(
-        "a lease of {lease:?} lasts {left:?} with clocks that drift; a third of it until the next \
-         renewal, the grace {grace:?} and the kill margin {kill_margin:?} take {needed:?}: make \
-         the lease longer or the grace shorter"
-    )]
-    NoRoom {
-        /// The lease.
-        lease: Duration,
-        /// What may be counted on.
-        left: Duration,
-        /// What is needed.
-        needed: Duration,
-        /// The grace.
-        grace: Duration,
-        /// The kill margin.
-        kill_margin: Duration,
-        /// The shortest lease that would do, if one does.
-        enough: Option<Duration>,
-    },
 }
 
 #[cfg(test)]
@@ -277,7 +210,7 @@ mod tests {
 
         check(|config| config.drift = "0.1".parse().unwrap()).unwrap();
         let refused = check(|config| config.drift = "0.100000001".parse().unwrap()).unwrap_err();
-        assert!(refused.contains("at most 0.1 is allowed"), "{refused}");
+        assert!(refused.contains("at most 0.1"), "{refused}");
 
         check(|config| config.lease = 86_400 * SECOND).unwrap();
         check(|config| config.lease = 86_401 * SECOND).unwrap_err();
@@ -298,6 +231,6 @@ mod tests {
         };
         room(4).unwrap();
         let refused = room(3).unwrap_err();
-        assert!(refused.starts_with("a lease of 3s lasts"), "{refused}");
+        assert!(refused.starts_with("lease 3s is too short"), "{refused}");
     }
 }

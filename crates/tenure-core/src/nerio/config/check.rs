@@ -8,7 +8,7 @@ use core::ops::Deref;
 use core::time::Duration;
 
 use super::{Config, ConfigError, Limits};
-use crate::time::nanos;
+use crate::timing::{LeaseBounds, LeaseTiming};
 
 /// A [`Config`] that [`Config::check`] has let pass: what a machine is built from. Cheap to
 /// clone. It reads like the `Config` and cannot be changed any more.
@@ -92,56 +92,25 @@ impl Config {
 
     fn check_leases(&self) -> Result<(), ConfigError> {
         let delta_max = self.delta_max;
-        if self.drift > Self::DRIFT_MAX {
-            return Err(ConfigError::DriftTooLarge { drift: self.drift, max: Self::DRIFT_MAX });
-        }
         demand(delta_max <= Self::DELTA_MAX_MAX, "delta_max", delta_max, || {
             format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
         })?;
-        demand(self.lease >= Self::LEASE_MIN, "lease", self.lease, || {
-            format!("at least {:?}", Self::LEASE_MIN)
-        })?;
-        demand(self.lease <= Self::DELTA_MAX_MAX, "lease", self.lease, || {
-            format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
-        })?;
+        let Self { lease, drift, grace, kill_margin, .. } = *self;
+        let bounds = LeaseBounds {
+            shortest: Self::LEASE_MIN,
+            longest: Self::DELTA_MAX_MAX,
+            step: Duration::from_millis(1),
+            drift: Self::DRIFT_MAX,
+            round_trips: (4, self.round_trip),
+        };
+        let timing = LeaseTiming { lease, drift, grace, kill_margin };
+        timing.check(&bounds, |lease| self.usable_of(lease))?;
         demand(delta_max >= Self::LEASE_MIN, "delta_max", delta_max, || {
             format!("at least {:?}, the shortest lease", Self::LEASE_MIN)
         })?;
         demand(self.verify_max <= Self::DELTA_MAX_MAX, "verify_max", self.verify_max, || {
             format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
-        })?;
-        demand(self.kill_margin <= self.grace, "kill_margin", self.kill_margin, || {
-            format!("at most grace, {:?}: work is asked to stop before it is killed", self.grace)
-        })?;
-        self.check_usable()
-    }
-
-    fn check_usable(&self) -> Result<(), ConfigError> {
-        let stop = self.grace.saturating_add(self.kill_margin);
-        let needed = stop.saturating_add(self.round_trip.saturating_mul(4));
-        if self.usable() > needed {
-            return Ok(());
-        }
-        Err(ConfigError::LeaseTooShort {
-            lease: self.lease,
-            usable: self.usable(),
-            drift: self.drift,
-            grace: self.grace,
-            kill_margin: self.kill_margin,
-            round_trip: self.round_trip,
-            needed,
-            enough: self.lease_with_usable_above(needed),
         })
-    }
-
-    /// A lease in whole milliseconds of which more than `needed` is usable: `(⅔ − ρ)·lease`
-    /// solved for the lease, and a millisecond that makes up for all roundings.
-    fn lease_with_usable_above(&self, needed: Duration) -> Duration {
-        const BILLION: u128 = 1_000_000_000;
-        let left_in_three = 2 * BILLION - 3 * u128::from(self.drift.parts_per_billion());
-        let lease = (u128::from(nanos(needed)) * 3 * BILLION).div_ceil(left_in_three);
-        let millis = lease.div_ceil(1_000_000) + 1;
-        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
     }
 
     fn check_timers(&self) -> Result<(), ConfigError> {

@@ -6,8 +6,8 @@ use core::time::Duration;
 
 #[cfg(doc)]
 use super::{Config, Limits};
-use crate::drift::Drift;
 use crate::name::NodeName;
+use crate::timing::TimingError;
 
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -79,41 +79,9 @@ pub enum ConfigError {
         /// What it must be.
         rule: String,
     },
-    /// ρ so large that the clocks are of no use.
-    #[error(
-        "the drift bound is {drift}; it must be at most {max}: repair a clock that is further off"
-    )]
-    DriftTooLarge {
-        /// ρ.
-        drift: Drift,
-        /// The largest allowed.
-        max: Drift,
-    },
-    /// Too little time between the first renewal and the moment at which the work is stopped.
-    #[error(
-        "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \
-         are left (drift {drift}); that must exceed grace {grace:?} + kill margin {kill_margin:?} \
-         + 4 round trips of {round_trip:?} = {needed:?}; set the lease to {enough:?} or more, or \
-         shorten the grace"
-    )]
-    LeaseTooShort {
-        /// The lease.
-        lease: Duration,
-        /// What is left of it when its first renewal is due, [`Config::usable`].
-        usable: Duration,
-        /// ρ.
-        drift: Drift,
-        /// The grace.
-        grace: Duration,
-        /// The kill margin.
-        kill_margin: Duration,
-        /// d.
-        round_trip: Duration,
-        /// What `usable` must exceed.
-        needed: Duration,
-        /// A lease that would do.
-        enough: Duration,
-    },
+    /// Times that do not work together.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
     /// A node that keeps nothing can do nothing.
     #[error("the limit on {limit} is 0; it must be at least 1")]
     LimitZero {

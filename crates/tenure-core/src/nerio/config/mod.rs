@@ -221,7 +221,12 @@ impl Config {
     /// the work is asked to stop.
     #[must_use]
     pub fn usable(&self) -> Duration {
-        self.drift.shrink(self.lease).saturating_sub(self.renew_after())
+        self.usable_of(self.lease)
+    }
+
+    /// The same of another lease.
+    fn usable_of(&self, lease: Duration) -> Duration {
+        self.drift.shrink(lease).saturating_sub(lease / 3)
     }
 
     /// `d + max(i, (1 + ρ)·remaining)`: the least δ of section 10.1 for a leader that renews

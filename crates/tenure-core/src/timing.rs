@@ -1,0 +1,234 @@
+//! The times of every leader that has a lease, and the one check of them.
+
+use alloc::boxed::Box;
+use core::time::Duration;
+
+use crate::drift::Drift;
+
+/// What every protocol with leases is told of time. Each field has its bounds and its default from
+/// the protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LeaseTiming {
+    /// The length of a lease, in real time.
+    pub lease: Duration,
+    /// ρ, the bound on the rate error of clocks.
+    pub drift: Drift,
+    /// How long before the end of its lease a leader's work is asked to stop.
+    pub grace: Duration,
+    /// How long before that end its work is ended by force; at most `grace`.
+    pub kill_margin: Duration,
+}
+
+/// What a protocol allows.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaseBounds {
+    /// The shortest lease.
+    pub shortest: Duration,
+    /// The longest.
+    pub longest: Duration,
+    /// A lease is a multiple of this.
+    pub step: Duration,
+    /// The largest ρ.
+    pub drift: Drift,
+    /// How many round trips must fit beside grace and kill margin, and how long one takes.
+    pub round_trips: (u32, Duration),
+}
+
+impl LeaseTiming {
+    /// Whether these times work together. `usable` says how much of a lease is left on the
+    /// leader's clock when its first renewal is due; it grows with the lease. That must exceed the
+    /// grace, the kill margin and the round trips of `bounds` together: a renewal that gets lost
+    /// once is repeated before the work is asked to stop.
+    pub fn check(
+        &self,
+        bounds: &LeaseBounds,
+        usable: impl Fn(Duration) -> Duration,
+    ) -> Result<(), TimingError> {
+        let Self { lease, drift, grace, kill_margin } = *self;
+        let LeaseBounds { shortest, longest, drift: max, .. } = *bounds;
+        if drift > max {
+            return Err(TimingError::Drift { drift, max });
+        }
+        if lease < shortest || lease > longest {
+            return Err(TimingError::Lease { lease, shortest, longest });
+        }
+        if kill_margin > grace {
+            return Err(TimingError::KillMargin { kill_margin, grace });
+        }
+        let (count, round_trip) = bounds.round_trips;
+        let trips = round_trip.saturating_mul(count);
+        let needed = grace.saturating_add(kill_margin).saturating_add(trips);
+        if usable(lease) > needed {
+            return Ok(());
+        }
+        let enough = shortest_lease(bounds, |lease| usable(lease) > needed);
+        let (usable, beside) = (usable(lease), RoundTrips { count, round_trip });
+        let short = TooShort { lease, usable, drift, grace, kill_margin, beside, needed, enough };
+        Err(TimingError::TooShort(Box::new(short)))
+    }
+}
+
+/// The shortest lease that fits, if any does.
+fn shortest_lease(bounds: &LeaseBounds, fits: impl Fn(Duration) -> bool) -> Option<Duration> {
+    let steps = |span: Duration| span.as_nanos().div_ceil(bounds.step.as_nanos().max(1));
+    let lease = |steps: u128| bounds.step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
+    let (mut low, mut high) = (steps(bounds.shortest), steps(bounds.longest));
+    if !fits(lease(high)) {
+        return None;
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match fits(lease(middle)) {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    Some(lease(high))
+}
+
+/// Times that cannot work, with the numbers.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TimingError {
+    /// ρ so large that the clocks are of no use.
+    #[error(
+        "the drift bound is {drift}; it must be at most {max}: repair a clock that is further off"
+    )]
+    Drift {
+        /// ρ.
+        drift: Drift,
+        /// The largest allowed.
+        max: Drift,
+    },
+    /// A lease out of bounds.
+    #[error("lease is {lease:?}; it must be from {shortest:?} to {longest:?}")]
+    Lease {
+        /// The lease.
+        lease: Duration,
+        /// The shortest.
+        shortest: Duration,
+        /// The longest.
+        longest: Duration,
+    },
+    /// Work would be killed before it is asked to stop.
+    #[error(
+        "kill margin is {kill_margin:?}; it must be at most grace, {grace:?}: work is \
+         asked to stop before it is killed"
+    )]
+    KillMargin {
+        /// The margin.
+        kill_margin: Duration,
+        /// The grace.
+        grace: Duration,
+    },
+    /// Too little time between the first renewal and the moment at which the work is stopped.
+    #[error(transparent)]
+    TooShort(Box<TooShort>),
+}
+
+/// A lease that leaves too little time between its first renewal and the moment at which the work
+/// is stopped.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \
+     are left (drift {drift}); that must exceed grace {grace:?} + kill margin \
+     {kill_margin:?}{beside} = {needed:?}; {}", Advice(*enough)
+)]
+pub struct TooShort {
+    /// The lease.
+    pub lease: Duration,
+    /// What is left of it when its first renewal is due.
+    pub usable: Duration,
+    /// ρ.
+    pub drift: Drift,
+    /// The grace.
+    pub grace: Duration,
+    /// The kill margin.
+    pub kill_margin: Duration,
+    /// What must fit beside them.
+    pub beside: RoundTrips,
+    /// What `usable` must exceed.
+    pub needed: Duration,
+    /// The shortest lease that would do, if one does.
+    pub enough: Option<Duration>,
+}
+
+/// So many round trips.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoundTrips {
+    /// How many.
+    pub count: u32,
+    /// How long one takes.
+    pub round_trip: Duration,
+}
+
+struct Advice(Option<Duration>);
+
+impl core::fmt::Display for RoundTrips {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.count {
+            0 => Ok(()),
+            count => write!(f, " + {count} round trips of {:?}", self.round_trip),
+        }
+    }
+}
+
+impl core::fmt::Display for Advice {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.0 {
+            Some(enough) => write!(f, "set the lease to {enough:?} or more, or shorten the grace"),
+            None => f.write_str("no lease is long enough: shorten the grace"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn bounds() -> LeaseBounds {
+        LeaseBounds {
+            shortest: SECOND,
+            longest: 60 * SECOND,
+            step: SECOND,
+            drift: "0.1".parse().unwrap(),
+            round_trips: (2, SECOND / 4),
+        }
+    }
+
+    fn timing() -> LeaseTiming {
+        let (grace, kill_margin) = (SECOND, SECOND / 10);
+        LeaseTiming { lease: 10 * SECOND, drift: Drift::DEFAULT, grace, kill_margin }
+    }
+
+    fn check(timing: LeaseTiming) -> Result<(), TimingError> {
+        timing.check(&bounds(), |lease| timing.drift.shrink(lease).saturating_sub(lease / 3))
+    }
+
+    #[test]
+    fn each_bound_is_the_last_that_passes() {
+        check(LeaseTiming { lease: 60 * SECOND, ..timing() }).unwrap();
+        check(LeaseTiming { lease: 61 * SECOND, ..timing() }).unwrap_err();
+        let refused = check(LeaseTiming { lease: SECOND / 2, ..timing() }).unwrap_err();
+        assert_eq!(refused.to_string(), "lease is 500ms; it must be from 1s to 60s");
+        check(LeaseTiming { kill_margin: SECOND, ..timing() }).unwrap();
+        check(LeaseTiming { grace: SECOND / 11, ..timing() }).unwrap_err();
+        check(LeaseTiming { drift: "0.1".parse().unwrap(), ..timing() }).unwrap();
+        check(LeaseTiming { drift: "0.100000001".parse().unwrap(), ..timing() }).unwrap_err();
+    }
+
+    /// What is needed is 1.6 s, and 1.998 s of 3 s are left when a third is over.
+    #[test]
+    fn the_shortest_lease_that_would_do_is_named_and_does() {
+        check(LeaseTiming { lease: 3 * SECOND, ..timing() }).unwrap();
+        let refused = check(LeaseTiming { lease: 2 * SECOND, ..timing() }).unwrap_err();
+        let TimingError::TooShort(short) = &refused else { panic!("{refused}") };
+        assert_eq!(short.enough, Some(3 * SECOND));
+        assert!(refused.to_string().contains("+ 2 round trips of 250ms = 1.6s"), "{refused}");
+        let never = check(LeaseTiming { grace: 50 * SECOND, ..timing() }).unwrap_err();
+        assert!(never.to_string().ends_with("no lease is long enough: shorten the grace"));
+    }
+}
