@@ -54,9 +54,22 @@ type FileId = (u64, u64);
 /// Which file must be found under a name.
 #[derive(Clone, Copy, Debug)]
 struct InUse {
-    own: FileId,
+    own: Whole,
     /// One that is just being given that name.
-    next: Option<FileId>,
+    next: Option<Whole>,
+}
+
+/// A file, and how many bytes it has at least unless somebody cut it off.
+#[derive(Clone, Copy, Debug)]
+struct Whole {
+    id: FileId,
+    bytes: u64,
+}
+
+impl Whole {
+    fn of(stat: &Stat) -> Self {
+        Self { id: file_id(stat), bytes: u64::try_from(stat.st_size).unwrap_or_default() }
+    }
 }
 
 impl Directory {
@@ -166,7 +179,8 @@ impl Directory {
     /// Whether the next start would find this directory, and in it those of the files in use that
     /// are `wanted`. Two system calls for one file, which every grant can afford.
     pub(super) fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
-        let own = InUse { own: self.own, next: None };
+        // What is in a directory says nothing of its length.
+        let own = InUse { own: Whole { id: self.own, bytes: 0 }, next: None };
         self.same(&self.path, own, rustix::fs::stat(&self.path))?;
         let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         let mut files = in_use.iter().filter(|(name, _)| wanted(name));
@@ -182,21 +196,28 @@ impl Directory {
         in_use: InUse,
         there: rustix::io::Result<Stat>,
     ) -> Result<(), WriteError> {
-        let loss = match there {
-            Ok(there) if [Some(in_use.own), in_use.next].contains(&Some(file_id(&there))) => {
-                return Ok(());
+        let loss = match there.map(|there| Whole::of(&there)) {
+            Ok(there) => {
+                let path = path.to_owned();
+                let mut known = [Some(in_use.own), in_use.next].into_iter().flatten();
+                match known.find(|known| known.id == there.id) {
+                    Some(known) if there.bytes >= known.bytes => return Ok(()),
+                    Some(Whole { bytes, .. }) => {
+                        PathLoss::CutOff { path, bytes: there.bytes, before: bytes }
+                    }
+                    None => PathLoss::Replaced { path },
+                }
             }
-            Ok(_) => PathLoss::Replaced { path: path.to_owned() },
             Err(errno) => PathLoss::Missing { path: path.to_owned(), source: errno.into() },
         };
         Err(WriteError::Lost { path: self.path.clone(), loss })
     }
 
-    /// From now on `file` must be what is found under `name`.
-    fn remember(&self, name: &str, file: &File) -> io::Result<()> {
+    /// From now on `file` must be what is found under `name`, and no shorter than it is.
+    pub(super) fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
-        in_use.insert(name.to_owned(), InUse { own: file_id(&stat), next: None });
+        in_use.insert(name.to_owned(), InUse { own: Whole::of(&stat), next: None });
         Ok(())
     }
 
@@ -207,7 +228,7 @@ impl Directory {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(in_use) = in_use.get_mut(name) {
-            in_use.next = Some(file_id(&stat));
+            in_use.next = Some(Whole::of(&stat));
         }
         Ok(())
     }

@@ -281,6 +281,16 @@ pub enum PathLoss {
         /// The directory, or a file in it.
         path: PathBuf,
     },
+    /// A file is shorter than it was written.
+    #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
+    CutOff {
+        /// The file.
+        path: PathBuf,
+        /// How many bytes it has.
+        bytes: u64,
+        /// How many it had.
+        before: u64,
+    },
 }
 
 /// How a file of ours differs from what we wrote.

@@ -216,7 +216,7 @@ impl Table {
                 let (path, held) = (directory.at(GRANTS), self.held.len());
                 return Err(WriteError::Full { path, held });
             }
-            grow(file, held).map_err(failed)?;
+            grow(file, held).and_then(|()| directory.remember(GRANTS, file)).map_err(failed)?;
             let fresh = (held..held + CHUNK).rev();
             self.free.extend(fresh.map(|number| Pair { number, sequence: 0 }));
         }

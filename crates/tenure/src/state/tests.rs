@@ -519,7 +519,7 @@ fn a_directory_that_others_can_change_is_refused() {
 #[test]
 fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
     type Harm = fn(&World);
-    let harms: [(&str, Harm); 5] = [
+    let harms: [(&str, Harm); 7] = [
         ("cannot be found any more", |world| fs::remove_dir_all(world.path()).unwrap()),
         ("cannot be found any more", |world| {
             fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
@@ -533,6 +533,9 @@ fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
             fs::copy(world.grants(), world.path().join("copy")).unwrap();
             fs::rename(world.path().join("copy"), world.grants()).unwrap();
         }),
+        // A write behind the end would make it look whole, with other grants gone.
+        ("grants was cut off: it has 0 bytes, and had ", |world| cut(world, 0)),
+        ("grants was cut off: it has 4096 bytes, and had ", |world| cut(world, 4_096)),
     ];
     for (loss, harm) in harms {
         let world = World::new();
@@ -551,6 +554,39 @@ fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
             assert!(matches!(refused, WriteError::Lost { .. }) && text.contains(loss), "{text}");
         }
     }
+}
+
+fn cut(world: &World, bytes: u64) {
+    File::options().write(true).open(world.grants()).unwrap().set_len(bytes).unwrap();
+}
+
+/// What is left looks like a table of fewer elections.
+#[test]
+fn a_table_that_is_cut_off_where_it_had_grown_is_noticed() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("e0", 1)).unwrap();
+    let small = fs::metadata(world.grants()).unwrap().len();
+    for number in 1..=64 {
+        state.write(&grant_record(&format!("e{number}"), 1)).unwrap();
+    }
+    state.flusher().check().unwrap();
+    cut(&world, small);
+    let text = state.flusher().check().unwrap_err().to_string();
+    assert!(text.contains("grants was cut off: "), "{text}");
+    state.write(&grant_record("e0", 2)).unwrap_err();
+}
+
+#[test]
+fn an_identity_that_is_cut_off_is_noticed_and_written_anew() {
+    let world = World::new();
+    let state = world.first();
+    let identity = File::options().write(true).open(world.path().join(IDENTITY)).unwrap();
+    identity.set_len(3).unwrap();
+    let text = state.flusher().check().unwrap_err().to_string();
+    assert!(text.contains("identity was cut off: it has 3 bytes, and had "), "{text}");
+    state.flusher().flush(&reserve(2_048)).unwrap();
+    state.flusher().check().unwrap();
 }
 
 #[test]
