@@ -8,6 +8,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType, recv, recvmsg, send,
@@ -75,7 +76,12 @@ impl Link {
     pub(super) fn receive<T: DeserializeOwned>(&self) -> io::Result<Heard<T>> {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
-        let (_, length) = recv(&self.0, &mut bytes, flags)?;
+        let (_, length) = match recv(&self.0, &mut bytes, flags) {
+            // The other side has ended and left something unread. Linux says so once, and before
+            // what that side had sent.
+            Err(Errno::CONNRESET) => recv(&self.0, &mut bytes, flags)?,
+            received => received?,
+        };
         Ok(bytes.get(..length).map_or(Heard::End, decode))
     }
 
@@ -128,5 +134,23 @@ impl AsFd for Link {
 impl From<Link> for OwnedFd {
     fn from(link: Link) -> Self {
         link.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A guard that has ended with its command may have left an order unread.
+    #[test]
+    fn what_was_sent_is_heard_before_the_end_of_one_that_left_something_unread() {
+        let (ours, theirs) = Link::pair().unwrap();
+        ours.send(&1_u8).unwrap();
+        for frame in [7_u8, 8] {
+            theirs.send(&frame).unwrap();
+        }
+        drop(theirs);
+        let heard = || ours.receive::<u8>().unwrap();
+        assert_eq!([heard(), heard(), heard()], [Heard::Frame(7), Heard::Frame(8), Heard::End]);
     }
 }

@@ -316,10 +316,13 @@ impl Supervised {
             Event::Begun(begun) => self.begun(begun),
             Event::Report(Report::Started(pid)) => {
                 self.pid = Pid::from_raw(pid.max(0));
-                if let Some(later) = self.later.take()
-                    && let Err(error) = self.extend(later)
-                {
-                    tracing::warn!(%error, "the command has the lease it was started under");
+                match self.later.take().map(|later| self.extend(later)) {
+                    // The command may have ended already, and its guard with it; or the guard was
+                    // lost. What comes next says which.
+                    None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
+                    Some(Err(error)) => {
+                        tracing::warn!(%error, "the command has the lease it was started under");
+                    }
                 }
             }
             Event::Report(Report::Failed(failure)) => self.failure = self.error(failure),
