@@ -102,6 +102,8 @@ pub enum OwnEvent {
     RecoveryWaits {
         /// Whether this grantor was told to begin a new cluster.
         founding: bool,
+        /// Whether a leadership is known, or may have been, so that nobody may begin a new cluster.
+        led: bool,
         /// Who does not answer.
         silent: Vec<NodeName>,
         /// Who answers that it never granted and reads the fences of the others, too. Such an
@@ -227,7 +229,7 @@ impl fmt::Display for OwnEvent {
             Self::Raised { delta_max } => write!(f, "gives leases up to {delta_max:?}"),
             Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
             Self::Recovering => f.write_str("recovering"),
-            Self::RecoveryWaits { founding, silent, unfounded } => {
+            Self::RecoveryWaits { founding, silent, unfounded, .. } => {
                 f.write_str(if *founding { "founding" } else { "reading fences" })?;
                 fmt_names("silent", silent, f)?;
                 fmt_names("unfounded", unfounded, f)

@@ -150,6 +150,9 @@ impl<T: Transport> Wire<T> {
             self.outbox.introduce(address, &mut self.transport, &mut self.counters);
         }
         for notice in self.agreement.differs(now, (peer, address), theirs, &self.config) {
+            if matches!(notice, Notice::Mismatch { .. }) {
+                self.counters.mismatch = Some((now, notice.clone()));
+            }
             self.notice(notice);
         }
     }
@@ -173,8 +176,8 @@ impl<T: Transport> Wire<T> {
                 self.notice(Notice::Quarantined { until, forgot });
             }
             OwnEvent::Recovering => self.notice(Notice::Recovering),
-            OwnEvent::RecoveryWaits { founding, silent, unfounded } => {
-                self.notice(Notice::RecoveryWaits { founding, silent, unfounded });
+            OwnEvent::RecoveryWaits { founding, led, silent, unfounded } => {
+                self.notice(Notice::RecoveryWaits { founding, led, silent, unfounded });
             }
             OwnEvent::NotFounded { by } => self.notice(Notice::NotFounded { by }),
             OwnEvent::DiskFailed => {

@@ -102,6 +102,8 @@ pub enum Notice {
     RecoveryWaits {
         /// Whether it was told that this is the cluster's first start.
         founding: bool,
+        /// Whether a leadership is known, or may have been: then it is not the first start.
+        led: bool,
         /// Who does not answer.
         silent: Vec<NodeName>,
         /// Who answers that it never granted, and reads the fences of the others, too.
@@ -207,12 +209,19 @@ impl fmt::Display for Notice {
             ),
             Self::Quarantined { until, forgot } => {
                 let left = until.since(crate::clock::now());
-                write!(f, "granting nothing for {left:.1?}, until every lease has ended: {forgot}")
+                let longer = match forgot {
+                    Forgot::Grants => "",
+                    Forgot::Everything => ", longer if another node has a larger lease-max",
+                };
+                write!(
+                    f,
+                    "granting nothing for {left:.1?}{longer}, until every lease has ended: {forgot}"
+                )
             }
             Self::Recovering => f.write_str("reading the fences of the others"),
             Self::Founding { delta_max } => founding(*delta_max, f),
-            Self::RecoveryWaits { founding, silent, unfounded } => {
-                waits(*founding, silent, unfounded, f)
+            Self::RecoveryWaits { founding, led, silent, unfounded } => {
+                waits((*founding, *led), silent, unfounded, f)
             }
             Self::NotFounded { by } => not_founded(by, f),
             Self::DiskFailed { error } => write!(
@@ -294,7 +303,7 @@ fn not_founded(by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// Whom a grantor that lost its memory waits for, and what would help.
 fn waits(
-    founding: bool,
+    (founding, led): (bool, bool),
     silent: &[NodeName],
     unfounded: &[NodeName],
     f: &mut fmt::Formatter<'_>,
@@ -314,13 +323,18 @@ fn waits(
             if silent.is_empty() { ':' } else { ',' },
             if unfounded.len() == 1 { "has" } else { "have" },
         );
-        write!(
-            f,
-            "{separator} {} {verb} no memory either, lost or never had. If this is the first start \
-             of the cluster, start each of these nodes and this one again, with --new; if it is \
-             not, see \"Too many lost directories\" in docs/operations.md",
-            list(unfounded)
-        )?;
+        write!(f, "{separator} {} {verb} no memory either, lost or never had. ", list(unfounded))?;
+        f.write_str(match led {
+            true => {
+                "It is not the first start of the cluster, so leave --new out; see \"Too many lost \
+                 directories\" in docs/operations.md"
+            }
+            false => {
+                "If this is the first start of the cluster, start each of these nodes and this one \
+                 again, with --new; if it is not, see \"Too many lost directories\" in \
+                 docs/operations.md"
+            }
+        })?;
     }
     Ok(())
 }
@@ -333,6 +347,18 @@ fn list(names: &[NodeName]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What was refused once is not recommended afterwards.
+    #[test]
+    fn nobody_is_told_to_begin_a_cluster_that_had_a_leader() {
+        let told = |led| {
+            let (silent, unfounded) = (vec![], vec!["b".parse().unwrap()]);
+            Notice::RecoveryWaits { founding: false, led, silent, unfounded }.to_string()
+        };
+        assert!(told(false).contains("again, with --new"), "{}", told(false));
+        assert!(told(true).contains("leave --new out"), "{}", told(true));
+        assert!(!told(true).contains("with --new"), "{}", told(true));
+    }
 
     /// Without a table nobody can tell a node that never granted from one whose table was removed.
     #[test]

@@ -35,6 +35,8 @@ pub(super) struct Known {
 pub(super) struct Missing {
     /// What it is needed for.
     pub(super) read: Read,
+    /// Whether somebody is known to have led.
+    pub(super) led: bool,
     pub(super) silent: MemberSet,
     pub(super) unfounded: MemberSet,
 }

@@ -44,16 +44,18 @@ impl Grantor {
         let own = self.config.position(&self.name).into_iter().collect();
         let answered = answers.keys().copied().collect();
         let nothing = answers.iter().filter(|(_, known)| !known.recall.is_whole());
+        let knows = |known: &Known| matches!(known.recall, Recall::Led | Recall::Lost);
         let missing = Missing {
             read,
+            led: self.led || answers.values().any(knows),
             silent: self.config.quorums.everyone().minus(own).minus(answered),
             unfounded: nothing.map(|(member, _)| *member).collect(),
         };
         if told != Some(missing) {
             let silent = self.config.named(missing.silent);
             let unfounded = self.config.named(missing.unfounded);
-            let founding = read == Read::Founding;
-            emit(out, None, OwnEvent::RecoveryWaits { founding, silent, unfounded });
+            let (founding, led) = (read == Read::Founding, missing.led);
+            emit(out, None, OwnEvent::RecoveryWaits { founding, led, silent, unfounded });
         }
         missing
     }

@@ -30,6 +30,7 @@ fn a_first_start_that_was_not_said_to_be_one_is_mended() {
     }
     let others = Event::Own(OwnEvent::RecoveryWaits {
         founding: false,
+        led: false,
         silent: vec![],
         unfounded: vec![name("b"), name("c")],
     });
@@ -96,6 +97,7 @@ pub(crate) fn a_full_quorum_of_others_is_asked_before_founding() {
     assert!(!founded(&s, "a"), "c may know");
     let waits = Event::Own(OwnEvent::RecoveryWaits {
         founding: true,
+        led: false,
         silent: vec![name("c")],
         unfounded: vec![name("b")],
     });
@@ -113,7 +115,7 @@ fn what_a_refused_founding_waits_for_is_said_anew() {
     s.found("a");
     let waits = |founding| {
         let (silent, unfounded) = (vec![name("c")], vec![name("b")]);
-        Event::Own(OwnEvent::RecoveryWaits { founding, silent, unfounded })
+        Event::Own(OwnEvent::RecoveryWaits { founding, led: !founding, silent, unfounded })
     };
     let pass = |s: &mut Story| {
         for _ in 0..100 {
