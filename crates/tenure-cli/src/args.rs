@@ -128,7 +128,7 @@ fn node() -> Command {
         with_settings(
             Command::new("wait-safe")
                 .about("Wait until the next node may be restarted without stopping elections"),
-            &[&[&NAME.spec, &CONTROL.spec, &WAIT.spec], CLUSTER_SETTINGS],
+            &[&[&NAME.spec, &WAIT.spec], CLUSTER_SETTINGS],
         )
         .after_help(
             "Safe is when this node grants again and every leader has heard from all nodes \

@@ -6,7 +6,7 @@ pub enum Exit {
     /// It did what it was asked to.
     Done,
     /// It ran, and what it looked for was wrong: the check at the end of `demo`; what `wait-safe`
-    /// waits for, and a setting rules out.
+    /// waits for, and a setting rules out; `transfer`, and another one leads.
     Wrong,
     /// The arguments, variables or file cannot be used; nothing was started.
     Usage,
@@ -64,7 +64,8 @@ impl Exit {
 pub const HELP: &str = "\
 Exit codes:
     0  done
-    1  it ran, and a check failed (demo), or what is waited for never comes (wait-safe)
+    1  it ran, and a check failed (demo), what is waited for never comes (wait-safe), or
+       another one leads than was named (transfer)
     2  arguments, variables or file cannot be used; nothing was started
     3  vacant: nobody leads
     4  unknown: no quorum could be asked

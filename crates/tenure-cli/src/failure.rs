@@ -70,9 +70,10 @@ pub fn warn_as_json() {
 /// Writes a warning of one line to standard error.
 pub fn warn(warning: &str) {
     if AS_JSON.load(Ordering::Relaxed) {
-        let line = json!({"event": "warning", "text": warning});
+        // In one piece: whoever reads along finds whole lines.
+        let line = format!("{}\n", json!({"event": "warning", "text": warning}));
         // Nobody is left to tell when standard error is closed.
-        let _ = writeln!(stderr(), "{line}");
+        let _ = stderr().write_all(line.as_bytes());
         return;
     }
     write(&format!("warning: {}", one_line(warning)), "33");

@@ -3,6 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 #![allow(dead_code, reason = "uses its part of what `chaos` has")]
 
+#[path = "waiting/commands.rs"]
+mod commands;
+#[path = "waiting/handing.rs"]
+mod handing;
+#[path = "waiting/nodes.rs"]
+mod nodes;
+#[path = "waiting/sockets.rs"]
+mod sockets;
 #[path = "chaos/wait.rs"]
 mod wait;
 
@@ -57,11 +65,15 @@ impl Stage {
 
     /// The same under another command, which executes it.
     fn start_in(&mut self, around: &[&str], name: &str, args: &[&str], more: &[&str]) {
-        let log = File::create(self.path(&format!("{name}.log"))).unwrap();
         let line = [around, &[env!("CARGO_BIN_EXE_tenure")], args].concat();
         let mut command = Command::new(line[0]);
         command.args(&line[1..]).arg("--config").arg(self.path("tenure.toml"));
         command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
+        self.spawn(name, command);
+    }
+
+    fn spawn(&mut self, name: &str, mut command: Command) {
+        let log = File::create(self.path(&format!("{name}.log"))).unwrap();
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.processes.push(command.spawn().unwrap());
         self.names.push(name.to_owned());
@@ -153,7 +165,7 @@ fn without_any_node_it_says_who_is_missing_and_once() {
     // Its socket says who it is: no name is needed.
     let (code, said) = stage.tenure(&["node", "status"], Some("one"));
     let told = "id: one\ncluster: t\nelection: e\nleading: false\nprotocol: nerio\n\
-                waiting: no quorum: nothing heard of a, b, c\n";
+                waiting: no quorum: nothing heard of a, b, c\nwarning: null\n";
     assert_eq!((code, &*said), (Some(0), told));
 
     // With one of three it is missing no more, and with two it leads.
@@ -273,6 +285,13 @@ fn what_never_becomes_safe_is_not_waited_for() {
     let fix = "fix: start c again with a lease-max of 6s or more, or one with a shorter lease";
     assert!(said.contains(why) && said.contains(fix), "{said}");
     assert_eq!(code, Some(1));
+    // Programs are told as much.
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--json"], None);
+    let mut lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let last = lines.next_back().unwrap_or_default();
+    assert_eq!((&last["safe"], &last["never"]), (&json!(false), &json!(true)), "{said}");
+    assert!(last["why"].as_str().is_some_and(|told| told.contains(why)), "{said}");
+    assert_eq!(code, Some(1));
 }
 
 /// Its lease ends, however long it is.
@@ -317,7 +336,8 @@ fn a_quarantine_is_told_as_people_write_it_with_what_remains_and_why() {
     let left = status["remaining_ms"].as_u64().unwrap();
     assert!((1_000..=125_000).contains(&left), "{status}");
     let waits = status["waits"].as_str().unwrap();
-    let why = "every lease that it may have given must end: it remembers nothing";
+    let why = "every lease that it may have given must end, and longer ones of nodes with a larger \
+               lease-max: it remembers nothing";
     assert!(waits.starts_with(why), "{status}");
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "2s"], None);
     assert_eq!(code, Some(4), "{said}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tenure::Time;
 use tenure::clock;
-use tenure::nerio::{self, Node, Notice};
+use tenure::nerio::{self, Counters, Forgot, Node, Notice};
 use tenure::state::Opening;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -62,6 +62,9 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
     }
 }
 
+/// For how long at least a datagram of another configuration is worth a warning.
+const MISMATCH_MIN: Duration = Duration::from_secs(60);
+
 /// What a node does, as it was last told.
 struct Service {
     stage: &'static str,
@@ -104,6 +107,17 @@ impl Service {
         }
     }
 
+    /// What is worth a look now. That somebody runs with another configuration is shown for as long
+    /// as a leader may take to be heard again.
+    fn warning(&self, node: &Node, counters: &Counters) -> Option<String> {
+        let lately = node.config().delta_max.max(MISMATCH_MIN);
+        let mismatch = counters.mismatch.as_ref();
+        let mismatch = mismatch.filter(|(at, _)| clock::now().since(*at) <= lately);
+        let mismatch = mismatch.map(|(_, mismatch)| mismatch.to_string());
+        let warnings: Vec<_> = self.warning.clone().into_iter().chain(mismatch).collect();
+        (!warnings.is_empty()).then(|| warnings.join("; "))
+    }
+
     /// Notices may have been missed: the node knows better.
     fn correct(&mut self, now: Option<nerio::Service>, write_error: bool) {
         let stage = match now {
@@ -128,7 +142,12 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
         Notice::Serving => service.enter("serving"),
         Notice::Quarantined { forgot, .. } => {
             service.enter("quarantine");
-            service.waits = Some(format!("every lease that it may have given must end: {forgot}"));
+            let longer = match forgot {
+                Forgot::Grants => "",
+                Forgot::Everything => ", and longer ones of nodes with a larger lease-max",
+            };
+            service.waits =
+                Some(format!("every lease that it may have given must end{longer}: {forgot}"));
         }
         Notice::Recovering => service.enter("recovering"),
         Notice::RaiseWaits { until, .. } => service.raise = Some((*until, notice.clone())),
@@ -186,7 +205,7 @@ async fn answer(node: &Node, service: &mut Service, asked: Asked) {
                 "service": service.word(),
                 "remaining_ms": remaining.map(millis),
                 "waits": waits,
-                "warning": service.warning,
+                "warning": service.warning(node, &counters),
                 "received": counters.received,
                 "sent": counters.sent,
                 "messages": counters.messages,

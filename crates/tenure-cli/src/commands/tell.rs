@@ -1,8 +1,10 @@
 //! `tenure resign` and `tenure transfer`: telling a runner on this machine what to do.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use tenure::{ElectionName, NodeName};
 
 use crate::control::{self, Request};
 use crate::exit::Exit;
@@ -21,13 +23,15 @@ pub(super) async fn resign(settings: TellSettings) -> Result<Exit, Failure> {
 pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure> {
     let TransferSettings { tell, to, wait } = settings;
     let socket = find(&tell).await?;
-    let request = Request::Transfer { to: to.to_string(), wait: wait.is_some() };
+    let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    let request = Request::Transfer { to: to.to_string(), wait_ms };
     let answer = match wait {
-        Some(wait) => control::ask_for(&socket, &request, wait).await?.ok_or_else(|| {
-            let what = format!("{to} cannot lead {} yet after {wait:?}", tell.election);
-            let fix = "what was asked for still goes on: wait longer, and ask tenure leader";
-            Failure::new(Exit::Unknown, what, fix)
-        })?,
+        Some(wait) => {
+            match control::ask_for(&socket, &request, wait.saturating_add(LATER)).await? {
+                Some(answer) => answer,
+                None => return Err(not_yet(&socket, &to, &tell.election, wait).await),
+            }
+        }
         None => control::ask(&socket, &request).await?,
     };
     if answer["unchanged"] == true {
@@ -41,14 +45,37 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
         }
         None if answer["seen"] == true => say(&tell, &answer, &format!("handed over to {to}"), ""),
         None => {
-            let when = format!("; {to} has not been seen to lead");
+            let (when, exit) = match answer["leader"].as_str() {
+                Some(leader) => {
+                    let fence = &answer["fence"];
+                    let when =
+                        format!(", which was not seen to lead: {leader} leads now, fence {fence}");
+                    (when, Exit::Wrong)
+                }
+                None if wait.is_some() => (
+                    format!("; neither {to} nor anybody else has been seen to lead"),
+                    Exit::Unknown,
+                ),
+                None => (format!("; {to} has not been seen to lead"), Exit::Done),
+            };
             say(&tell, &answer, &format!("gave way to {to}"), &when)?;
-            Ok(if wait.is_some() { Exit::Unknown } else { Exit::Done })
+            Ok(exit)
         }
     }
 }
 
-async fn find(settings: &TellSettings) -> Result<std::path::PathBuf, Failure> {
+/// How much longer than it was asked to wait a runner may take to say what came of it.
+const LATER: Duration = Duration::from_secs(1);
+
+/// The leadership is not given up yet, or nobody may know that.
+async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Duration) -> Failure {
+    let why = control::held_up_by(socket).await;
+    let what = format!("{to} cannot lead {election} yet after {wait:?}: {why}");
+    let fix = "what was asked for still goes on: wait longer, and ask tenure leader";
+    Failure::new(Exit::Unknown, what, fix)
+}
+
+async fn find(settings: &TellSettings) -> Result<PathBuf, Failure> {
     control::find_leader(settings).await
 }
 

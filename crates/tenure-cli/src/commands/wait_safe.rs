@@ -52,15 +52,15 @@ async fn watch(settings: &WaitSafeSettings, told: &mut Option<Unsafe>) -> Result
         let seen = look(settings).await?;
         let Some(why) = seen.obstacle(before.as_ref()) else { break };
         if why.is_for_ever() {
+            if settings.json {
+                say(&why, true)?;
+            }
             let what = format!("not safe to restart another node, and never will be: {why}");
             return Err(Failure::new(Exit::Wrong, what, why.fix()));
         }
         if !told.as_ref().is_some_and(|told| told.is_as(&why)) {
             match settings.json {
-                true => {
-                    let line = json!({"safe": false, "why": why.to_string(), "fix": why.fix()});
-                    output::print(&format!("{line}\n"))?;
-                }
+                true => say(&why, false)?,
                 false => failure::warn(&format!("waiting: {why}: {}", why.fix())),
             }
         }
@@ -74,6 +74,13 @@ async fn watch(settings: &WaitSafeSettings, told: &mut Option<Unsafe>) -> Result
     };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
+}
+
+/// For programs; `never` if waiting does not help.
+fn say(why: &Unsafe, never: bool) -> Result<(), Failure> {
+    let (why, fix) = (why.to_string(), why.fix());
+    let line = json!({"safe": false, "never": never, "why": why, "fix": fix});
+    output::print(&format!("{line}\n"))
 }
 
 async fn look(settings: &WaitSafeSettings) -> Result<Survey, Failure> {

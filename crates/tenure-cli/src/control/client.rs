@@ -22,7 +22,11 @@ const ANSWER_MAX: u64 = 1 << 20;
 /// Whoever waits longer than this should know for whom.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// How long a status may take: one runner that is stopped must not hide the one that leads.
+/// How long the status that is asked for may take.
+const STATUS_MAX: Duration = Duration::from_secs(5);
+
+/// How long a status may take in a search: one runner that is stopped must not hide the one that
+/// leads.
 const STATUS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Sends one request to the socket at `path`; `None` when `patience` is over.
@@ -40,10 +44,26 @@ pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
     ask_within(path, request, PATIENCE).await
 }
 
-/// How the one at the socket at `path` does, if it is who the settings name.
+/// How the one at the socket at `path` does, if it is who the settings name. It has nothing to
+/// wait for before it answers that.
 pub async fn status(path: &Path, ledger: &Ledger) -> Result<Value, Failure> {
-    let status = ask(path, &Request::Status).await?;
+    place::check_length(path)?;
+    let Some(status) = ask_for(path, &Request::Status, STATUS_MAX).await? else {
+        let what = format!(
+            "the process at the control socket {} does not answer within {STATUS_MAX:?}: it is \
+             stopped, or hangs",
+            path.display()
+        );
+        let fix = "let it continue (kill -CONT), look at its disk and its log, or end it";
+        return Err(Failure::new(Exit::Unreachable, what, fix));
+    };
     named::check(&status, ledger).map(|()| status)
+}
+
+/// The same of one that is about to be told to do something, for which is waited as long.
+async fn patient_status(path: &Path, ledger: &Ledger) -> Result<(), Failure> {
+    let status = ask(path, &Request::Status).await?;
+    named::check(&status, ledger)
 }
 
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
@@ -62,7 +82,9 @@ async fn exchange(
 ) -> Option<Result<Value, Failure>> {
     let unreachable = |error: io::Error| {
         let what = format!("nobody answers at the control socket {}: {error}", path.display());
-        Failure::new(Exit::Unreachable, what, "start it, or give --control PATH")
+        let fix = "start it, or give --control PATH; if it runs and its socket was removed, it \
+                   makes that again within a second, or warns why it cannot";
+        Failure::new(Exit::Unreachable, what, fix)
     };
     let exchange = told(path, patience, talk(path, request));
     let answer = tokio::time::timeout(patience, exchange).await.ok()?;
@@ -92,7 +114,7 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
 }
 
 /// What the one at `path` is about: one that is stopped takes the request and says nothing.
-async fn held_up_by(path: &Path) -> String {
+pub async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
         return "that process says nothing: it is stopped, hangs, or ends".to_owned();
@@ -133,7 +155,7 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
 pub async fn find_leader(settings: &TellSettings) -> Result<PathBuf, Failure> {
     let election = settings.election.as_str();
     match &settings.runner {
-        Runner::Socket(path) => status(path, &settings.ledger).await.map(|_| path.clone()),
+        Runner::Socket(path) => patient_status(path, &settings.ledger).await.map(|()| path.clone()),
         Runner::Among { directory, prefix } => search(directory, prefix, election).await,
     }
 }
@@ -195,7 +217,8 @@ async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBu
 
 fn nobody(election: &str, asked: usize) -> Failure {
     let fix = "run this on the machine of the leader (tenure leader tells who it is), as the \
-               same user, or give --control PATH";
+               same user, or give --control PATH; a runner whose socket was removed makes it \
+               again within a second, or warns why it cannot";
     match asked {
         0 => Failure::new(
             Exit::Unreachable,

@@ -17,7 +17,7 @@ use tenure_core::{ClusterName, ElectionName, NodeName};
 
 use crate::environment::Environment;
 
-pub use client::{ask, ask_for, find_leader, status};
+pub use client::{ask, ask_for, find_leader, held_up_by, status};
 pub use server::{Asked, Server};
 
 use serde::{Deserialize, Serialize};
@@ -38,9 +38,9 @@ pub enum Request {
     Transfer {
         /// To the candidate with this name.
         to: String,
-        /// Whether to answer only when nothing keeps that one from leading any more.
+        /// For how many milliseconds to wait until somebody is seen to lead; none is not to wait.
         #[serde(default)]
-        wait: bool,
+        wait_ms: Option<u64>,
     },
 }
 
@@ -57,6 +57,17 @@ pub enum Answer {
         /// What to do.
         fix: String,
     },
+}
+
+impl Answer {
+    /// The same status with what is worth a look.
+    #[must_use]
+    pub fn warned(mut self, warning: Option<String>) -> Self {
+        if let Self::Done(status) = &mut self {
+            status["warning"] = warning.into();
+        }
+        self
+    }
 }
 
 /// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`.

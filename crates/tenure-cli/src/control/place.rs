@@ -51,23 +51,60 @@ impl Place {
     /// Takes the place at `path`, and listens there with mode 0600. Its directory is created if it
     /// is missing, and must be safe from others; a socket at which nobody answers is replaced.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
-        check_length(path)?;
-        let directory = directory_of(path);
-        make_directory(directory)?;
-        check_directory(directory)?;
-        let lock = hold(path)?;
-        let cannot = |error: io::Error| refused(path, &error.to_string());
-        if let Ok(about) = path.symlink_metadata() {
-            if !about.file_type().is_socket() {
-                return Err(refused(path, "there is something else of that name"));
-            }
-            if UnixStream::connect(path).await.is_ok() {
-                return Err(taken(path));
-            }
-        }
-        let (listener, socket) = bind(path).map_err(cannot)?;
+        let lock = lock(path)?;
+        let (listener, socket) = listen(path).await?;
         Ok((Self { path: path.to_owned(), socket, lock }, listener))
     }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the socket and the lock are found where they were made.
+    pub(super) fn is_there(&self) -> bool {
+        self.has_lock() && Identity::at(&self.path) == Some(self.socket)
+    }
+
+    fn has_lock(&self) -> bool {
+        let lock = Identity::at(&lock_file(&self.path));
+        self.lock.metadata().is_ok_and(|about| lock == Some(Identity::of(&about)))
+    }
+
+    /// Makes what is not there anew, by the rules of [`take`](Self::take), and returns the listener
+    /// if that is a new one. What was made stays when the rest fails.
+    pub(super) async fn mend(&mut self) -> Result<Option<UnixListener>, Failure> {
+        if !self.has_lock() {
+            self.lock = lock(&self.path)?;
+        }
+        if self.is_there() {
+            return Ok(None);
+        }
+        let (listener, socket) = listen(&self.path).await?;
+        self.socket = socket;
+        Ok(Some(listener))
+    }
+}
+
+/// Takes the lock of the place at `path`, in a directory that is made if it is missing.
+fn lock(path: &Path) -> Result<File, Failure> {
+    check_length(path)?;
+    let directory = directory_of(path);
+    make_directory(directory)?;
+    check_directory(directory)?;
+    hold(path)
+}
+
+/// Listens at `path`, for one that has its lock.
+async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
+    if let Ok(about) = path.symlink_metadata() {
+        if !about.file_type().is_socket() {
+            return Err(refused(path, "there is something else of that name"));
+        }
+        if UnixStream::connect(path).await.is_ok() {
+            return Err(taken(path));
+        }
+    }
+    bind(path).map_err(|error| refused(path, &error.to_string()))
 }
 
 impl Drop for Place {
@@ -77,10 +114,8 @@ impl Drop for Place {
         if Identity::at(&self.path) == Some(self.socket) {
             let _ = fs::remove_file(&self.path);
         }
-        let lock = lock_file(&self.path);
-        if self.lock.metadata().is_ok_and(|about| Identity::at(&lock) == Some(Identity::of(&about)))
-        {
-            let _ = fs::remove_file(lock);
+        if self.has_lock() {
+            let _ = fs::remove_file(lock_file(&self.path));
         }
         // A child between fork and exec has the same lock: closing alone would leave it held.
         let _ = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
@@ -329,6 +364,36 @@ mod tests {
         assert!(Place::take(&path).await.is_err(), "the second one's lock is gone");
         drop(second);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_was_removed_is_made_again_by_the_one_that_has_the_place() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("sockets");
+        let path = folder.join("control");
+        let (mut place, _before) = Place::take(&path).await.unwrap();
+        assert!(place.is_there() && place.mend().await.unwrap().is_none());
+        for _ in 0..2 {
+            fs::remove_dir_all(&folder).unwrap();
+            assert!(!place.is_there());
+            let _listener = place.mend().await.unwrap().unwrap();
+            assert!(place.is_there() && UnixStream::connect(&path).await.is_ok());
+            assert!(Place::take(&path).await.is_err(), "a second one is let in");
+        }
+        fs::remove_file(lock_file(&path)).unwrap();
+        assert!(!place.is_there());
+        place.mend().await.unwrap();
+        assert!(place.is_there());
+        fs::remove_file(&path).unwrap();
+        assert!(place.mend().await.unwrap().is_some() && place.is_there());
+
+        // Another process was faster: the place is its own.
+        fs::remove_dir_all(&folder).unwrap();
+        let (other, _listener) = Place::take(&path).await.unwrap();
+        let what = place.mend().await.unwrap_err().what;
+        assert_eq!(what, format!("another process has the control socket {}", path.display()));
+        drop(place);
+        assert!(other.is_there(), "what is another one's was taken away");
     }
 
     #[tokio::test]

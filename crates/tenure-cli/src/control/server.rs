@@ -2,17 +2,17 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::task::AbortHandle;
+use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
 
 use super::place::Place;
 use super::{Answer, Request};
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 
 /// The longest line that is read.
 const LINE_MAX: u64 = 4_096;
@@ -23,6 +23,9 @@ const AT_ONCE: u32 = 8;
 /// How long those who are being served may take to hear the end of it.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// How often to look whether the socket is still where it is looked for.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// A request, and where its answer goes.
 #[derive(Debug)]
 pub struct Asked {
@@ -32,12 +35,13 @@ pub struct Asked {
     pub reply: oneshot::Sender<Answer>,
 }
 
-/// A control socket, mode 0600. Removed when dropped.
+/// A control socket, mode 0600. Removed when dropped. What others remove before is made again.
 #[derive(Debug)]
 pub struct Server {
-    _place: Place,
+    _place: Arc<Mutex<Place>>,
     requests: mpsc::Receiver<Asked>,
-    accepting: AbortHandle,
+    /// Ends when it is dropped.
+    accepting: JoinSet<()>,
     slots: Arc<Semaphore>,
 }
 
@@ -48,7 +52,10 @@ impl Server {
         let (place, listener) = Place::take(path).await?;
         let (sender, requests) = mpsc::channel(AT_ONCE as usize);
         let slots = Arc::new(Semaphore::new(AT_ONCE as usize));
-        let accepting = tokio::spawn(serve(listener, sender, Arc::clone(&slots))).abort_handle();
+        let place = Arc::new(Mutex::new(place));
+        let mut accepting = JoinSet::new();
+        let service = Service { requests: sender, slots: Arc::clone(&slots) };
+        accepting.spawn(keep(Arc::downgrade(&place), listener, service));
         Ok(Self { _place: place, requests, accepting, slots })
     }
 
@@ -63,7 +70,7 @@ impl Server {
     /// Ends it when everybody who was answered has got the answer: the process may end before
     /// an answer is written. Requests that nobody took are refused. Takes half a second at most.
     pub async fn close(mut self) {
-        self.accepting.abort();
+        self.accepting.shutdown().await;
         self.requests.close();
         while self.requests.try_recv().is_ok() {}
         // Whoever does not read its answer has only itself to blame.
@@ -71,12 +78,56 @@ impl Server {
     }
 }
 
-async fn serve(listener: UnixListener, requests: mpsc::Sender<Asked>, slots: Arc<Semaphore>) {
+/// Those who answer, and how many of them at once.
+struct Service {
+    requests: mpsc::Sender<Asked>,
+    slots: Arc<Semaphore>,
+}
+
+/// Serves at `place`, and makes it again when it was taken away. Says both: without the socket
+/// nobody reaches this process, and without the lock a second one is let in.
+async fn keep(place: Weak<Mutex<Place>>, mut listener: UnixListener, service: Service) {
+    let mut told = None;
     loop {
-        let Ok(slot) = slots.clone().acquire_owned().await else { return };
+        tokio::select! {
+            () = serve(&listener, &service) => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let Some(place) = place.upgrade() else { return };
+        let mut place = place.lock().await;
+        if place.is_there() {
+            continue;
+        }
+        let path = place.path().display().to_string();
+        match place.mend().await {
+            Ok(new) => {
+                listener = new.unwrap_or(listener);
+                warn(&format!(
+                    "the control socket {path}, its lock or their directory was removed, and is \
+                     made again: see what removes it, or name another place with --control"
+                ));
+                told = None;
+            }
+            Err(Failure { what, fix, .. }) => {
+                let text = format!(
+                    "the control socket {path} or its lock is gone, so that no command reaches \
+                     this process: {what}; it is tried again every second: {fix}"
+                );
+                if told.as_ref() != Some(&text) {
+                    warn(&text);
+                    told = Some(text);
+                }
+            }
+        }
+    }
+}
+
+async fn serve(listener: &UnixListener, service: &Service) {
+    loop {
+        let Ok(slot) = service.slots.clone().acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let requests = requests.clone();
+                let requests = service.requests.clone();
                 tokio::spawn(async move {
                     let _slot = slot;
                     // Whoever asks badly or leaves early has only itself to blame.

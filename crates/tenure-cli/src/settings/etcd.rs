@@ -12,7 +12,7 @@ use tenure_core::etcd::{Checked, Config, ConfigError};
 use super::endpoints::Endpoint;
 use super::parse::ANOTHER;
 use super::{Layers, Ledger, Origin, table, timing};
-use crate::failure::{Failure, quoted};
+use crate::failure::{Failure, quoted, shell_word};
 
 /// The variable that holds the password of `--user`. There is no such flag, because everybody on
 /// the machine could read it, and no such key, because settings files are passed on.
@@ -164,9 +164,10 @@ fn password_in(path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, F
     }
     if mode & FOR_OTHERS != 0 {
         layers.warn(format!(
-            "others can read or change the password file {}, its mode is {mode:o}: take that away \
-             (chmod 600)",
-            quoted(&path.display().to_string())
+            "others can read or change the password file {}, its mode is {mode:o}: take that away: \
+             chmod 600 {}",
+            quoted(&path.display().to_string()),
+            shell_word(&path.display().to_string())
         ));
     }
     Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))

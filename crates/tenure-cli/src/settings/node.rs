@@ -160,8 +160,6 @@ pub struct WaitSafeSettings {
     pub name: NodeName,
     /// Everybody who must have heard from the leaders since.
     pub cluster: Cluster,
-    /// The node's control socket.
-    pub control: PathBuf,
     /// How long to wait; `None` is for ever.
     pub wait: Option<Duration>,
     /// Whether to answer in JSON.
@@ -176,9 +174,8 @@ impl WaitSafeSettings {
         let name = layers.required(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
         cluster.member(&name, &layers.ledger)?;
-        let control = control(layers, &cluster.config.cluster, &name)?;
         let wait = layers.optional(&table::WAIT)?;
         let json = layers.required(&table::JSON)?;
-        Ok(Self { name, cluster, control, wait, json, ledger: layers.take_ledger() })
+        Ok(Self { name, cluster, wait, json, ledger: layers.take_ledger() })
     }
 }

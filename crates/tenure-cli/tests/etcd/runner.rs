@@ -55,6 +55,13 @@ impl Host {
         command
     }
 
+    /// The control socket of the only runner.
+    pub(crate) fn socket(&self) -> String {
+        let entries = fs::read_dir(self.dir.path().join("tenure")).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned());
+        paths.into_iter().find(|path| path.ends_with(".sock")).unwrap()
+    }
+
     /// Runs a command to its end.
     pub(crate) fn ask(&self, words: &[&str]) -> Answer {
         let output = wait::output(&mut self.command(words));

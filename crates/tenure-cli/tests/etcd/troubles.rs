@@ -79,6 +79,47 @@ fn one_bad_endpoint_is_waited_beside() {
     assert_eq!(hopeless.ended(), Some(2));
 }
 
+/// A runner reads its certificate anew for each connection. One that etcd refuses is told with the
+/// time since when, and waited with: a good one in its place is enough.
+#[test]
+fn a_certificate_that_goes_bad_is_told_and_waited_out() {
+    let authority = Authority::new();
+    let cluster = authority.strict_cluster("etcd", "services");
+    let (certificate, key) = authority.sign("ours", false);
+    let path = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    let host = Host::of(&cluster).with("TENURE_CACERT", &path(&authority.path()));
+    let host = host.with("TENURE_CERT", &path(&certificate)).with("TENURE_KEY", &path(&key));
+    let ours = host.run("ours", &[], WORK);
+    ours.line("work", 1);
+    let status = || {
+        let answer = host.ask(&["node", "status", "--json", "--control", &host.socket()]);
+        serde_json::from_str::<serde_json::Value>(&answer.out).unwrap()
+    };
+    assert_eq!(status()["warning"], serde_json::Value::Null);
+    authority.sign("ours", true);
+    cluster.member(0).kill().unwrap();
+    cluster.member(0).restart().unwrap();
+    // The server may be heard to refuse it, or be seen to close the connection.
+    let told = soon("a refusal", || {
+        let told = status()["warning"].as_str()?.to_owned();
+        (told.contains("certificate has expired") || told.contains("closed the connection"))
+            .then_some(told)
+    });
+    assert!(told.contains("; no endpoint can be used for "), "{told}");
+    ours.line("ours campaigns for billing", 2);
+    ours.line("ours waits: connecting: ", 1);
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let log = ours.log();
+    let mut said: Vec<_> = log.lines().filter(|line| line.starts_with("warning: https")).collect();
+    let all = said.len();
+    said.sort_unstable();
+    said.dedup();
+    assert_eq!(said.len(), all, "each reason is said once: {log}");
+    authority.sign("ours", false);
+    ours.line("ours leads billing", 2);
+    soon("nothing is wrong any more", || status()["warning"].is_null().then_some(()));
+}
+
 /// It was told of before, but there was a lease since.
 #[test]
 fn a_trouble_that_comes_back_is_told_again() {

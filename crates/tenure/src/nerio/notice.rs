@@ -207,17 +207,7 @@ impl fmt::Display for Notice {
                  relays that to here, nobody reaches it. Leave --listen out, or correct members \
                  everywhere"
             ),
-            Self::Quarantined { until, forgot } => {
-                let left = until.since(crate::clock::now());
-                let longer = match forgot {
-                    Forgot::Grants => "",
-                    Forgot::Everything => ", longer if another node has a larger lease-max",
-                };
-                write!(
-                    f,
-                    "granting nothing for {left:.1?}{longer}, until every lease has ended: {forgot}"
-                )
-            }
+            Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::Recovering => f.write_str("reading the fences of the others"),
             Self::Founding { delta_max } => founding(*delta_max, f),
             Self::RecoveryWaits { founding, led, silent, unfounded } => {
@@ -264,6 +254,15 @@ fn fix(refusal: &Refusal) -> &'static str {
         Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
         _ => "",
     }
+}
+
+fn quarantined(until: Time, forgot: Forgot, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let left = until.since(crate::clock::now());
+    let longer = match forgot {
+        Forgot::Grants => "",
+        Forgot::Everything => ", longer if another node has a larger lease-max",
+    };
+    write!(f, "granting nothing for {left:.1?}{longer}, until every lease has ended: {forgot}")
 }
 
 fn raise_waits(

@@ -40,6 +40,11 @@ pub(super) trait Participant {
         Box::pin(std::future::ready(()))
     }
 
+    /// What keeps it from the store now, and for how long already.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// What to do about a campaign that was refused for this reason.
     fn refused(&self, why: String) -> Later<Failure> {
         Box::pin(async { refused(why) })

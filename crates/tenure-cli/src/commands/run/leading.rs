@@ -5,10 +5,11 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
-use tenure::{AtMostOne, Election, Leadership, Loss, NodeName, Time, TransferError, View};
+use tenure::{AtMostOne, Leadership, Loss, NodeName, Time, TransferError, clock};
 use tokio::sync::oneshot;
 
 use super::Runner;
+use super::handing::{hand_over, no_transfer};
 use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
@@ -33,10 +34,10 @@ enum Stopping {
     Lost,
 }
 
-/// To whom to hand over, and whether whoever asked for it waits until that one may lead.
-struct Hand {
-    to: NodeName,
-    wait: bool,
+/// To whom to hand over, and until when the one who asked waits for a new leader.
+pub(super) struct Hand {
+    pub(super) to: NodeName,
+    pub(super) wait: Option<Time>,
 }
 
 /// What came while CMD ran.
@@ -209,8 +210,10 @@ async fn watch(
 }
 
 fn hand_on(command: &mut Supervised, until: Option<Time>) {
-    if let Err(error) = command.extend(until) {
-        tracing::warn!(%error, "the guard keeps the deadline it has");
+    match command.extend(until) {
+        // CMD has ended or its guard is lost: that is told next.
+        Ok(()) | Err(SuperviseError::GuardGone) => {}
+        Err(error) => tracing::warn!(%error, "the guard keeps the deadline it has"),
     }
 }
 
@@ -231,8 +234,11 @@ fn on_request(
         Request::Transfer { to, .. } if to == runner.settings.id.as_str() => {
             runner.voice.leads_already()
         }
-        Request::Transfer { to, wait } => match NodeName::new(&to) {
-            Ok(to) => return Some(Stopping::Transfer(Hand { to, wait }, reply)),
+        Request::Transfer { to, wait_ms } => match NodeName::new(&to) {
+            Ok(to) => {
+                let wait = wait_ms.map(|wait| clock::now().after(Duration::from_millis(wait)));
+                return Some(Stopping::Transfer(Hand { to, wait }, reply));
+            }
             Err(error) => refuse(&error.to_string(), "give the --id of a waiting candidate"),
         },
     };
@@ -250,31 +256,8 @@ async fn finish(
 ) -> Result<Ended, Failure> {
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
-        Some(Stopping::Transfer(Hand { to, wait }, reply)) => {
-            let election = runner.participant.election(&runner.settings.election);
-            let gone = leadership.transfer_to(to.clone());
-            let answer = match end.within(runner, leadership, gone).await {
-                Some(Ok(())) => {
-                    let gone = async {
-                        if wait {
-                            // Given up already: this waits until others know.
-                            leadership.resign().await;
-                        }
-                        let held = leadership.held_until().filter(|_| !wait);
-                        let patience = if wait { TAKES_OVER } else { SOON };
-                        let seen = held.is_none() && leads(election, &to, patience).await;
-                        (held, seen)
-                    };
-                    let gone = end.within(runner, leadership, gone).await;
-                    gone.map(|(held, seen)| runner.voice.handed_over(held, seen))
-                }
-                Some(Err(error)) => {
-                    let resigned = end.within(runner, leadership, leadership.resign()).await;
-                    resigned.map(|()| no_transfer(&error))
-                }
-                None => None,
-            };
-            tell(reply, answer);
+        Some(Stopping::Transfer(hand, reply)) => {
+            hand_over(runner, &mut end, leadership, hand, reply).await;
             Some(Ended::GivenUp)
         }
         Some(Stopping::Resign(reply)) => {
@@ -303,22 +286,8 @@ async fn finish(
     }
 }
 
-/// Whether `to` is seen to lead before `patience` is over. It may have ended since it was heard of.
-async fn leads(election: Election<AtMostOne>, to: &NodeName, patience: Duration) -> bool {
-    let leads = async {
-        let mut observer = election.observe();
-        while let Some(change) = observer.next().await {
-            if matches!(change.view(), Some(View::Leader(leader)) if *leader.id == *to.as_str()) {
-                return true;
-            }
-        }
-        false
-    };
-    tokio::time::timeout(patience, leads).await.unwrap_or(false)
-}
-
 /// Whoever asked may have left. Without an answer it hears that this is ending.
-fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
+pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
     if let Some(answer) = answer {
         let _ = reply.send(answer);
     }
@@ -332,27 +301,24 @@ const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Giving up takes about a round trip. What takes longer than this is worth a word.
-const SOON: Duration = Duration::from_secs(1);
-
-/// How long the next leader may take to be seen by whoever waits for it.
-const TAKES_OVER: Duration = Duration::from_secs(5);
+pub(super) const SOON: Duration = Duration::from_secs(1);
 
 /// Whether the runner is to end.
-struct End {
-    signal: Option<u8>,
+pub(super) struct End {
+    pub(super) signal: Option<u8>,
 }
 
 impl End {
     /// Waits until it is done, but not for long when the runner is to end. Says what that takes if
     /// it is not done soon, and answers whoever asks meanwhile.
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &mut self,
         runner: &mut Runner,
         leadership: &Leadership<AtMostOne>,
         done: impl Future<Output = T>,
     ) -> Option<T> {
         tokio::pin!(done);
-        let began = tenure::clock::now();
+        let began = clock::now();
         let mut look = tokio::time::interval(LOOK);
         let mut told = None;
         while self.signal.is_none() {
@@ -375,7 +341,7 @@ impl End {
                     let waiting = leadership.waiting();
                     match &waiting {
                         Some(waits) if told != Some(waiting.clone()) => runner.voice.waits(waits),
-                        None if told.is_none() && tenure::clock::now().since(began) >= SOON => {
+                        None if told.is_none() && clock::now().since(began) >= SOON => {
                             runner.voice.gives_up();
                         }
                         _ => continue,
@@ -386,17 +352,6 @@ impl End {
         }
         tokio::time::timeout(AFTER_A_SIGNAL, done).await.ok()
     }
-}
-
-fn no_transfer(error: &TransferError) -> Answer {
-    let fix = match error {
-        TransferError::Unsupported { .. } => "tell it to resign: tenure resign",
-        TransferError::NotWaiting { .. } | TransferError::Replaced | TransferError::NotLeading => {
-            "look at who campaigns, and give the --id of a waiting candidate"
-        }
-        _ => "look at who leads and who campaigns, and try again",
-    };
-    Answer::Refused { what: error.to_string(), fix: fix.to_owned() }
 }
 
 fn not_executable(error: &SuperviseError) -> &'static str {

@@ -1,13 +1,16 @@
 //! `tenure run`: campaign, run CMD while leading, and end it before the lease does.
 
+mod handing;
 mod leading;
 mod tell;
 mod waiting;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::{AtMostOne, CampaignError, Leadership, Loss};
+use tenure::{AtMostOne, CampaignError, Leadership, Loss, Waiting, clock};
+use tokio::task::JoinSet;
 
 use self::leading::{Ended, lead};
 use self::tell::Voice;
@@ -26,6 +29,8 @@ struct Runner {
     control: Server,
     signals: Signals,
     voice: Voice,
+    /// Those who asked for a hand-over and wait for the next leader.
+    handing: JoinSet<()>,
 }
 
 /// Campaigns again and again, and runs CMD whenever that is won.
@@ -40,11 +45,14 @@ pub(super) async fn run(settings: RunSettings) -> Result<Exit, Failure> {
         open::candidate(&settings.with, &settings.id, &settings.election, &settings.ledger)?;
     let hopeless = participant.hopeless(&settings.ledger);
     let voice = Voice::new(&settings);
-    let mut runner = Runner { settings, participant, hopeless, control, signals, voice };
+    let handing = JoinSet::new();
+    let mut runner = Runner { settings, participant, hopeless, control, signals, voice, handing };
     let exit = runner.serve().await;
     // Whatever was left to be released is released, and whoever was answered is told, as far as
     // the participant and the socket wait for that: neither does so for ever.
-    let Runner { participant, control, .. } = runner;
+    let Runner { participant, control, handing, .. } = runner;
+    // Who waits for the next leader hears that this ends.
+    drop(handing);
     tokio::join!(participant.close(), control.close());
     exit
 }
@@ -83,7 +91,7 @@ impl Runner {
             None => election.campaign(value.as_str()),
         };
         let mut waits = campaign.waiting();
-        let mut news = None;
+        let (mut news, mut connecting) = (None, BTreeSet::new());
         let mut worth_saying: Later<()> = Box::pin(std::future::pending());
         loop {
             tokio::select! {
@@ -101,12 +109,23 @@ impl Runner {
                     news.take().iter().for_each(|waiting| self.voice.waits(waiting));
                 }
                 Some(waiting) = waits.next() => {
+                    let connects = matches!(waiting, Waiting::Connecting { .. });
+                    if !connects || connecting.len() >= REASONS_MAX {
+                        connecting.clear();
+                    }
+                    if connects && !connecting.insert(waiting.told(clock::now()).to_string()) {
+                        // The reasons change from one attempt to the next and back again.
+                        continue;
+                    }
                     worth_saying = self.participant.worth_saying(&waiting);
                     news = Some(waiting);
                 }
                 asked = self.control.next() => {
                     let answer = match asked.request {
-                        Request::Status => self.voice.waiting(waits.latest().as_ref()),
+                        Request::Status => {
+                            let answer = self.voice.waiting(waits.latest().as_ref());
+                            answer.warned(self.participant.trouble())
+                        }
                         Request::Resign | Request::Transfer { .. } => {
                             self.voice.not_leading(waits.latest().as_ref())
                         }
@@ -114,6 +133,7 @@ impl Runner {
                     // Whoever asked may have left.
                     let _ = asked.reply.send(answer);
                 }
+                Some(_) = self.handing.join_next() => {}
                 failure = &mut self.hopeless => return Err(failure),
             }
         }
@@ -127,6 +147,9 @@ enum Campaigned {
     Signal(u8),
 }
 
+/// How many reasons are remembered for which no store is reached.
+const REASONS_MAX: usize = 32;
+
 /// How long to wait after a candidacy was lost.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -137,11 +160,12 @@ fn hopeless(error: &CampaignError) -> Failure {
 impl Runner {
     /// What a status request is told while leading.
     fn leading(&self, leadership: &Leadership<AtMostOne>, pid: Option<u32>) -> Answer {
-        self.voice.status(Some(json!({
+        let status = self.voice.status(Some(json!({
             "fence": leadership.fence().number(),
             // Null where it has no end.
             "remaining_ms": leadership.remaining().map(super::observe::millis),
             "pid": pid,
-        })))
+        })));
+        status.warned(self.participant.trouble())
     }
 }

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use std::io::Write;
 
-use tenure::{AtMostOne, Leadership, Loss, Time, Waiting};
+use tenure::{AtMostOne, Fence, Leadership, Loss, Time, Waiting};
 
 use super::super::observe::millis;
+use super::handing::Next;
 use super::waiting;
 use crate::control::{Answer, Realm};
 use crate::failure::{one_line, warn};
@@ -13,6 +14,7 @@ use crate::settings::Protocol;
 use crate::settings::run::RunSettings;
 
 /// The voice of one runner, for people or for programs.
+#[derive(Clone)]
 pub(super) struct Voice {
     election: String,
     id: String,
@@ -124,13 +126,17 @@ impl Voice {
         Answer::Done(object)
     }
 
-    /// It leads no more; until `held` nobody else may, because that was promised. The other one was
-    /// `seen` to lead, or not.
-    pub(super) fn handed_over(&self, held: Option<Time>, seen: bool) -> Answer {
+    /// It leads no more; until `held` nobody else may, because that was promised. `next` was seen
+    /// to lead.
+    pub(super) fn handed_over(&self, held: Option<Time>, next: &Next) -> Answer {
         let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
         let mut answer = self.status(None);
         if let Answer::Done(object) = &mut answer {
-            object["seen"] = seen.into();
+            object["seen"] = matches!(next, Next::Named).into();
+            if let Next::Other { id, fence } = next {
+                object["leader"] = id.as_ref().into();
+                object["fence"] = fence.map(Fence::number).into();
+            }
         }
         if let (Some(left), Answer::Done(object)) = (left, &mut answer) {
             // Rounded up: no sooner than this.

@@ -1,6 +1,7 @@
 //! Taking part in elections on etcd with the settings of a command.
 
 mod explain;
+mod outage;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
 use self::explain::Explain;
+use self::outage::{Endpoints, Outage};
 use super::{Later, Participant, Purpose};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
@@ -39,6 +41,8 @@ struct Troubles {
     hopeless: Option<Failure>,
     /// Why etcd does not answer.
     silent: Option<Failure>,
+    /// Since when, and what was heard last.
+    outage: Option<Outage>,
 }
 
 /// Connects when it is first needed. That etcd cannot be reached is no error: it may come yet.
@@ -76,7 +80,8 @@ pub(super) fn start(
         };
         let checked = tenure_etcd::check(&options, &config, &elections).await;
         let lease = config.lease;
-        let watcher = Watcher { purpose, explain, lease, tell, told: BTreeMap::new() };
+        let (told, endpoints) = (BTreeMap::new(), Endpoints::default());
+        let watcher = Watcher { purpose, explain, lease, tell, told, endpoints };
         watcher.watch(checked, notices).await;
     });
     Ok(Box::new(client))
@@ -121,6 +126,11 @@ impl Participant for Client {
 
     fn silent(&self, _: &ElectionName) -> Later<Option<Failure>> {
         Box::pin(std::future::ready(self.troubles.borrow().silent.clone()))
+    }
+
+    fn trouble(&self) -> Option<String> {
+        let troubles = self.troubles.borrow();
+        troubles.outage.as_ref().map(|outage| outage.told(tenure::clock::now()))
     }
 
     /// The reason alone does not tell which setting it is about: that is found out anew.
@@ -196,13 +206,13 @@ struct Watcher {
     tell: watch::Sender<Troubles>,
     /// What was told of last: each thing once until it changes.
     told: BTreeMap<About, String>,
+    endpoints: Endpoints,
 }
 
 /// What a warning is about.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Etcd,
-    Endpoint(String),
     Alarms(String),
     Version(String),
     Lease,
@@ -251,7 +261,7 @@ impl Watcher {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {
             if let Some(endpoint) = error.endpoint() {
-                self.told.insert(About::Endpoint(endpoint.to_string()), error.to_string());
+                self.endpoints.is_news(&endpoint.to_string(), &error.to_string());
             }
         }
     }
@@ -260,7 +270,7 @@ impl Watcher {
     fn on_report(&mut self, report: &Report) {
         for (endpoint, found) in &report.endpoints {
             if let Err(error) = found {
-                self.warn(About::Endpoint(endpoint.to_string()), &error.to_string());
+                self.warn_of(endpoint, &error.to_string());
             }
         }
         for (endpoint, status) in report.members() {
@@ -280,17 +290,17 @@ impl Watcher {
         tracing::debug!("{text}");
         match notice {
             Notice::Connected { endpoint, .. } => {
-                self.told.remove(&About::Endpoint(endpoint.to_string()));
-                self.tell.send_modify(|troubles| troubles.silent = None);
+                self.endpoints.works(&endpoint.to_string());
+                self.tell.send_modify(|troubles| {
+                    troubles.silent = None;
+                    troubles.outage = None;
+                });
             }
-            Notice::LoggedIn { endpoint, .. } => {
-                self.told.remove(&About::Endpoint(endpoint.to_string()));
-            }
-            Notice::NotLoggedIn { endpoint, .. } => {
-                self.warn(About::Endpoint(endpoint.to_string()), &text);
-            }
+            Notice::LoggedIn { endpoint, .. } => self.endpoints.works(&endpoint.to_string()),
+            Notice::NotLoggedIn { endpoint, .. } => self.warn_of(endpoint, &text),
             Notice::Disconnected { endpoint, .. } | Notice::Unreachable { endpoint, .. } => {
-                self.warn(About::Endpoint(endpoint.to_string()), &text);
+                self.warn_of(endpoint, &text);
+                self.goes_on_without(&text);
                 // What the check found says more.
                 self.tell.send_modify(|troubles| {
                     troubles.silent.get_or_insert_with(|| self.explain.silent(&text));
@@ -322,6 +332,27 @@ impl Watcher {
             }
             Notice::Zombie { .. } => self.warn(About::Zombie, &text),
             _ => {}
+        }
+    }
+
+    /// Each reason once, until the endpoint is in use again.
+    fn warn_of(&mut self, endpoint: &Endpoint, text: &str) {
+        let news = self.endpoints.is_news(&endpoint.to_string(), text);
+        if news && self.purpose == Purpose::Campaign {
+            failure::warn(text);
+        }
+    }
+
+    /// No endpoint is in use: a candidate waits, as files of certificates are read anew for each
+    /// connection, and a network mends.
+    fn goes_on_without(&self, text: &str) {
+        let (now, mut again) = (tenure::clock::now(), None);
+        self.tell.send_modify(|troubles| match &mut troubles.outage {
+            Some(outage) => again = outage.goes_on(now, text),
+            None => troubles.outage = Some(Outage::new(now, text)),
+        });
+        if let Some(again) = again.filter(|_| self.purpose == Purpose::Campaign) {
+            failure::warn(&again);
         }
     }
 

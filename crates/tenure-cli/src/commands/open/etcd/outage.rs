@@ -1,0 +1,93 @@
+//! What is said while no endpoint answers: each reason once, and now and then how long it lasts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tenure::Time;
+
+/// After so long it is said again, with how long it has lasted.
+const AGAIN: Duration = Duration::from_secs(600);
+
+/// More reasons of one endpoint than this are said anew.
+const REASONS_MAX: usize = 32;
+
+/// What was said of each endpoint since it was in use last. A server that refuses a certificate may
+/// be heard to say so or only be seen to close the connection, a different one at each attempt.
+#[derive(Default)]
+pub(super) struct Endpoints {
+    reasons: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Endpoints {
+    /// Whether this reason is a new one for `endpoint`.
+    pub(super) fn is_news(&mut self, endpoint: &str, why: &str) -> bool {
+        let reasons = self.reasons.entry(endpoint.to_owned()).or_default();
+        if reasons.len() >= REASONS_MAX {
+            reasons.clear();
+        }
+        reasons.insert(why.to_owned())
+    }
+
+    /// It is in use.
+    pub(super) fn works(&mut self, endpoint: &str) {
+        self.reasons.remove(endpoint);
+    }
+}
+
+/// A time in which no endpoint is in use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Outage {
+    since: Time,
+    said: Time,
+    /// What was heard last.
+    why: String,
+}
+
+impl Outage {
+    pub(super) fn new(now: Time, why: &str) -> Self {
+        Self { since: now, said: now, why: why.to_owned() }
+    }
+
+    /// Another attempt has failed. Says it again when it was said long ago.
+    pub(super) fn goes_on(&mut self, now: Time, why: &str) -> Option<String> {
+        why.clone_into(&mut self.why);
+        if now.since(self.said) < AGAIN {
+            return None;
+        }
+        self.said = now;
+        Some(self.told(now))
+    }
+
+    pub(super) fn told(&self, now: Time) -> String {
+        format!("{}; no endpoint can be used for {:.0?} now", self.why, now.since(self.since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_said_once_until_the_endpoint_works() {
+        let mut endpoints = Endpoints::default();
+        for (why, news) in [("expired", true), ("closed", true), ("expired", false)] {
+            assert_eq!(endpoints.is_news("a", why), news, "{why}");
+        }
+        assert!(endpoints.is_news("b", "closed"));
+        endpoints.works("a");
+        assert!(endpoints.is_news("a", "expired") && !endpoints.is_news("b", "closed"));
+        // What others send has no bound.
+        (0..100).for_each(|number| assert!(endpoints.is_news("b", &number.to_string())));
+        assert!(endpoints.reasons["b"].len() <= REASONS_MAX);
+    }
+
+    #[test]
+    fn what_lasts_is_said_again_with_how_long_it_has_lasted() {
+        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
+        let mut outage = Outage::new(at(100), "closed");
+        assert_eq!(outage.goes_on(at(699), "expired"), None);
+        let text = "expired; no endpoint can be used for 600s now";
+        assert_eq!(outage.goes_on(at(700), "expired").as_deref(), Some(text));
+        assert_eq!(outage.goes_on(at(800), "expired"), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! Hand-overs to a candidate that is gone: it is known to wait for a moment longer.
+
+use serde_json::Value;
+
+use crate::{Stage, wait};
+
+/// One leads on leases of this length, and `others` wait behind it.
+fn stage(lease: &str, others: &[&str]) -> Stage {
+    let mut stage = Stage::new();
+    stage.set("60s", lease);
+    for node in ["a", "b", "c"] {
+        stage.node(node, &["--new"]);
+    }
+    stage.candidate("one", "one", &[]);
+    stage.says("one", "CMD runs");
+    for other in others {
+        stage.candidate(other, other, &[]);
+        stage.says(other, "behind one, which leads");
+    }
+    stage
+}
+
+/// What a transfer says to a candidate that was just killed, and its exit code. On a machine that
+/// stood still that one is forgotten already: then another candidate is killed.
+fn transfer(stage: &mut Stage, more: &[&str]) -> (String, Option<i32>, String) {
+    (0..10)
+        .find_map(|nth| {
+            let gone = format!("gone{nth}");
+            stage.candidate(&gone, &gone, &[]);
+            stage.says(&gone, "behind one, which leads");
+            stage.kill(&gone);
+            let args = [&["transfer", "--to", &gone], more].concat();
+            let (code, said) = stage.tenure(&args, Some("one"));
+            (!said.contains(&format!("knows {gone} as waiting"))).then_some((gone, code, said))
+        })
+        .unwrap()
+}
+
+#[test]
+fn another_one_that_leads_in_the_end_is_named() {
+    let mut stage = stage("4s", &["three"]);
+    let (gone, code, said) = transfer(&mut stage, &["--wait", "50s"]);
+    let begin = format!("one gave way to {gone} (e), which was not seen to lead: ");
+    let leads = said.lines().find_map(|line| line.strip_prefix(&begin)).expect(&said);
+    assert!(
+        leads.starts_with("one leads now, fence ") || leads.starts_with("three leads now, fence "),
+        "{said}"
+    );
+    assert_eq!(code, Some(1), "{said}");
+    let (_, leader) = stage.tenure(&["leader"], None);
+    let (who, _) = leads.split_once(' ').unwrap();
+    assert!(leader.starts_with(&format!("leader {who},")), "{leader} {said}");
+}
+
+/// The one that gave up is the only candidate left: it campaigns while it waits to tell.
+#[test]
+fn one_that_is_alone_leads_again_and_says_so() {
+    let mut stage = stage("4s", &[]);
+    let (gone, code, said) = transfer(&mut stage, &["--wait", "50s", "--json"]);
+    let answer: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&answer["seen"], &answer["leader"]),
+        (&false.into(), &"one".into()),
+        "{gone} {said}"
+    );
+    assert!(answer["fence"].as_u64().is_some_and(|fence| fence > 1), "{said}");
+    assert_eq!(code, Some(1), "{said}");
+}
+
+#[test]
+fn nobody_is_said_to_lead_when_the_time_is_over() {
+    let mut stage = stage("60s", &[]);
+    let (gone, code, said) = transfer(&mut stage, &["--wait", "1ms"]);
+    let text = format!(
+        "one gave way to {gone} (e); neither {gone} nor anybody else has been seen to lead\n"
+    );
+    // On a busy machine CMD may not have ended a second later.
+    let early = said.contains(&format!("error: {gone} cannot lead e yet after 1ms: "));
+    assert!(said.starts_with(&text) || early, "{said}");
+    assert_eq!(code, Some(4), "{said}");
+    wait::eventually("it campaigns meanwhile", || {
+        (stage.log("one").matches("one campaigns for e").count() == 2).then_some(())
+    });
+}

@@ -1,0 +1,76 @@
+//! What is said when the control socket of a process that runs is removed.
+
+use std::fs;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{Stage, wait};
+
+impl Stage {
+    /// A candidate whose control socket is in a directory of its own.
+    fn candidate_in(&mut self, directory: &str, name: &str) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(["run", "--id", "one", "--config"]).arg(self.path("tenure.toml"));
+        command.arg("--control").arg(self.path(directory).join("one.sock"));
+        command.args(["--", "sleep", "1000"]);
+        self.spawn(name, command);
+    }
+
+    /// What a command says of the runner there.
+    fn ask_in(&self, directory: &str, args: &[&str]) -> (Option<i32>, String) {
+        let socket = self.path(directory).join("one.sock");
+        self.tenure(&[args, &["--control", socket.to_str().unwrap()]].concat(), None)
+    }
+}
+
+/// Whoever cleans up temporary files takes the socket and the lock away.
+#[test]
+fn a_directory_of_sockets_that_is_removed_is_made_again() {
+    let mut stage = Stage::new();
+    stage.candidate_in("sockets", "one");
+    stage.says("one", "one waits: no quorum");
+    for times in 1..=2 {
+        fs::remove_dir_all(stage.path("sockets")).unwrap();
+        wait::eventually("it says so", || {
+            let log = stage.log("one");
+            (log.matches("was removed, and is made again: ").count() == times).then_some(())
+        });
+        let (code, said) = stage.ask_in("sockets", &["node", "status"]);
+        assert!(code == Some(0) && said.starts_with("id: one\n"), "{said}");
+    }
+    // A second one of the name is not let in.
+    stage.candidate_in("sockets", "second");
+    stage.says("second", "error: another process has the control socket ");
+}
+
+#[test]
+fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
+    let mut stage = Stage::new();
+    stage.candidate_in("sockets", "one");
+    stage.says("one", "one waits: no quorum");
+    fs::remove_dir_all(stage.path("sockets")).unwrap();
+    fs::write(stage.path("sockets"), "").unwrap();
+    stage.says("one", "or its lock is gone, so that no command reaches this process: ");
+    let (code, said) = stage.ask_in("sockets", &["resign"]);
+    assert!(said.contains("makes that again within a second, or warns why it cannot"), "{said}");
+    assert_eq!(code, Some(69));
+    fs::remove_file(stage.path("sockets")).unwrap();
+    stage.says("one", "was removed, and is made again: ");
+    assert_eq!(stage.log("one").matches("so that no command reaches").count(), 1);
+    let (code, said) = stage.ask_in("sockets", &["node", "status"]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_stopped_node_is_told_as_silent_by_its_status() {
+    let mut stage = Stage::new();
+    stage.node("a", &["--new"]);
+    let pid = Pid::from_child(&stage.processes[0]);
+    kill_process(pid, Signal::STOP).unwrap();
+    // Until its answer this command would wait, and then end well.
+    let (code, said) = stage.tenure(&["node", "status"], Some("a"));
+    kill_process(pid, Signal::CONT).unwrap();
+    assert!(said.contains("does not answer within 5s: it is stopped, or hangs"), "{said}");
+    assert_eq!(code, Some(69), "{said}");
+}
