@@ -1,6 +1,6 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::etcd::{Act, CallId, Op, Reply, Revision};
+use tenure_core::etcd::{Act, Answer, CallId, Op, Reply, Request, Revision};
 
 use super::lives::Lives;
 use super::{Court, Fact, Plan, Property};
@@ -29,6 +29,23 @@ struct Life {
     /// What it knew when it sent each request that is not answered yet.
     floors: BTreeMap<CallId, Revision>,
     made: BTreeMap<usize, Revision>,
+    /// Its watches. What is told of one that is over is dropped by the driver.
+    watches: BTreeSet<CallId>,
+}
+
+impl Life {
+    fn asks(&mut self, request: &Request) {
+        match request.op {
+            Op::Watch { .. } => drop(self.watches.insert(request.call)),
+            Op::Unwatch { watch } => drop(self.watches.remove(&watch)),
+            _ => drop(self.floors.insert(request.call, self.seen)),
+        }
+    }
+
+    fn drops(&self, answer: &Answer) -> bool {
+        let of_watch = matches!(answer.reply, Reply::Watching | Reply::Changed(_));
+        of_watch && !self.watches.contains(&answer.call)
+    }
 }
 
 impl Property for KeysOfTheirCampaign {
@@ -51,9 +68,7 @@ impl Property for KeysOfTheirCampaign {
             }
             Fact::Sent { node, request, .. } => {
                 let life = &mut self.lives[*node];
-                if !matches!(request.op, Op::Watch { .. } | Op::Unwatch { .. }) {
-                    life.floors.insert(request.call, life.seen);
-                }
+                life.asks(request);
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
                 if let Some(Act::Put { key, .. }) = txn.then.first()
                     && let Some(election) = court.ledger.election_of(key)
@@ -64,6 +79,9 @@ impl Property for KeysOfTheirCampaign {
             }
             Fact::Heard { node, answer, .. } => {
                 let life = &mut self.lives[*node];
+                if life.drops(answer) {
+                    return Ok(());
+                }
                 (life.before, life.voided) = (life.seen, None);
                 let floor = life.floors.remove(&answer.call);
                 let Some(header) = answer.header else { return Ok(()) };
