@@ -1,83 +1,55 @@
 //! `cargo xtask bench`: what elections cost, beside what nothing can do without.
 
-use clap::{Args, Subcommand, ValueEnum};
-use tenure_services::{etcd, protoc};
+use std::fmt::Write as _;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::protocols::{self, Part, Protocol};
+use crate::services;
 use crate::workspace::Workspace;
 
-/// One thing of Nerio's that is measured. The order of the variants is the order of the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Part {
-    /// Winning an election that nobody else wants, beside a bare exchange over UDP.
-    Campaign,
-    /// Taking over from a leader who resigns, beside a bare exchange over UDP.
-    Handover,
-    /// Asking whether one leads, and creating an edict, beside a read of the clock.
-    Question,
-    /// Taking over after a machine is lost, beside the remaining lease.
-    Loss,
-    /// Processor time and datagrams with 1, 100 and 10,000 elections.
-    Load,
-    /// Memory of each election.
-    Memory,
-}
-
-/// One thing that is measured on etcd. The order of the variants is the order of the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum EtcdPart {
-    /// Winning an election that nobody else wants.
-    Campaign,
-    /// Taking over from a leader who resigns, by one who came just before.
-    Handover,
-    /// Whom a departure wakes up, of 1,000 who wait.
-    Waiters,
-    /// Processor time of etcd for those who wait, in queues of 1,000 and of 5,000.
-    Looks,
-    /// What 1,000 and 5,000 candidates that wait in one election cost etcd: four minutes.
-    Crowd,
-    /// Processor time and keep-alives with 10,000 elections.
-    Load,
-}
-
 #[derive(Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = parts())]
 pub(crate) struct Selection {
-    #[command(subcommand)]
-    elsewhere: Option<Elsewhere>,
-    #[command(flatten)]
-    here: Chosen<Part>,
-}
-
-/// Where elections are that are not Nerio's.
-#[derive(Subcommand)]
-enum Elsewhere {
-    /// On etcd, beside its own election service and beside the bare requests: twelve minutes.
-    Etcd(Chosen<EtcdPart>),
-}
-
-#[derive(Args)]
-struct Chosen<P: ValueEnum + Send + Sync + 'static> {
+    /// Whose elections.
+    #[arg(default_value = protocols::ALL[0].name)]
+    #[arg(value_parser = PossibleValuesParser::new(names()))]
+    protocol: String,
     /// Fewer rounds: a minute or so.
     #[arg(long)]
     quick: bool,
     /// Measure these only.
     #[arg(long, value_name = "PART", value_delimiter = ',', num_args = 1..)]
-    only: Vec<P>,
+    only: Vec<String>,
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    protocols::ALL.iter().filter(|one| !one.parts.is_empty()).map(|protocol| protocol.name)
+}
+
+/// What the help says of what can be measured.
+fn parts() -> String {
+    let mut said = String::new();
+    for protocol in protocols::ALL.iter().filter(|one| !one.parts.is_empty()) {
+        let _ = writeln!(said, "Parts of {}:", protocol.name);
+        for Part { name, about, .. } in protocol.parts {
+            let _ = writeln!(said, "  {name:<10}{about}");
+        }
+    }
+    said
 }
 
 /// Prints measurements and whether targets are met. One that is not is an error, after everything
 /// was measured.
 pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
-    let commands = match &selection.elsewhere {
-        None => nerio(&selection.here),
-        Some(Elsewhere::Etcd(chosen)) => {
-            protoc::ensure()?;
-            etcd::install(etcd::Version::Newest)?;
-            vec![on_etcd(chosen)]
-        }
-    };
+    let (protocol, commands) = commands(selection)?;
+    if let Some(service) = protocol.service.and_then(services::named) {
+        (service.build_tools)()?;
+        (service.install)(service.versions.len() - 1)?;
+    }
     all(workspace, &commands)
 }
 
@@ -87,50 +59,41 @@ fn all(workspace: &Workspace, commands: &[Cmd]) -> Result<(), Error> {
     done.into_iter().collect()
 }
 
-/// One program for memory, because counting it slows down the rest, and one for the rest.
-fn nerio(chosen: &Chosen<Part>) -> Vec<Cmd> {
-    let (memory, costs): (Vec<_>, Vec<_>) = chosen.parts().partition(|part| *part == Part::Memory);
-    let mut commands = Vec::new();
-    if !costs.is_empty() {
-        commands.push(bench("tenure", "costs", costs, chosen.quick));
+/// One command for each program that measures something wanted.
+fn commands(selection: &Selection) -> Result<(&'static Protocol, Vec<Cmd>), Error> {
+    let Selection { protocol, quick, only } = selection;
+    let protocol = protocols::named(protocol).unwrap_or(&protocols::ALL[0]);
+    if let Some(unknown) = only.iter().find(|name| protocol.parts.iter().all(|p| p.name != **name))
+    {
+        let known: Vec<_> = protocol.parts.iter().map(|part| part.name).collect();
+        return Err(Error::Missing {
+            what: format!("{unknown} is nothing that is measured of {}", protocol.name),
+            remedy: format!("These are: {}.", known.join(", ")),
+        });
     }
-    if !memory.is_empty() {
-        commands.push(Cmd::cargo("bench --quiet --package tenure --bench memory"));
-    }
-    commands
-}
-
-fn on_etcd(chosen: &Chosen<EtcdPart>) -> Cmd {
-    bench("tenure-etcd", "costs", chosen.parts(), chosen.quick)
-}
-
-impl<P: ValueEnum + PartialEq + Copy + Send + Sync + 'static> Chosen<P> {
-    fn parts(&self) -> impl Iterator<Item = P> {
-        let all = P::value_variants().iter().copied();
-        all.filter(|part| self.only.is_empty() || self.only.contains(part))
-    }
-}
-
-fn bench<P: ValueEnum>(
-    package: &str,
-    name: &str,
-    parts: impl IntoIterator<Item = P>,
-    quick: bool,
-) -> Cmd {
-    let command = Cmd::cargo(&format!("bench --quiet --package {package} --bench {name}"));
-    let parts = parts.into_iter().filter_map(|part| part.to_possible_value());
-    let quick = quick.then_some("--quick".to_owned());
-    let arguments = parts.map(|value| value.get_name().to_owned()).chain(quick);
-    arguments.fold(command.arg("--"), Cmd::arg)
+    let wanted = |part: &&Part| only.is_empty() || only.iter().any(|name| name == part.name);
+    let wanted: Vec<&Part> = protocol.parts.iter().filter(wanted).collect();
+    let commands = wanted.chunk_by(|one, next| one.bench == next.bench).map(|parts| {
+        let (driver, bench) = (protocol.driver, parts[0].bench);
+        let command = Cmd::cargo(&format!("bench --quiet --package {driver} --bench {bench}"));
+        if parts[0].bench == parts[0].name {
+            return command;
+        }
+        let names = parts.iter().map(|part| part.name);
+        names.chain(quick.then_some("--quick")).fold(command.arg("--"), Cmd::arg)
+    });
+    Ok((protocol, commands.collect()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(quick: bool, only: &[Part]) -> Vec<String> {
-        let chosen = Chosen { quick, only: only.to_vec() };
-        nerio(&chosen).iter().map(ToString::to_string).collect()
+    fn said(protocol: &str, quick: bool, only: &[&str]) -> Vec<String> {
+        let only = only.iter().map(|name| (*name).to_owned()).collect();
+        let (_, commands) =
+            commands(&Selection { protocol: protocol.into(), quick, only }).unwrap();
+        commands.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -138,9 +101,11 @@ mod tests {
         let bench = "cargo bench --quiet --package tenure --bench";
         let costs = format!("{bench} costs -- campaign handover question loss load");
         let memory = format!("{bench} memory");
-        assert_eq!(said(false, &[]), [costs, memory.clone()]);
-        assert_eq!(said(true, &[Part::Loss]), [format!("{bench} costs -- loss --quick")]);
-        assert_eq!(said(true, &[Part::Memory]), [memory]);
+        assert_eq!(said("nerio", false, &[]), [costs, memory.clone()]);
+        assert_eq!(said("nerio", true, &["loss"]), [format!("{bench} costs -- loss --quick")]);
+        assert_eq!(said("nerio", true, &["memory"]), [memory]);
+        let selection = Selection { protocol: "nerio".into(), quick: true, only: vec!["x".into()] };
+        assert!(commands(&selection).is_err());
     }
 
     #[test]
@@ -155,12 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn etcd_has_parts_of_its_own() {
-        let bench = "cargo bench --quiet --package tenure-etcd --bench costs --";
-        let all = Chosen { quick: true, only: vec![] };
-        let said = on_etcd(&all).to_string();
-        assert_eq!(said, format!("{bench} campaign handover waiters looks crowd load --quick"));
-        let one = Chosen { quick: false, only: vec![EtcdPart::Load] };
-        assert_eq!(on_etcd(&one).to_string(), format!("{bench} load"));
+    fn each_protocol_is_measured_by_its_driver() {
+        for protocol in protocols::ALL.iter().filter(|one| !one.parts.is_empty()) {
+            let package = format!("cargo bench --quiet --package {} --bench ", protocol.driver);
+            let all = said(protocol.name, true, &[]);
+            assert!(!all.is_empty() && all.iter().all(|one| one.starts_with(&package)), "{all:?}");
+        }
     }
 }

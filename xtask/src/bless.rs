@@ -1,50 +1,48 @@
 //! `cargo xtask bless`: writes golden texts anew, for people to read.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::protocols;
 use crate::workspace::Workspace;
 
 /// The variable that tells a golden test to write what it finds.
 const BLESS: &str = "TENURE_BLESS";
 
-/// One set of golden texts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Golden {
-    /// What nodes say to each other: crates/tenure-core/tests/conversations.
-    Conversations,
-    /// What the command says to wrong invocations: crates/tenure-cli/tests/errors.
-    Errors,
-    /// The same, of an etcd that is wrong: crates/tenure-cli/tests/etcd. Needs etcd.
-    Etcd,
+/// One set of golden texts: a test, and the folder of its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Golden {
+    test: &'static str,
+    package: &'static str,
+    /// The builds that say something: those with everything and those without differ.
+    features: &'static [&'static str],
+}
+
+const FULL: &str = " --features full";
+
+/// What nodes say to each other, what the command says to wrong invocations, and what it says to
+/// services that are wrong, which have to be there.
+fn every() -> impl Iterator<Item = Golden> {
+    let common = [
+        Golden { test: "conversations", package: "tenure-core", features: &[""] },
+        Golden { test: "errors", package: "tenure-cli", features: &["", FULL] },
+    ];
+    let own = protocols::ALL.iter().filter_map(|protocol| protocol.golden);
+    let of_services = |test| Golden { test, package: "tenure-cli", features: &[FULL] };
+    let recorded = protocols::ALL.iter().filter_map(|protocol| protocol.recorded);
+    let of_cores = |test| Golden { test, package: "tenure-core", features: &[""] };
+    common.into_iter().chain(own.map(of_services)).chain(recorded.map(of_cores))
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    every().map(|golden| golden.test)
 }
 
 impl Golden {
-    fn package(self) -> &'static str {
-        match self {
-            Self::Conversations => "tenure-core",
-            Self::Errors | Self::Etcd => "tenure-cli",
-        }
-    }
-
-    /// The test's name, which is also its folder.
-    fn test(self) -> &'static str {
-        match self {
-            Self::Conversations => "conversations",
-            Self::Errors => "errors",
-            Self::Etcd => "etcd",
-        }
-    }
-
-    /// Builds with etcd and without it refuse different things.
     fn commands(self) -> Vec<Cmd> {
-        let (package, test) = (self.package(), self.test());
-        let features: &[&str] = match self {
-            Self::Conversations => &[""],
-            Self::Errors => &["", " --features etcd"],
-            Self::Etcd => &[" --features etcd"],
-        };
+        let Self { test, package, features } = self;
         let command = |features: &&str| {
             Cmd::cargo(&format!("test --package {package}{features} --test {test}")).env(BLESS, "1")
         };
@@ -52,7 +50,7 @@ impl Golden {
     }
 
     fn folder(self) -> String {
-        format!("crates/{}/tests/{}", self.package(), self.test())
+        format!("crates/{}/tests/{}", self.package, self.test)
     }
 }
 
@@ -60,7 +58,8 @@ impl Golden {
 pub(crate) struct Selection {
     /// Write these only.
     #[arg(long, value_name = "TEXTS", value_delimiter = ',', num_args = 1..)]
-    only: Vec<Golden>,
+    #[arg(value_parser = PossibleValuesParser::new(names()))]
+    only: Vec<String>,
 }
 
 /// Runs the golden tests with leave to write, and shows which files are not as committed.
@@ -78,9 +77,9 @@ pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<(), Er
     Ok(())
 }
 
-fn chosen(only: &[Golden]) -> Vec<Golden> {
-    let wanted = |golden: &Golden| only.is_empty() || only.contains(golden);
-    Golden::value_variants().iter().copied().filter(wanted).collect()
+fn chosen(only: &[String]) -> Vec<Golden> {
+    let wanted = |golden: &Golden| only.is_empty() || only.iter().any(|name| name == golden.test);
+    every().filter(wanted).collect()
 }
 
 #[cfg(test)]
@@ -89,24 +88,23 @@ mod tests {
 
     #[test]
     fn everything_is_blessed_unless_some_are_named() {
-        let said = |only: &[Golden]| -> Vec<String> {
+        let said = |only: &[String]| -> Vec<String> {
             let commands = chosen(only).into_iter().flat_map(Golden::commands);
             commands.map(|command| command.to_string()).collect()
         };
         let all = [
             "TENURE_BLESS=1 cargo test --package tenure-core --test conversations",
             "TENURE_BLESS=1 cargo test --package tenure-cli --test errors",
-            "TENURE_BLESS=1 cargo test --package tenure-cli --features etcd --test errors",
-            "TENURE_BLESS=1 cargo test --package tenure-cli --features etcd --test etcd",
+            "TENURE_BLESS=1 cargo test --package tenure-cli --features full --test errors",
         ];
-        assert_eq!(said(&[]), all);
-        assert_eq!(said(&[Golden::Errors]), all[1..3]);
+        assert_eq!(said(&[])[..3], all);
+        assert_eq!(said(&["errors".to_owned()]), all[1..]);
     }
 
     #[test]
     fn every_golden_test_is_where_it_is_looked_for() {
         let workspace = Workspace::find();
-        for golden in Golden::value_variants() {
+        for golden in every() {
             let folder = workspace.root.join(golden.folder());
             assert!(folder.join("main.rs").is_file(), "{}", folder.display());
         }

@@ -1,38 +1,48 @@
 //! What our protocols rely on, checked on real services.
 
-use clap::{Args, Subcommand};
-use tenure_services::etcd::{self, NEWEST_VARIABLE};
-use tenure_services::protoc;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::protocols;
+use crate::services;
 use crate::workspace::Workspace;
 
-/// Whose facts.
-#[derive(Subcommand)]
-pub(crate) enum Facts {
-    /// Those of etcd, on every version that tests run against: half a minute.
-    Etcd(Etcd),
-}
-
+/// Facts of which service.
 #[derive(Args)]
-pub(crate) struct Etcd {
-    /// Take this version of the Go module for the newest, as v3.8.0; `latest` asks for it.
+pub(crate) struct Selection {
+    /// On every version of it that tests run against: half a minute or less.
+    #[arg(value_parser = PossibleValuesParser::new(names()))]
+    service: String,
+    /// Take this version of its Go module for the newest, as v3.8.0; `latest` asks for it.
     #[arg(long, value_name = "VERSION")]
     newest: Option<String>,
     /// Only facts whose name holds this.
     filter: Option<String>,
 }
 
+fn names() -> impl Iterator<Item = &'static str> {
+    protocols::ALL.iter().filter_map(|protocol| protocol.service)
+}
+
 /// Prints a table of all facts; fails when one of them has changed.
-pub(crate) fn run(workspace: &Workspace, facts: &Facts) -> Result<(), Error> {
-    let Facts::Etcd(chosen) = facts;
-    protoc::ensure()?;
-    let mut command = Cmd::cargo("test --quiet --package tenure-etcd --test facts --");
+pub(crate) fn run(workspace: &Workspace, chosen: &Selection) -> Result<(), Error> {
+    let name = chosen.service.as_str();
+    let protocol = protocols::ALL.iter().find(|protocol| protocol.service == Some(name));
+    let (Some(protocol), Some(service)) = (protocol, services::named(name)) else {
+        return Err(Error::Missing {
+            what: format!("there are no facts of {name}"),
+            remedy: "Put it into ALL of tenure-services.".into(),
+        });
+    };
+    (service.build_tools)()?;
+    let driver = protocol.driver;
+    let mut command = Cmd::cargo(&format!("test --quiet --package {driver} --test facts --"));
     match chosen.newest.as_deref() {
         None => {}
-        Some("latest") => command = command.env(NEWEST_VARIABLE, etcd::latest()?),
-        Some(version) => command = command.env(NEWEST_VARIABLE, version),
+        Some("latest") => command = command.env(service.newest_variable, (service.latest)()?),
+        Some(version) => command = command.env(service.newest_variable, version),
     }
     chosen.filter.iter().fold(command, |command, filter| command.arg(filter)).run(workspace)
 }

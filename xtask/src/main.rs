@@ -9,6 +9,7 @@ mod bless;
 mod command;
 mod error;
 mod facts;
+mod protocols;
 mod services;
 mod sim;
 mod steps;
@@ -41,11 +42,9 @@ enum Task {
     /// Measure what elections cost, and say whether the targets are met.
     Bench(bench::Selection),
     /// Get the real services that tests run against, and start them by hand.
-    #[command(subcommand)]
-    Services(services::Service),
+    Services(services::Selection),
     /// Check on real services what our protocols rely on, and say what has changed.
-    #[command(subcommand)]
-    Facts(facts::Facts),
+    Facts(facts::Selection),
     /// Check what compilers do not: sizes, leftovers, links, decisions.
     Tidy,
     /// Write what can be corrected by machine: lints with a known correction, then formatting.

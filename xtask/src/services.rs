@@ -3,93 +3,99 @@
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tenure_services::etcd::{self, Cluster, Version};
-use tenure_services::protoc;
+use tenure_services::{ALL, Service};
 
 use crate::error::Error;
 
 /// The arguments for `cargo` that get all services.
 pub(crate) const COMMAND: &str = "xtask services all";
 
-/// Which services.
-#[derive(Subcommand)]
-pub(crate) enum Service {
-    /// Get everything that tests run against or are built with.
-    All,
-    /// Get etcd: 3.4 from Debian's packages, and the newest, built from its Go module.
-    Etcd(Etcd),
-}
+/// What stands for each of them.
+const EACH: &str = "all";
 
+/// Which services, and whether to start them.
 #[derive(Args)]
-pub(crate) struct Etcd {
-    /// Start a cluster, print its endpoints, and end it at Ctrl-C. Its data is gone then.
+pub(crate) struct Selection {
+    /// `all`: everything that tests run against or are built with; each is a version from Debian's
+    /// packages and the newest, built from its Go module.
+    #[arg(value_name = "SERVICE", value_parser = PossibleValuesParser::new(names()))]
+    service: String,
+    /// Start one, print how it is reached, and end it at Ctrl-C. Its data is gone then.
     #[arg(long)]
     start: bool,
-    /// How many members to start.
+    /// How many members or servers to start, as a cluster if there are several.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "start")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=9))]
     members: u8,
     /// This version only; without it, all are got, and the newest is started.
-    #[arg(long = "version", value_name = "VERSION")]
-    which: Option<Which>,
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Which {
-    #[value(name = "3.4")]
-    Debian34,
-    Newest,
-}
-
-impl From<Which> for Version {
-    fn from(which: Which) -> Self {
-        match which {
-            Which::Debian34 => Self::Debian34,
-            Which::Newest => Self::Newest,
-        }
-    }
+fn names() -> Vec<&'static str> {
+    [EACH].into_iter().chain(ALL.iter().map(|service| service.name)).collect()
 }
 
 /// Gets a service, and starts it if asked to.
-pub(crate) fn run(service: &Service) -> Result<(), Error> {
-    let Service::Etcd(chosen) = service else { return install_all() };
-    let version = chosen.which.map(Version::from);
-    if chosen.start {
-        return start(version.unwrap_or(Version::Newest), chosen.members.into());
-    }
+pub(crate) fn run(chosen: &Selection) -> Result<(), Error> {
+    let Some(service) = named(&chosen.service) else {
+        return match (chosen.start, &chosen.version) {
+            (false, None) => install_all(),
+            _ => Err(Error::Missing {
+                what: "--start and --version are about one service".into(),
+                remedy: format!("Name it: {}.", names()[1..].join(", ")),
+            }),
+        };
+    };
+    let version = chosen.version.as_deref().map(|name| version(service, name)).transpose()?;
     match version {
-        Some(version) => install(version),
-        None => Version::ALL.into_iter().try_for_each(install),
+        version if chosen.start => {
+            start(service, version.unwrap_or(service.versions.len() - 1), chosen.members.into())
+        }
+        Some(version) => install(service, version),
+        None => install_each(service),
     }
+}
+
+/// The service called `name`.
+pub(crate) fn named(name: &str) -> Option<&'static Service> {
+    ALL.into_iter().find(|service| service.name == name)
+}
+
+fn version(service: &Service, name: &str) -> Result<usize, Error> {
+    let found = service.versions.iter().position(|version| *version == name);
+    found.ok_or_else(|| Error::Missing {
+        what: format!("{} {name} is no version that tests run against", service.name),
+        remedy: format!("They are: {}.", service.versions.join(", ")),
+    })
 }
 
 /// Gets everything that the tests need and is not there.
 pub(crate) fn install_all() -> Result<(), Error> {
-    protoc::ensure()?;
-    Version::ALL.into_iter().try_for_each(install)
+    tenure_services::build_tools()?;
+    ALL.into_iter().try_for_each(install_each)
 }
 
-fn install(version: Version) -> Result<(), Error> {
-    println!("{version}: a minute or two, unless it is there");
-    let programs = etcd::install(version)?;
-    println!("{version}: {}", programs.etcd.display());
+fn install_each(service: &Service) -> Result<(), Error> {
+    (0..service.versions.len()).try_for_each(|version| install(service, version))
+}
+
+fn install(service: &Service, version: usize) -> Result<(), Error> {
+    let name = format!("{} {}", service.name, service.versions[version]);
+    println!("{name}: {}, unless it is there", service.takes);
+    println!("{name}: {}", (service.install)(version)?.display());
     Ok(())
 }
 
-fn start(version: Version, members: usize) -> Result<(), Error> {
+fn start(service: &Service, version: usize, members: usize) -> Result<(), Error> {
     // From here on Ctrl-C is news, so that the cluster is dropped.
     let interrupted = signals().map_err(|source| Error::Read { path: "signals".into(), source })?;
-    let cluster = Cluster::start(version, members)?;
-    for member in cluster.members() {
-        let pid = member.pid().unwrap_or_default();
-        println!("{version} at {} (process {pid})", member.endpoint());
-    }
-    let etcdctl = cluster.binaries().etcdctl.display();
-    let endpoints = cluster.endpoints().join(",");
-    println!("\n    ETCDCTL_API=3 {etcdctl} --endpoints={endpoints} member list\n");
-    println!("Data and logs are in {}. Ctrl-C ends it.", cluster.folder().display());
+    let started = (service.start)(version, members)?;
+    println!("{}", started.said);
+    println!("Data and logs are in {}. Ctrl-C ends it.", started.folder.display());
     wait(interrupted);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use tenure_services::protoc;
+use tenure_services::build_tools;
 
 use crate::beside::Beside;
 use crate::command::Cmd;
@@ -28,6 +28,9 @@ const PLANTED_FLAGS: &str = "--cfg tenure_planted";
 /// The command with everything in it: its default leaves out what needs more than Rust.
 const FULL: &str = "tenure-cli/full";
 
+/// What the tests are built with, up to the features.
+const TESTS: &str = "test --workspace --lib --bins --tests --examples --features";
+
 /// What a shipped crate says to [`PLANTED_FLAGS`].
 const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";
 
@@ -43,9 +46,9 @@ pub(crate) enum Step {
     Readme,
     Test,
     Long,
-    Sweep,
     Planted,
     Loom,
+    Sweep,
     Doctest,
     Doc,
 }
@@ -106,13 +109,14 @@ impl Step {
             Self::Tidy => vec![Cmd::cargo(tidy::COMMAND)],
             Self::Readme => vec![Cmd::cargo(tidy::README_COMMAND)],
             Self::Test => {
-                let all = "test --workspace --lib --bins --tests --examples --features";
-                // What is refused differs; all else of the command is the same in both builds.
-                let without = "test --package tenure-cli --lib --test errors --test settings";
-                vec![Cmd::cargo(all).arg(FULL), Cmd::cargo(without)]
+                // What is refused differs; all else of the command is the same in both builds. Of
+                // the whole workspace: of one package alone, what it depends on is built with
+                // other features, and all of it once more.
+                let without = "test --workspace --lib --test errors --test settings";
+                vec![Cmd::cargo(TESTS).arg(FULL), Cmd::cargo(without)]
             }
             Self::Long => long(workspace)?,
-            Self::Sweep => sim::ordinary(workspace),
+            Self::Sweep => sim::ordinary(workspace, Cmd::cargo(TESTS).arg(FULL).arg("--no-run")),
             Self::Planted => {
                 let checked = "--package tenure-core --package tenure-sim";
                 let clippy = planted(&format!("clippy {checked} --all-targets"), workspace);
@@ -140,7 +144,7 @@ impl Step {
             Self::Services => return services::install_all(),
             Self::Clippy => {
                 tools::component(workspace, "clippy")?;
-                protoc::ensure()?;
+                build_tools()?;
             }
             Self::BareMetal => tools::bare_metal(workspace)?,
             Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
@@ -149,8 +153,7 @@ impl Step {
                 tools::component(workspace, "clippy")?;
                 planted_ships_nowhere(workspace)?;
             }
-            Self::Test | Self::Long | Self::Doctest | Self::Doc => protoc::ensure()?,
-            Self::Sweep => {}
+            Self::Test | Self::Long | Self::Sweep | Self::Doctest | Self::Doc => build_tools()?,
         }
         for command in self.commands(workspace)? {
             let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };
@@ -164,16 +167,15 @@ impl Step {
 const DENY: &str = "--workspace --all-features check --hide-inclusion-graph bans licenses sources";
 
 /// `--all-targets` leaves out the targets that `cargo test` leaves out, so the long tests are
-/// named one by one.
+/// named. Without features of the command the whole workspace is chosen all the same: what only the
+/// other packages need is then built with the same features, and is there.
 fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
     let all = format!("clippy --workspace --all-targets --features {FULL} -- -D warnings");
-    let without = "clippy --package tenure-cli --all-targets -- -D warnings";
-    let mut commands = vec![Cmd::cargo(&all), Cmd::cargo(without)];
-    for test in workspace.long_tests()? {
-        let one = format!("clippy --workspace --test {test} --features {FULL} -- -D warnings");
-        commands.push(Cmd::cargo(&one));
-    }
-    Ok(commands)
+    let without = "clippy --workspace --all-targets -- -D warnings";
+    let tests = workspace.long_tests()?;
+    let tests: String = tests.iter().map(|test| format!("--test {test} ")).collect();
+    let long = format!("clippy --workspace {tests}--features {FULL} -- -D warnings");
+    Ok([all.as_str(), without, &long].map(Cmd::cargo).into())
 }
 
 fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {

@@ -1,7 +1,7 @@
 //! The command line: which commands exist, and which settings each has.
 //!
 //! clap only splits it and collects texts. What a text means is the parser's business in
-//! [`crate::settings`], because it may as well come from a variable or the file.
+//! [`mod@crate::settings`], because it may as well come from a variable or the file.
 
 use std::ffi::OsString;
 
@@ -9,9 +9,12 @@ use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::exit;
-use crate::settings::protocol::{ETCD, owner};
+use crate::protocol::nerio::{
+    CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, Nerio, REFRESH, ROUND_TRIP,
+};
+use crate::protocol::{Protocol, Registry};
 use crate::settings::table::*;
-use crate::settings::{Default, Protocol, Spec, demo, parse, simulate};
+use crate::settings::{Spec, demo, parse, simulate};
 
 /// The name of `-v`.
 pub const VERBOSE: &str = "verbose";
@@ -20,24 +23,6 @@ pub const COMMAND: &str = "CMD";
 /// The name of the argument of `completions`.
 pub const SHELL: &str = "SHELL";
 
-/// What everybody who talks to the cluster must know.
-const CLUSTER_SETTINGS: &[&Spec] = &[
-    &MEMBERS.spec,
-    &CLUSTER.spec,
-    &QUORUMS.spec,
-    &LEASE_MAX.spec,
-    &LEASE.spec,
-    &GRACE.spec,
-    &KILL_MARGIN.spec,
-    &DRIFT.spec,
-    &ROUND_TRIP.spec,
-    &REFRESH.spec,
-    &VERIFY_MAX.spec,
-    &LISTEN.spec,
-    &EXIT_ON_MISMATCH.spec,
-    &INSECURE_ANY_ADDRESS.spec,
-];
-
 const PRECEDENCE: &str = "\
 Settings: a flag wins over its TENURE_* variable, that over the file of --config, that over the
 default. A variable that is set and empty has the empty value. Variables and keys are named
@@ -45,41 +30,46 @@ after the flags: --lease-max is TENURE_LEASE_MAX and lease-max = \"10s\". An unk
 misspelt variable are refused; any other unknown TENURE_* variable is only warned about.
 --show-settings prints each setting with its value and origin.";
 
+/// What has no choice of protocols.
+const NERIO: Registry = Registry(&[&Nerio]);
+
 /// The whole command line.
 #[must_use]
-pub fn command() -> Command {
+pub fn command(registry: Registry) -> Command {
     Command::new("tenure")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Leader election: run something on exactly one machine, and prove it")
-        .after_help(format!("{PRECEDENCE}\n\n{}", exit::HELP))
+        .after_help(format!("{}\n\n{PRECEDENCE}\n\n{}", registry.about(), exit::HELP))
         .subcommand_required(true)
         .max_term_width(100)
         .subcommands([
-            run(),
+            run(registry),
             node(),
-            leader(),
-            observe(),
-            verify(),
-            resign(),
-            transfer(),
+            leader(registry),
+            observe(registry),
+            verify(registry),
+            members(registry),
+            resign(registry),
+            transfer(registry),
             demo_command(),
             simulate_command(),
             completions(),
         ])
 }
 
-fn run() -> Command {
-    let own = [
-        &ELECTION.spec,
-        &PROTOCOL.spec,
-        &ID.spec,
-        &VALUE.spec,
-        &PRIORITY.spec,
-        &ONCE.spec,
-        &CONTROL.spec,
-    ];
+fn run(registry: Registry) -> Command {
+    let own = [&ELECTION.spec, &PROTOCOL.spec, &ID.spec, &VALUE.spec, &ONCE.spec, &CONTROL.spec];
     let about = "Campaign, run CMD while leading, and stop it before the lease ends";
-    with_settings(Command::new("run").about(about), &[&own, ETCD, CLUSTER_SETTINGS])
+    let examples = registry.built().map(|protocol| {
+        let chosen = match protocol.name() {
+            name if *name == *NERIO.0[0].name() => String::new(),
+            name => format!("--protocol {name} "),
+        };
+        let example = protocol.example();
+        format!("\n  tenure run {chosen}{example} \\\n      --election billing -- ./bill --all")
+    });
+    let examples: String = examples.collect();
+    with_settings(registry, Command::new("run").about(about), &[&own, &registry.of_protocols(true)])
         .arg(
             Arg::new(COMMAND)
                 .help("What runs while this process leads, with its arguments")
@@ -89,50 +79,52 @@ fn run() -> Command {
                 .last(true)
                 .value_hint(ValueHint::CommandWithArguments),
         )
-        .after_help(format!("{RUN}{}", if cfg!(feature = "etcd") { RUN_ON_ETCD } else { "" }))
+        .after_help(format!("{RUN}{examples}"))
 }
 
 const RUN: &str = "\
 CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of every earlier \
-leader) and TENURE_UNTIL_FILE (a file that holds the end of the lease). A `tenure run` inside CMD \
-does not take the first two for its own.
+leader; not where several may lead at once) and TENURE_UNTIL_FILE (a file that holds the end of \
+the lease). A `tenure run` inside CMD does not take the first two for its own.
 
 Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
 be executed or does not exist.
 
-Example:
-  tenure run --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103 \\
-      --election billing -- ./bill --all";
-
-const RUN_ON_ETCD: &str = "
-  tenure run --protocol etcd --endpoints http://10.0.0.1:2379,http://10.0.0.2:2379 \\
-      --election billing -- ./bill --all";
+Examples:";
 
 fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
+    // It ends for nobody who differs.
+    let of_nodes = CLUSTER_SETTINGS.iter().copied();
+    let of_nodes: Vec<_> =
+        of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();
     with_settings(
+        NERIO,
         Command::new("node").about("Run a node: it grants leases to candidates"),
-        &[&own, CLUSTER_SETTINGS],
+        &[&own, &of_nodes],
     )
     .args_conflicts_with_subcommands(true)
     .subcommands([
         with_settings(
+            NERIO,
             Command::new("status")
                 .about("Print what a node of this machine is doing, or a runner by its --control"),
-            &[&[&NAME.spec, &CONTROL.spec, &CLUSTER.spec]],
+            &[&[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &MEMBERS.spec]],
         )
         .after_help(
             "Examples:\n  tenure node status --name a\n  \
              tenure node status --control /run/billing.sock",
         ),
         with_settings(
+            NERIO,
             Command::new("wait-safe")
                 .about("Wait until the next node may be restarted without stopping elections"),
             &[&[&NAME.spec, &WAIT.spec], CLUSTER_SETTINGS],
         )
         .after_help(
             "Safe is when this node grants again and every leader has heard from all nodes \
-             since. Without --wait it waits for ever; with it, 4 when the time is over.\n\n\
+             since. Without --wait it waits for ever; with it, 4 when the time is over. Ends \
+             with 1 when it never will be safe, and says what to do.\n\n\
              Example:\n  tenure node wait-safe --name a --config tenure.toml --wait 1m",
         ),
     ])
@@ -142,89 +134,115 @@ fn node() -> Command {
     )
 }
 
-fn leader() -> Command {
+fn leader(registry: Registry) -> Command {
     with_settings(
+        registry,
         Command::new("leader").about("Print who leads"),
-        &[&[&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec], ETCD, CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec], &registry.of_protocols(false)],
     )
     .after_help(
         "Without --wait the first answer counts. Ends with 0 when there is a leader, 3 when there \
-         is none, 4 when no quorum could be asked. With --protocol etcd it tells \
-         leaders of etcdctl and of Go's programs too.\n\n\
+         is none, 4 when no quorum could be asked.\n\n\
          Example:\n  tenure leader --config tenure.toml --election billing --wait 10s",
     )
 }
 
-fn observe() -> Command {
+fn observe(registry: Registry) -> Command {
     with_settings(
+        registry,
         Command::new("observe").about("Print a line for each change of leader, until stopped"),
-        &[&[&ELECTION.spec, &PROTOCOL.spec], ETCD, CLUSTER_SETTINGS],
+        &[&[&ELECTION.spec, &PROTOCOL.spec], &registry.of_protocols(false)],
     )
     .after_help("Example:\n  tenure observe --config tenure.toml --election billing --json")
 }
 
-fn verify() -> Command {
-    with_settings(
-        Command::new("verify").about("Ask the leader itself for proof that it leads"),
-        &[&[&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec], CLUSTER_SETTINGS],
-    )
-    // Taken, so that whoever gives them is told what is wrong.
-    .args(ETCD.iter().map(|spec| flag(spec).hide(true)))
-    .after_help(
-        "For recipients that cannot check a fence. Ends with 0 when the leader has promised, 3 \
-         when there is none, 4 when it did not answer, 6 when it says that it does not lead, as \
-         while it hands over. Without --wait the first answer counts.\n\n\
-         Example:\n  tenure verify --config tenure.toml --election billing",
-    )
+fn verify(registry: Registry) -> Command {
+    let able = |protocol: &dyn Protocol| protocol.can().verify;
+    let specs = [&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec];
+    with_settings_of(registry, able, Command::new("verify"), &specs)
+        .about("Ask the leader itself for proof that it leads")
+        .after_help(
+            "For recipients that cannot check a fence. Ends with 0 when the leader has promised, 3 \
+             when there is none, 4 when it did not answer, 6 when it says that it does not lead, \
+             as while it hands over. Without --wait the first answer counts.\n\n\
+             Example:\n  tenure verify --config tenure.toml --election billing",
+        )
 }
 
-fn resign() -> Command {
-    with_settings(
-        Command::new("resign").about("Tell the leading `tenure run` of this machine to resign"),
-        &[TELL],
-    )
-    .args(of_the_runner())
-    .after_help(
-        "Ends with 6 when it does not lead, 69 when no runner answers, or its CMD has not ended in \
-         90 s.\n\n\
-         Example:\n  tenure resign --election billing",
-    )
+fn members(registry: Registry) -> Command {
+    let able = |protocol: &dyn Protocol| protocol.can().members;
+    with_settings_of(registry, able, Command::new("members"), &[&PROTOCOL.spec])
+        .about("Print the members, and how each does")
+        .after_help(
+            "With nerio these are the nodes of the members list. Ends with 4 when fewer of them \
+             serve than a quorum needs.\n\n\
+             Example:\n  tenure members --config tenure.toml",
+        )
 }
 
-fn transfer() -> Command {
-    with_settings(
-        Command::new("transfer").about("Tell the leading `tenure run` to hand over to another"),
-        &[TELL, &[&TO.spec, &WAIT.spec]],
-    )
-    .args(of_the_runner())
-    .after_help(
-        "Without --wait it ends when the old leader leads no more, and says until when a \
-         verification's promise keeps the other from leading.\n\n\
-         Ends with 4 when --wait is over before that, 6 when it does not lead or the other does \
-         not wait, 69 when no runner answers.\n\n\
-         Example:\n  tenure transfer --election billing --to web-2-815 --wait 10s",
-    )
+/// `command` with the settings of the protocols that are `able` to do it; those of others are
+/// taken and hidden, so that an error can say what is wrong with them.
+fn with_settings_of(
+    registry: Registry,
+    able: fn(&dyn Protocol) -> bool,
+    command: Command,
+    specs: &[&'static Spec],
+) -> Command {
+    let is_shown = |spec: &&Spec| registry.owners(spec).iter().any(|owner| able(*owner));
+    let (shown, hidden): (Vec<_>, Vec<_>) =
+        registry.of_protocols(false).into_iter().partition(is_shown);
+    with_settings(registry, command, &[specs, &shown])
+        .args(hidden.into_iter().map(|spec| flag(registry, spec).hide(true)))
 }
 
-/// What names the runner of an election on this machine.
-const TELL: &[&Spec] =
-    &[&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec, &CLUSTER.spec, &NAMESPACE.spec];
+fn resign(registry: Registry) -> Command {
+    to_runner(registry, Command::new("resign"), &[])
+        .about("Have the leading `tenure run` of this machine resign")
+        .after_help(
+            "Ends with 6 when it does not lead, 69 when no runner answers, or its CMD has not \
+             ended in 90 s.\n\n\
+             Example:\n  tenure resign --election billing",
+        )
+}
 
-/// How the runner finds the others, of which whoever only tells it something has no need: taken
-/// and not looked at, so that one need not take them away from a line that asks who leads.
-fn of_the_runner() -> impl Iterator<Item = Arg> {
-    let all = ETCD.iter().chain(CLUSTER_SETTINGS);
-    let others = all.filter(|spec| TELL.iter().all(|told| told.name != spec.name));
-    others.map(|spec| flag(spec).hide(true))
+fn transfer(registry: Registry) -> Command {
+    to_runner(registry, Command::new("transfer"), &[&TO.spec, &WAIT.spec])
+        .about("Have the leading `tenure run` hand over to another")
+        .after_help(
+            "Without --wait it ends when the old leader leads no more, and says until when a \
+             verification's promise keeps the other from leading.\n\n\
+             Ends with 4 when --wait is over before that, 6 when it does not lead or the other \
+             does not wait, 69 when no runner answers.\n\n\
+             Example:\n  tenure transfer --election billing --to web-2-815 --wait 10s",
+        )
+}
+
+/// `command` with what names the runner of an election on this machine. How else that runner finds
+/// the others is taken and not looked at, so that it need not be removed from a line that asks who
+/// leads.
+fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
+    let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
+    let realms = registry.0.iter().map(|protocol| protocol.realm());
+    for named in realms.chain(registry.0.iter().filter_map(|protocol| protocol.roster())) {
+        // Several protocols may have the same.
+        if specs.iter().all(|told| told.name != named.name) {
+            specs.push(named);
+        }
+    }
+    let others = registry.of_protocols(false).into_iter();
+    let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
+    let others: Vec<_> = others.map(|spec| flag(registry, spec).hide(true)).collect();
+    with_settings(registry, command, &[&specs, more]).args(others)
 }
 
 fn demo_command() -> Command {
     Command::new("demo")
         .about("Start a real cluster on this machine, kill its leaders, and check what happened")
-        .args([flag(&demo::FOR.spec), flag(&demo::LEASE.spec), flag(&demo::KEEP.spec)])
+        .args([&demo::FOR.spec, &demo::LEASE.spec, &demo::KEEP.spec].map(|spec| flag(NERIO, spec)))
         .args(output())
         .after_help(
-            "Reads no settings file, and of the variables only TENURE_LOG. Ends with 1 when two \
+            "Reads no settings file, and of the variables only TENURE_LOG; a misspelt one is \
+             refused all the same. Ends with 1 when two \
              leaders overlapped, a fence went back or a failover did not happen in time.\n\n\
              Example:\n  tenure demo --for 30s",
         )
@@ -232,6 +250,7 @@ fn demo_command() -> Command {
 
 fn simulate_command() -> Command {
     let timing = [
+        &MEMBERS.spec,
         &LEASE.spec,
         &LEASE_MAX.spec,
         &DRIFT.spec,
@@ -240,10 +259,13 @@ fn simulate_command() -> Command {
         &ROUND_TRIP.spec,
         &REFRESH.spec,
     ];
-    let about = "Tell what settings will give: failover times, availability, messages, and more";
-    with_settings(Command::new("simulate").about(about), &[&timing, simulate::ALL]).after_help(
-        "Runs the real cores of a cluster in a made-up network, kills its leader again and again, \
-         and tries other leases. What is run and what is not is in docs/operations.md.\n\n\
+    let about =
+        "Forecast what settings will give: failover times, availability, messages, and more";
+    let command = Command::new("simulate").about(about);
+    with_settings(NERIO, command, &[&timing, simulate::ALL]).after_help(
+        "Runs the real state machines of a cluster in a made-up network, kills its leader again \
+         and again, and tries other leases. What is run and what is not is in \
+         docs/operations.md.\n\n\
          Examples:\n  tenure simulate --config tenure.toml --html forecast.html\n  \
          ping -c 1000 -i 0.2 other > trips && tenure simulate --rtt @trips --loss 0.5%",
     )
@@ -252,7 +274,12 @@ fn simulate_command() -> Command {
 fn completions() -> Command {
     Command::new("completions")
         .about("Print the completions of a shell")
-        .arg(Arg::new(SHELL).help("The shell").value_parser(AnyOf(&parse::SHELLS)))
+        .arg(
+            Arg::new(SHELL)
+                .help("The shell")
+                .required(true)
+                .value_parser(AnyOf(parse::SHELLS.to_vec())),
+        )
         .after_help(
             "Examples:\n  \
              tenure completions bash > ~/.local/share/bash-completion/completions/tenure\n  \
@@ -262,51 +289,36 @@ fn completions() -> Command {
 }
 
 /// `command` with these settings, and those of every command that reads the file.
-fn with_settings(command: Command, groups: &[&[&Spec]]) -> Command {
-    let specs = || groups.iter().copied().flatten().copied();
-    // What is Nerio's is worth a word only where etcd's is offered, too.
-    let both = cfg!(feature = "etcd") && specs().any(|spec| owner(spec) == Some(Protocol::Etcd));
-    let own = |spec: &Spec| match owner(spec) {
-        Some(Protocol::Nerio) if both => described(spec, format!("{} [not with etcd]", spec.help)),
-        _ => flag(spec),
-    };
-    command.args(specs().map(own)).arg(flag(&CONFIG.spec)).args(output())
+fn with_settings(registry: Registry, command: Command, groups: &[&[&'static Spec]]) -> Command {
+    let specs = groups.iter().copied().flatten();
+    command
+        .args(specs.map(|spec| flag(registry, spec)))
+        .arg(flag(registry, &CONFIG.spec))
+        .args(output())
 }
 
-fn flag(spec: &Spec) -> Arg {
-    described(spec, spec.help.to_owned())
-}
-
-/// The flag with this help, and what is known of it besides.
-fn described(spec: &Spec, mut help: String) -> Arg {
-    if !spec.is_switch() {
-        match spec.default {
-            Default::Text(text) if !text.is_empty() => help += &format!(" [default: {text}]"),
-            Default::ByProtocol { nerio, etcd } => {
-                help += &format!(" [default: {nerio}; with etcd {etcd}]");
-            }
-            Default::Follows(words) => help += &format!(" [default: {words}]"),
-            Default::Text(_) | Default::Nothing => {}
-        }
-    }
+fn flag(registry: Registry, spec: &'static Spec) -> Arg {
+    let mut help = registry.help(spec);
     if let Some(variable) = spec.variable() {
         help += &format!(" [env: {variable}]");
     }
+    let owners = registry.owners(spec);
     let arg = Arg::new(spec.name).long(spec.name).help(help).help_heading(spec.group);
-    let arg = arg.hide(!cfg!(feature = "etcd") && owner(spec) == Some(Protocol::Etcd));
+    let arg = arg.hide(!owners.is_empty() && owners.iter().all(|owner| owner.lacks().is_some()));
     if spec.is_switch() {
         return arg.action(ArgAction::SetTrue);
     }
     let arg = arg.value_name(spec.value).value_hint(hint(spec));
-    match choices(spec) {
-        Some(choices) => arg.value_parser(AnyOf(choices)),
-        None => arg.value_parser(OsStringValueParser::new()),
+    match spec.name {
+        "log" => arg.value_parser(AnyOf(parse::LEVELS.to_vec())),
+        "protocol" => arg.value_parser(AnyOf(registry.names())),
+        _ => arg.value_parser(OsStringValueParser::new()),
     }
 }
 
 /// What every command has that reads settings.
 fn output() -> [Arg; 4] {
-    [flag(&JSON.spec), flag(&SHOW_SETTINGS.spec), flag(&LOG.spec), verbose()]
+    [flag(NERIO, &JSON.spec), flag(NERIO, &SHOW_SETTINGS.spec), flag(NERIO, &LOG.spec), verbose()]
 }
 
 fn verbose() -> Arg {
@@ -326,17 +338,9 @@ fn hint(spec: &Spec) -> ValueHint {
     }
 }
 
-fn choices(spec: &Spec) -> Option<&'static [&'static str]> {
-    match spec.name {
-        "log" => Some(&parse::LEVELS),
-        "protocol" => Some(parse::PROTOCOLS),
-        _ => None,
-    }
-}
-
 /// Offers these words to completions, and takes any text: the refusal is the parser's.
 #[derive(Clone)]
-struct AnyOf(&'static [&'static str]);
+struct AnyOf(Vec<&'static str>);
 
 impl TypedValueParser for AnyOf {
     type Value = OsString;
@@ -358,10 +362,15 @@ impl TypedValueParser for AnyOf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::ALL;
+
+    fn tree() -> Command {
+        command(Registry(ALL))
+    }
 
     #[test]
     fn the_tree_is_sound() {
-        command().debug_assert();
+        tree().debug_assert();
     }
 
     #[test]
@@ -370,35 +379,38 @@ mod tests {
             command.get_arguments().any(|arg| arg.get_long() == Some(name))
                 || command.get_subcommands().any(|below| has(below, name))
         }
-        for spec in ALL {
-            assert!(has(&command(), spec.name), "{}", spec.name);
+        for spec in Registry(ALL).settings() {
+            assert!(has(&tree(), spec.name), "{}", spec.name);
         }
     }
 
     #[test]
-    #[cfg(feature = "etcd")]
-    fn a_flag_that_etcd_does_not_have_says_so_where_both_are_offered() {
-        fn told(command: &Command, name: &str) -> bool {
+    fn a_flag_that_some_protocols_do_not_have_says_so_where_there_is_a_choice() {
+        fn help(command: &Command, name: &str) -> String {
             let flag = command.get_arguments().find(|arg| arg.get_long() == Some(name));
-            let help = flag.and_then(Arg::get_help).map(ToString::to_string).unwrap_or_default();
-            help.contains("[not with etcd]")
+            flag.and_then(Arg::get_help).map(ToString::to_string).unwrap_or_default()
         }
-        let (tree, spec_of) = (command(), |arg: &Arg| arg.get_long().and_then(named));
+        let tree = tree();
         for name in ["run", "leader", "observe", "resign", "transfer"] {
             let below = tree.find_subcommand(name).unwrap();
-            let shown = below.get_arguments().filter(|arg| !arg.is_hide_set());
-            for spec in shown.filter_map(spec_of) {
-                let is_nerios = owner(spec) == Some(Protocol::Nerio);
-                assert_eq!(told(below, spec.name), is_nerios, "{name} --{}", spec.name);
+            for arg in below.get_arguments().filter(|arg| !arg.is_hide_set()) {
+                let Some(spec) = arg.get_long().and_then(|long| Registry(ALL).setting(long)) else {
+                    continue;
+                };
+                let owners = Registry(ALL).owners(spec).len();
+                let says = help(below, spec.name).contains("[only with ");
+                assert_eq!(says, (1..ALL.len()).contains(&owners), "{name} --{}", spec.name);
             }
         }
         // There is nothing to confuse it with.
-        assert!(!told(tree.find_subcommand("node").unwrap(), "members"));
+        let node = tree.find_subcommand("node").unwrap();
+        assert!(!help(node, "members").contains("[only with "));
+        assert!(help(node, "lease").contains("[default: 5s]"), "{}", help(node, "lease"));
     }
 
     #[test]
     fn every_command_shows_an_example() {
-        for below in command().get_subcommands().filter(|below| !below.is_hide_set()) {
+        for below in tree().get_subcommands().filter(|below| !below.is_hide_set()) {
             let help = below.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("Example"), "{}", below.get_name());
         }

@@ -5,12 +5,13 @@ use std::ffi::{OsStr, OsString};
 
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::settings::{etcd, table};
+use crate::protocol::Registry;
+use crate::settings::{Reach, Spec, tls};
 
-/// What `tenure run` tells CMD, and nobody sets for `tenure`.
+/// What `tenure run` sets for CMD, and `tenure` does not read.
 const TOLD_TO_COMMAND: [&str; 2] = ["TENURE_FENCE", "TENURE_UNTIL_FILE"];
 
-/// What `tenure run` tells CMD under the name of a setting. A `tenure run` inside CMD must not
+/// What `tenure run` sets for CMD under the name of a setting. A `tenure run` inside CMD must not
 /// take them for its own: two candidates of one name are one too many.
 pub(crate) const HANDED_DOWN: [&str; 2] = ["election", "id"];
 
@@ -52,16 +53,16 @@ impl Environment {
     /// One that differs from a setting by a slip of the hand is refused: it was meant, and its
     /// absence would go unnoticed. Any other is only warned about, because others may own it:
     /// Kubernetes sets `TENURE_SERVICE_HOST` wherever a service is called `tenure`.
-    pub fn check(&self) -> Result<Vec<String>, Failure> {
-        let settings = table::ALL.iter().filter_map(|spec| spec.variable());
-        let known: Vec<String> = settings.chain([etcd::PASSWORD.to_owned()]).collect();
+    pub fn check(&self, registry: Registry) -> Result<Vec<String>, Failure> {
+        let settings = registry.settings().filter_map(Spec::variable);
+        let known: Vec<String> = settings.chain([tls::PASSWORD.to_owned()]).collect();
         let mut warnings = Vec::new();
         for name in self.variables.keys().filter(|name| *name != "XDG_RUNTIME_DIR") {
             let name = name.to_string_lossy();
             if known.iter().any(|known| *known == name) || TOLD_TO_COMMAND.contains(&&*name) {
                 continue;
             }
-            if let Some(flag_only) = flag_only(&name) {
+            if let Some(flag_only) = flag_only(&name, registry) {
                 return Err(flag_only);
             }
             let rest = |name: &str| name.trim_start_matches("TENURE_").to_owned();
@@ -85,10 +86,9 @@ impl Environment {
 }
 
 /// A variable named after a setting that is a flag only.
-fn flag_only(name: &str) -> Option<Failure> {
-    use crate::settings::Reach;
+fn flag_only(name: &str, registry: Registry) -> Option<Failure> {
     let setting = name.strip_prefix("TENURE_")?.to_lowercase().replace('_', "-");
-    let spec = table::named(&setting)?;
+    let spec = registry.setting(&setting)?;
     let Reach::Flag(why) = spec.reach else { return None };
     Some(
         Failure::usage(
@@ -109,13 +109,29 @@ mod tests {
 
     #[test]
     fn a_slip_is_refused_and_a_stranger_is_not() {
-        let slip = of("TENURE_LAESE").check().unwrap_err();
+        let slip = of("TENURE_LAESE").check(Registry(crate::protocol::ALL)).unwrap_err();
         assert_eq!(slip.fix, "did you mean TENURE_LEASE? Otherwise unset it");
-        assert_eq!(of("TENURE_SERVICE_HOST").check().unwrap().len(), 1);
-        assert_eq!(of("TENURE_PORT_7101_UDP_ADDR").check().unwrap().len(), 1);
+        assert_eq!(
+            of("TENURE_SERVICE_HOST").check(Registry(crate::protocol::ALL)).unwrap().len(),
+            1
+        );
+        assert_eq!(
+            of("TENURE_PORT_7101_UDP_ADDR").check(Registry(crate::protocol::ALL)).unwrap().len(),
+            1
+        );
         for known in ["TENURE_LEASE", "TENURE_FENCE", "TENURE_CONFIG", "HOME"] {
-            assert_eq!(of(known).check().unwrap(), Vec::<String>::new(), "{known}");
+            assert_eq!(
+                of(known).check(Registry(crate::protocol::ALL)).unwrap(),
+                Vec::<String>::new(),
+                "{known}"
+            );
         }
-        assert!(of("TENURE_NEW").check().unwrap_err().what.contains("lost directory"));
+        assert!(
+            of("TENURE_NEW")
+                .check(Registry(crate::protocol::ALL))
+                .unwrap_err()
+                .what
+                .contains("lost directory")
+        );
     }
 }

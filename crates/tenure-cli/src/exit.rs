@@ -66,7 +66,8 @@ Exit codes:
     0  done
     1  it ran, and a check failed (demo), what is waited for never comes (wait-safe), or
        another one leads than was named (transfer)
-    2  arguments, variables or file cannot be used; nothing was started
+    2  arguments, variables or file cannot be used, or nobody to elect with can be used with them;
+       CMD has not run, or has ended
     3  vacant: nobody leads
     4  unknown: no quorum could be asked
     5  leadership lost (run --once)

@@ -70,9 +70,9 @@ pub fn warn_as_json() {
 /// Writes a warning of one line to standard error.
 pub fn warn(warning: &str) {
     if AS_JSON.load(Ordering::Relaxed) {
-        // In one piece: whoever reads along finds whole lines.
+        // In one piece, so that a reader finds whole lines.
         let line = format!("{}\n", json!({"event": "warning", "text": warning}));
-        // Nobody is left to tell when standard error is closed.
+        // When standard error is closed, nobody reads this.
         let _ = stderr().write_all(line.as_bytes());
         return;
     }
@@ -89,7 +89,7 @@ fn write(block: &str, color: &str) {
             None => text += &format!("{line}\n"),
         }
     }
-    // Nobody is left to tell when standard error is closed; the exit code still says it.
+    // When standard error is closed, the exit code still says it.
     let _ = stderr().write_all(text.as_bytes());
 }
 

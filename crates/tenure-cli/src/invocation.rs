@@ -10,20 +10,21 @@ use tracing::level_filters::LevelFilter;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
-use crate::settings::ask::{AskSettings, TellSettings, TransferSettings, VerifySettings};
+use crate::protocol::Registry;
+use crate::settings::ask::{AskSettings, MembersSettings, TellSettings, TransferSettings};
 use crate::settings::demo::DemoSettings;
 use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
 use crate::settings::run::RunSettings;
 use crate::settings::simulate::SimulateSettings;
-use crate::settings::{Layers, Ledger, Origin, parse, table};
+use crate::settings::{Context, Layers, Origin, parse, table};
 use crate::{args, usage};
 
 /// What the arguments ask for.
 #[derive(Debug)]
 pub enum Reading {
-    /// To be told something: help, the version, the settings.
+    /// A text: help, the version, the settings.
     Text(String),
-    /// To do something.
+    /// A command.
     Invocation(Box<Invocation>),
 }
 
@@ -32,6 +33,8 @@ pub enum Reading {
 pub struct Invocation {
     /// What to do.
     pub command: Command,
+    /// What it has beside its own settings.
+    pub context: Context,
     /// What to log.
     pub log: LevelFilter,
 }
@@ -52,7 +55,9 @@ pub enum Command {
     /// `observe`
     Observe(AskSettings),
     /// `verify`
-    Verify(VerifySettings),
+    Verify(AskSettings),
+    /// `members`
+    Members(MembersSettings),
     /// `resign`
     Resign(TellSettings),
     /// `transfer`
@@ -66,13 +71,15 @@ pub enum Command {
 }
 
 /// Reads the arguments, of which the first is the name of the program, and everything that they
-/// refer to. `warn` is given what people should know whatever comes of it, one line at a time.
+/// refer to, for a command with these protocols. `warn` is given what people should know whatever
+/// comes of it, one line at a time.
 pub fn read(
+    registry: Registry,
     arguments: &[OsString],
     environment: &Environment,
     mut warn: impl FnMut(&str),
 ) -> Result<Reading, Failure> {
-    let mut tree = args::command();
+    let mut tree = args::command(registry);
     let matches = match tree.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
         Err(error)
@@ -87,24 +94,28 @@ pub fn read(
     };
     if name == "completions" {
         let command = Command::Completions(shell(flags)?);
-        let invocation = Invocation { command, log: LevelFilter::OFF };
+        let context = Context::default();
+        let invocation = Invocation { command, context, log: LevelFilter::OFF };
         return Ok(Reading::Invocation(Box::new(invocation)));
     }
-    environment.check()?.iter().for_each(|warning| warn(warning));
+    environment.check(registry)?.iter().for_each(|warning| warn(warning));
     let (words, flags) = innermost(name, flags);
-    let mut layers = Layers::new(flags, environment)?;
+    let mut layers = Layers::new(flags, environment, registry)?;
     let log = level(&mut layers)?;
     let command = command(&words, &mut layers);
     layers.warnings().iter().for_each(|warning| warn(warning));
     let command = command?;
+    let json = layers.required(&table::JSON)?;
+    let context = Context { json, origins: layers.origins };
     if flags.get_flag(table::SHOW_SETTINGS.spec.name) {
-        let as_json = flags.get_flag(table::JSON.spec.name);
-        return Ok(Reading::Text(shown(command.ledger(), as_json)));
+        let origins = &context.origins;
+        let text = if json { origins.to_json() } else { origins.to_string() };
+        return Ok(Reading::Text(text));
     }
     if let Command::Node(settings) = &command {
         settings.storage.warning().iter().for_each(|warning| warn(warning));
     }
-    Ok(Reading::Invocation(Box::new(Invocation { command, log })))
+    Ok(Reading::Invocation(Box::new(Invocation { command, context, log })))
 }
 
 /// All words of the command, and the flags that stand after the last.
@@ -123,7 +134,8 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
         "node wait-safe" => Command::NodeWaitSafe(WaitSafeSettings::read(layers)?),
         "leader" => Command::Leader(AskSettings::read(layers, true)?),
         "observe" => Command::Observe(AskSettings::read(layers, false)?),
-        "verify" => Command::Verify(VerifySettings::read(layers)?),
+        "verify" => Command::Verify(AskSettings::verify(layers)?),
+        "members" => Command::Members(MembersSettings::read(layers)?),
         "resign" => Command::Resign(TellSettings::read(layers)?),
         "transfer" => Command::Transfer(TransferSettings::read(layers)?),
         "demo" => Command::Demo(DemoSettings::read(layers)?),
@@ -148,39 +160,11 @@ fn level(layers: &mut Layers<'_>) -> Result<LevelFilter, Failure> {
 fn shell(flags: &ArgMatches) -> Result<Shell, Failure> {
     let origin = Origin::Argument(args::SHELL);
     let Some(text) = flags.get_one::<OsString>(args::SHELL) else {
-        let fix = format!("give one of: {}", parse::SHELLS.join(", "));
-        return Err(
-            Failure::usage("no shell is given", fix).origin("command line of tenure completions")
-        );
+        return Err(Failure::new(Exit::Bug, "no shell is given, and was required", "report it"));
     };
     let text = text.to_string_lossy();
     parse::shell(&text).map_err(|refusal| {
         Failure::usage(format!("shell {}: {}", quoted(&text), refusal.what), refusal.fix)
             .origin(origin)
     })
-}
-
-fn shown(ledger: Option<&Ledger>, as_json: bool) -> String {
-    let ledger = ledger.cloned().unwrap_or_default();
-    if as_json { ledger.to_json() } else { ledger.to_string() }
-}
-
-impl Command {
-    /// Every setting with its origin; `None` where there are no settings.
-    #[must_use]
-    pub fn ledger(&self) -> Option<&Ledger> {
-        match self {
-            Self::Run(settings) => Some(&settings.ledger),
-            Self::Node(settings) => Some(&settings.ledger),
-            Self::NodeStatus(settings) => Some(&settings.ledger),
-            Self::NodeWaitSafe(settings) => Some(&settings.ledger),
-            Self::Leader(settings) | Self::Observe(settings) => Some(&settings.ledger),
-            Self::Verify(settings) => Some(&settings.ledger),
-            Self::Resign(settings) => Some(&settings.ledger),
-            Self::Transfer(settings) => Some(&settings.tell.ledger),
-            Self::Demo(settings) => Some(&settings.ledger),
-            Self::Simulate(settings) => Some(&settings.ledger),
-            Self::Completions(_) => None,
-        }
-    }
 }

@@ -4,10 +4,11 @@
 //! TOML file ([`settings::file`]) are layers over one table of settings ([`settings::table`]);
 //! [`invocation::read`] turns them into the checked settings of one command, or into a
 //! [`Failure`] that names the origin, the value, the rule and the fix; [`commands::dispatch`]
-//! carries the command out; [`exit`] lists how it can end.
+//! carries the command out; [`exit`] lists how it can end. What differs from protocol to protocol
+//! is in [`protocol`], one module each.
 //!
-//! The crate is a library so that the command can be tested from inside; nothing else is meant
-//! to depend on it.
+//! The crate is a library so that the command can be tested from inside, and started with other
+//! protocols: [`main`]. Nothing else is meant to depend on it.
 
 pub mod args;
 pub mod commands;
@@ -18,8 +19,11 @@ pub mod failure;
 pub mod invocation;
 mod near;
 pub mod output;
+mod program;
+pub mod protocol;
 pub mod settings;
 mod usage;
 
 pub use exit::Exit;
 pub use failure::Failure;
+pub use program::main;

@@ -7,7 +7,9 @@ use clap::{Command, Error};
 
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::settings::etcd;
+use crate::protocol::nerio::Nerio;
+use crate::protocol::{self, Protocol, Registry};
+use crate::settings::{parse, table, tls};
 
 /// What clap found wrong with `arguments`, as a failure like any other.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
@@ -18,6 +20,9 @@ pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> 
         ErrorKind::InvalidSubcommand => {
             let name = of(ContextKind::InvalidSubcommand);
             (format!("there is no command {}", quoted(&name)), suggestion(error, command))
+        }
+        ErrorKind::MissingRequiredArgument if command.get_name() == "completions" => {
+            ("no shell is given".into(), format!("give one of: {}", parse::SHELLS.join(", ")))
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             ("no command is given".into(), format!("give one of: {}", commands(command)))
@@ -68,8 +73,10 @@ fn unknown_argument(
     };
     let name = flag.trim_start_matches('-');
     let owners: Vec<_> = owners(tree, name, "").into_iter().take(3).collect();
-    let fix = if name == etcd::PASSWORD_ENTRY {
-        etcd::PASSWORD_ELSEWHERE.into()
+    let fix = if name == tls::PASSWORD_ENTRY {
+        tls::PASSWORD_ELSEWHERE.into()
+    } else if path.starts_with("tenure node") && is_of_another_protocol(name) {
+        "leave it out: a node is one of Nerio's always, and other protocols need none".into()
     } else if let Some(near) = nearest(name, longs(command)) {
         format!("did you mean --{near}?")
     } else if !owners.is_empty() {
@@ -80,6 +87,14 @@ fn unknown_argument(
         format!("{path} --help lists the flags")
     };
     (format!("there is no flag {shown}"), fix)
+}
+
+/// Whether a flag chooses a protocol, or is one that Nerio does not have.
+fn is_of_another_protocol(name: &str) -> bool {
+    let all = Registry(protocol::ALL);
+    let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();
+    let foreign = !owners.is_empty() && owners.iter().all(|owner| owner.name() != Nerio.name());
+    foreign || name == table::PROTOCOL.spec.name
 }
 
 fn longs(command: &Command) -> impl Iterator<Item = &str> {
@@ -132,6 +147,10 @@ fn commands(command: &Command) -> String {
 fn deepest<'a>(tree: &'a Command, arguments: &[OsString]) -> (String, &'a Command) {
     let (mut path, mut command) = (tree.get_name().to_owned(), tree);
     for argument in arguments.iter().skip(1) {
+        // What is behind `help` is a command of the tree above it.
+        if argument == "help" {
+            continue;
+        }
         let Some(below) = command.find_subcommand(argument) else { break };
         path = format!("{path} {}", below.get_name());
         command = below;

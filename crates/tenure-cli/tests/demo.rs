@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
-#[path = "chaos/wait.rs"]
-mod wait;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -17,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tenure::clock;
 
-use crate::wait::{PATIENCE, eventually, output};
+use tenure_testkit::processes::wait::{self, PATIENCE, eventually, output};
 
 /// A folder for one demo's directory, by which its processes are known.
 struct Stage(TempDir);
@@ -123,7 +120,7 @@ fn ended(mut demo: Child, code: i32) -> String {
     err
 }
 
-/// Somebody writes who was overtaken long ago.
+/// Somebody writes who was superseded long ago.
 fn eve_writes(opened: &Value) {
     let work = Path::new(opened["directory"].as_str().unwrap()).join("work");
     let mut work = fs::OpenOptions::new().append(true).open(work).unwrap();

@@ -10,26 +10,6 @@
 //! Needs root and `ip` (iproute2); a minute for each trial. `cargo xtask test --long` runs it;
 //! `TENURE_TRIALS` asks for another number.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
-#![allow(dead_code, reason = "uses its part of what `chaos` has")]
-
-#[path = "chaos/etcd_place.rs"]
-mod etcd_place;
-#[path = "chaos/host.rs"]
-mod host;
-#[path = "chaos/journal.rs"]
-mod journal;
-#[path = "chaos/judge.rs"]
-mod judge;
-#[path = "chaos/line.rs"]
-mod line;
-#[path = "chaos/namespaces.rs"]
-mod namespaces;
-#[path = "chaos/network.rs"]
-mod network;
-#[path = "chaos/wait.rs"]
-mod wait;
-#[path = "chaos/worker.rs"]
-mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -46,15 +26,11 @@ use tenure::clock;
 use tenure_core::Time;
 use tenure_core::etcd::{CallId, LeaseId, Op, Reply, Request};
 use tenure_etcd::Options;
-use tenure_etcd::wire::{News, Wire};
-use tenure_services::etcd::{Cluster, ClusterConfig, Member, Version};
-
-use crate::etcd_place::place;
-use crate::host::Host;
-use crate::journal::Journal;
-use crate::namespaces::Namespaces;
-use crate::network::Network;
-use crate::wait::eventually;
+use tenure_etcd::wire::{Incoming, Wire};
+use tenure_services::etcd::{self, Cluster, ClusterConfig, Member, Version};
+use tenure_testkit::processes::{
+    Host, Journal, Namespaces, Network, PACE, ROLE, eventually, main as started,
+};
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 /// How many trials must have met their moment, unless the variable says otherwise.
@@ -81,11 +57,13 @@ const RUNNERS: Host = Host::runner(0);
 
 fn main() -> ExitCode {
     let mut args = env::args_os().skip(1);
-    match args.next().as_deref().and_then(|role| role.to_str()) {
-        Some(worker::ROLE) => return worker::main(args),
-        Some(CROWD_ROLE) => return crowd(args),
-        _ => {}
+    if args.next().is_some_and(|role| role == CROWD_ROLE) {
+        return crowd(args);
     }
+    started(tests)
+}
+
+fn tests() -> ExitCode {
     let trial = Trial::test("late revocations", || {
         trials();
         Ok(())
@@ -132,8 +110,12 @@ struct Lab {
 impl Lab {
     fn start() -> Self {
         let network = Namespaces::create_without_filters();
+        let place = |node| {
+            let (address, wrapper) = network.place(node);
+            etcd::Host { address, wrapper }
+        };
         let etcd = ClusterConfig::new(Version::Newest, 3)
-            .hosts(Host::nodes().map(|node| place(&network, node)).collect())
+            .hosts(Host::nodes().map(place).collect())
             .argument(format!("--heartbeat-interval={}", ELECTION_TIMEOUT.as_millis() / 10))
             .argument(format!("--election-timeout={}", ELECTION_TIMEOUT.as_millis()));
         let etcd = etcd.start().unwrap();
@@ -167,8 +149,8 @@ impl Lab {
             command.arg(flag).arg(format!("{}s", span.as_secs()));
         }
         command.arg("--control").arg(self.folder.path().join(format!("{id}.sock")));
-        command.env("XDG_RUNTIME_DIR", self.folder.path()).env(worker::PACE, "50");
-        command.arg("--").arg(env::current_exe().unwrap()).arg(worker::ROLE);
+        command.env("XDG_RUNTIME_DIR", self.folder.path()).env(PACE, "50");
+        command.arg("--").arg(env::current_exe().unwrap()).arg(ROLE);
         command.arg(self.journals[n].path()).arg("polite").stdin(Stdio::null());
         let log = File::create(self.folder.path().join(format!("{id}.log"))).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log);
@@ -307,7 +289,7 @@ fn crowd(mut args: impl Iterator<Item = OsString>) -> ExitCode {
                     wire.send(Request { call, within, op: Op::Grant { lease, ttl } });
                 }
                 news = wire.next() => {
-                    if let News::Answer(answer) = news {
+                    if let Incoming::Answer(answer) = news {
                         answered += 1;
                         granted += u64::from(matches!(answer.reply, Reply::Granted { .. }));
                     }

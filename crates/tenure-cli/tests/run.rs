@@ -1,12 +1,6 @@
 //! `tenure run` that is asked to end while it gives its leadership up.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
-#![allow(dead_code, reason = "uses its part of what `chaos` has")]
-
-#[path = "../../tenure/tests/supervise/hanging.rs"]
-mod hanging;
-#[path = "chaos/wait.rs"]
-mod wait;
 
 use std::fs::{self, File};
 use std::net::UdpSocket;
@@ -15,10 +9,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use hanging::Hanging;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure::clock;
+use tenure_testkit::processes::{Hanging, wait};
 
 /// How often another port is tried.
 const ATTEMPTS: u32 = 100;
@@ -208,8 +202,8 @@ fn ends_when_asked_to_while_it_hands_over() {
 
 /// The lease has 60 s.
 #[test]
-fn a_command_whose_execve_hangs_makes_nobody_deaf() {
-    let hanging = Hanging::new();
+fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
+    let hanging = Hanging::script();
     let mut stage = Stage::new();
     let ann = stage.hanging("ann", &hanging);
     assert_eq!(stage.told("ann", &["resign"]), "ann resigned (e)\n");
@@ -228,7 +222,7 @@ fn a_command_whose_execve_hangs_makes_nobody_deaf() {
 /// Others lead instead.
 #[test]
 fn a_command_whose_execve_hangs_ends_with_the_lease() {
-    let hanging = Hanging::new();
+    let hanging = Hanging::script();
     let mut stage = Stage::new();
     let more = "lease = \"3s\"\ngrace = \"1s\"\n";
     let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();

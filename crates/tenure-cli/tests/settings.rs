@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use proptest::prelude::*;
 use tenure_cli::environment::Environment;
 use tenure_cli::invocation;
+use tenure_cli::protocol::{ALL, Registry};
 
 const MEMBERS: &str = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
 
@@ -41,6 +42,19 @@ fn settings_of(before: &[&str], after: &[&str], variables: &[(&str, &str)]) -> V
 fn of(list: &[Entry], name: &str) -> (String, String) {
     let (_, value, origin) = list.iter().find(|entry| entry.0 == name).unwrap();
     (value.clone(), origin.clone())
+}
+
+/// The answer would be about another cluster.
+#[test]
+fn as_many_nodes_are_simulated_as_the_cluster_has() {
+    let nodes = |arguments: &[&str], variables: &[(&str, &str)]| {
+        of(&settings(&[&["simulate"], arguments].concat(), variables), "nodes").0
+    };
+    let five = format!("{MEMBERS},d=127.0.0.1:7104,e=127.0.0.1:7105");
+    let cluster = [("TENURE_MEMBERS", five.as_str())];
+    assert_eq!(nodes(&[], &cluster), "5");
+    assert_eq!(nodes(&["--nodes", "1"], &cluster), "1");
+    assert_eq!(nodes(&[], &[]), "3");
 }
 
 #[test]
@@ -105,13 +119,14 @@ fn a_node_binds_its_own_address_and_a_candidate_any_that_reaches_all() {
 
 #[test]
 fn every_command_shows_its_settings_to_people() {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &["node", "--name", "a", "--memory", "--members", MEMBERS],
         &["node", "status", "--name", "a"],
         &["node", "wait-safe", "--name", "a", "--members", MEMBERS, "--wait", "1m"],
         &["leader", "--election", "x", "--members", MEMBERS],
         &["observe", "--election", "x", "--members", MEMBERS],
         &["verify", "--election", "x", "--members", MEMBERS],
+        &["members", "--members", MEMBERS],
         &["resign", "--election", "x"],
         &["transfer", "--election", "x", "--to", "b"],
         &["demo", "--for", "30s"],
@@ -171,6 +186,7 @@ fn word() -> impl Strategy<Value = String> {
         "leader",
         "observe",
         "verify",
+        "members",
         "resign",
         "transfer",
         "demo",
@@ -214,7 +230,7 @@ proptest! {
             std::iter::once("tenure".to_owned()).chain(words).map(Into::into).collect();
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         let environment = Environment::new(variables);
-        if let Err(failure) = invocation::read(&arguments, &environment, |_| ()) {
+        if let Err(failure) = invocation::read(Registry(ALL), &arguments, &environment, |_| ()) {
             let shown = failure.to_string();
             prop_assert!(shown.lines().all(|line| {
                 ["error: ", "origin: ", "fix: "].iter().any(|label| line.starts_with(label))

@@ -1,7 +1,6 @@
 //! What `tenure run` says while it waits, with real nodes, some of them missing.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
-#![allow(dead_code, reason = "uses its part of what `chaos` has")]
 
 #[path = "waiting/commands.rs"]
 mod commands;
@@ -11,33 +10,40 @@ mod handing;
 mod nodes;
 #[path = "waiting/sockets.rs"]
 mod sockets;
-#[path = "chaos/wait.rs"]
-mod wait;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
+use std::ops::Deref;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use tempfile::TempDir;
+use tenure_testkit::processes::{Answer, Machine, Running, wait};
 
 /// Three members, of which a test starts what it likes. Dropping it kills them all.
 struct Stage {
-    directory: TempDir,
+    machine: Machine,
     /// Holds the ports of nodes that are not started: nothing answers there.
     silent: Vec<(&'static str, UdpSocket)>,
-    processes: Vec<Child>,
-    /// What each of them is called.
-    names: Vec<String>,
+    running: BTreeMap<String, Running>,
+}
+
+impl Deref for Stage {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        &self.machine
+    }
 }
 
 impl Stage {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
         let socket = |name| (name, UdpSocket::bind("127.0.0.1:0").unwrap());
         let silent: Vec<_> = ["a", "b", "c"].map(socket).into();
         let member =
@@ -47,16 +53,15 @@ impl Stage {
             "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nmembers = \"{}\"\n",
             members.join(",")
         );
-        fs::write(directory.path().join("tenure.toml"), settings).unwrap();
-        Self { directory, silent, processes: Vec::new(), names: Vec::new() }
+        fs::write(machine.path("tenure.toml"), settings).unwrap();
+        Self { machine, silent, running: BTreeMap::new() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn log(&self, name: &str) -> String {
-        fs::read_to_string(self.path(&format!("{name}.log"))).unwrap_or_default()
+    /// The list in the settings.
+    fn members(&self) -> String {
+        let settings = fs::read_to_string(self.path("tenure.toml")).unwrap();
+        let list = settings.split_once("members = \"").unwrap().1;
+        list.split_once('"').unwrap().0.to_owned()
     }
 
     fn start(&mut self, name: &str, args: &[&str], more: &[&str]) {
@@ -65,18 +70,15 @@ impl Stage {
 
     /// The same under another command, which executes it.
     fn start_in(&mut self, around: &[&str], name: &str, args: &[&str], more: &[&str]) {
-        let line = [around, &[env!("CARGO_BIN_EXE_tenure")], args].concat();
-        let mut command = Command::new(line[0]);
-        command.args(&line[1..]).arg("--config").arg(self.path("tenure.toml"));
+        let mut command = self.command_in(around, args);
+        command.arg("--config").arg(self.path("tenure.toml"));
         command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
-        self.spawn(name, command);
+        self.run(name, command);
     }
 
-    fn spawn(&mut self, name: &str, mut command: Command) {
-        let log = File::create(self.path(&format!("{name}.log"))).unwrap();
-        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        self.processes.push(command.spawn().unwrap());
-        self.names.push(name.to_owned());
+    fn run(&mut self, name: &str, command: Command) {
+        let started = self.machine.spawn(name, command);
+        assert!(self.running.insert(name.to_owned(), started).is_none(), "{name} runs already");
     }
 
     /// The node takes the place of the socket that was silent.
@@ -96,6 +98,22 @@ impl Stage {
         self.says("one", "CMD runs");
     }
 
+    /// Three nodes begin a cluster.
+    fn found(&mut self) {
+        for node in ["a", "b", "c"] {
+            self.node(node, &["--new"]);
+        }
+    }
+
+    /// `one` leads, and two of its three nodes are gone.
+    fn leader_without_quorum(&mut self) {
+        self.found();
+        self.candidate("one", "one", &[]);
+        self.says("one", "CMD runs");
+        self.kill("b");
+        self.kill("c");
+    }
+
     fn candidate(&mut self, name: &str, id: &str, more: &[&str]) {
         let mut args = vec!["run", "--id", id];
         args.extend(more);
@@ -104,14 +122,12 @@ impl Stage {
 
     /// What a command says and its exit code; with `--control` if it is for a runner.
     fn tenure(&self, args: &[&str], control: Option<&str>) -> (Option<i32>, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(args).arg("--config").arg(self.path("tenure.toml"));
-        if let Some(name) = control {
-            command.arg("--control").arg(self.path(&format!("{name}.sock")));
-        }
-        let output = wait::output(&mut command);
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(said).unwrap())
+        let config = self.path("tenure.toml").to_str().unwrap().to_owned();
+        let socket = control.map(|name| self.path(&format!("{name}.sock")));
+        let mut words = [args, &["--config", &config]].concat();
+        words.extend(socket.iter().flat_map(|socket| ["--control", socket.to_str().unwrap()]));
+        let Answer { code, out, err } = self.ask(&words);
+        (code, out + &err)
     }
 
     /// Another text in the settings of all that start from now on.
@@ -123,9 +139,7 @@ impl Stage {
 
     /// Kills a process that was started.
     fn kill(&mut self, name: &str) {
-        let nth = self.names.iter().position(|started| started == name).unwrap();
-        self.processes[nth].kill().unwrap();
-        self.processes[nth].wait().unwrap();
+        drop(self.running.remove(name).unwrap());
     }
 
     fn says(&self, name: &str, text: &str) {
@@ -143,15 +157,6 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        for child in &mut self.processes {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 #[test]
 fn without_any_node_it_says_who_is_missing_and_once() {
     let mut stage = Stage::new();
@@ -164,9 +169,12 @@ fn without_any_node_it_says_who_is_missing_and_once() {
 
     // Its socket says who it is: no name is needed.
     let (code, said) = stage.tenure(&["node", "status"], Some("one"));
-    let told = "id: one\ncluster: t\nelection: e\nleading: false\nprotocol: nerio\n\
-                waiting: no quorum: nothing heard of a, b, c\nwarning: null\n";
-    assert_eq!((code, &*said), (Some(0), told));
+    let members = stage.members();
+    let told = format!(
+        "id: one\ncluster: t\nelection: e\nleading: false\nmembers: {members}\n\
+         protocol: nerio\nwaiting: no quorum: nothing heard of a, b, c\nwarning: null\n"
+    );
+    assert_eq!((code, said), (Some(0), told));
 
     // With one of three it is missing no more, and with two it leads.
     stage.node("a", &["--new"]);
@@ -208,9 +216,7 @@ fn a_quarantine_says_until_when() {
 #[test]
 fn one_behind_another_says_whom() {
     let mut stage = Stage::new();
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
+    stage.found();
     stage.candidate("one", "one", &[]);
     stage.says("one", "one leads e");
     stage.candidate("two", "two", &[]);
@@ -222,9 +228,7 @@ fn one_behind_another_says_whom() {
 #[test]
 fn a_name_used_twice_is_told_to_those_who_use_it() {
     let mut stage = Stage::new();
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
+    stage.found();
     stage.candidate("leader", "leader", &[]);
     stage.says("leader", "leader leads e");
     stage.candidate("first", "same", &[]);
@@ -250,13 +254,7 @@ fn a_name_used_twice_is_told_to_those_who_use_it() {
 fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
     let mut stage = Stage::new();
     stage.set("60s", "6s");
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "CMD runs");
-    stage.kill("b");
-    stage.kill("c");
+    stage.leader_without_quorum();
     stage.says("one", "CMD was ended");
     let text = "no quorum has confirmed that this one gave up: at most for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
@@ -366,9 +364,7 @@ fn a_node_that_listens_elsewhere_says_so() {
 #[test]
 fn a_transfer_to_the_leader_changes_nothing() {
     let mut stage = Stage::new();
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
+    stage.found();
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
     let (code, said) = stage.tenure(&["transfer", "--to", "one"], Some("one"));
@@ -383,9 +379,7 @@ fn a_transfer_to_the_leader_changes_nothing() {
 fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
     for wait in [false, true] {
         let mut stage = Stage::new();
-        for node in ["a", "b", "c"] {
-            stage.node(node, &["--new"]);
-        }
+        stage.found();
         // A minute while it is only said; some seconds while it is waited for.
         let promise = ["--verify-max", if wait { "3s" } else { "60s" }, "--lease-max", "120s"];
         stage.candidate("one", "one", &promise);
@@ -407,7 +401,7 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
         let (code, said) = stage.tenure(&["transfer", "--to", "two", "--wait", "50s"], Some("one"));
         assert_eq!(code, Some(0), "{said}");
         let warning = said.strip_prefix("one handed over to two (e)\n").expect(&said);
-        let why = " yet: one has given up, and promised that nobody else leads for ";
+        let why = " yet: one has stepped down, and promised that nobody else leads for ";
         assert!(warning.is_empty() || warning.contains(why), "{warning}");
         stage.says("two", "two leads e");
     }
@@ -418,13 +412,7 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
 fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
     let mut stage = Stage::new();
     stage.set("60s", "12s");
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "CMD runs");
-    stage.kill("b");
-    stage.kill("c");
+    stage.leader_without_quorum();
     let (code, said) = stage.tenure(&["resign"], Some("one"));
     assert!(
         said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
@@ -437,7 +425,7 @@ fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
 
 /// One has handed over to two, and a promise holds that up: nobody is told that one leads.
 fn held_up_is_said(stage: &Stage) {
-    let promised = "one has given up, and promised that nobody else leads for ";
+    let promised = "one has stepped down, and promised that nobody else leads for ";
     for ask in ["leader", "verify"] {
         let (code, said) = stage.tenure(&[ask], None);
         assert!(said.starts_with(&format!("vacant: {promised}")), "{ask}: {said}");
@@ -488,7 +476,7 @@ fn node_on_a_small_disk(stage: &mut Stage) -> Option<FullDisk> {
     stage.silent.retain(|(silent, _)| *silent != "a");
     stage.start_in(&around, "a", &["node", "--name", "a", "--state", &place], &["--new"]);
     stage.says("a", " on 127.0.0.1:");
-    let node = stage.processes.last().unwrap().id();
+    let node = stage.running["a"].pid().as_raw_pid();
     Some(FullDisk { file: PathBuf::from(format!("/proc/{node}/root{place}/fill")) })
 }
 
@@ -593,7 +581,6 @@ fn what_is_left_until_longer_leases_are_given_runs_down() {
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
     stage.kill("a");
-    stage.names[0] = "a before".to_owned();
     stage.start("a", &args, &["--lease-max", "300s"]);
     stage.says("a", "lease-max was raised from ");
     let asked = || {
@@ -613,9 +600,7 @@ fn what_is_left_until_longer_leases_are_given_runs_down() {
 #[test]
 fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
     let mut stage = Stage::new();
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
+    stage.found();
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
     stage.candidate("two", "two", &[]);
@@ -631,9 +616,7 @@ fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
 #[test]
 fn a_leader_that_comes_back_at_once_is_named_at_once() {
     let mut stage = Stage::new();
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
+    stage.found();
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
     stage.candidate("two", "two", &[]);
@@ -651,20 +634,16 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
 
 #[test]
 fn one_that_is_stopped_is_told_as_silent() {
-    use rustix::process::{Pid, Signal, kill_process};
     let mut stage = Stage::new();
     stage.candidate("one", "one", &[]);
     stage.says("one", "campaigns");
-    let pid = Pid::from_child(&stage.processes[0]);
-    kill_process(pid, Signal::STOP).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    command.args(["resign", "--config"]).arg(stage.path("tenure.toml"));
-    command.arg("--control").arg(stage.path("one.sock"));
-    let log = File::create(stage.path("resign.log")).unwrap();
-    let mut resign = command.stderr(log).spawn().unwrap();
-    stage.says("resign", "one.sock yet: that process says nothing: it is stopped");
-    kill_process(pid, Signal::CONT).unwrap();
-    assert_eq!(wait::ended("resign", &mut resign).code(), Some(6));
+    stage.running["one"].signal(Signal::STOP);
+    let mut command = stage.command(&["resign", "--config"]);
+    command.arg(stage.path("tenure.toml")).arg("--control").arg(stage.path("one.sock"));
+    let resign = stage.spawn("resign", command);
+    resign.line("one.sock yet: that process says nothing: it is stopped", 1);
+    stage.running["one"].signal(Signal::CONT);
+    assert_eq!(resign.ended(), Some(6));
 }
 
 #[test]

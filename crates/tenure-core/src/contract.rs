@@ -5,8 +5,8 @@
 //!
 //! 1. Hand in [`Input::Start`] first, once, with what the state directory held.
 //! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
-//! 3. *After* that, read the clock once: `now`. It never goes back from call to call. Reading it
-//!    before waiting would let a core act on a time that has passed.
+//! 3. *After* that, read the clocks once: [`Now::sample`]. Time since boot never goes back from
+//!    call to call. Reading it before waiting would let a core act on a time that has passed.
 //! 4. Call [`handle`](Protocol::handle) with everything that came in that datagram, with the
 //!    same `now`.
 //! 5. Carry out the effects strictly in their order. If a [`Persist`](Effect::Persist) fails,
@@ -17,7 +17,8 @@
 //! 6. [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) have happened before the effect after
 //!    them is carried out: no handle says "I lead" when a release is on its way.
 //!
-//! What a core promises in turn, checked for every core by one suite (`tests/contract`):
+//! What a core promises in turn, checked for every core by one suite (`contract` of
+//! `tenure-testkit`):
 //!
 //! - The same inputs give the same effects, byte for byte.
 //! - A [`Timeout`](Input::Timeout) that comes early does nothing; one that comes late does all
@@ -30,6 +31,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Debug, Display};
 use core::hash::Hash;
 
+use crate::clocks::Now;
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::standing::Standing;
@@ -58,10 +60,12 @@ pub trait Words: Clone + Eq + Hash + Debug {
 pub trait Protocol: Clone + Eq + Hash + Debug {
     /// What goes in and out.
     type Words: Words;
+    /// Which clocks it is given.
+    type Now: Now;
 
     /// The one door through which anything changes. It cannot fail: stale, duplicate, late and
     /// hostile input is normal, and is answered by an event that the driver counts.
-    fn handle(&mut self, now: Time, input: Input<Self::Words>, out: &mut Effects<Self::Words>);
+    fn handle(&mut self, now: Self::Now, input: Input<Self::Words>, out: &mut Effects<Self::Words>);
 
     /// When [`Input::Timeout`] is due next. Ask again after every `handle`.
     fn deadline(&self) -> Option<Deadline>;

@@ -1,5 +1,6 @@
 //! What every election tells its application.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt::{self, Display};
 
@@ -38,8 +39,8 @@ pub enum Event<Own> {
         /// Why.
         why: TransferFailure,
     },
-    /// Who leads.
-    View(View),
+    /// Who leads. Apart from the rest, which is small and moved at every step.
+    View(Box<View>),
     /// States between the last view and the next one may have been missed.
     Gap,
     /// Nobody here can observe the election.
@@ -69,8 +70,8 @@ pub enum End {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Loss {
-    /// No quorum renewed the lease in time: the network, the grantors or this process stalled.
-    #[error("the lease ran out before a quorum renewed it")]
+    /// The lease was not renewed in time: the network, its grantors or this process stalled.
+    #[error("the lease ran out before it was renewed")]
     Expired,
     /// It was resigned.
     #[error("it was resigned")]
@@ -78,9 +79,11 @@ pub enum Loss {
     /// It was handed over to a named candidate.
     #[error("it was handed over")]
     Transferred,
-    /// Somebody else ended it in the store: its key or its lease was deleted, or the right to
-    /// them was taken away.
-    #[error("its key or its lease was deleted in the store by somebody else, or its right to them")]
+    /// Somebody else ended it in the store: its key or its lease was deleted, or permission to
+    /// them was revoked.
+    #[error(
+        "somebody else deleted its key or its lease in the store, or revoked permission to them"
+    )]
     Revoked,
     /// The store went back in its history (a backup was restored), or is another one than
     /// before. Fences of before and after may not be in order.

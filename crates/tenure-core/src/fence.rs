@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number that grows with each leadership of an election.
 ///
-/// Whoever guards a resource keeps the highest fence it has seen and refuses work that carries
+/// A resource keeps the highest fence it has seen and refuses work that carries
 /// a lower one. A later leadership always has a higher fence; that a fence is the highest one
 /// says nothing about whether its leader is still in office.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

@@ -7,16 +7,20 @@
 //! - [`contract`]: what every core promises and what its driver owes it. Start here.
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
 //! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.
-//! - The vocabulary all protocols share: [`Time`], [`Drift`], [`Fence`], [`Standing`], names.
+//! - [`allcall`]: leased leaders on a broadcast bus, one in each part of a partition.
+//! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
+//!   [`Standing`], names.
 #![no_std]
 
 extern crate alloc;
 
-mod agenda;
+pub mod allcall;
 mod backoff;
 mod claim;
+mod clocks;
 mod command;
 pub mod contract;
+mod deadlines;
 mod draw;
 mod drift;
 pub mod etcd;
@@ -35,6 +39,7 @@ mod waiting;
 
 pub use backoff::Backoff;
 pub use claim::Claim;
+pub use clocks::{BothClocks, Clocks, Now};
 pub use command::Command;
 pub use contract::{Effect, Effects, Input, Protocol, Ticket, Words};
 pub use draw::Draw;
@@ -43,7 +48,7 @@ pub use event::{End, Event, Loss, TransferFailure};
 pub use fence::Fence;
 pub use name::{ClusterName, ElectionName, NameError, NodeName, Value};
 pub use standing::Standing;
-pub use time::{Deadline, Time};
+pub use time::{Deadline, Time, WallTime};
 pub use timing::{LeaseBounds, LeaseTiming, RoundTrips, TimingError, TooShort};
 pub use value::LeaderValue;
 pub use view::{LeaderView, View};

@@ -1,4 +1,4 @@
-//! How drift is rounded: against whoever claims something, in every protocol.
+//! How drift is rounded: against the node that claims something, in every protocol.
 
 use crate::rule::rules;
 

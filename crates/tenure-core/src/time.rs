@@ -1,4 +1,4 @@
-//! Instants and deadlines of one process.
+//! Instants and deadlines.
 
 use core::fmt;
 use core::time::Duration;
@@ -13,65 +13,80 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
-impl Time {
-    /// The origin of the clock.
-    pub const ZERO: Self = Self(0);
-    /// Later than any instant a clock shows.
-    pub const MAX: Self = Self(u64::MAX);
+/// Nanoseconds of wall time since 1970-01-01 00:00 UTC, up to the year 2554.
+///
+/// Machines compare it, so it is worth what their clocks are worth. A core turns an instant of
+/// wall time into a [`Time`] when it hears of it ([`BothClocks::earliest`](crate::BothClocks::earliest),
+/// [`BothClocks::latest`](crate::BothClocks::latest)), and waits for that one: a step of the wall clock moves nothing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct WallTime(u64);
 
-    /// The instant `nanos` nanoseconds after the origin of the clock.
-    #[must_use]
-    pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
-    }
+/// What instants of every clock have in common.
+macro_rules! instants {
+    ($($instant:ty),+) => {$(
+        impl $instant {
+            /// The origin of the clock.
+            pub const ZERO: Self = Self(0);
+            /// Later than any instant a clock shows.
+            pub const MAX: Self = Self(u64::MAX);
 
-    /// Nanoseconds since the origin of the clock.
-    #[must_use]
-    pub const fn as_nanos(self) -> u64 {
-        self.0
-    }
+            /// The instant `nanos` nanoseconds after the origin of the clock.
+            #[must_use]
+            pub const fn from_nanos(nanos: u64) -> Self {
+                Self(nanos)
+            }
 
-    /// This instant moved later by `span`, at most to [`Time::MAX`].
-    #[must_use]
-    pub fn after(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(nanos(span)))
-    }
+            /// Nanoseconds since the origin of the clock.
+            #[must_use]
+            pub const fn as_nanos(self) -> u64 {
+                self.0
+            }
 
-    /// This instant moved earlier by `span`, at most to [`Time::ZERO`].
-    #[must_use]
-    pub fn before(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(span)))
-    }
+            /// This instant moved later by `span`, at most to [`MAX`](Self::MAX).
+            #[must_use]
+            pub fn after(self, span: Duration) -> Self {
+                Self(self.0.saturating_add(nanos(span)))
+            }
 
-    /// The first instant after this one, at most [`Time::MAX`].
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
-    }
+            /// This instant moved earlier by `span`, at most to [`ZERO`](Self::ZERO).
+            #[must_use]
+            pub fn before(self, span: Duration) -> Self {
+                Self(self.0.saturating_sub(nanos(span)))
+            }
 
-    /// How long after `earlier` this instant is; zero when it is not after it.
-    #[must_use]
-    pub const fn since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
-    }
+            /// The first instant after this one, at most [`MAX`](Self::MAX).
+            #[must_use]
+            pub const fn next(self) -> Self {
+                Self(self.0.saturating_add(1))
+            }
+
+            /// How long after `earlier` this instant is; zero when it is not after it.
+            #[must_use]
+            pub const fn since(self, earlier: Self) -> Duration {
+                Duration::from_nanos(self.0.saturating_sub(earlier.0))
+            }
+        }
+
+        impl fmt::Display for $instant {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let micros = self.0 / 1_000;
+                write!(f, "{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+            }
+        }
+
+        impl fmt::Debug for $instant {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}ns", self.0)
+            }
+        }
+    )+};
 }
+
+instants!(Time, WallTime);
 
 /// `span` in nanoseconds, at most `u64::MAX` (584 years).
 pub(crate) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
-impl fmt::Display for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micros = self.0 / 1_000;
-        write!(f, "{}.{:06}", micros / 1_000_000, micros % 1_000_000)
-    }
-}
-
-impl fmt::Debug for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}ns", self.0)
-    }
 }
 
 /// When a core wants to be called again with [`Input::Timeout`](crate::Input::Timeout), and why.

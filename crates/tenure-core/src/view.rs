@@ -33,7 +33,7 @@ pub enum View {
 /// A leader as an observer knows it. What its protocol does not tell is `None`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderView {
-    /// What names it: the name of its node (Nerio), or of its lease (etcd).
+    /// What names it: the name of its node, or of its lease.
     pub id: Arc<str>,
     /// What it wants others to know.
     pub value: LeaderValue,
@@ -41,7 +41,8 @@ pub struct LeaderView {
     pub fence: Option<Fence>,
     /// It leads until then at least unless it gives up, on the clock of leases.
     pub until: Option<Time>,
-    /// 128 random bits that tell one life of a process from the next of the same name (Nerio).
+    /// 128 random bits that tell one incarnation of a process from the next of the same name
+    /// (Nerio).
     pub incarnation: Option<u128>,
     /// Where it is reached by the protocol itself (Nerio).
     pub address: Option<SocketAddr>,

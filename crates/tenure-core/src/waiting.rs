@@ -40,6 +40,8 @@ pub enum Waiting {
     Fences {
         /// Those grantors.
         at: Vec<Arc<str>>,
+        /// Whether one of them knows of a leadership: then it is not the first start.
+        led: bool,
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
@@ -57,7 +59,7 @@ pub enum Waiting {
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
-    /// The one that led last has given up, and promised a verification that nobody else leads
+    /// The one that led last has stepped down, and promised a verification that nobody else leads
     /// before a time.
     Promised {
         /// Who: another candidate, or this one.
@@ -65,11 +67,17 @@ pub enum Waiting {
         /// Then the promise is over, on this node's clock.
         until: Time,
     },
-    /// This candidate has given up what it led before, and no quorum has confirmed that.
+    /// This candidate has stepped down from what it led before, and no quorum has confirmed that.
     GivingUp {
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
         /// Then the lease has run out everywhere, on this node's clock.
+        until: Time,
+    },
+    /// This candidate listens whether somebody leads whom it has not heard of, because it has just
+    /// joined or was cut off.
+    Listening {
+        /// Then it may stand, on this node's clock.
         until: Time,
     },
     /// Another process uses this candidate's name.
@@ -105,6 +113,7 @@ impl Waiting {
             Self::Refused { .. } => "refused",
             Self::Promised { .. } => "promised",
             Self::GivingUp { .. } => "giving-up",
+            Self::Listening { .. } => "listening",
             Self::NameInUse { .. } => "name-in-use",
         }
     }
@@ -126,6 +135,9 @@ impl Waiting {
                 Self::GivingUp { missing, until },
                 Self::GivingUp { missing: absent, until: before },
             ) => missing == absent && moved(until, before) < slack,
+            (Self::Listening { until }, Self::Listening { until: before }) => {
+                moved(until, before) < slack
+            }
             // One after the other of the grantors notices.
             (Self::NameInUse { other, .. }, Self::NameInUse { other: known, .. }) => other == known,
             _ => self == other,
@@ -178,7 +190,7 @@ impl fmt::Display for Told<'_> {
                 self.until(*until, f)?;
                 also(missing, f)
             }
-            Waiting::Fences { at, missing } => {
+            Waiting::Fences { at, led, missing } => {
                 let (has, reads) = if at.len() == 1 { ("has", "reads") } else { ("have", "read") };
                 write!(
                     f,
@@ -186,10 +198,13 @@ impl fmt::Display for Told<'_> {
                     List(at, ", ")
                 )?;
                 also(missing, f)?;
-                f.write_str(
-                    ". It goes on when a full quorum of the other nodes serves; if this is the \
-                     first start of the cluster, start these again with --new",
-                )
+                f.write_str(". It goes on when a full quorum of the other nodes serves; ")?;
+                f.write_str(match led {
+                    true => "it is not the first start of the cluster, so leave --new out",
+                    false => {
+                        "if this is the first start of the cluster, start these again with --new"
+                    }
+                })
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
             Waiting::Behind { who, leading: false } => write!(f, "behind {who}"),
@@ -198,13 +213,17 @@ impl fmt::Display for Told<'_> {
                 also(missing, f)
             }
             Waiting::Promised { who, until } => {
-                write!(f, "{who} has given up, and promised that nobody else leads ")?;
+                write!(f, "{who} has stepped down, and promised that nobody else leads ")?;
                 self.until(*until, f)
             }
             Waiting::GivingUp { missing, until } => {
                 f.write_str("no quorum has confirmed that this one gave up: at most ")?;
                 self.until(*until, f)?;
                 also(missing, f)
+            }
+            Waiting::Listening { until } => {
+                f.write_str("listening whether somebody leads, ")?;
+                self.until(*until, f)
             }
             Waiting::NameInUse { by, other } => {
                 let verb = if by.len() == 1 { "says" } else { "say" };
@@ -291,7 +310,13 @@ mod tests {
             ),
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
-                Waiting::Fences { at: names(&["a", "b"]), missing: Vec::new() },
+                Waiting::Fences { at: names(&["b"]), led: true, missing: names(&["c"]) },
+                "b has no memory, lost or never had, and reads the fences of the others; nothing \
+                 heard of c. It goes on when a full quorum of the other nodes serves; it is not \
+                 the first start of the cluster, so leave --new out",
+            ),
+            (
+                Waiting::Fences { at: names(&["a", "b"]), led: false, missing: Vec::new() },
                 "a, b have no memory, lost or never had, and read the fences of the others. It \
                  goes on when a full quorum of the other nodes serves; if this is the first start \
                  of the cluster, start these again with --new",
@@ -304,7 +329,7 @@ mod tests {
             ),
             (
                 Waiting::Promised { who: "one".into(), until: Time::from_nanos(5_250_000_000) },
-                "one has given up, and promised that nobody else leads for 3.3s more",
+                "one has stepped down, and promised that nobody else leads for 3.3s more",
             ),
             (
                 Waiting::GivingUp {
@@ -313,6 +338,10 @@ mod tests {
                 },
                 "no quorum has confirmed that this one gave up: at most for 2.0s more; nothing \
                  heard of b, c",
+            ),
+            (
+                Waiting::Listening { until: Time::from_nanos(5_250_000_000) },
+                "listening whether somebody leads, for 3.3s more",
             ),
             (
                 name_in_use(&["a"]),

@@ -152,7 +152,7 @@ async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError>
             Refusal::Denied { said } | Refusal::Unauthenticated { said },
         ))
         | Fault::Login(said) => CheckError::Denied { prefix, said },
-        // Whoever takes part already can go on; the alarms in the report tell.
+        // A participant that runs already can go on; the alarms in the report tell.
         Fault::Answer(Reply::Refused(Refusal::NoSpace { .. })) => return Ok(()),
         Fault::Answer(reply) => CheckError::NotAnswered { why: reply.to_string().into() },
         Fault::Outdated(why) | Fault::Lost(why) => CheckError::NotAnswered { why },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tenure::driver::{Backend, LOG, Machine, Seats};
+use tenure::driver::{Backend, Campaigns, LOG, Machine};
 use tenure::{AtMostOne, Obstacle, Waiting, clock};
 use tenure_core::etcd::{
     Checked, Command, Etcd, Extra, Ignored, Message, NoRecord, OwnEvent, Refusal, Store,
@@ -15,10 +15,8 @@ use tokio::sync::{broadcast, oneshot};
 
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
-use crate::node::Mark;
 use crate::notice::Notice;
-use crate::wire::connect::Status;
-use crate::wire::{News, Wire};
+use crate::wire::{Incoming, Wire};
 
 /// How long a node that closes waits at least until its keys are gone; else one call's time.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -28,6 +26,13 @@ const FAREWELL_MAX: Duration = Duration::from_secs(5);
 pub(crate) enum Ask {
     Proclaim { election: ElectionName, fence: Fence, value: Value },
     Counters(oneshot::Sender<Counters>),
+}
+
+/// What tells a leadership that a node has won from those of other nodes and other protocols:
+/// each node has its own, which is told by its address.
+#[derive(Default)]
+pub(crate) struct Mark {
+    _place: u8,
 }
 
 /// One process's way to etcd, and what it says of it.
@@ -65,16 +70,49 @@ impl Wired {
     }
 
     /// This endpoint is of no use: whatever campaigns waits for another.
-    fn is_without(&mut self, endpoint: &Endpoint, why: &Arc<str>, seats: &Seats<AtMostOne>) {
+    fn is_without(
+        &mut self,
+        endpoint: &Endpoint,
+        why: &Arc<str>,
+        campaigns: &Campaigns<AtMostOne>,
+    ) {
         let by: Arc<str> = endpoint.to_string().into();
         let obstacles = self.connecting.get_or_insert_default();
         obstacles.retain(|obstacle| obstacle.by != by);
         obstacles.push(Obstacle { by, label: "unreachable", why: why.clone() });
         obstacles.sort_by(|a, b| a.by.cmp(&b.by));
         let waiting = Waiting::Connecting { obstacles: obstacles.clone() };
-        for election in seats.campaigns() {
-            seats.waits(&election, waiting.clone());
+        for election in campaigns.pending() {
+            campaigns.waits(&election, waiting.clone());
         }
+    }
+
+    /// Which endpoint is in use, and which not.
+    fn on_link(&mut self, link: Notice, machine: &Machine<Self>) {
+        let mut early = None;
+        match &link {
+            Notice::Connected { endpoint, cluster, version, .. } => {
+                self.counters.connections += 1;
+                self.connecting = None;
+                self.hear_of(&machine.core, *cluster);
+                if !version.has_stalled_leader_fix() {
+                    let (endpoint, version) = (endpoint.clone(), *version);
+                    early = Some(Notice::EarlyRevocation { endpoint, version });
+                }
+            }
+            Notice::Disconnected { endpoint, why } => {
+                self.is_without(endpoint, why, &machine.campaigns);
+            }
+            Notice::Unreachable { endpoint, why } => {
+                self.counters.unreachable += 1;
+                self.is_without(endpoint, why, &machine.campaigns);
+                // It may be of the right cluster.
+                self.other_since = None;
+            }
+            _ => {}
+        }
+        self.notice(link);
+        early.into_iter().for_each(|early| self.notice(early));
     }
 
     fn hear_of(&mut self, core: &Etcd, cluster: u64) {
@@ -95,10 +133,10 @@ impl Wired {
         }
         let why = format!("{doing}: {refusal}").into();
         let obstacles = vec![Obstacle { by: "etcd".into(), label: refusal.label(), why }];
-        let all = || machine.seats.campaigns();
+        let all = || machine.campaigns.pending();
         for election in election.map_or_else(all, |election| vec![election.clone()]) {
             let (obstacles, missing) = (obstacles.clone(), Vec::new());
-            machine.seats.waits(&election, Waiting::Refused { obstacles, missing });
+            machine.campaigns.waits(&election, Waiting::Refused { obstacles, missing });
         }
     }
 
@@ -110,10 +148,10 @@ impl Wired {
 
 impl Backend for Wired {
     type Core = Etcd;
-    type Kind = AtMostOne;
+    type Class = AtMostOne;
     type Extra = Extra;
     type Own = OwnEvent;
-    type News = News;
+    type Incoming = Incoming;
     type Ask = Ask;
 
     const THREAD: &'static str = "tenure-etcd";
@@ -121,17 +159,17 @@ impl Backend for Wired {
     const NO_TRANSFER: Option<&'static str> = Some("etcd");
     const AFRESH: bool = true;
 
-    async fn next(&mut self) -> News {
+    async fn next(&mut self) -> Incoming {
         self.wire.next().await
     }
 
-    fn take(&mut self, _: usize) -> Option<News> {
+    fn take(&mut self, _: usize) -> Option<Incoming> {
         self.wire.take()
     }
 
-    fn on_news(&mut self, _: Time, news: News, machine: &mut Machine<Self>) {
-        match news {
-            News::Answer(answer) => {
+    fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::Answer(answer) => {
                 self.counters.answer(&answer.reply);
                 if let Some(header) = answer.header {
                     self.hear_of(&machine.core, header.cluster);
@@ -139,32 +177,7 @@ impl Backend for Wired {
                 let message = Message::Answer(answer);
                 machine.input(Input::Message { from: Store, message });
             }
-            News::Connected { endpoint, status } => {
-                let Status { cluster, member, version, .. } = status;
-                self.counters.connections += 1;
-                self.connecting = None;
-                self.hear_of(&machine.core, cluster);
-                let unfixed = !version.has_stalled_leader_fix();
-                self.notice(Notice::Connected { endpoint: endpoint.clone(), member, version });
-                if unfixed {
-                    self.notice(Notice::EarlyRevocation { endpoint, version });
-                }
-            }
-            News::LoggedIn { endpoint, why } => self.notice(Notice::LoggedIn { endpoint, why }),
-            News::NotLoggedIn { endpoint, why } => {
-                self.notice(Notice::NotLoggedIn { endpoint, why });
-            }
-            News::Disconnected { endpoint, why } => {
-                self.is_without(&endpoint, &why, &machine.seats);
-                self.notice(Notice::Disconnected { endpoint, why });
-            }
-            News::Unreachable { endpoint, why } => {
-                self.counters.unreachable += 1;
-                self.is_without(&endpoint, &why, &machine.seats);
-                // It may be of the right cluster.
-                self.other_since = None;
-                self.notice(Notice::Unreachable { endpoint, why });
-            }
+            Incoming::Link(link) => self.on_link(link, machine),
         }
     }
 
@@ -209,14 +222,14 @@ impl Backend for Wired {
             (Some(election), OwnEvent::Again(lost)) => {
                 self.notice(Notice::Again { election, lost });
             }
-            (Some(election), OwnEvent::Zombie { key }) => {
-                self.notice(Notice::Zombie { election, key });
+            (Some(election), OwnEvent::LateKey { key }) => {
+                self.notice(Notice::LateKey { election, key });
             }
             (Some(election), OwnEvent::Lost(lost)) => {
                 tracing::info!(target: LOG, %election, "{lost}");
             }
             // These are always of one.
-            (None, OwnEvent::Lost(_) | OwnEvent::Again(_) | OwnEvent::Zombie { .. }) => {}
+            (None, OwnEvent::Lost(_) | OwnEvent::Again(_) | OwnEvent::LateKey { .. }) => {}
             (_, OwnEvent::Opened { lease, asked, granted }) => {
                 self.granted.store(granted, Ordering::Relaxed);
                 self.notice(Notice::Opened { lease, asked, granted });
@@ -260,18 +273,18 @@ impl Backend for Wired {
         self.notice(Notice::NotObserved { election: election.clone(), why: why.clone() });
     }
 
-    /// Whoever wins while a renewal is late has little time left: long work begins with half of
+    /// A leader elected while a renewal is late has little time left: long work begins with half of
     /// the lease ahead.
-    fn raised(&mut self, election: &ElectionName, until: Time, seats: &Seats<AtMostOne>) {
+    fn raised(&mut self, election: &ElectionName, until: Time, campaigns: &Campaigns<AtMostOne>) {
         let granted = Duration::from_secs(self.granted.load(Ordering::Relaxed).into());
         if until.since(clock::now()) >= granted / 2 {
-            seats.settled(election);
+            campaigns.settled(election);
         }
     }
 
-    fn opened(&mut self, election: &ElectionName, seats: &Seats<AtMostOne>) {
+    fn opened(&mut self, election: &ElectionName, campaigns: &Campaigns<AtMostOne>) {
         if let Some(obstacles) = self.connecting.clone() {
-            seats.waits(election, Waiting::Connecting { obstacles });
+            campaigns.waits(election, Waiting::Connecting { obstacles });
         }
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tenure::driver::{self, Hold, Notices, Office, Timing};
+use tenure::driver::{self, Hold, Notices, Timing};
 use tenure::{AtMostOne, Election, Leader, SystemError};
 use tenure_core::etcd::{Checked, Etcd, LeaseId, Start};
 use tenure_core::{ElectionName, NameError, Value};
 use tokio::sync::broadcast;
 
 use crate::counters::Counters;
-use crate::driver::{Ask, Wired};
+use crate::driver::{Ask, Mark, Wired};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::wire::Wire;
@@ -46,34 +46,9 @@ pub struct Node {
 
 struct Shared {
     config: Checked,
-    driver: Hold<AtMostOne, Ask>,
+    driver: Arc<Hold<AtMostOne, Ask>>,
     notices: Notices<Notice>,
-    granted: Arc<AtomicU32>,
     mark: Arc<Mark>,
-}
-
-impl Office<AtMostOne> for Shared {
-    fn order(&self, order: driver::Order<AtMostOne>) {
-        self.driver.order(order);
-    }
-
-    fn timing(&self) -> Timing {
-        let config = &self.config;
-        // Deleting the key is tried again until the lease would have ended.
-        let granted = Duration::from_secs(self.granted.load(Ordering::Relaxed).into());
-        Timing {
-            grace: config.grace,
-            kill_margin: config.kill_margin,
-            resignation_max: config.drift.stretch(granted.max(config.lease)),
-        }
-    }
-}
-
-/// What tells a leadership that a node has won from those of other nodes and other protocols:
-/// each node has its own, which is told by its address.
-#[derive(Default)]
-pub(crate) struct Mark {
-    _place: u8,
 }
 
 /// Starts a [`Node`].
@@ -104,7 +79,7 @@ impl Node {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<AtMostOne> {
-        driver::election(self.shared.clone(), name)
+        self.shared.driver.election(name)
     }
 
     /// Tells others something else of this leader than at the campaign. It is written as soon as
@@ -172,17 +147,25 @@ impl Builder {
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, lease } = self;
         let options = with_time(&options, &config);
-        let seed = u64::try_from(driver::random()? >> 64).unwrap_or(0);
-        let start = Start { seed, lease };
+        let start = Start { seed: driver::seed()?, lease };
         let granted = Arc::new(AtomicU32::new(config.ttl()));
         let mark = Arc::new(Mark::default());
         let (notices, said) = Notices::new();
         let (settings, shared) = (config.clone(), (granted.clone(), mark.clone()));
-        let driver = driver::spawn(move || {
+        let begin = move || {
             let core = Etcd::new(settings.clone());
             (Wired::new(settings, Wire::new(options), said, shared), core, start)
-        })?;
-        Ok(Node { shared: Arc::new(Shared { config, driver, notices, granted, mark }) })
+        };
+        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let (drift, lease) = (config.drift, config.lease);
+        let timing = move || {
+            // Deleting the key is tried again until the lease would have ended.
+            let granted = Duration::from_secs(granted.load(Ordering::Relaxed).into());
+            let resignation_max = drift.stretch(granted.max(lease));
+            Timing { grace, kill_margin, resignation_max }
+        };
+        let driver = driver::spawn(begin, timing)?;
+        Ok(Node { shared: Arc::new(Shared { config, driver, notices, mark }) })
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Notice {
     Connected {
         /// The endpoint.
         endpoint: Endpoint,
+        /// The id of its cluster.
+        cluster: u64,
         /// The id of the member behind it.
         member: u64,
         /// What it runs.
@@ -120,7 +122,7 @@ pub enum Notice {
         why: Arc<str>,
     },
     /// A key of this node's appeared that nobody wanted any more, and is deleted.
-    Zombie {
+    LateKey {
         /// The election.
         election: ElectionName,
         /// The key.
@@ -143,7 +145,7 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connected { endpoint, member, version } => {
+            Self::Connected { endpoint, member, version, .. } => {
                 write!(f, "connected to {endpoint}, member {member:x} with etcd {version}")
             }
             Self::EarlyRevocation { endpoint, version } => write!(
@@ -197,7 +199,7 @@ impl fmt::Display for Notice {
                 about(election.as_ref(), f)?;
                 write!(f, "{doing}: outcome unknown: {why}")
             }
-            Self::Zombie { election, key } => {
+            Self::LateKey { election, key } => {
                 write!(f, "{election}: {key} came late, and is deleted")
             }
             Self::NotObserved { election, why } => {

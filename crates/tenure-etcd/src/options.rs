@@ -1,14 +1,10 @@
 //! How the cluster is reached: endpoints, TLS, a user.
 
 use std::fmt;
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::CertifiedKey;
+use tenure_tls::{Identity, Pair, Pem, PemError};
 
 use crate::endpoint::Endpoint;
 
@@ -90,40 +86,13 @@ impl std::ops::Deref for CheckedOptions {
 /// used without a restart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {
-    /// The certificates of whoever signs the servers' certificates. `None`: the system's.
+    /// The certificates of the authorities that sign the servers' certificates. `None`: the
+    /// system's.
     pub authority: Option<Pem>,
     /// What this client shows, where servers ask for it (mTLS).
     pub identity: Option<Identity>,
     /// The name that servers' certificates must be good for, when it is not the endpoint's host.
     pub domain_name: Option<String>,
-}
-
-/// A client's certificate and its key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Identity {
-    /// The certificate, and those between it and the authority.
-    pub certificate: Pem,
-    /// Its private key.
-    pub key: Pem,
-}
-
-/// Something in PEM format.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Pem {
-    /// In this file.
-    File(PathBuf),
-    /// This text.
-    Text(Vec<u8>),
-}
-
-impl fmt::Debug for Pem {
-    /// Without the text: it may be a key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => f.debug_tuple("File").field(path).finish(),
-            Self::Text(_) => f.write_str("Text(..)"),
-        }
-    }
 }
 
 /// A user of etcd's and its password.
@@ -147,61 +116,19 @@ impl Tls {
         let mut options = etcd_client::TlsOptions::new();
         options = match &self.authority {
             Some(pem) => {
-                let pem = pem.read("CERTIFICATE")?;
+                let pem = pem.certificates()?;
                 options.ca_certificate(etcd_client::Certificate::from_pem(pem))
             }
             None => options.with_enabled_roots(),
         };
-        if let Some(Identity { certificate, key }) = &self.identity {
-            let (certificate, key) = (certificate.read("CERTIFICATE")?, key.read("PRIVATE KEY")?);
-            one_pair(&certificate, &key)?;
+        if let Some(identity) = &self.identity {
+            let Pair { certificate, key } = identity.read()?;
             options = options.identity(etcd_client::Identity::from_pem(certificate, key));
         }
         if let Some(name) = &self.domain_name {
             options = options.domain_name(name);
         }
         Ok(options)
-    }
-}
-
-/// A certificate and a key that are not of each other are refused by no endpoint, but by the TLS
-/// library at each connection. What it cannot read is left to it.
-fn one_pair(certificate: &[u8], key: &[u8]) -> Result<(), OptionsError> {
-    let certificates = CertificateDer::pem_slice_iter(certificate).filter_map(Result::ok);
-    let Ok(key) = PrivateKeyDer::from_pem_slice(key) else { return Ok(()) };
-    let provider = rustls::crypto::ring::default_provider();
-    match CertifiedKey::from_der(certificates.collect(), key, &provider) {
-        Err(rustls::Error::InconsistentKeys(_)) => Err(OptionsError::KeyOfAnother),
-        _ => Ok(()),
-    }
-}
-
-impl Pem {
-    /// The text, if it has at least one section of that kind: a library further down takes
-    /// anything else for an empty list.
-    fn read(&self, kind: &'static str) -> Result<Vec<u8>, OptionsError> {
-        let text = match self {
-            Self::File(path) => {
-                let refused = |source: io::Error| OptionsError::File {
-                    path: path.clone(),
-                    source: Arc::new(source),
-                };
-                std::fs::read(path).map_err(refused)?
-            }
-            Self::Text(text) => text.clone(),
-        };
-        let ends = format!("{kind}-----");
-        let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let is_begin =
-            |line: &[u8]| line.starts_with(b"-----BEGIN ") && line.ends_with(ends.as_bytes());
-        if lines.into_iter().any(is_begin) {
-            return Ok(text);
-        }
-        let place = match self {
-            Self::File(path) => path.display().to_string(),
-            Self::Text(_) => "the PEM text".to_owned(),
-        };
-        Err(OptionsError::NotPem { place, kind })
     }
 }
 
@@ -220,25 +147,9 @@ pub enum OptionsError {
         /// The endpoint.
         endpoint: Endpoint,
     },
-    /// A certificate or key cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<io::Error>,
-    },
-    /// It is read, and is something else.
-    #[error("{place} has no PEM section \"BEGIN {kind}\"")]
-    NotPem {
-        /// Where it was.
-        place: String,
-        /// What was expected.
-        kind: &'static str,
-    },
-    /// Both are read, and are not of each other.
-    #[error("the client's private key is not that of its certificate")]
-    KeyOfAnother,
+    /// A certificate or key cannot be used.
+    #[error(transparent)]
+    Pem(#[from] PemError),
 }
 
 #[cfg(test)]
@@ -292,6 +203,5 @@ mod tests {
     fn secrets_are_not_printed() {
         let credentials = Credentials { user: "ann".into(), password: "secret".into() };
         assert_eq!(format!("{credentials:?}"), "Credentials { user: \"ann\", .. }");
-        assert_eq!(format!("{:?}", Pem::Text(b"secret".to_vec())), "Text(..)");
     }
 }

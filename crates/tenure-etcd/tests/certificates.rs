@@ -84,15 +84,7 @@ async fn told(options: &CheckedOptions) -> String {
     check(options, &config, &[]).await.unwrap_err().to_string()
 }
 
-#[test]
-fn identities_on_debians_3_4() {
-    identities(Version::Debian34);
-}
-
-#[test]
-fn identities_on_the_newest() {
-    identities(Version::Newest);
-}
+tenure_services::on_each_version!(identities);
 
 /// mTLS.
 fn identities(version: Version) {

@@ -32,6 +32,20 @@ pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), Error> {
     fs::remove_dir_all(&archives).map_err(file_error(&archives))
 }
 
+/// Another Debian has another version: what `program`, unpacked into `folder`, says of its own has
+/// to begin with `wanted`.
+pub(crate) fn is_version(program: &Path, wanted: &'static str, folder: &Path) -> Result<(), Error> {
+    let said = tool::run(Command::new(program).arg("--version"))?.stdout;
+    let said = String::from_utf8_lossy(&said);
+    let got = said.lines().next().unwrap_or_default().to_owned();
+    if got.starts_with(wanted) {
+        return Ok(());
+    }
+    let programs = program.parent().and_then(|parent| parent.strip_prefix(folder).ok());
+    let place = folder.with_extension("").join(programs.unwrap_or(Path::new("")));
+    Err(Error::OtherVersion { wanted, got, place })
+}
+
 /// Installs `packages` for the whole machine. Only root can.
 pub(crate) fn install(packages: &[&str]) -> Result<(), Error> {
     with_lists(packages, || {

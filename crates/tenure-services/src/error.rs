@@ -44,16 +44,16 @@ pub enum Error {
     },
     /// What was installed is of another version than was asked for.
     #[error(
-        "wanted etcd {wanted}, and what was got says \"{got}\"\nThis Debian has another one. \
-         Put etcd and etcdctl {wanted} into {place}/usr/bin by hand.",
+        "wanted \"{wanted}…\", and what was got says \"{got}\"\nThis Debian has another one. \
+         Put the wanted one into {place} by hand.",
         place = place.display()
     )]
     OtherVersion {
-        /// How the version has to begin.
+        /// How what it says of its version has to begin.
         wanted: &'static str,
-        /// The first line of `etcd --version`.
+        /// The first line of what it says.
         got: String,
-        /// Where it belongs.
+        /// Where its programs belong.
         place: PathBuf,
     },
     /// A member did not answer within the time that it was given, or ended.

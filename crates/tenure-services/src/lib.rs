@@ -1,10 +1,11 @@
 //! The real services that tests and benchmarks run against: got, started, stopped. Never shipped.
 //!
-//! Nothing here is a mock. [`etcd::install`] gets a version of etcd into `target/services` of
-//! the workspace, [`etcd::Cluster`] runs some members of it on free ports with their data in a
-//! temporary folder, and ends them by pid when it is dropped; [`go::program`] builds a test's own
-//! Go program; [`protoc`] finds what `etcd-client` needs to be built. `cargo xtask services` is
-//! the same by hand.
+//! Nothing here is a mock. Each service has a module, as [`etcd`] and [`nats`]: `install` gets a
+//! version of it into `target/services` of the workspace, `Cluster` runs some of its servers on
+//! free ports with their data in a temporary folder, and ends them by pid when it is dropped.
+//! [`relay::Relay`] stands between two programs, to be cut; [`go::program`] builds a test's own
+//! Go program; [`build_tools`] finds what client libraries need to be built. `cargo xtask services`
+//! is the same by hand, for each [`Service`] in [`ALL`].
 //!
 //! Processes end with the process that started them, even when that is killed with -9: each is
 //! started through `setpriv --pdeathsig KILL`, from one thread that lives as long as the process
@@ -12,14 +13,20 @@
 
 pub mod etcd;
 pub mod go;
-pub mod protoc;
+pub mod nats;
+pub mod relay;
 
 mod debian;
 mod error;
 mod place;
 mod port;
 mod process;
+mod service;
 mod tool;
 
 pub use error::Error;
 pub use process::Process;
+pub use service::{Service, Started, build_tools};
+
+/// The services that there are.
+pub static ALL: [&Service; 2] = [&etcd::SERVICE, &nats::SERVICE];

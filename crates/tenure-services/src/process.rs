@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::Error;
+use crate::service::Service;
 use crate::tool::shown;
 
 /// How often is looked whether a process has ended.
@@ -157,7 +158,7 @@ impl Process {
     }
 
     /// Under the lock no other thread can collect the child, so the pid is still its own.
-    fn signal(&self, signal: Signal) -> Result<(), Error> {
+    pub(crate) fn signal(&self, signal: Signal) -> Result<(), Error> {
         let mut child = self.child();
         let sent = match (child.try_wait(), Pid::from_raw(self.pid.cast_signed())) {
             (Ok(None), Some(pid)) => kill_process(pid, signal).map_err(io::Error::from),
@@ -183,10 +184,13 @@ impl Drop for Process {
     }
 }
 
-/// etcd and its tools take every setting from the environment, too: ours is not for them.
+/// Some programs take every setting from the environment, too: ours is not for them.
 pub(crate) fn clean_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("ETCD") {
+        let of_a_service = |service: &&Service| {
+            !service.variables.is_empty() && name.to_string_lossy().starts_with(service.variables)
+        };
+        if crate::ALL.iter().any(of_a_service) {
             command.env_remove(name);
         }
     }

@@ -11,34 +11,39 @@ use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use tenure_services::etcd::{Cluster, Version};
+use tenure_services::{ALL, Service};
 
-/// Set for the one that is killed.
+/// Set for the one that is killed, to the service that it starts.
 const ROLE: &str = "TENURE_SERVICES_TO_BE_KILLED";
 
 fn main() -> ExitCode {
-    if std::env::var_os(ROLE).is_some() {
-        return run_until_killed();
+    if let Ok(name) = std::env::var(ROLE) {
+        let service = ALL.into_iter().find(|service| service.name == name);
+        return run_until_killed(service.unwrap());
     }
-    let trials = vec![Trial::test("no_service_outlives_a_killed_test", killed)];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let trial = |service: &'static Service| {
+        Trial::test(format!("{}_does_not_outlive_a_killed_test", service.name), || killed(service))
+    };
+    libtest_mimic::run(&Arguments::from_args(), ALL.map(trial).into()).exit_code()
 }
 
-/// Starts a cluster, says its pids and its folder, and waits.
-fn run_until_killed() -> ExitCode {
-    let cluster = Cluster::start(Version::Debian34, 3).unwrap();
-    let pids: Vec<_> = cluster.members().filter_map(|member| member.pid()).collect();
+/// Starts a cluster, says its folder and its pids, and waits.
+fn run_until_killed(service: &Service) -> ExitCode {
+    let started = (service.start)(0, 3).unwrap();
+    let pids =
+        started.said.lines().filter_map(|line| line.split_once("(process ")?.1.split_once(')'));
+    let pids: Vec<_> = pids.map(|(pid, _)| pid).collect();
     let mut out = io::stdout();
-    writeln!(out, "{} {pids:?}", cluster.folder().display()).unwrap();
+    writeln!(out, "{} {}", started.folder.display(), pids.join(", ")).unwrap();
     out.flush().unwrap();
     loop {
         thread::park();
     }
 }
 
-fn killed() -> Result<(), Failed> {
+fn killed(service: &Service) -> Result<(), Failed> {
     let mut test = Command::new(std::env::current_exe()?)
-        .env(ROLE, "1")
+        .env(ROLE, service.name)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -49,7 +54,7 @@ fn killed() -> Result<(), Failed> {
     test.kill()?;
     test.wait()?;
     let (folder, pids) = said.trim().split_once(' ').ok_or("it did not say its pids")?;
-    let pids: Vec<&str> = pids.trim_matches(['[', ']']).split(", ").collect();
+    let pids: Vec<&str> = pids.split(", ").collect();
     let left = || pids.iter().filter(|pid| runs_here(pid, folder)).count();
     // Looked at 600 times: ending takes them a moment.
     for _ in 0..600 {

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::recorder::LEGEND;
+use crate::scenario::{PlanOf, Run, Scenario};
 use crate::sweep::{Source, run};
-use crate::timeline::Timeline;
+use crate::timeline::{Lane, Timeline};
 use crate::violation::Violation;
 use crate::world::World;
+use crate::world::clock::TRUE_RATE;
 use crate::world::fault::Fault;
 
 /// One world, run again with everything written down.
@@ -22,7 +24,7 @@ pub struct Account {
     pub lines: Vec<String>,
     /// The picture.
     pub timeline: Timeline,
-    /// What went wrong and what was wished, in order.
+    /// What went wrong and what applications asked for, in order.
     pub struck: Vec<(u64, Fault)>,
     /// How much happened.
     pub events: u64,
@@ -32,13 +34,17 @@ pub struct Account {
 #[must_use]
 pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) -> Account {
     let plan = source.plan(seed);
-    let (line, lanes, names) = (plan.to_string(), S::lanes(&plan), S::names(&plan));
-    let conditions = S::conditions(&plan);
-    let mut world = World::new(conditions, S::drawn(S::guest(plan)), only).recorded();
+    let (line, lanes) = (S::Scenario::describe(&plan), lanes::<S::Scenario>(&plan));
+    let sites = plan.conditions.sites.iter().enumerate();
+    let names = sites.map(|(node, site)| (S::Scenario::address(&plan, node), site.name.clone()));
+    let names: Vec<(String, String)> = names.collect();
+    let conditions = plan.conditions.clone();
+    let run_of = Run::<S::Scenario>::new(plan).drawn();
+    let mut world = World::new(conditions, run_of, only).recorded();
     let violation = run(&mut world).err();
     let (end, events) = (world.now(), world.events());
     let struck = world.fate().struck().to_vec();
-    let spans = S::spans(&mut world.guest);
+    let spans = world.system.take_spans();
     let recorder = world.into_recorder().unwrap_or_default();
     let named = |line: &String| {
         names.iter().fold(line.clone(), |line, (address, name)| line.replace(address, name))
@@ -52,6 +58,17 @@ pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) 
     }));
     timeline.violation = violation.as_ref().map(|v| (v.at, v.to_string()));
     Account { plan: line, violation, lines, timeline, struck, events }
+}
+
+/// The nodes, for a picture.
+fn lanes<S: Scenario>(plan: &PlanOf<S>) -> Vec<Lane> {
+    let sites = plan.conditions.sites.iter().enumerate();
+    let lane = sites.map(|(node, site)| Lane {
+        name: site.name.clone(),
+        role: S::role(plan, node).to_owned(),
+        clock: format!("{:.4} of true time", site.clock.rate(0) as f64 / TRUE_RATE as f64),
+    });
+    lane.collect()
 }
 
 /// The command that shows the same again.
@@ -76,12 +93,14 @@ impl Account {
     #[must_use]
     pub fn text(&self, most: usize) -> String {
         let mut text = format!("world: {}\n", self.plan);
-        let faults = self.struck.iter().filter(|(_, fault)| !fault.is_wish());
+        let faults = self.struck.iter().filter(|(_, fault)| !fault.is_command());
         let faults: Vec<String> = faults.map(|(_, fault)| fault.to_string()).collect();
-        let wishes = self.struck.len() - faults.len();
+        let commands = self.struck.len() - faults.len();
         let listed = if faults.is_empty() { "nothing".to_owned() } else { faults.join(" ") };
-        let _ =
-            writeln!(text, "what goes wrong in it: {listed}; and applications want {wishes} times");
+        let _ = writeln!(
+            text,
+            "what goes wrong in it: {listed}; and applications want {commands} times"
+        );
         let _ =
             writeln!(text, "(a fault is KIND.PLACE.CHANCE, its place a node or 64 x from + to)\n");
         let _ = writeln!(text, "{LEGEND}\n");

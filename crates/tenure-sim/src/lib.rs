@@ -1,17 +1,17 @@
 //! A made-up world for Tenure's cores: true time, drifting clocks, a network and disks that fail,
-//! and judges that see all of it.
+//! and checks that see all of it.
 //!
 //! | module | |
 //! |---|---|
-//! | [`world`] | time, machines, network and faults, for any protocol that is its [`Guest`] |
-//! | [`nerio`] | Nerio as a guest: what a seed draws, its disks, its applications |
-//! | [`etcd`] | elections on etcd as a guest: a store with etcd's semantics, and its clients |
-//! | [`nerio::properties`], [`etcd::properties`] | what must hold, one file each |
+//! | [`world`] | time, machines, network and faults, for any [`System`] |
+//! | [`scenario`] | what every protocol has in a world: applications, facts, history, promises |
+//! | [`nerio`] | the scenario of Nerio: what a seed draws, its disks, its own checks |
+//! | [`etcd`] | the scenario of elections on etcd: a store with etcd's semantics, and its clients |
 //! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
 //!
-//! `docs/simulation.md` says what happens in these worlds, and how it is known that the judges
+//! `docs/simulation.md` says what happens in these worlds, and how it is known that the checks
 //! are awake.
 //!
 //! ```
@@ -23,20 +23,32 @@
 //! let sweep = Sweep { first, worlds, events, source, threads: 1 };
 //! let found = sweep.run();
 //! assert_eq!(found.violation, None);
-//! assert!(found.counts.elected > 0);
+//! assert!(found.counts.common.elected > 0);
 //! ```
 //!
-//! [`Guest`]: world::Guest
+//! [`System`]: world::System
 
 pub mod etcd;
 pub mod explain;
 pub mod forecast;
-mod handle;
 pub mod nerio;
 pub mod recorder;
 pub mod rng;
+pub mod scenario;
 pub mod shrink;
 pub mod sweep;
 pub mod timeline;
 pub mod violation;
 pub mod world;
+
+/// Hands each protocol that has worlds to the macro `$then`: its module here and in the core, its
+/// name, and what it is. The command line, and the tests of all protocols, are made from it.
+#[macro_export]
+macro_rules! protocols {
+    ($then:ident) => {
+        $then! {
+            nerio Nerio "Quorum leases";
+            etcd Etcd "Leases and creation revisions of etcd";
+        }
+    };
+}

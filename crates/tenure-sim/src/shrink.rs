@@ -15,7 +15,7 @@ pub struct Shrunk {
     pub only: BTreeSet<Fault>,
     /// What is violated then.
     pub violation: Violation,
-    /// How many faults and wishes there were before.
+    /// How many faults and commands there were before.
     pub before: usize,
     /// How many worlds were tried.
     pub tried: usize,
@@ -36,7 +36,7 @@ struct Shrinking<'a, S> {
 /// the earliest first; spends about so many events on it.
 #[must_use]
 pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u64) -> Shrunk {
-    let mut first = world::<S>(source.plan(seed), None);
+    let mut first = world::<S::Scenario>(source.plan(seed), None);
     let _ = run(&mut first);
     let kept: Vec<Fault> = first.fate().struck().iter().map(|(_, fault)| *fault).collect();
     let before = kept.len();
@@ -62,7 +62,7 @@ impl<S: Source> Shrinking<'_, S> {
         }
         self.tried += 1;
         let only = faults.iter().copied().collect();
-        let mut world = world::<S>(self.source.plan(self.seed), Some(only));
+        let mut world = world::<S::Scenario>(self.source.plan(self.seed), Some(only));
         let done = run(&mut world);
         self.events = self.events.saturating_sub(world.events());
         match done {

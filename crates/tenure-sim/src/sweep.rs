@@ -1,63 +1,58 @@
 //! Many worlds, over the cores of the machine.
 
 use std::collections::BTreeSet;
-use std::fmt::{Debug, Display};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-use crate::timeline::{Lane, Span};
+use crate::scenario::{Counts, PlanOf, Run, Scenario};
 use crate::violation::Violation;
-use crate::world::conditions::Conditions;
 use crate::world::fault::{Fault, Kind};
-use crate::world::{Guest, World};
+use crate::world::{System, World};
 
-/// What worlds of one protocol are drawn from, and how they are told to people.
+/// What worlds of one protocol are drawn from.
 pub trait Source: Copy + Sync {
-    /// A world that is about to begin.
-    type Plan: Clone + Display;
-    /// Who lives in it.
-    type Guest: Guest<Wrong = Box<Violation>>;
-    /// How much has happened, in the words of the protocol.
-    type Counts: Clone + Default + Debug + Send;
+    /// What runs in them.
+    type Scenario: Scenario;
 
     /// What it is called on the command line.
     const NAME: &'static str;
 
     /// The plan of a seed.
-    fn plan(&self, seed: u64) -> Self::Plan;
-
-    /// Everything of a plan that does not depend on the protocol.
-    fn conditions(plan: &Self::Plan) -> Conditions;
-
-    /// A guest that has not moved in.
-    fn guest(plan: Self::Plan) -> Self::Guest;
-
-    /// One that keeps shapes for a picture.
-    fn drawn(guest: Self::Guest) -> Self::Guest;
-
-    /// The shapes.
-    fn spans(guest: &mut Self::Guest) -> Vec<Span>;
-
-    /// Adds what has happened.
-    fn count(guest: &Self::Guest, counts: &mut Self::Counts);
-
-    /// The nodes, for a picture.
-    fn lanes(plan: &Self::Plan) -> Vec<Lane>;
-
-    /// What addresses are called by people.
-    fn names(plan: &Self::Plan) -> Vec<(String, String)>;
-
-    /// What has happened, a line each.
-    fn told(counts: &Self::Counts) -> Vec<String>;
-
-    /// What ended of processes, in a few words.
-    fn ends(counts: &Self::Counts) -> String;
+    fn plan(&self, seed: u64) -> PlanOf<Self::Scenario>;
 
     /// What else the command that shows a world again needs to be told.
     fn flags(&self) -> &'static str {
         ""
     }
+
+    /// The same with clocks beyond their bound, if there are such worlds.
+    #[must_use]
+    fn with_broken_clocks(self) -> Option<Self> {
+        None
+    }
+
+    /// The same with each duty of the driver left undone, as far as the worlds have the driver's.
+    #[must_use]
+    fn duties(self) -> Vec<Duty<Self>> {
+        Vec::new()
+    }
 }
+
+/// A duty of a driver that can be left undone.
+#[derive(Clone, Debug)]
+pub struct Duty<S> {
+    /// What it is called.
+    pub name: String,
+    /// Where it is written.
+    pub source: &'static str,
+    /// The properties that are meant to notice when it is left undone.
+    pub meant: &'static [&'static str],
+    /// The worlds in which it is.
+    pub worlds: S,
+}
+
+/// How much has happened in worlds of a source.
+pub type CountsOf<S> = Counts<<<S as Source>::Scenario as Scenario>::Counts>;
 
 /// What worlds are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -93,12 +88,12 @@ pub struct Found<C> {
 
 /// A world of a plan.
 #[must_use]
-pub fn world<S: Source>(plan: S::Plan, only: Option<BTreeSet<Fault>>) -> World<S::Guest> {
-    World::new(S::conditions(&plan), S::guest(plan), only)
+pub fn world<S: Scenario>(plan: PlanOf<S>, only: Option<BTreeSet<Fault>>) -> World<Run<S>> {
+    World::new(plan.conditions.clone(), Run::new(plan), only)
 }
 
 /// Runs a world to its end. A panic of a core is a violation, too.
-pub fn run<G: Guest<Wrong = Box<Violation>>>(world: &mut World<G>) -> Result<(), Violation> {
+pub fn run<G: System<Wrong = Box<Violation>>>(world: &mut World<G>) -> Result<(), Violation> {
     match catch_unwind(AssertUnwindSafe(|| world.run())) {
         Ok(done) => done.map_err(|violation| *violation),
         Err(panic) => {
@@ -117,7 +112,7 @@ pub fn run<G: Guest<Wrong = Box<Violation>>>(world: &mut World<G>) -> Result<(),
 impl<S: Source> Sweep<S> {
     /// Runs the worlds until they are done, or one of them shows a violation.
     #[must_use]
-    pub fn run(&self) -> Found<S::Counts> {
+    pub fn run(&self) -> Found<CountsOf<S>> {
         let found = Mutex::new(Found { next: self.first, ..Found::default() });
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
@@ -128,7 +123,7 @@ impl<S: Source> Sweep<S> {
     }
 
     /// Runs one more world; false if none is wanted any more.
-    fn next(&self, found: &Mutex<Found<S::Counts>>) -> bool {
+    fn next(&self, found: &Mutex<Found<CountsOf<S>>>) -> bool {
         let seed = {
             let Ok(mut found) = found.lock() else { return false };
             let done = found.next - self.first >= self.worlds || found.events >= self.events;
@@ -138,12 +133,12 @@ impl<S: Source> Sweep<S> {
             found.next += 1;
             found.next - 1
         };
-        let mut world = world::<S>(self.source.plan(seed), None);
+        let mut world = world::<S::Scenario>(self.source.plan(seed), None);
         let violation = run(&mut world).err();
         let Ok(mut found) = found.lock() else { return false };
         found.worlds += 1;
         found.events += world.events();
-        S::count(&world.guest, &mut found.counts);
+        found.counts.add(&world.system.counts);
         for (all, this) in found.faults.iter_mut().zip(world.fate().counts()) {
             *all += this;
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::nerio::plan::ELECTIONS;
+use crate::scenario::plan::ELECTIONS;
 
 /// What was violated, and what the property saw.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,19 +5,18 @@
 #![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
 use tenure_sim::etcd::plan::Plan;
-use tenure_sim::etcd::{Counts, Worlds};
+use tenure_sim::etcd::{Counts, Elections, Worlds};
 use tenure_sim::explain;
+use tenure_sim::scenario;
 use tenure_sim::shrink::shrink;
 use tenure_sim::sweep::{Found, Source, Sweep};
-use tenure_sim::timeline::Lane;
-use tenure_sim::world::conditions::Conditions;
 use tenure_sim::world::fault::Kind;
 
 fn worlds(first: u64, worlds: u64) -> Sweep<Worlds> {
     Sweep { first, worlds, events: u64::MAX, source: Worlds, threads: 2 }
 }
 
-fn assert_none(found: &Found<Counts>) {
+fn assert_none(found: &Found<scenario::Counts<Counts>>) {
     if let Some((seed, violation)) = &found.violation {
         panic!("cargo xtask replay --seed {seed} --protocol etcd\n{violation}");
     }
@@ -48,14 +47,14 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let found = worlds(1, if cfg!(debug_assertions) { 400 } else { 2_000 }).run();
     assert_none(&found);
     // A sweep in which little happens proves little.
-    let counts = &found.counts;
+    let (counts, own) = (&found.counts.common, &found.counts.own);
     let each = |number: u64| number / found.worlds;
     assert!(each(found.events) > 4_000 && each(counts.elected) > 8, "{found:?}");
-    assert!(each(counts.lost) > 3 && each(counts.again) > 2, "{found:?}");
-    assert!(each(counts.troubles) > 5 && each(counts.terms) > 2, "{found:?}");
-    assert!(each(counts.views) > 5 && each(counts.foreign) > 2, "{found:?}");
-    assert!(each(counts.unsure) > 30 && each(counts.refused) > 1, "{found:?}");
-    assert!(counts.zombies > 3 && counts.restored > 10 && counts.resets > 3, "{found:?}");
+    assert!(each(counts.lost) > 3 && each(own.again) > 2, "{found:?}");
+    assert!(each(own.troubles) > 5 && each(own.terms) > 2, "{found:?}");
+    assert!(each(counts.views) > 5 && each(own.foreign) > 2, "{found:?}");
+    assert!(each(own.unsure) > 30 && each(own.refused) > 1, "{found:?}");
+    assert!(own.late_keys > 3 && own.restored > 10 && counts.gaps > 3, "{found:?}");
     // A connection delivers nothing twice, and there is no state directory.
     for kind in Kind::ALL
         .into_iter()
@@ -70,52 +69,14 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
 struct FastServers;
 
 impl Source for FastServers {
-    type Plan = Plan;
-    type Guest = <Worlds as Source>::Guest;
-    type Counts = Counts;
+    type Scenario = Elections;
 
     const NAME: &'static str = "etcd";
 
     fn plan(&self, seed: u64) -> Plan {
         let mut plan = Worlds.plan(seed);
-        plan.store.rates = plan.store.rates.map(|rate| rate * 2);
+        plan.own.store.rates = plan.own.store.rates.map(|rate| rate * 2);
         plan
-    }
-
-    fn conditions(plan: &Plan) -> Conditions {
-        Worlds::conditions(plan)
-    }
-
-    fn guest(plan: Plan) -> Self::Guest {
-        Worlds::guest(plan)
-    }
-
-    fn drawn(guest: Self::Guest) -> Self::Guest {
-        Worlds::drawn(guest)
-    }
-
-    fn spans(guest: &mut Self::Guest) -> Vec<tenure_sim::timeline::Span> {
-        Worlds::spans(guest)
-    }
-
-    fn count(guest: &Self::Guest, counts: &mut Counts) {
-        Worlds::count(guest, counts);
-    }
-
-    fn lanes(plan: &Plan) -> Vec<Lane> {
-        Worlds::lanes(plan)
-    }
-
-    fn names(plan: &Plan) -> Vec<(String, String)> {
-        Worlds::names(plan)
-    }
-
-    fn told(counts: &Counts) -> Vec<String> {
-        Worlds::told(counts)
-    }
-
-    fn ends(counts: &Counts) -> String {
-        Worlds::ends(counts)
     }
 }
 

@@ -6,10 +6,11 @@
 
 use tenure_sim::explain;
 use tenure_sim::nerio::driver::DriverRule;
-use tenure_sim::nerio::plan::{Climate, Plan};
-use tenure_sim::nerio::{Counts, Worlds};
+use tenure_sim::nerio::plan::{self, Climate, Plan};
+use tenure_sim::nerio::{Counts, QuorumLeases, Worlds};
+use tenure_sim::scenario;
 use tenure_sim::shrink::shrink;
-use tenure_sim::sweep::{self, Found, Sweep};
+use tenure_sim::sweep::{self, Found, Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
 fn worlds(first: u64, worlds: u64, climate: Climate) -> Sweep<Worlds> {
@@ -21,7 +22,7 @@ fn breaking(rule: DriverRule) -> Worlds {
     Worlds { broken: Some(rule), ..Worlds::default() }
 }
 
-fn assert_none(found: &Found<Counts>) {
+fn assert_none(found: &Found<scenario::Counts<Counts>>) {
     if let Some((seed, violation)) = &found.violation {
         panic!("cargo xtask replay --seed {seed}\n{violation}");
     }
@@ -39,6 +40,38 @@ fn the_same_seed_twice_gives_the_same_bytes() {
     }
 }
 
+/// The same worlds with wall clocks that are off and step.
+#[derive(Clone, Copy, Debug)]
+struct Stepping;
+
+impl Source for Stepping {
+    type Scenario = QuorumLeases;
+
+    const NAME: &'static str = "nerio";
+
+    fn plan(&self, seed: u64) -> Plan {
+        let mut plan = Worlds::default().plan(seed);
+        plan.conditions.draw_wall_clocks(60_000_000_000);
+        plan
+    }
+}
+
+#[test]
+fn wall_clocks_change_nothing_for_a_core_that_is_not_given_them() {
+    let steps = |line: &String| line.contains("its wall clock is set ");
+    let mut stepped = 0;
+    for seed in [3, 11, 40] {
+        let (one, mut two) = (
+            explain::account(&Worlds::default(), seed, None).lines,
+            explain::account(&Stepping, seed, None).lines,
+        );
+        stepped += two.iter().filter(|line| steps(line)).count();
+        two.retain(|line| !steps(line));
+        assert!(one == two, "seed {seed} gave two different traces");
+    }
+    assert!(stepped > 5, "{stepped}");
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let sweep = worlds(100, 12, Climate::Any);
@@ -52,13 +85,13 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let found = worlds(1, if cfg!(debug_assertions) { 60 } else { 300 }, Climate::Any).run();
     assert_none(&found);
     // A sweep in which little happens proves little.
-    let counts = &found.counts;
+    let (counts, own) = (&found.counts.common, &found.counts.own);
     let each = |number: u64| number / found.worlds;
     assert!(each(found.events) > 10_000 && each(counts.elected) > 5, "{found:?}");
-    assert!(each(counts.expired) > 1 && each(counts.edicts) > 100, "{found:?}");
-    assert!(each(counts.verified) > 1 && each(counts.views) > 100, "{found:?}");
+    assert!(each(counts.lost) > 1 && each(own.edicts) > 100, "{found:?}");
+    assert!(each(own.verified) > 1 && each(counts.views) > 100, "{found:?}");
     assert!(counts.crashes > found.worlds && counts.transferred > found.worlds / 2, "{found:?}");
-    assert!(counts.lost_disks > 3 && counts.foreign_disks > 3, "{found:?}");
+    assert!(own.lost_disks > 3 && own.foreign_disks > 3, "{found:?}");
     for kind in Kind::ALL {
         assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());
     }
@@ -70,8 +103,8 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
 fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
     assert_none(&worlds(1, 40, Climate::BrokenClocks).run());
     let overlap = |seed: u64| {
-        let plan = Plan { bounded: true, ..Plan::draw(seed, Climate::BrokenClocks) };
-        let violation = sweep::run(&mut sweep::world::<Worlds>(plan, None)).err();
+        let plan = Plan { bounded: true, ..plan::draw(seed, Climate::BrokenClocks) };
+        let violation = sweep::run(&mut sweep::world::<QuorumLeases>(plan, None)).err();
         let two = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
         violation.is_some_and(|violation| two.contains(&violation.property))
     };
@@ -133,32 +166,35 @@ fn what_was_found_stays_mended() {
     assert!(known > 0);
 }
 
-/// The page about simulation names every property, and every bug that can be planted.
+/// The page about simulation names every property of each protocol, and every bug that can be
+/// planted, whose properties exist.
 #[test]
 fn the_page_is_complete() {
     let page = include_str!("../../../docs/simulation.md");
-    let properties = [tenure_sim::nerio::properties::ALL, tenure_sim::etcd::properties::ALL];
-    for (property, _) in properties.concat() {
+    let (mut properties, mut duties) = (Vec::new(), Vec::new());
+    macro_rules! collect {
+        ($($module:ident $name:ident $about:literal;)+) => {$(
+            properties.extend(tenure_sim::$module::properties::all());
+            let of_driver = tenure_sim::$module::Worlds::default().duties().into_iter();
+            duties.extend(of_driver.map(|duty| (duty.name, duty.meant)));
+            #[cfg(tenure_planted)]
+            let rules = tenure_core::$module::planted::RULES.iter();
+            #[cfg(tenure_planted)]
+            duties.extend(rules.map(|rule| (rule.name.to_owned(), rule.meant)));
+        )+};
+    }
+    tenure_sim::protocols!(collect);
+    #[cfg(tenure_planted)]
+    duties
+        .extend(tenure_core::planted::RULES.iter().map(|rule| (rule.name.to_owned(), rule.meant)));
+    for (property, _) in &properties {
         assert!(page.contains(&format!("| {property} |")), "docs/simulation.md lacks {property}");
     }
-    for rule in DriverRule::ALL {
-        assert!(page.contains(&format!("| `{rule:?}` |")), "docs/simulation.md lacks {rule:?}");
-    }
-    #[cfg(tenure_planted)]
-    {
-        use tenure_core::{etcd, nerio, planted};
-        let of_nerio = nerio::planted::RULES.iter().chain(planted::RULES);
-        for rule in of_nerio.chain(etcd::planted::RULES) {
-            let name = rule.name;
-            assert!(page.contains(&format!("| `{name}` |")), "docs/simulation.md lacks {name}");
-            for name in rule.meant {
-                let known = properties.concat().iter().any(|(known, _)| known == name);
-                assert!(known, "{name} is no property");
-            }
-        }
-        for name in DriverRule::ALL.into_iter().flat_map(DriverRule::meant) {
-            let known = properties.concat().iter().any(|(known, _)| known == name);
-            assert!(known, "{name} is no property");
+    for (name, meant) in duties {
+        assert!(page.contains(&format!("| `{name}` |")), "docs/simulation.md lacks {name}");
+        for noticing in meant {
+            let known = properties.iter().any(|(known, _)| known == noticing);
+            assert!(known, "{noticing} is no property");
         }
     }
 }

@@ -8,12 +8,13 @@ use std::task::{Context, Poll};
 use tenure_core::{ElectionName, Waiting};
 use tokio::sync::watch;
 
-use crate::driver::{CampaignAnswer, CampaignReply, Office, Order, SeatId};
+use crate::driver::{CampaignAnswer, CampaignId, CampaignReply, DriverHandle, Request};
 use crate::error::CampaignError;
-use crate::kind::Kind;
-use crate::leadership::{Leadership, Resignation};
+use crate::leadership::Leadership;
+use crate::resignation::Resignation;
+use crate::safety::SafetyClass;
 
-type Won<K> = Pin<Box<dyn Future<Output = Result<Leadership<K>, CampaignError>> + Send>>;
+type Won<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
 
 /// A campaign in an election, which begins when it is first polled. A future: it resolves when
 /// the campaign is won, or when it can never be won. Dropping it withdraws the candidacy.
@@ -36,24 +37,24 @@ type Won<K> = Pin<Box<dyn Future<Output = Result<Leadership<K>, CampaignError>> 
 /// # }
 /// ```
 #[must_use = "a campaign begins when it is polled"]
-pub struct Campaign<K: Kind> {
-    won: Won<K>,
+pub struct Campaign<C: SafetyClass> {
+    won: Won<C>,
     waits: watch::Receiver<Option<Waiting>>,
 }
 
-impl<K: Kind> Campaign<K> {
+impl<C: SafetyClass> Campaign<C> {
     pub(crate) fn new(
-        office: Arc<dyn Office<K>>,
+        driver: Arc<dyn DriverHandle<C>>,
         election: ElectionName,
         value: String,
         priority: u8,
     ) -> Self {
         let (reply, CampaignAnswer { won, waits }) = CampaignReply::new();
         let won = Box::pin(async move {
-            let seat = SeatId::next();
-            let resignation = Resignation::new(office.clone(), election.clone(), seat);
-            office.order(Order::Campaign { election, seat, value, priority, reply });
-            drop(office);
+            let campaign = CampaignId::next();
+            let resignation = Resignation::new(driver.clone(), election.clone(), campaign);
+            driver.request(Request::Campaign { election, campaign, value, priority, reply });
+            drop(driver);
             let won = won.await.unwrap_or(Err(CampaignError::Closed))?;
             Ok(Leadership::new(won, resignation))
         });
@@ -67,15 +68,15 @@ impl<K: Kind> Campaign<K> {
     }
 }
 
-impl<K: Kind> Future for Campaign<K> {
-    type Output = Result<Leadership<K>, CampaignError>;
+impl<C: SafetyClass> Future for Campaign<C> {
+    type Output = Result<Leadership<C>, CampaignError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.won.as_mut().poll(context)
     }
 }
 
-impl<K: Kind> fmt::Debug for Campaign<K> {
+impl<C: SafetyClass> fmt::Debug for Campaign<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Campaign").field("waits", &*self.waits.borrow()).finish_non_exhaustive()
     }
@@ -88,7 +89,7 @@ pub struct Waits(watch::Receiver<Option<Waiting>>);
 
 impl Waits {
     /// What it waits for, once that is known, and then each time it changes; `None` once the
-    /// campaign is won or over. Whoever is slow gets the latest only. Cancel safe.
+    /// campaign is won or over. A slow caller gets the latest only. Cancel safe.
     pub async fn next(&mut self) -> Option<Waiting> {
         loop {
             self.0.changed().await.ok()?;

@@ -1,7 +1,7 @@
 //! The clock that leases are measured on.
 
-use rustix::time::{ClockId, clock_gettime};
-use tenure_core::Time;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use tenure_core::{Time, WallTime};
 
 /// What `CLOCK_BOOTTIME` shows now, in nanoseconds.
 ///
@@ -11,8 +11,20 @@ use tenure_core::Time;
 #[inline]
 #[must_use]
 pub fn now() -> Time {
-    let read = clock_gettime(ClockId::Boottime);
+    Time::from_nanos(nanos(clock_gettime(ClockId::Boottime)))
+}
+
+/// What `CLOCK_REALTIME` shows now. It may be wrong, and it may step: only a protocol that compares
+/// time with other machines reads it, and none waits for it.
+#[must_use]
+pub fn wall() -> WallTime {
+    WallTime::from_nanos(nanos(clock_gettime(ClockId::Realtime)))
+}
+
+/// An instant before the origin of its clock counts as the origin.
+#[inline]
+fn nanos(read: Timespec) -> u64 {
     let seconds = u64::try_from(read.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(read.tv_nsec).unwrap_or(0);
-    Time::from_nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }

@@ -8,9 +8,9 @@ use tenure_core::{ElectionName, View};
 
 use crate::campaign::Campaign;
 use crate::clock;
-use crate::driver::{ObserveReply, Office, Order};
-use crate::kind::Kind;
+use crate::driver::{DriverHandle, ObserveReply, Request};
 use crate::observe::Observer;
+use crate::safety::SafetyClass;
 
 /// How often observers ask unless told otherwise.
 const OBSERVE_EVERY: Duration = Duration::from_millis(250);
@@ -21,26 +21,26 @@ pub(crate) const PRIORITY: u8 = 100;
 ///
 /// It comes from a participant of a protocol, such as [`nerio::Node`](crate::nerio::Node), and
 /// keeps it going. Clones are the same election. Dropping it changes nothing.
-pub struct Election<K: Kind> {
-    office: Arc<dyn Office<K>>,
+pub struct Election<C: SafetyClass> {
+    driver: Arc<dyn DriverHandle<C>>,
     name: ElectionName,
 }
 
-impl<K: Kind> Clone for Election<K> {
+impl<C: SafetyClass> Clone for Election<C> {
     fn clone(&self) -> Self {
-        Self { office: self.office.clone(), name: self.name.clone() }
+        Self { driver: self.driver.clone(), name: self.name.clone() }
     }
 }
 
-impl<K: Kind> fmt::Debug for Election<K> {
+impl<C: SafetyClass> fmt::Debug for Election<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Election({})", self.name)
     }
 }
 
-impl<K: Kind> Election<K> {
-    pub(crate) fn new(office: Arc<dyn Office<K>>, name: ElectionName) -> Self {
-        Self { office, name }
+impl<C: SafetyClass> Election<C> {
+    pub(crate) fn new(driver: Arc<dyn DriverHandle<C>>, name: ElectionName) -> Self {
+        Self { driver, name }
     }
 
     /// Its name.
@@ -55,15 +55,15 @@ impl<K: Kind> Election<K> {
     /// Waits as long as it takes, and [`Campaign::waiting`] says for what; an error means that it
     /// can never win. Dropping the future withdraws the candidacy, and gives the leadership up if
     /// it was won in that moment.
-    pub fn campaign(&self, value: &str) -> Campaign<K> {
+    pub fn campaign(&self, value: &str) -> Campaign<C> {
         self.campaign_with(value, PRIORITY)
     }
 
     /// Campaigns with a priority: among those who wait the highest goes first, where the protocol
-    /// can do so (Nerio; etcd's candidates go in the order in which they came); nobody who leads
+    /// can do so, as Nerio can (where not, in the order in which they came); nobody who leads
     /// is ever put out of office by it. Dropping the future withdraws the candidacy.
-    pub fn campaign_with(&self, value: &str, priority: u8) -> Campaign<K> {
-        Campaign::new(self.office.clone(), self.name.clone(), value.to_owned(), priority)
+    pub fn campaign_with(&self, value: &str, priority: u8) -> Campaign<C> {
+        Campaign::new(self.driver.clone(), self.name.clone(), value.to_owned(), priority)
     }
 
     /// Follows who leads. Costs the election nothing: those who know are asked. A store is asked
@@ -78,12 +78,12 @@ impl<K: Kind> Election<K> {
     #[must_use]
     pub fn observe_every(&self, every: Duration) -> Observer {
         let (reply, answer) = ObserveReply::new();
-        self.office.order(Order::Observe { election: self.name.clone(), every, reply });
+        self.driver.request(Request::Observe { election: self.name.clone(), every, reply });
         // An observer keeps no participant going.
-        let (office, election) = (Arc::downgrade(&self.office), self.name.clone());
+        let (driver, election) = (Arc::downgrade(&self.driver), self.name.clone());
         let leave = move || {
-            if let Some(office) = office.upgrade() {
-                office.order(Order::Unobserve { election });
+            if let Some(driver) = driver.upgrade() {
+                driver.request(Request::Unobserve { election });
             }
         };
         Observer::new(answer, Box::new(leave))

@@ -4,7 +4,7 @@ use std::io;
 
 use tenure_core::{ElectionName, Loss, NameError, NodeName};
 
-use crate::state::StateError;
+use crate::nerio::state::MemoryError;
 use crate::transport::UdpError;
 
 /// Why a node did not start.
@@ -15,7 +15,7 @@ pub enum StartError {
     Transport(#[from] UdpError),
     /// No state directory.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(#[from] MemoryError),
     /// A grantor that nobody would ask.
     #[error("{name} is to grant leases but is not in the members list ({members})")]
     NotAMember {
@@ -99,7 +99,9 @@ pub enum TransferError {
     #[error("this node does not lead any more")]
     NotLeading,
     /// The protocol has no such thing.
-    #[error("{protocol} cannot hand over to a named candidate; resign, and whoever is next leads")]
+    #[error(
+        "{protocol} cannot hand over to a named candidate; resign, and the next in order leads"
+    )]
     Unsupported {
         /// Its name.
         protocol: &'static str,

@@ -1,4 +1,4 @@
-//! Gates: how the recipient of work refuses a leader that has been overtaken.
+//! Gates: how the recipient of work refuses a leader that has been superseded.
 
 use std::cmp::Ordering;
 
@@ -25,10 +25,10 @@ pub struct FenceGate {
     newest: Fence,
 }
 
-/// Work by a leader that has been overtaken.
+/// Work by a leader that has been superseded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("fence {offered} has been overtaken by {newest}: its leader is no longer in office")]
-pub struct Overtaken {
+#[error("fence {offered} has been superseded by {newest}: its leader is no longer in office")]
+pub struct Superseded {
     /// The fence of the work.
     pub offered: Fence,
     /// The newest fence seen.
@@ -43,9 +43,9 @@ impl FenceGate {
     }
 
     /// Admits work by this fence or refuses it.
-    pub fn admit(&mut self, offered: Fence) -> Result<(), Overtaken> {
+    pub fn admit(&mut self, offered: Fence) -> Result<(), Superseded> {
         if offered < self.newest {
-            return Err(Overtaken { offered, newest: self.newest });
+            return Err(Superseded { offered, newest: self.newest });
         }
         self.newest = offered;
         Ok(())
@@ -147,7 +147,7 @@ mod tests {
         assert!(matches!(late, Err(EdictRefused::Older { .. })));
         gate.admit(&edict(&[2, 3], 11, 0)).unwrap();
         let old = gate.admit(&edict(&[1, 2], 10, 3));
-        assert!(matches!(old, Err(EdictRefused::Older { .. })), "a leader overtaken");
+        assert!(matches!(old, Err(EdictRefused::Older { .. })), "a superseded leader");
         let repeated = gate.admit(&edict(&[2, 3], 11, 0));
         assert!(matches!(repeated, Err(EdictRefused::Older { .. })));
         let strange = gate.admit(&edict(&[9], 12, 0));

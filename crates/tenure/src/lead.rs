@@ -10,16 +10,16 @@ use crate::clock;
 use crate::election::{Election, PRIORITY};
 use crate::entropy;
 use crate::error::CampaignError;
-use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::leadership::Leadership;
+use crate::safety::SafetyClass;
 
 /// The pauses before campaigns that follow short attempts. The longest keeps work that always ends
 /// at once from costing an election more than one leadership in 2.5 s.
 const PAUSES: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(5) };
 
-impl<K: Kind> Election<K> {
+impl<C: SafetyClass> Election<C> {
     /// Campaigns, does `work` while this participant leads, and campaigns again when that is over,
     /// until `shutdown` resolves.
     ///
@@ -55,7 +55,7 @@ impl<K: Kind> Election<K> {
     /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
     /// and that is waited for as by [`Leadership::resign`](crate::Leadership::resign); a campaign
     /// is withdrawn; if it is resolved already, nothing begins. What `shutdown` resolves to does
-    /// not matter. Work that needs time to wind up hears of its own, and `shutdown` resolves
+    /// not matter. Work that needs time to shut down hears of its own, and `shutdown` resolves
     /// later. Every other [`CampaignError`] ends it with that error: another campaign would meet
     /// it, too.
     ///
@@ -70,7 +70,7 @@ impl<K: Kind> Election<K> {
     ) -> Result<(), CampaignError>
     where
         S: Future,
-        W: FnMut(Leader<K>) -> F,
+        W: FnMut(Leader<C>) -> F,
         F: Future<Output = ()>,
     {
         self.lead_with(value, PRIORITY, shutdown, work).await
@@ -87,7 +87,7 @@ impl<K: Kind> Election<K> {
     ) -> Result<(), CampaignError>
     where
         S: Future,
-        W: FnMut(Leader<K>) -> F,
+        W: FnMut(Leader<C>) -> F,
         F: Future<Output = ()>,
     {
         let mut shutdown = pin!(shutdown);
@@ -106,7 +106,7 @@ impl<K: Kind> Election<K> {
                         _ = &mut shutdown => None,
                         done = once(&leadership, &mut work) => Some(done),
                     };
-                    // The work is gone. Whoever has lost it has nothing to give up, or too little
+                    // The work is gone. A lost one has nothing to resign, or too little
                     // left to wait for that.
                     if !matches!(done, Some(Err(_))) {
                         leadership.resign().await;
@@ -132,9 +132,9 @@ impl<K: Kind> Election<K> {
 
 /// Does the work once the lease has full length. The first one may be shorter than the margin by
 /// which work is ended, and until then there is none to end.
-async fn once<K: Kind, F: Future<Output = ()>>(
-    leadership: &Leadership<K>,
-    work: &mut impl FnMut(Leader<K>) -> F,
+async fn once<C: SafetyClass, F: Future<Output = ()>>(
+    leadership: &Leadership<C>,
+    work: &mut impl FnMut(Leader<C>) -> F,
 ) -> Result<(), Loss> {
     leadership.settled().await?;
     leadership.hold(work(leadership.leader())).await

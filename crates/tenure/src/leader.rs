@@ -10,47 +10,47 @@ use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
 
 use crate::claim::SharedClaim;
 use crate::clock;
-use crate::driver::{Office, Order, Progress, SeatId, TransferReply, Won};
+use crate::driver::{CampaignId, DriverHandle, Progress, Request, TransferReply, Won};
 use crate::error::TransferError;
-use crate::kind::{AtMostOne, Kind};
+use crate::safety::{AtMostOne, SafetyClass};
 
 /// A handle on a won election, for the work that is done under it. Whether this node still leads
 /// is computed at each question.
 ///
 /// A clone is cheap and is the same leader: hand one to every task that must ask before it acts.
-/// It comes from a [`Leadership`](crate::Leadership), which alone holds the office. A `Leader`
+/// It comes from a [`Leadership`](crate::Leadership), which alone keeps it in office. A `Leader`
 /// gives nothing up when it is dropped, and keeps neither the leadership nor the node going: once
 /// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
 /// clone.
-pub struct Leader<K: Kind> {
+pub struct Leader<C: SafetyClass> {
     // Outside of what clones share, so that asking takes one step to the cell.
     claim: SharedClaim,
-    about: Arc<About<K>>,
+    about: Arc<About<C>>,
 }
 
 /// What all clones share.
-struct About<K: Kind> {
+struct About<C: SafetyClass> {
     election: ElectionName,
-    seat: SeatId,
-    office: Weak<dyn Office<K>>,
-    won: Won<K>,
+    campaign: CampaignId,
+    driver: Weak<dyn DriverHandle<C>>,
+    won: Won<C>,
 }
 
-impl<K: Kind> Clone for Leader<K> {
+impl<C: SafetyClass> Clone for Leader<C> {
     fn clone(&self) -> Self {
         Self { claim: self.claim.clone(), about: self.about.clone() }
     }
 }
 
-impl<K: Kind> Leader<K> {
+impl<C: SafetyClass> Leader<C> {
     pub(crate) fn new(
-        won: Won<K>,
-        office: &Arc<dyn Office<K>>,
+        won: Won<C>,
+        driver: &Arc<dyn DriverHandle<C>>,
         election: ElectionName,
-        seat: SeatId,
+        campaign: CampaignId,
     ) -> Self {
-        let (claim, office) = (SharedClaim::new(won.cell.clone()), Arc::downgrade(office));
-        Self { claim, about: Arc::new(About { election, seat, office, won }) }
+        let (claim, driver) = (SharedClaim::new(won.cell.clone()), Arc::downgrade(driver));
+        Self { claim, about: Arc::new(About { election, campaign, driver, won }) }
     }
 
     /// Whether this node leads now. One clock read, then one atomic load, in that order: right
@@ -115,8 +115,8 @@ impl<K: Kind> Leader<K> {
     }
 
     /// Resolves with the new end when the lease was renewed to later than `known`, or fails when
-    /// the leadership is over. For whoever hands the end on to others. Where there is no end
-    /// nothing is later. Cancel safe.
+    /// the leadership is over. For an application that hands the end on to others. Where there is
+    /// no end nothing is later. Cancel safe.
     pub async fn renewed(&self, known: Option<Time>) -> Result<Option<Time>, Loss> {
         let known = known.unwrap_or(Time::MAX);
         let progress = self.progress(|progress| progress.until > known).await?;
@@ -127,15 +127,15 @@ impl<K: Kind> Leader<K> {
     }
 
     /// Resolves when no more than the configured grace is left of the lease and no renewal has
-    /// come: the time to wind up. Resolves at once when the leadership is over. Cancel safe.
+    /// come: the time to shut down. Resolves at once when the leadership is over. Cancel safe.
     ///
     /// A warning, not the end: a renewal may still come. It depends on the caller's runtime;
     /// [`is_current`](Self::is_current) does not.
     pub async fn expiring(&self) {
         // Without a node it is over.
-        let Some(office) = self.about.office.upgrade() else { return };
-        let grace = office.timing().grace;
-        drop(office);
+        let Some(driver) = self.about.driver.upgrade() else { return };
+        let grace = driver.timing().grace;
+        drop(driver);
         tokio::select! {
             biased;
             _ = self.ended() => {}
@@ -191,11 +191,11 @@ impl<K: Kind> Leader<K> {
 
     async fn transfer(&self, to: NodeName, probe: bool) -> Result<(), TransferError> {
         let (reply, answer) = TransferReply::new();
-        let About { election, seat, office, .. } = &*self.about;
-        let (election, seat) = (election.clone(), *seat);
-        let office = office.upgrade().ok_or(TransferError::NotLeading)?;
-        office.order(Order::Transfer { election, seat, to, probe, reply });
-        drop(office);
+        let About { election, campaign, driver, .. } = &*self.about;
+        let (election, campaign) = (election.clone(), *campaign);
+        let driver = driver.upgrade().ok_or(TransferError::NotLeading)?;
+        driver.request(Request::Transfer { election, campaign, to, probe, reply });
+        drop(driver);
         answer.await.unwrap_or(Err(TransferError::NotLeading))
     }
 
@@ -286,7 +286,7 @@ impl<K: Kind> Leader<K> {
 
 impl Leader<AtMostOne> {
     /// The fence of this leadership: greater than that of every leadership of this election
-    /// before it. Whoever guards a resource should check it, with a
+    /// before it. A resource should check it, with a
     /// [`FenceGate`](crate::FenceGate).
     ///
     /// ```
@@ -308,7 +308,7 @@ impl Leader<AtMostOne> {
     }
 }
 
-impl<K: Kind> fmt::Debug for Leader<K> {
+impl<C: SafetyClass> fmt::Debug for Leader<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leader")
             .field("election", &self.about.election)

@@ -1,132 +1,54 @@
-//! Holding a won election: to use it and to give it up.
+//! Holding a won election. How it is given up is in `release.rs`.
 
 use std::fmt;
-use std::future::Future;
 use std::ops::Deref;
-use std::sync::Arc;
-use std::time::Duration;
 
-use tenure_core::{ElectionName, Loss};
-
-use crate::driver::{Office, Order, SeatId, Won};
-use crate::kind::Kind;
+use crate::driver::Won;
 use crate::leader::Leader;
-
-/// How far a timer of the runtime may be behind; work is ended this much earlier.
-const TIMER_SLACK: Duration = Duration::from_millis(2);
+use crate::resignation::Resignation;
+use crate::safety::SafetyClass;
 
 /// A won election: a [`Leader`], which answers for it, and the right to give it up.
 ///
 /// Dropping it resigns: [`is_current`](Leader::is_current) is false from that instant, here and in
 /// every `Leader` that came from it, and others are told in the background. Whatever is done under
 /// a leadership should be done by [`run`](Self::run), or end before it is dropped.
-pub struct Leadership<K: Kind> {
-    leader: Leader<K>,
-    resignation: Resignation<K>,
+pub struct Leadership<S: SafetyClass> {
+    leader: Leader<S>,
+    pub(crate) resignation: Resignation<S>,
 }
 
-/// Gives a candidacy or a leadership up when dropped.
-pub(crate) struct Resignation<K: Kind> {
-    office: Arc<dyn Office<K>>,
-    election: ElectionName,
-    seat: SeatId,
-}
-
-impl<K: Kind> Resignation<K> {
-    pub(crate) fn new(office: Arc<dyn Office<K>>, election: ElectionName, seat: SeatId) -> Self {
-        Self { office, election, seat }
-    }
-
-    fn order(&self) {
-        let (election, seat) = (self.election.clone(), self.seat);
-        self.office.order(Order::Resign { election, seat });
-    }
-}
-
-impl<K: Kind> Drop for Resignation<K> {
-    fn drop(&mut self) {
-        self.order();
-    }
-}
-
-impl<K: Kind> Leadership<K> {
-    pub(crate) fn new(won: Won<K>, resignation: Resignation<K>) -> Self {
-        let Resignation { office, election, seat } = &resignation;
-        let leader = Leader::new(won, office, election.clone(), *seat);
+impl<S: SafetyClass> Leadership<S> {
+    pub(crate) fn new(won: Won<S>, resignation: Resignation<S>) -> Self {
+        let Resignation { driver, election, campaign } = &resignation;
+        let leader = Leader::new(won, driver, election.clone(), *campaign);
         Self { leader, resignation }
     }
 
     /// A handle for the work that is done under this leadership.
     #[must_use]
-    pub fn leader(&self) -> Leader<K> {
+    pub fn leader(&self) -> Leader<S> {
         self.leader.clone()
-    }
-
-    /// Runs `work` as long as this node leads, and resigns after it. Work that must ask whether it
-    /// still leads takes a [`Leader`] with it:
-    ///
-    /// ```no_run
-    /// # use tenure::{AtMostOne, Leadership, Loss};
-    /// # async fn example(leadership: Leadership<AtMostOne>) -> Result<(), Loss> {
-    /// let leader = leadership.leader();
-    /// let work = async move {
-    ///     while leader.is_current() {
-    ///         // One act, with `leader.fence()`.
-    ///         # tokio::task::yield_now().await;
-    ///     }
-    /// };
-    /// leadership.run(work).await
-    /// # }
-    /// ```
-    ///
-    /// The work is dropped before the lease ends, by the configured kill margin: it must be
-    /// cancel safe, and must give way to the runtime more often than that. The leadership is
-    /// given up only after the work has ended or was dropped, so that nobody else begins before.
-    /// Where the first lease, which is short, may be no longer than the margin, wait for
-    /// [`settled`](Leader::settled) before.
-    ///
-    /// Dropping the future drops the work and then resigns, and so does work that panics.
-    pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Loss> {
-        let output = self.hold(work).await?;
-        self.resign().await;
-        Ok(output)
-    }
-
-    /// As [`run`](Self::run), and gives nothing up.
-    pub(crate) async fn hold<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
-        let margin = self.resignation.office.timing().kill_margin + TIMER_SLACK;
-        self.leader.hold(margin, work).await
-    }
-
-    /// Gives the leadership up at once, and waits until others know or the lease would have ended.
-    /// Repeating it does nothing. If a verification promised that this node leads for longer
-    /// (Nerio), others are told only when that has run out.
-    ///
-    /// Dropping the future changes nothing: it is given up all the same.
-    pub async fn resign(&self) {
-        self.leader.lower();
-        self.resignation.order();
-        self.leader.released(self.resignation.office.timing().resignation_max).await;
     }
 }
 
-impl<K: Kind> Deref for Leadership<K> {
-    type Target = Leader<K>;
+impl<S: SafetyClass> Deref for Leadership<S> {
+    type Target = Leader<S>;
 
     #[inline]
-    fn deref(&self) -> &Leader<K> {
+    fn deref(&self) -> &Leader<S> {
         &self.leader
     }
 }
 
-impl<K: Kind> Drop for Leadership<K> {
+impl<S: SafetyClass> Drop for Leadership<S> {
     fn drop(&mut self) {
         // Before the resignation is dropped, and so before anybody is told.
         self.leader.lower();
     }
 }
 
-impl<K: Kind> fmt::Debug for Leadership<K> {
+impl<S: SafetyClass> fmt::Debug for Leadership<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leadership").field("leader", &self.leader).finish_non_exhaustive()
     }

@@ -1,16 +1,17 @@
-//! Leader election that people can trust with their production systems.
+//! Leader election for programs that run in several copies, of which exactly one must do the work.
 //!
-//! Somewhere several copies of a service run and exactly one must do the work. A [`nerio::Node`]
-//! in each of them, three of them granting leases, and:
+//! Each copy starts a [`nerio::Node`]. Three or five of these nodes are grantors: they give one
+//! candidate at a time a lease, the right to lead, which ends by itself unless it is renewed. What
+//! a program uses of it:
 //!
 //! - [`Election`]: campaign, observe, ask who leads.
 //! - [`Leadership`]: hold it and give it up, with a guarantee that work ends before the lease
 //!   does.
-//! - [`Leader`]: for the work: ask whether it still holds at the moment of acting, with a fence
-//!   that orders leaders.
-//! - [`FenceGate`] and [`EdictGate`]: how a recipient refuses a leader that has been overtaken.
+//! - [`Leader`]: for the work: ask whether it still holds at the moment of acting. Its fence, a
+//!   number that grows with each leadership (a fencing token), orders leaders.
+//! - [`FenceGate`] and [`EdictGate`]: how a recipient refuses a leader that has been superseded.
 //! - [`supervise`]: a command that outlives neither its supervisor nor its lease.
-//! - [`state`]: what a grantor remembers.
+//! - [`state`]: directories for what a node must remember; [`nerio::state`] what a grantor does.
 //!
 //! These handles are the same whatever protocol they come from; what only Nerio has is had from
 //! its node. [`driver`] is for those who add a protocol.
@@ -56,7 +57,7 @@
 //! let election = two.election("billing")?;
 //! let waiting = tokio::spawn(async move { election.campaign("10.0.0.8:8080").await });
 //!
-//! // Before each act: does it still hold? And for whoever guards the resource: a fence.
+//! // Before each act: does it still hold? And for the resource: a fence.
 //! assert!(leadership.is_current() && leadership.remaining() > Some(Duration::ZERO));
 //! let mut gate = FenceGate::default();
 //! gate.admit(leadership.fence())?;
@@ -126,12 +127,14 @@ mod election;
 mod entropy;
 mod error;
 mod gate;
-mod kind;
 mod lead;
 mod leader;
 mod leadership;
 pub mod nerio;
 mod observe;
+mod release;
+mod resignation;
+mod safety;
 pub mod state;
 pub mod supervise;
 pub mod transport;
@@ -140,11 +143,11 @@ mod watched;
 pub use campaign::{Campaign, Waits};
 pub use election::Election;
 pub use error::{CampaignError, StartError, SystemError, TransferError};
-pub use gate::{EdictGate, EdictRefused, FenceGate, Overtaken};
-pub use kind::{AtMostOne, Kind, MayOverlap};
+pub use gate::{EdictGate, EdictRefused, FenceGate, Superseded};
 pub use leader::Leader;
 pub use leadership::Leadership;
 pub use observe::{Change, Observer};
+pub use safety::{AtMostOne, MayOverlap, SafetyClass};
 pub use tenure_core::{
     ClusterName, Drift, DriftError, ElectionName, Fence, LeaderValue, LeaderView, Loss, NameError,
     NodeName, Obstacle, Time, Value, View, Waiting,

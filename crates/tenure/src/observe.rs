@@ -4,15 +4,15 @@ use std::fmt;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::driver::Sight;
+use crate::driver::Versioned;
 use tenure_core::View;
 
 /// Follows one election. It may be read as slowly as one likes: it tells the latest state, and
 /// says so when it has skipped some. Dropping it ends the questions; it lasts as long as the
 /// participant it came from.
 pub struct Observer {
-    answer: Option<oneshot::Receiver<watch::Receiver<Sight>>>,
-    sights: Option<watch::Receiver<Sight>>,
+    answer: Option<oneshot::Receiver<watch::Receiver<Versioned>>>,
+    latest: Option<watch::Receiver<Versioned>>,
     told: u64,
     after_reset: Option<View>,
     leave: Option<Leave>,
@@ -43,9 +43,9 @@ impl Change {
 
 impl Observer {
     /// `leave` is called once nothing of the answer is left.
-    pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Sight>>, leave: Leave) -> Self {
+    pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Versioned>>, leave: Leave) -> Self {
         let (answer, leave) = (Some(answer), Some(leave));
-        Self { answer, sights: None, told: 0, after_reset: None, leave }
+        Self { answer, latest: None, told: 0, after_reset: None, leave }
     }
 
     /// The state once it is known, and then every change; `None` once the participant is closed,
@@ -56,17 +56,17 @@ impl Observer {
             return Some(Change::View(view));
         }
         if let Some(answer) = &mut self.answer {
-            self.sights = answer.await.ok();
+            self.latest = answer.await.ok();
             self.answer = None;
         }
-        let (told, sights) = (self.told, self.sights.as_mut()?);
-        let (change, view) = match sights.wait_for(|sight| sight.change > told).await {
-            Ok(sight) => (sight.change, sight.view.clone()?),
+        let (told, latest) = (self.told, self.latest.as_mut()?);
+        let (version, view) = match latest.wait_for(|latest| latest.version > told).await {
+            Ok(latest) => (latest.version, latest.view.clone()?),
             Err(_) => return None,
         };
-        // Whoever joins late has missed nothing.
-        let missed = self.told != 0 && change > self.told + 1;
-        self.told = change;
+        // A late observer has missed nothing.
+        let missed = self.told != 0 && version > self.told + 1;
+        self.told = version;
         if missed {
             self.after_reset = Some(view);
             return Some(Change::Reset);
@@ -77,7 +77,7 @@ impl Observer {
     /// The latest state, if one is known, with its lease as it is known now.
     #[must_use]
     pub fn latest(&self) -> Option<View> {
-        self.sights.as_ref()?.borrow().view.clone()
+        self.latest.as_ref()?.borrow().view.clone()
     }
 }
 
@@ -85,7 +85,7 @@ impl Drop for Observer {
     fn drop(&mut self) {
         // What is looked through goes first: the driver counts who still looks.
         self.answer = None;
-        self.sights = None;
+        self.latest = None;
         if let Some(leave) = self.leave.take() {
             leave();
         }

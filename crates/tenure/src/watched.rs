@@ -34,7 +34,7 @@ impl<T: AsFd> Watched<T> {
         poll_fn(|context| self.poll_read(context, &mut read)).await
     }
 
-    /// The same for whoever polls. Only the task that polled last is woken.
+    /// The same by polling. Only the task that polled last is woken.
     pub(crate) fn poll_read<R>(
         &self,
         context: &mut Context<'_>,

@@ -6,14 +6,15 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use tenure::state::{Grantor, Opening, Recovered, StateDir, StateError};
+use tenure::nerio::state::{self, Grantor, MemoryError, Recovered, StateDir};
+use tenure::state::{Opening, StateError};
 use tenure_core::nerio::{Boot, Record};
 
 fn grantor(cluster: &str, node: &str) -> Grantor {
     Grantor { cluster: cluster.parse().unwrap(), node: node.parse().unwrap() }
 }
 
-fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), StateError> {
+fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryError> {
     StateDir::open(path, opening, &grantor("orders", "a"))
 }
 
@@ -28,9 +29,11 @@ fn refusal(parent: &TempDir, path: &Path, opening: Opening) -> String {
 fn used(parent: &TempDir) -> PathBuf {
     let path = parent.path().join("a");
     let (mut state, recovered) = open(&path, Opening::New).unwrap();
-    let boot = Boot(recovered.boots.0 + 1);
+    let boot = Boot(recovered.durable.boot.0 + 1);
     let delta_max = std::time::Duration::from_secs(10);
-    state.write(&Record::Identity { instance: recovered.instance, boot, delta_max }).unwrap();
+    state
+        .write(&Record::Identity { instance: recovered.durable.instance, boot, delta_max })
+        .unwrap();
     path
 }
 
@@ -90,7 +93,7 @@ fn a_link_to_a_directory_is_followed() {
     let parent = tempfile::tempdir().unwrap();
     let link = parent.path().join("link");
     symlink(used(&parent), &link).unwrap();
-    assert_eq!(open(&link, Opening::Existing).unwrap().1.boots, Boot(1));
+    assert_eq!(open(&link, Opening::Existing).unwrap().1.durable.boot, Boot(1));
 }
 
 #[test]
@@ -161,7 +164,7 @@ fn a_directory_that_is_not_new() {
         format!(
             "state directory /T/a is not new: it holds the memory {} of node a in cluster \
              orders, started 1 times; start without --new",
-            recovered.instance
+            recovered.durable.instance
         )
     );
     fs::remove_file(path.join("identity")).unwrap();
@@ -271,10 +274,10 @@ fn what_cannot_be_brought_about_here() {
     assert_eq!(
         boot.to_string(),
         "cannot read /proc/sys/kernel/random/boot_id: No such file or directory (os error 2); \
-         without it nobody can tell whether the grants on disk are from this boot of the \
+         without it nobody can tell whether what is on disk is from this boot of the \
          machine: mount /proc"
     );
-    let full = tenure::state::WriteError::Full { path: "/T/a/grants".into(), held: 1 << 20 };
+    let full = state::WriteError::Full { path: "/T/a/grants".into(), held: 1 << 20 };
     assert_eq!(
         full.to_string(),
         "/T/a/grants has no room for another election: it holds 1048576; let some end first"

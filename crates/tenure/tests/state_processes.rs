@@ -17,7 +17,8 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
-use tenure::state::{Grantor, Grants, Memory, Opening, Recovered, StateDir, StateError};
+use tenure::nerio::state::{Grantor, Grants, Memory, MemoryError, Recovered, StateDir};
+use tenure::state::{Opening, StateError};
 use tenure_core::nerio::Tenancy;
 use tenure_core::nerio::{Boot, GrantRecord, Inc, Record, Stamp, Who};
 use tenure_core::{Fence, NodeName, Time, Value};
@@ -26,13 +27,13 @@ const PART: &str = "TENURE_STATE_TEST";
 const DIRECTORY: &str = "TENURE_STATE_TEST_DIRECTORY";
 const FIRST: &str = "TENURE_STATE_TEST_FIRST";
 
-fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), StateError> {
+fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryError> {
     let grantor = Grantor { cluster: "orders".parse().unwrap(), node: "a".parse().unwrap() };
     StateDir::open(path, opening, &grantor)
 }
 
 fn identity(recovered: &Recovered) -> Record {
-    let (instance, boot) = (recovered.instance, Boot(recovered.boots.0 + 1));
+    let (instance, boot) = (recovered.durable.instance, Boot(recovered.durable.boot.0 + 1));
     Record::Identity { instance, boot, delta_max: Duration::from_secs(10) }
 }
 
@@ -181,7 +182,7 @@ fn a_program_started_by_the_owner_does_not_keep_the_lock() {
     // A program has its parent's files for a moment after its parent goes on.
     let mut opened = open(&path, Opening::Existing);
     for _ in 0..PATIENCE.as_millis() / 10 {
-        if !matches!(opened, Err(StateError::InUse { .. })) {
+        if !matches!(opened, Err(MemoryError::State(StateError::InUse { .. }))) {
             break;
         }
         thread::sleep(Duration::from_millis(10));

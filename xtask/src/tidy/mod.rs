@@ -11,6 +11,7 @@ mod readme;
 mod shape;
 mod source;
 mod tokens;
+mod touched;
 mod tree;
 
 use std::fmt;
@@ -74,6 +75,7 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(links::check(tree));
     complaints.extend(planted::check(tree));
     complaints.extend(decisions::check(tree));
+    complaints.extend(touched::check(tree));
     complaints.sort();
     complaints
 }

@@ -3,14 +3,10 @@
 
 use super::tree::Tree;
 use super::{Complaint, complaint};
+use crate::protocols;
 
 /// In two halves, so that this file does not complain about itself.
 const FLAG: &str = concat!("tenure_", "planted");
-
-/// The folders whose stories are run with their rule broken. A rule is broken for all threads, so
-/// an ordinary test of the same program would fail by it now and then.
-const STORIES: [&str; 2] =
-    ["crates/tenure-core/tests/etcd/", "crates/tenure-core/tests/extensions/directed/"];
 
 /// The test that breaks the rules.
 const BREAKS: &str = "planted.rs";
@@ -40,8 +36,10 @@ pub(crate) fn check(tree: &Tree) -> Vec<Complaint> {
     complaints
 }
 
+/// Whether it is of the stories that are run with their rule broken. A rule is broken for all
+/// threads, so an ordinary test of the same program would fail by it now and then.
 fn is_story(path: &str) -> bool {
-    let name = STORIES.iter().find_map(|folder| path.strip_prefix(folder));
+    let name = protocols::ALL.iter().find_map(|protocol| path.strip_prefix(protocol.stories));
     name.is_some_and(|name| name.ends_with(".rs") && name != BREAKS)
 }
 
@@ -72,10 +70,13 @@ mod tests {
 
     #[test]
     fn stories_do_not_run_while_another_ones_rule_is_broken() {
-        let story = STORIES[0].to_owned() + "terms.rs";
+        let story = protocols::ALL[0].stories.to_owned() + "terms.rs";
         assert_eq!(said(&story, "#[test]\nfn told() {}\n"), 1);
         assert_eq!(said(&story, &format!("#[cfg_attr(not({FLAG}), test)]\nfn told() {{}}\n")), 0);
-        assert_eq!(said(&(STORIES[0].to_owned() + BREAKS), "#[test]\nfn breaks() {}\n"), 0);
+        assert_eq!(
+            said(&(protocols::ALL[0].stories.to_owned() + BREAKS), "#[test]\nfn breaks() {}\n"),
+            0
+        );
         assert_eq!(said("crates/a/src/lib.rs", "#[test]\nfn other() {}\n"), 0);
     }
 

@@ -93,7 +93,7 @@ fn cannot_break(line: &str) -> bool {
     text.starts_with('|') || text.contains("](") || text.contains("://")
 }
 
-/// A crate's root is its table of contents.
+/// A crate's root is its table of contents, as a list or a macro too.
 fn lib(source: &Source<'_>) -> Vec<Complaint> {
     if !source.path.ends_with("src/lib.rs") {
         return Vec::new();
@@ -109,11 +109,14 @@ fn lib(source: &Source<'_>) -> Vec<Complaint> {
 
 fn is_contents(item: &Item) -> bool {
     match item {
-        Item::Use(_) | Item::ExternCrate(_) => true,
+        Item::Use(_) | Item::ExternCrate(_) | Item::Static(_) => true,
         Item::Mod(module) => {
             module.content.as_ref().is_none_or(|(_, items)| items.iter().all(is_contents))
         }
-        Item::Macro(call) => call.mac.path.is_ident("compile_error"),
+        Item::Macro(call) => {
+            let path = &call.mac.path;
+            path.is_ident("compile_error") || path.is_ident("macro_rules")
+        }
         _ => requires(attributes(item), "doctest"),
     }
 }

@@ -2,37 +2,38 @@
 
 use std::time::Duration;
 
-use tenure::{AtMostOne, Election, View, clock};
+use tenure::{View, clock};
 
 use super::observe::{json, line};
-use super::open::{self, Asks};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::protocol::{AnyElection, Asks};
+use crate::settings::Context;
 use crate::settings::ask::AskSettings;
 
 /// Prints who leads and ends.
-pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
-    let AskSettings { with, election, wait, json: as_json, ledger } = settings;
-    let participant = open::asker(&with, &election, Asks::Once, &ledger)?;
-    let hopeless = participant.hopeless(&ledger);
+pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
+    let AskSettings { protocol, backend, election, wait } = settings;
+    let participant = backend.asker(&election, Asks::Once, &context.origins)?;
+    let permanent_failure = participant.permanent_failure();
     let handle = participant.election(&election);
     let ask = async {
         match wait {
-            None => handle.leader(open::patience(&with)).await,
+            None => handle.leader(backend.patience()).await,
             Some(wait) => leader_within(wait, &handle).await,
         }
     };
     let view = tokio::select! {
         biased;
         view = ask => view,
-        failure = hopeless => return Err(failure),
+        failure = permanent_failure => return Err(failure),
     };
     let why = match view {
-        View::Vacant => participant.vacant(&election).await,
+        View::Vacant => participant.why_vacant(&election).await,
         View::Leader(_) | View::Leaders { .. } | View::Unknown { .. } => None,
     };
-    let text = if as_json {
+    let text = if context.json {
         let mut told = json(&election, &view);
         if let Some(why) = why {
             told["why"] = why.into();
@@ -40,19 +41,21 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
         told.to_string()
     } else {
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        line(&view, with.protocol()) + &why
+        line(&view, protocol) + &why
     };
     output::print(&format!("{text}\n"))?;
     match view {
         View::Leader(leader) if leader.leaving.is_some() => Ok(Exit::Vacant),
         View::Leader(_) | View::Leaders { .. } => Ok(Exit::Done),
         View::Vacant => Ok(Exit::Vacant),
-        View::Unknown { .. } => participant.silent(&election).await.map_or(Ok(Exit::Unknown), Err),
+        View::Unknown { .. } => {
+            participant.why_unknown(&election).await.map_or(Ok(Exit::Unknown), Err)
+        }
     }
 }
 
 /// The first leader there is, or the last that was known when the time is over.
-async fn leader_within(wait: Duration, election: &Election<AtMostOne>) -> View {
+async fn leader_within(wait: Duration, election: &AnyElection) -> View {
     let mut known = View::Unknown { since: clock::now() };
     let mut observer = election.observe();
     let leads = async {

@@ -6,9 +6,9 @@
 pub mod completions;
 mod demo;
 mod leader;
+mod members;
 mod node;
 mod observe;
-mod open;
 mod run;
 mod signals;
 mod simulate;
@@ -30,23 +30,26 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::{Command, Invocation};
+use crate::protocol::Registry;
 
 /// Carries out one command.
-pub fn dispatch(invocation: Invocation) -> Result<Exit, Failure> {
+pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Failure> {
     log(invocation.log);
+    let context = invocation.context;
     match invocation.command {
-        Command::Run(settings) => block_on(run::run(settings)),
-        Command::Node(settings) => block_on(node::run(settings)),
-        Command::NodeStatus(settings) => block_on(status::run(settings)),
-        Command::NodeWaitSafe(settings) => block_on(wait_safe::run(settings)),
-        Command::Leader(settings) => block_on(leader::run(settings)),
-        Command::Observe(settings) => block_on(observe::run(settings)),
-        Command::Verify(settings) => block_on(verify::run(settings)),
-        Command::Resign(settings) => block_on(tell::resign(settings)),
-        Command::Transfer(settings) => block_on(tell::transfer(settings)),
-        Command::Completions(shell) => completions::run(shell),
-        Command::Demo(settings) => block_on(demo::run(settings)),
-        Command::Simulate(settings) => simulate::run(&settings),
+        Command::Run(settings) => block_on(run::run(settings, context)),
+        Command::Node(settings) => block_on(node::run(settings, context)),
+        Command::NodeStatus(settings) => block_on(status::run(settings, context)),
+        Command::NodeWaitSafe(settings) => block_on(wait_safe::run(settings, context)),
+        Command::Leader(settings) => block_on(leader::run(settings, context)),
+        Command::Observe(settings) => block_on(observe::run(settings, context)),
+        Command::Verify(settings) => block_on(verify::run(settings, context)),
+        Command::Members(settings) => block_on(members::run(settings, context)),
+        Command::Resign(settings) => block_on(tell::resign(settings, context)),
+        Command::Transfer(settings) => block_on(tell::transfer(settings, context)),
+        Command::Completions(shell) => completions::run(shell, registry),
+        Command::Demo(settings) => block_on(demo::run(settings, context)),
+        Command::Simulate(settings) => simulate::run(&settings, &context),
     }
 }
 

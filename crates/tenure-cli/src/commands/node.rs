@@ -10,19 +10,20 @@ use tenure::state::Opening;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::observe::millis;
-use super::open::nerio::start;
 use super::signals::Signals;
 use crate::control::{Answer, Asked, Request, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::output;
+use crate::protocol::nerio::{list, start};
+use crate::settings::Context;
 use crate::settings::node::{NodeSettings, Storage};
 
-/// Grants leases until it is told to end.
-pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
+/// Grants leases until a signal ends it.
+pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let control = Server::bind(&settings.control).await;
-    let mut control = control.map_err(|failure| settings.ledger.explain(failure, &["control"]))?;
+    let mut control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;
     let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
     let storage = match &settings.storage {
         Storage::Directory { path, new } => {
@@ -31,10 +32,10 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
         Storage::Memory { new } => nerio::Storage::Memory { opening: opening(*new) },
     };
     let builder = Node::builder(settings.cluster.config.clone(), settings.name.clone());
-    let node = start(builder.grantor(storage), &settings.cluster, &settings.ledger)?;
+    let node = start(builder.grantor(storage), &settings.cluster, &context.origins)?;
     let mut notices = node.notices();
     let mut service = Service::default();
-    say(&settings, &format!("node {} on {}", node.name(), node.address()), || {
+    say(&context, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
             "event": "started",
             "node": node.name().as_str(),
@@ -50,8 +51,8 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
             }
             asked = control.next() => answer(&node, &mut service, asked).await,
             notice = notices.recv() => match notice {
-                Ok(notice) => tell(&settings, &notice, &mut service)?,
-                // What it is now it says when somebody asks.
+                Ok(notice) => tell(&context, &notice, &mut service)?,
+                // The status says what it is now.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => {
                     let what = "the node ended by itself";
@@ -65,10 +66,10 @@ pub(super) async fn run(settings: NodeSettings) -> Result<Exit, Failure> {
 /// For how long at least a datagram of another configuration is worth a warning.
 const MISMATCH_MIN: Duration = Duration::from_secs(60);
 
-/// What a node does, as it was last told.
+/// What a node does, by its latest notice.
 struct Service {
     stage: &'static str,
-    /// Whose answers it waits for, as long as it recovers; what it has forgotten, in a quarantine.
+    /// While it recovers, whose answers it waits for; in a quarantine, what it has forgotten.
     waits: Option<String>,
     /// Until when a larger lease-max does not count, and the notice of it: that says how much is
     /// left whenever it is printed.
@@ -107,7 +108,7 @@ impl Service {
         }
     }
 
-    /// What is worth a look now. That somebody runs with another configuration is shown for as long
+    /// What is worth a look now. Another configuration is shown for as long
     /// as a leader may take to be heard again.
     fn warning(&self, node: &Node, counters: &Counters) -> Option<String> {
         let lately = node.config().delta_max.max(MISMATCH_MIN);
@@ -123,7 +124,7 @@ impl Service {
         let stage = match now {
             Some(nerio::Service::Serving) => "serving",
             Some(nerio::Service::Quarantine { .. }) => "quarantine",
-            Some(nerio::Service::Recovering | nerio::Service::Founding) => "recovering",
+            Some(nerio::Service::Recovering { .. } | nerio::Service::Founding) => "recovering",
             // What it writes down before it serves belongs to the stage before.
             Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
@@ -137,13 +138,13 @@ impl Service {
     }
 }
 
-fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Result<(), Failure> {
+fn tell(context: &Context, notice: &Notice, service: &mut Service) -> Result<(), Failure> {
     match notice {
         Notice::Serving => service.enter("serving"),
         Notice::Quarantined { forgot, .. } => {
             service.enter("quarantine");
             let longer = match forgot {
-                Forgot::Grants => "",
+                Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => "",
                 Forgot::Everything => ", and longer ones of nodes with a larger lease-max",
             };
             service.waits =
@@ -155,7 +156,7 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
         Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
             service.failing = true;
             failure::warn(&notice.to_string());
-            if !settings.json {
+            if !context.json {
                 return Ok(());
             }
         }
@@ -167,6 +168,7 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
         }
         Notice::Mismatch { .. }
         | Notice::Founding { .. }
+        | Notice::GrantsDamaged { .. }
         | Notice::RecoveryWaits { .. }
         | Notice::NotFounded { .. }
         | Notice::NameContested { .. }
@@ -183,11 +185,11 @@ fn tell(settings: &NodeSettings, notice: &Notice, service: &mut Service) -> Resu
         }
     }
     let service = service.word();
-    say(settings, &notice.to_string(), || json!({"event": service, "text": notice.to_string()}))
+    say(context, &notice.to_string(), || json!({"event": service, "text": notice.to_string()}))
 }
 
-fn say(settings: &NodeSettings, text: &str, object: impl FnOnce() -> Value) -> Result<(), Failure> {
-    let line = if settings.json { object().to_string() } else { text.to_owned() };
+fn say(context: &Context, text: &str, object: impl FnOnce() -> Value) -> Result<(), Failure> {
+    let line = if context.json { object().to_string() } else { text.to_owned() };
     output::print(&format!("{line}\n"))
 }
 
@@ -202,6 +204,7 @@ async fn answer(node: &Node, service: &mut Service, asked: Asked) {
                 "node": node.name().as_str(),
                 "address": node.address().to_string(),
                 "cluster": node.config().cluster.as_str(),
+                "members": list(&node.config().members),
                 "service": service.word(),
                 "remaining_ms": remaining.map(millis),
                 "waits": waits,
@@ -217,10 +220,10 @@ async fn answer(node: &Node, service: &mut Service, asked: Asked) {
         }
         Request::Resign | Request::Transfer { .. } => Answer::Refused {
             what: format!("node {} only grants leases and leads nothing", node.name()),
-            fix: "tell the runner that leads".to_owned(),
+            fix: "ask the runner that leads".to_owned(),
         },
     };
-    // Whoever asked may have left.
+    // The client may have left.
     let _ = asked.reply.send(answer);
 }
 
@@ -233,7 +236,7 @@ mod tests {
         let waits = Some("b does not answer".to_owned());
         let mut service =
             Service { stage: "recovering", waits, failing: true, ..Service::default() };
-        service.correct(Some(nerio::Service::Recovering), false);
+        service.correct(Some(nerio::Service::Recovering { led: false }), false);
         assert!(service.word() == "recovering" && service.waits.is_some());
         service.correct(Some(nerio::Service::Serving), false);
         assert!(service.word() == "serving" && service.waits.is_none());
@@ -243,7 +246,7 @@ mod tests {
         assert_eq!(service.word(), "serving");
     }
 
-    /// It was told once, and is asked for later.
+    /// The notice came once, and the status is asked for later.
     #[test]
     fn what_is_left_of_a_wait_for_longer_leases_runs_down() {
         let mut service = Service { stage: "serving", ..Service::default() };

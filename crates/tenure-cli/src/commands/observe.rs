@@ -3,39 +3,40 @@
 use serde_json::{Value, json as object};
 use tenure::{Change, ElectionName, LeaderView, View, clock};
 
-use super::open::{self, Asks};
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::settings::Protocol;
+use crate::protocol::{Asks, Protocol};
+use crate::settings::Context;
 use crate::settings::ask::AskSettings;
 
-/// Prints a line for each change until it is told to end.
-pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
-    let AskSettings { with, election, json: as_json, ledger, .. } = settings;
+/// Prints a line for each change until a signal ends it.
+pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
+    let AskSettings { protocol, backend, election, .. } = settings;
+    let Context { json: as_json, origins } = context;
     let mut signals = Signals::new()?;
-    let participant = open::asker(&with, &election, Asks::On, &ledger)?;
-    let mut hopeless = participant.hopeless(&ledger);
+    let participant = backend.asker(&election, Asks::On, &origins)?;
+    let mut permanent_failure = participant.permanent_failure();
     let mut observer = participant.election(&election).observe();
     loop {
         let change = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
-            failure = &mut hopeless => return Err(failure),
+            failure = &mut permanent_failure => return Err(failure),
             change = observer.next() => change,
         };
         if matches!(change, Some(Change::View(View::Unknown { .. }))) {
             // A refusal is heard of first, by a task that may be waiting for its turn.
             tokio::select! {
                 biased;
-                failure = &mut hopeless => return Err(failure),
+                failure = &mut permanent_failure => return Err(failure),
                 () = tokio::task::yield_now() => {}
             }
         }
         let text = match change {
             Some(Change::View(view)) if as_json => json(&election, &view).to_string(),
-            Some(Change::View(view)) => line(&view, with.protocol()),
+            Some(Change::View(view)) => line(&view, protocol),
             Some(Change::Reset) if as_json => {
                 object!({"election": election.as_str(), "state": "reset"}).to_string()
             }
@@ -55,12 +56,13 @@ pub(super) async fn run(settings: AskSettings) -> Result<Exit, Failure> {
 }
 
 /// A state on one line for people.
-pub(super) fn line(view: &View, protocol: Protocol) -> String {
+pub(super) fn line(view: &View, protocol: &dyn Protocol) -> String {
     match view {
         View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => {
             let left = leaving.since(clock::now());
             format!(
-                "vacant: {id} has given up, and promised that nobody else leads for {left:.1?} more"
+                "vacant: {id} has stepped down, and promised that nobody else leads for {left:.1?} \
+                 more"
             )
         }
         View::Leader(leader) => format!("leader {}", of_leader(leader)),
@@ -69,12 +71,7 @@ pub(super) fn line(view: &View, protocol: Protocol) -> String {
             format!("leader {}; also leading: {}", of_leader(followed), others.join("; "))
         }
         View::Vacant => "vacant: nobody leads".to_owned(),
-        View::Unknown { .. } => match protocol {
-            Protocol::Nerio => {
-                "unknown: no quorum of grantors answers, or their answers do not agree".to_owned()
-            }
-            Protocol::Etcd => "unknown: etcd does not answer, or has no quorum".to_owned(),
-        },
+        View::Unknown { .. } => format!("unknown: {}", protocol.unknown()),
     }
 }
 
@@ -103,7 +100,9 @@ pub(super) fn json(election: &ElectionName, view: &View) -> Value {
         View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => object!({
             "election": election,
             "state": "vacant",
-            "why": format!("{id} has given up, and promised that nobody else leads for a while"),
+            "why": format!(
+                "{id} has stepped down, and promised that nobody else leads for a while"
+            ),
             "held_ms": millis(leaving.since(clock::now())),
         }),
         View::Leader(leader) | View::Leaders { followed: leader, .. } => {
@@ -132,7 +131,7 @@ fn add_leader(told: &mut Value, leader: &LeaderView) {
     told["id"] = (*leader.id).into();
     told["value"] = leader.value.text().into();
     told["fence"] = leader.fence.map(tenure::Fence::number).into();
-    // Not every protocol tells these.
+    // Not every protocol has these.
     if let Some(address) = leader.address {
         told["address"] = address.to_string().into();
     }

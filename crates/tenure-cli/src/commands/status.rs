@@ -6,12 +6,13 @@ use crate::control;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::settings::Context;
 use crate::settings::node::StatusSettings;
 
 /// Prints what the node or the runner says of itself, first who it is.
-pub(super) async fn run(settings: StatusSettings) -> Result<Exit, Failure> {
-    let answer = control::status(&settings.control, &settings.ledger).await?;
-    let text = if settings.json { answer.to_string() } else { lines(&answer).join("\n") };
+pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {
+    let answer = control::status(&settings.control, &context.origins, &settings.realms).await?;
+    let text = if context.json { answer.to_string() } else { lines(&answer).join("\n") };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
-//! `tenure resign` and `tenure transfer`: telling a runner on this machine what to do.
+//! `tenure resign` and `tenure transfer`: requests to a runner on this machine.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,19 +10,23 @@ use crate::control::{self, Request};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::settings::Context;
 use crate::settings::ask::{TellSettings, TransferSettings};
 
-/// Has the leader on this machine stop its CMD and give the leadership up.
-pub(super) async fn resign(settings: TellSettings) -> Result<Exit, Failure> {
-    let socket = find(&settings).await?;
+/// Has the leader on this machine stop its CMD and resign.
+pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<Exit, Failure> {
+    let socket = control::find_leader(&settings, &context.origins).await?;
     let answer = control::ask(&socket, &Request::Resign).await?;
-    say(&settings, &answer, "resigned", "")
+    say(&context, &answer, "resigned", "")
 }
 
 /// Has the leader on this machine stop its CMD and hand over to another candidate.
-pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure> {
+pub(super) async fn transfer(
+    settings: TransferSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
     let TransferSettings { tell, to, wait } = settings;
-    let socket = find(&tell).await?;
+    let socket = control::find_leader(&tell, &context.origins).await?;
     let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     let request = Request::Transfer { to: to.to_string(), wait_ms };
     let answer = match wait {
@@ -35,15 +39,17 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
         None => control::ask(&socket, &request).await?,
     };
     if answer["unchanged"] == true {
-        return say(&tell, &answer, "leads already", "");
+        return say(&context, &answer, "leads already", "");
     }
     match answer["held_ms"].as_u64() {
         Some(held) => {
             let held = Duration::from_millis(held);
             let when = format!(" in {held:?}, as a verification promised");
-            say(&tell, &answer, &format!("hands over to {to}"), &when)
+            say(&context, &answer, &format!("hands over to {to}"), &when)
         }
-        None if answer["seen"] == true => say(&tell, &answer, &format!("handed over to {to}"), ""),
+        None if answer["seen"] == true => {
+            say(&context, &answer, &format!("handed over to {to}"), "")
+        }
         None => {
             let (when, exit) = match answer["leader"].as_str() {
                 Some(leader) => {
@@ -58,7 +64,7 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
                 ),
                 None => (format!("; {to} has not been seen to lead"), Exit::Done),
             };
-            say(&tell, &answer, &format!("gave way to {to}"), &when)?;
+            say(&context, &answer, &format!("gave way to {to}"), &when)?;
             Ok(exit)
         }
     }
@@ -67,7 +73,7 @@ pub(super) async fn transfer(settings: TransferSettings) -> Result<Exit, Failure
 /// How much longer than it was asked to wait a runner may take to say what came of it.
 const LATER: Duration = Duration::from_secs(1);
 
-/// The leadership is not given up yet, or nobody may know that.
+/// It has not stepped down yet, or others do not know.
 async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Duration) -> Failure {
     let why = control::held_up_by(socket).await;
     let what = format!("{to} cannot lead {election} yet after {wait:?}: {why}");
@@ -75,12 +81,8 @@ async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Du
     Failure::new(Exit::Unknown, what, fix)
 }
 
-async fn find(settings: &TellSettings) -> Result<PathBuf, Failure> {
-    control::find_leader(settings).await
-}
-
-fn say(settings: &TellSettings, answer: &Value, done: &str, when: &str) -> Result<Exit, Failure> {
-    let text = if settings.json { answer.to_string() } else { describe(answer, done, when) };
+fn say(context: &Context, answer: &Value, done: &str, when: &str) -> Result<Exit, Failure> {
+    let text = if context.json { answer.to_string() } else { describe(answer, done, when) };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
 }

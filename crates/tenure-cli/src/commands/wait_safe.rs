@@ -1,27 +1,32 @@
 //! `tenure node wait-safe`: when the next grantor may be restarted.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::nerio::survey::{Survey, Unsafe, survey};
+use tenure::clock;
+use tenure::nerio::survey::{Survey, Unsafe};
 
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::output;
+use crate::protocol::nerio::{ask_all, ends_for};
+use crate::settings::Context;
 use crate::settings::node::WaitSafeSettings;
 
 /// How long to wait between two looks.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// For how long no quorum can have this configuration before that ends it, where it is to.
+const MISMATCH_MIN: Duration = Duration::from_secs(1);
+
 /// Waits until every grantor serves and every leader has its latest lease from all of them. Ends
 /// when a setting, or memory that was lost, keeps that from ever being so. When `--wait` is over it
 /// says what the last look has shown, and does not wait for another.
-pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
+pub(super) async fn run(settings: WaitSafeSettings, context: Context) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let mut told = None;
-    let watch = watch(&settings, &mut told);
+    let watch = watch(&settings, &context, &mut told);
     let ended = async {
         match settings.wait {
             Some(wait) => tokio::time::sleep(wait).await,
@@ -45,21 +50,35 @@ pub(super) async fn run(settings: WaitSafeSettings) -> Result<Exit, Failure> {
     Err(Failure::new(Exit::Unknown, what, fix))
 }
 
-/// Keeps in `told` what the last look has shown.
-async fn watch(settings: &WaitSafeSettings, told: &mut Option<Unsafe>) -> Result<Exit, Failure> {
+/// Keeps in `told` what the latest survey has shown.
+async fn watch(
+    settings: &WaitSafeSettings,
+    context: &Context,
+    told: &mut Option<Unsafe>,
+) -> Result<Exit, Failure> {
     let mut before: Option<Survey> = None;
+    let mut differ_since = None;
     loop {
-        let seen = look(settings).await?;
+        let seen = ask_all(&settings.cluster, &context.origins).await?;
+        match ends_for(&settings.cluster, &seen, &context.origins) {
+            Some(failure) => {
+                let since = *differ_since.get_or_insert_with(clock::now);
+                if clock::now().since(since) >= MISMATCH_MIN {
+                    return Err(failure);
+                }
+            }
+            None => differ_since = None,
+        }
         let Some(why) = seen.obstacle(before.as_ref()) else { break };
         if why.is_for_ever() {
-            if settings.json {
+            if context.json {
                 say(&why, true)?;
             }
             let what = format!("not safe to restart another node, and never will be: {why}");
             return Err(Failure::new(Exit::Wrong, what, why.fix()));
         }
         if !told.as_ref().is_some_and(|told| told.is_as(&why)) {
-            match settings.json {
+            match context.json {
                 true => say(&why, false)?,
                 false => failure::warn(&format!("waiting: {why}: {}", why.fix())),
             }
@@ -68,7 +87,7 @@ async fn watch(settings: &WaitSafeSettings, told: &mut Option<Unsafe>) -> Result
         before = Some(seen);
         tokio::time::sleep(AGAIN).await;
     }
-    let text = match settings.json {
+    let text = match context.json {
         true => json!({"safe": true}).to_string(),
         false => "safe to restart another node".to_owned(),
     };
@@ -81,12 +100,4 @@ fn say(why: &Unsafe, never: bool) -> Result<(), Failure> {
     let (why, fix) = (why.to_string(), why.fix());
     let line = json!({"safe": false, "never": never, "why": why, "fix": fix});
     output::print(&format!("{line}\n"))
-}
-
-async fn look(settings: &WaitSafeSettings) -> Result<Survey, Failure> {
-    let from = SocketAddr::new(settings.cluster.listen.ip(), 0);
-    survey(&settings.cluster.config, from).await.map_err(|error| {
-        let what = format!("the members cannot be asked from {from}: {error}");
-        Failure::new(Exit::System, what, "give --listen with an address of this machine")
-    })
 }

@@ -9,17 +9,17 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::{Answer, Request, SOCKET, named, place};
+use super::{Answer, Request, SOCKET, named, socket_file};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::settings::Ledger;
 use crate::settings::ask::{Runner, TellSettings};
+use crate::settings::{Origins, Realms};
 
 /// How long an answer may take: CMD has its grace to end, and others must know of it.
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// Whoever waits longer than this should know for whom.
+/// After so long the user should know what is waited for.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// How long the status that is asked for may take.
@@ -40,14 +40,14 @@ pub async fn ask_for(
 
 /// Sends one request to the socket at `path`.
 pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
-    place::check_length(path)?;
+    socket_file::check_length(path)?;
     ask_within(path, request, PATIENCE).await
 }
 
 /// How the one at the socket at `path` does, if it is who the settings name. It has nothing to
 /// wait for before it answers that.
-pub async fn status(path: &Path, ledger: &Ledger) -> Result<Value, Failure> {
-    place::check_length(path)?;
+pub async fn status(path: &Path, origins: &Origins, realms: &Realms) -> Result<Value, Failure> {
+    socket_file::check_length(path)?;
     let Some(status) = ask_for(path, &Request::Status, STATUS_MAX).await? else {
         let what = format!(
             "the process at the control socket {} does not answer within {STATUS_MAX:?}: it is \
@@ -57,20 +57,24 @@ pub async fn status(path: &Path, ledger: &Ledger) -> Result<Value, Failure> {
         let fix = "let it continue (kill -CONT), look at its disk and its log, or end it";
         return Err(Failure::new(Exit::Unreachable, what, fix));
     };
-    named::check(&status, ledger).map(|()| status)
+    named::check(None, &status, origins, realms).map(|()| status)
 }
 
-/// The same of one that is about to be told to do something, for which is waited as long.
-async fn patient_status(path: &Path, ledger: &Ledger) -> Result<(), Failure> {
+/// The same before a request, with the patience of a request.
+async fn patient_status(
+    path: &Path,
+    settings: &TellSettings,
+    origins: &Origins,
+) -> Result<(), Failure> {
     let status = ask(path, &Request::Status).await?;
-    named::check(&status, ledger)
+    named::check(None, &status, origins, &settings.realms)
 }
 
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
     exchange(path, request, patience).await.unwrap_or_else(|| {
         let what = format!("no answer at the control socket {} in {patience:?}", path.display());
         let fix = "look at its log: what was asked for still goes on; CMD may need long to end, or \
-                   nobody confirms that it was given up";
+                   nobody confirms that it has stepped down";
         Err(Failure::new(Exit::Unreachable, what, fix))
     })
 }
@@ -98,7 +102,7 @@ async fn exchange(
 
 /// One request, and its answer.
 async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failure>> {
-    let mut stream = match place::connect(path).await {
+    let mut stream = match socket_file::connect(path).await {
         Ok(connected) => connected?,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -152,15 +156,27 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
 
 /// The socket of the runner that leads. Several candidates of one election may run on this
 /// machine; at most one of them leads. At a socket that was given answers who was named with it.
-pub async fn find_leader(settings: &TellSettings) -> Result<PathBuf, Failure> {
-    let election = settings.election.as_str();
+pub async fn find_leader(settings: &TellSettings, origins: &Origins) -> Result<PathBuf, Failure> {
     match &settings.runner {
-        Runner::Socket(path) => patient_status(path, &settings.ledger).await.map(|()| path.clone()),
-        Runner::Among { directory, prefix } => search(directory, prefix, election).await,
+        Runner::Socket(path) => {
+            patient_status(path, settings, origins).await.map(|()| path.clone())
+        }
+        Runner::Among { directory, prefix } => {
+            let is_meant = |status: &Value, socket: &Path| {
+                named::check(Some(socket), status, origins, &settings.realms)
+            };
+            search(directory, prefix, settings.election.as_str(), is_meant).await
+        }
     }
 }
 
-async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBuf, Failure> {
+/// Finds the one that leads, and that `is_meant`: two clusters may have one name.
+async fn search(
+    directory: &Path,
+    prefix: &str,
+    election: &str,
+    is_meant: impl Fn(&Value, &Path) -> Result<(), Failure>,
+) -> Result<PathBuf, Failure> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let sockets = entries.filter(|entry| {
         let name = entry.file_name();
@@ -168,16 +184,22 @@ async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBu
         name.starts_with(prefix) && name.ends_with(SOCKET)
     });
     let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
-    let mut silent = Vec::new();
+    let (mut silent, mut other) = (Vec::new(), None);
     for socket in sockets {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let Ok(status) = status else {
             // Of one that has ended there is a file without a listener.
-            if place::connect(&socket.path()).await.is_ok() {
+            if socket_file::connect(&socket.path()).await.is_ok() {
                 silent.push(socket.path().display().to_string());
             }
             continue;
         };
+        if status["election"] == election
+            && let Err(failure) = is_meant(&status, &socket.path())
+        {
+            other = Some(failure);
+            continue;
+        }
         asked += 1;
         if status["election"] == election && status["leading"] == true {
             leading.push(socket.path());
@@ -194,6 +216,11 @@ async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBu
                 let what = format!("nobody leads {election} now: {why}");
                 Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
             }
+            None if asked == 0
+                && let Some(other) = other =>
+            {
+                other
+            }
             None if silent.is_empty() => nobody(election, asked),
             None => {
                 let what = format!(
@@ -205,7 +232,7 @@ async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBu
             }
         }),
         1 => Ok(leading.swap_remove(0)),
-        // One of them has lost it since it answered, or they take part in two etcds.
+        // One of them has lost it since it answered, or they take part in two clusters.
         several => {
             let what = format!("{several} candidates for {election} on this machine lead");
             let paths: Vec<_> = leading.iter().map(|path| path.display().to_string()).collect();
@@ -216,7 +243,7 @@ async fn search(directory: &Path, prefix: &str, election: &str) -> Result<PathBu
 }
 
 fn nobody(election: &str, asked: usize) -> Failure {
-    let fix = "run this on the machine of the leader (tenure leader tells who it is), as the \
+    let fix = "run this on the machine of the leader (tenure leader prints who it is), as the \
                same user, or give --control PATH; a runner whose socket was removed makes it \
                again within a second, or warns why it cannot";
     match asked {

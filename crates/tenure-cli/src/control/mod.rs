@@ -1,13 +1,13 @@
-//! Where the sockets are over which runners and nodes are told what to do.
+//! The sockets over which runners and nodes take commands.
 //!
 //! One for each runner and each node of this user on this machine, in a directory of the user's
 //! own. Election names may be longer than a socket's path, so the election and the cluster
-//! appear as a hash; whoever answers says which election it is.
+//! appear as a hash; the process that answers says which election it is.
 
 mod client;
 mod named;
-mod place;
 mod server;
+mod socket_file;
 
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use siphasher::sip::SipHasher13;
 use tenure_core::{ClusterName, ElectionName, NodeName};
 
 use crate::environment::Environment;
+use crate::protocol::Realm;
 
 pub use client::{ask, ask_for, find_leader, held_up_by, status};
 pub use server::{Asked, Server};
@@ -26,19 +27,19 @@ use serde::{Deserialize, Serialize};
 /// and `/tenure/` take 28, `node-`, a hash, `-` and `.sock` 27.
 const NAME_MAX: usize = 52;
 
-/// What a runner or a node can be told: one line of JSON.
+/// A request to a runner or a node: one line of JSON.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// How do you do?
+    /// Report the status.
     Status,
-    /// Stop CMD, and give the leadership up.
+    /// Stop CMD, and resign.
     Resign,
     /// Stop CMD, and hand the leadership over.
     Transfer {
         /// To the candidate with this name.
         to: String,
-        /// For how many milliseconds to wait until somebody is seen to lead; none is not to wait.
+        /// For how many milliseconds to wait until a leader is seen; none is not to wait.
         #[serde(default)]
         wait_ms: Option<u64>,
     },
@@ -48,9 +49,9 @@ pub enum Request {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It did, and this is how things are now.
+    /// Done, with the status after it.
     Done(serde_json::Value),
-    /// It does not, and this is why.
+    /// Refused, for this reason.
     Refused {
         /// What is the matter.
         what: String,
@@ -71,7 +72,7 @@ impl Answer {
 }
 
 /// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`.
-/// Whoever creates it gives it mode 0700; whoever finds it checks that it is the user's own.
+/// Created with mode 0700; one that is there must be the user's own.
 #[must_use]
 pub fn directory(environment: &Environment) -> PathBuf {
     match environment.variable("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
@@ -92,15 +93,6 @@ pub fn until_file(control: &Path) -> PathBuf {
 /// How the names of all sockets end. Other files of theirs are beside them.
 const SOCKET: &str = ".sock";
 
-/// What keeps elections of one name on one machine apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Realm {
-    /// The name of a cluster of grantors.
-    Cluster(ClusterName),
-    /// A namespace on etcd. Endpoints would not do: one etcd has many.
-    Namespace(String),
-}
-
 /// The socket's file name of the candidate `id`.
 #[must_use]
 pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName) -> String {
@@ -112,11 +104,7 @@ pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName) -> String {
 #[must_use]
 pub fn runners(realm: &Realm, election: &ElectionName) -> String {
     let election = election.as_str();
-    let hash = match realm {
-        Realm::Cluster(cluster) => hash(&[cluster.as_str(), election]),
-        Realm::Namespace(namespace) => hash(&["etcd", namespace, election]),
-    };
-    format!("run-{hash:016x}-")
+    format!("run-{:016x}-", hash(&[realm.protocol, &realm.name, election]))
 }
 
 /// The socket's file name of a node.
@@ -150,7 +138,13 @@ mod tests {
 
     #[test]
     fn every_runner_has_a_file_of_its_own_that_fits() {
-        let cluster = Realm::Cluster(ClusterName::new(&"c".repeat(32)).unwrap());
+        let realm = |protocol, setting, name: &str| Realm {
+            protocol,
+            setting,
+            name: name.into(),
+            roster: None,
+        };
+        let cluster = realm("nerio", "cluster", &"c".repeat(32));
         let election = ElectionName::new(&"e".repeat(64)).unwrap();
         for length in 1..=NodeName::MAX_BYTES {
             let name = |end: char| format!("{}{end}", "i".repeat(length - 1)).parse().unwrap();
@@ -163,9 +157,9 @@ mod tests {
             assert!(directory + a.len().max(node.len()) <= 107, "{a} {node}");
         }
         assert_ne!(hash(&["a", "bc"]), hash(&["ab", "c"]));
-        let on_etcd = |namespace: &str| runners(&Realm::Namespace(namespace.into()), &election);
-        assert_ne!(on_etcd(""), on_etcd("app/"));
-        assert_ne!(on_etcd(""), runners(&Realm::Cluster("etcd".parse().unwrap()), &election));
+        let elsewhere = |name| runners(&realm("other", "namespace", name), &election);
+        assert_ne!(elsewhere(""), elsewhere("app/"));
+        assert_ne!(elsewhere("x"), runners(&realm("nerio", "cluster", "x"), &election));
     }
 
     #[test]

@@ -1,53 +1,83 @@
-//! Whether who answers at a socket is who was named beside `--control`.
+//! Whether who answers at a socket is who was named.
+
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::failure::{Failure, clipped};
-use crate::settings::Ledger;
+use crate::settings::{Origins, Realms};
 
-/// The settings that name a runner or a node, and where its status has the same.
-const NAMES: [(&str, &str); 5] = [
-    ("election", "election"),
-    ("name", "node"),
-    ("protocol", "protocol"),
-    ("cluster", "cluster"),
-    ("namespace", "namespace"),
-];
+/// The settings that name a runner or a node, and where its status has the same. With them those
+/// of the [`Realms`], which are called the same in both.
+const NAMES: [(&str, &str); 3] =
+    [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
-/// Refuses a `status` that differs from what was given in `ledger`. What nobody gave may be
-/// anything.
-pub(super) fn check(status: &Value, ledger: &Ledger) -> Result<(), Failure> {
-    let given = ledger.given(&NAMES.map(|(setting, _)| setting));
-    let differs = |(setting, value): &&(&str, String)| {
-        let field = NAMES.iter().find(|(name, _)| name == setting).map_or("", |(_, field)| field);
-        status[field].as_str() != Some(value)
+/// Refuses a `status` that differs from what was given in `origins`. What nobody gave may be
+/// anything, and so may a list of members of one that has no such list. `found` is the socket where
+/// it is none of the settings.
+pub(super) fn check(
+    found: Option<&Path>,
+    status: &Value,
+    origins: &Origins,
+    realms: &Realms,
+) -> Result<(), Failure> {
+    let same = |name: &&'static str| (*name, *name);
+    let names: Vec<_> = NAMES.into_iter().chain(realms.names.iter().map(same)).collect();
+    let given = |names: &[(&'static str, &str)]| {
+        origins.given(&names.iter().map(|(setting, _)| *setting).collect::<Vec<_>>())
     };
-    let others: Vec<_> = given.iter().filter(differs).collect();
+    let field = |setting: &str| {
+        let field = names.iter().find(|(name, _)| *name == setting).map_or("", |(_, field)| field);
+        status[field].as_str()
+    };
+    let others = given(&names).into_iter().filter(|(name, value)| field(name) != Some(value));
+    let rosters: Vec<_> = realms.rosters.iter().map(same).collect();
+    let rosters = given(&rosters).into_iter().filter(|(name, value)| {
+        status[*name].as_str().is_some_and(|roster| parts(roster) != parts(value))
+    });
+    let rosters: Vec<_> = rosters.collect();
+    let others: Vec<_> = others.chain(rosters.iter().cloned()).collect();
     if others.is_empty() {
         return Ok(());
     }
     let told: Vec<_> =
         others.iter().map(|(setting, value)| format!("{setting} {}", clipped(value))).collect();
+    let rosters = rosters.iter().map(|(setting, _)| *setting);
     let what = format!(
-        "the control socket is of {}, and not of one with {}",
-        who(status),
+        "the control socket{} is of {}, and not of one with {}",
+        found.map_or_else(String::new, |path| format!(" {}", path.display())),
+        who(status, realms.names.iter().copied().chain(rosters.clone())),
         told.join(", ")
     );
-    let fix = "give the --control of the one that is meant, or name the one that answers";
+    let mut fix =
+        "give the --control of the one that is meant, or name the one that answers".to_owned();
+    if rosters.count() > 0 {
+        let names = realms.names.iter().filter(|name| status[**name].is_string());
+        for name in names {
+            fix += &format!("; where two of one --{name} are on one machine, give them two names");
+        }
+    }
+    let control = found.is_none().then_some("control");
     let names: Vec<_> =
-        ["control"].into_iter().chain(others.iter().map(|(setting, _)| *setting)).collect();
-    Err(ledger.explain(Failure::usage(what, fix), &names))
+        control.into_iter().chain(others.iter().map(|(setting, _)| *setting)).collect();
+    Err(origins.explain(Failure::usage(what, fix), &names))
+}
+
+/// What a list holds, whatever its order.
+fn parts(list: &str) -> BTreeSet<&str> {
+    list.split(',').collect()
 }
 
 /// In words: what it is, and all that names it.
-fn who(status: &Value) -> String {
+fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
     let text = |field: &str| status[field].as_str().map(clipped);
     let kind = match (text("node"), text("id")) {
         (Some(node), _) => format!("node {node}"),
         (None, Some(id)) => format!("runner {id}"),
         (None, None) => "somebody without a name".to_owned(),
     };
-    let names = ["election", "protocol", "cluster", "namespace"].into_iter();
+    let names = ["election", "protocol"].into_iter().chain(names);
     let names = names.filter_map(|field| {
         let value = text(field).filter(|value| !value.is_empty())?;
         Some(format!(", {field} {value}"))

@@ -10,17 +10,17 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::place::Place;
+use super::socket_file::SocketFile;
 use super::{Answer, Request};
 use crate::failure::{Failure, warn};
 
 /// The longest line that is read.
 const LINE_MAX: u64 = 4_096;
-/// How long somebody may take to say what it wants.
+/// How long a client may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many may be served at once; further ones wait.
+/// How many clients are served at once; further ones wait.
 const AT_ONCE: u32 = 8;
-/// How long those who are being served may take to hear the end of it.
+/// How long the last answers may take.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How often to look whether the socket is still where it is looked for.
@@ -38,7 +38,7 @@ pub struct Asked {
 /// A control socket, mode 0600. Removed when dropped. What others remove before is made again.
 #[derive(Debug)]
 pub struct Server {
-    _place: Arc<Mutex<Place>>,
+    _place: Arc<Mutex<SocketFile>>,
     requests: mpsc::Receiver<Asked>,
     /// Ends when it is dropped.
     accepting: JoinSet<()>,
@@ -49,7 +49,7 @@ impl Server {
     /// Listens at `path`. Its directory is created if it is missing, and must be one that nobody
     /// else can change; a socket at which nobody answers any more is replaced.
     pub async fn bind(path: &Path) -> Result<Self, Failure> {
-        let (place, listener) = Place::take(path).await?;
+        let (place, listener) = SocketFile::take(path).await?;
         let (sender, requests) = mpsc::channel(AT_ONCE as usize);
         let slots = Arc::new(Semaphore::new(AT_ONCE as usize));
         let place = Arc::new(Mutex::new(place));
@@ -67,13 +67,13 @@ impl Server {
         }
     }
 
-    /// Ends it when everybody who was answered has got the answer: the process may end before
-    /// an answer is written. Requests that nobody took are refused. Takes half a second at most.
+    /// Ends it when every answer is written: the process may end before that. Requests that were
+    /// not taken are refused. Takes half a second at most.
     pub async fn close(mut self) {
         self.accepting.shutdown().await;
         self.requests.close();
         while self.requests.try_recv().is_ok() {}
-        // Whoever does not read its answer has only itself to blame.
+        // A client that does not read its answer loses it.
         let _ = tokio::time::timeout(FAREWELL, self.slots.acquire_many(AT_ONCE)).await;
     }
 }
@@ -84,9 +84,9 @@ struct Service {
     slots: Arc<Semaphore>,
 }
 
-/// Serves at `place`, and makes it again when it was taken away. Says both: without the socket
+/// Serves at `place`, and makes it again when it was removed. Warns of both: without the socket
 /// nobody reaches this process, and without the lock a second one is let in.
-async fn keep(place: Weak<Mutex<Place>>, mut listener: UnixListener, service: Service) {
+async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, service: Service) {
     let mut told = None;
     loop {
         tokio::select! {
@@ -130,7 +130,7 @@ async fn serve(listener: &UnixListener, service: &Service) {
                 let requests = service.requests.clone();
                 tokio::spawn(async move {
                     let _slot = slot;
-                    // Whoever asks badly or leaves early has only itself to blame.
+                    // A client that asks badly or leaves early gets nothing.
                     let _ = answer(stream, requests).await;
                 });
             }

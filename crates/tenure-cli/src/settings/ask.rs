@@ -1,28 +1,27 @@
-//! The commands that ask the cluster, and those that tell a runner.
+//! The commands that ask who leads, and those that command a runner.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_core::{ElectionName, NodeName};
 
-use super::{Cluster, Layers, Ledger, Protocol, With, table};
-use crate::control::{self, Realm};
+use super::{Layers, Realms, table};
+use crate::control;
 use crate::failure::Failure;
+use crate::protocol::{Backend, Protocol, Purpose, Realm};
 
-/// What `tenure leader` or `observe` was asked, checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What `tenure leader`, `observe` or `verify` was asked, checked.
+#[derive(Debug)]
 pub struct AskSettings {
+    /// How a leader is found.
+    pub protocol: &'static dyn Protocol,
     /// Whom to ask.
-    pub with: With,
+    pub backend: Box<dyn Backend>,
     /// About what.
     pub election: ElectionName,
     /// How long to wait for a leader; `None` takes the first answer. Always `None` for
     /// `observe`.
     pub wait: Option<Duration>,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
 }
 
 impl AskSettings {
@@ -30,55 +29,75 @@ impl AskSettings {
     pub fn read(layers: &mut Layers<'_>, waits: bool) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        let with = With::read(layers, protocol, &election)?;
+        Self::of(layers, protocol, election, waits)
+    }
+
+    /// The same for `verify`.
+    pub fn verify(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let election = layers.required(&table::ELECTION)?;
+        let protocol = layers.protocol()?;
+        let fix = match protocol.can().fence {
+            true => "check the fence where the work arrives, or ask tenure leader",
+            false => "ask tenure leader, whose answer is not binding",
+        };
+        supported(layers, "verify", protocol, protocol.can().verify, fix)?;
+        Self::of(layers, protocol, election, true)
+    }
+
+    fn of(
+        layers: &mut Layers<'_>,
+        protocol: &'static dyn Protocol,
+        election: ElectionName,
+        waits: bool,
+    ) -> Result<Self, Failure> {
+        let backend = protocol.backend(layers, Purpose::Ask(&election))?;
         let wait = if waits { layers.optional(&table::WAIT)? } else { None };
-        let json = layers.required(&table::JSON)?;
-        Ok(Self { with, election, wait, json, ledger: layers.take_ledger() })
+        Ok(Self { protocol, backend, election, wait })
     }
 }
 
-/// What `tenure verify` was asked, checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VerifySettings {
-    /// Whom to ask.
-    pub cluster: Cluster,
-    /// About what.
-    pub election: ElectionName,
-    /// How long to wait for an answer.
-    pub wait: Option<Duration>,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
+/// What `tenure members` was asked, checked.
+#[derive(Debug)]
+pub struct MembersSettings {
+    /// Whose members.
+    pub backend: Box<dyn Backend>,
 }
 
-impl VerifySettings {
+impl MembersSettings {
     /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        let election = layers.required(&table::ELECTION)?;
-        if layers.protocol()? == Protocol::Etcd {
-            let what = "only a leader of nerio can be asked to verify that it leads";
-            let fix = "check the fence where the work arrives, or ask tenure leader";
-            return Err(layers.ledger.explain(Failure::usage(what, fix), &["protocol"]));
-        }
-        let cluster = Cluster::read(layers, None)?;
-        let wait = layers.optional(&table::WAIT)?;
-        let json = layers.required(&table::JSON)?;
-        Ok(Self { cluster, election, wait, json, ledger: layers.take_ledger() })
+        let protocol = layers.protocol()?;
+        let fix = "leave it to the tools of the servers: tenure has no list of them";
+        supported(layers, "members", protocol, protocol.can().members, fix)?;
+        let backend = protocol.backend(layers, Purpose::Members)?;
+        Ok(Self { backend })
     }
 }
 
-/// Whom `tenure resign` or `tenure transfer` tells, checked.
+/// Refuses a command that the protocol does not have.
+fn supported(
+    layers: &Layers<'_>,
+    command: &str,
+    protocol: &dyn Protocol,
+    can: bool,
+    fix: &str,
+) -> Result<(), Failure> {
+    if can {
+        return Ok(());
+    }
+    let what = format!("{command} is not supported by {}", protocol.name());
+    Err(layers.origins.explain(Failure::usage(what, fix), &["protocol"]))
+}
+
+/// Which runner `tenure resign` or `tenure transfer` commands, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TellSettings {
     /// Of which election.
     pub election: ElectionName,
     /// Where its runner listens.
     pub runner: Runner,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
+    /// The settings that may name it beside the election.
+    pub realms: Realms,
 }
 
 /// Where a runner listens.
@@ -99,10 +118,16 @@ impl TellSettings {
     /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
-        let realm = match layers.protocol()? {
-            Protocol::Nerio => Realm::Cluster(layers.required(&table::CLUSTER)?),
-            Protocol::Etcd => Realm::Namespace(layers.required(&table::NAMESPACE)?),
-        };
+        let protocol = layers.protocol()?;
+        Self::of(layers, protocol, election)
+    }
+
+    fn of(
+        layers: &mut Layers<'_>,
+        protocol: &dyn Protocol,
+        election: ElectionName,
+    ) -> Result<Self, Failure> {
+        let realm = Realm::read(layers, protocol)?;
         let runner = match layers.optional(&table::CONTROL)? {
             Some(path) => Runner::Socket(path),
             None => Runner::Among {
@@ -110,15 +135,15 @@ impl TellSettings {
                 prefix: control::runners(&realm, &election),
             },
         };
-        let json = layers.required(&table::JSON)?;
-        Ok(Self { election, runner, json, ledger: layers.take_ledger() })
+        let realms = layers.realms();
+        Ok(Self { election, runner, realms })
     }
 }
 
 /// What `tenure transfer` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferSettings {
-    /// Whom to tell.
+    /// Which runner.
     pub tell: TellSettings,
     /// Who leads next.
     pub to: NodeName,
@@ -131,6 +156,10 @@ impl TransferSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let to = layers.required(&table::TO)?;
         let wait = layers.optional(&table::WAIT)?;
-        Ok(Self { tell: TellSettings::read(layers)?, to, wait })
+        let election = layers.required(&table::ELECTION)?;
+        let protocol = layers.protocol()?;
+        let fix = "let the leader step down instead: tenure resign";
+        supported(layers, "transfer", protocol, protocol.can().transfer, fix)?;
+        Ok(Self { tell: TellSettings::of(layers, protocol, election)?, to, wait })
     }
 }

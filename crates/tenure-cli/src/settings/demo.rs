@@ -3,56 +3,22 @@
 
 use std::time::Duration;
 
-use super::table::{self, ONE_CALL, plain, span};
-use super::{Default, Layers, Ledger, Setting, Shape, Spec, parse};
+use super::Default::{Nothing, Text};
+use super::table::{ONE_CALL, plain, span};
+use super::{Layers, parse};
 use crate::failure::Failure;
 
 const DEMO: &str = "Demo";
 
-/// How long the demo runs.
-pub static FOR: Setting<Duration> = Setting {
-    spec: Spec {
-        name: "for",
-        value: "DURATION",
-        shape: Shape::Text,
-        reach: ONE_CALL,
-        default: Default::Nothing,
-        group: DEMO,
-        help: "End with a summary after so long; without it, at Ctrl-C",
-    },
-    parse: parse::positive_duration,
-    show: span,
-};
-
-/// The lease of the demo's cluster.
-pub static LEASE: Setting<Duration> = Setting {
-    spec: Spec {
-        name: "lease",
-        value: "DURATION",
-        shape: Shape::Text,
-        reach: ONE_CALL,
-        default: Default::Text("2s"),
-        group: DEMO,
-        help: "How long a leadership lasts without renewal: 1s to 1m",
-    },
-    parse: lease,
-    show: span,
-};
-
-/// Whether the demo leaves its files behind.
-pub static KEEP: Setting<bool> = Setting {
-    spec: Spec {
-        name: "keep",
-        value: "",
-        shape: Shape::Switch,
-        reach: ONE_CALL,
-        default: Default::Text("false"),
-        group: DEMO,
-        help: "Keep the directory with the states, the logs and the file that was checked",
-    },
-    parse: parse::switch,
-    show: plain,
-};
+crate::settings! {
+    FOR: Duration = "for" "DURATION" Text, ONE_CALL, Nothing, DEMO,
+        parse::positive_duration, span,
+        "End with a summary after so long; without it, at Ctrl-C";
+    LEASE: Duration = "lease" "DURATION" Text, ONE_CALL, Text("2s"), DEMO, lease, span,
+        "How long a leadership lasts without renewal: 1s to 1m";
+    KEEP: bool = "keep" "" Switch, ONE_CALL, Text("false"), DEMO, parse::switch, plain,
+        "Keep the directory with the states, the logs and the file that was checked";
+}
 
 /// A lease short enough to watch, and long enough for a busy machine.
 fn lease(text: &str) -> Result<Duration, parse::Refusal> {
@@ -75,10 +41,6 @@ pub struct DemoSettings {
     pub grace: Duration,
     /// Whether to leave its files behind.
     pub keep: bool,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
 }
 
 impl DemoSettings {
@@ -87,8 +49,6 @@ impl DemoSettings {
         let run_for = layers.optional(&FOR)?;
         let lease = layers.required(&LEASE)?;
         let keep = layers.required(&KEEP)?;
-        let json = layers.required(&table::JSON)?;
-        let ledger = layers.take_ledger();
-        Ok(Self { run_for, lease, grace: lease / 5, keep, json, ledger })
+        Ok(Self { run_for, lease, grace: lease / 5, keep })
     }
 }

@@ -9,9 +9,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::{Origin, Reach, Shape, Spec, etcd, parse, table};
+use super::{Origin, Reach, Shape, Spec, parse, tls};
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
+use crate::protocol::Registry;
 
 /// More than any settings file needs, and what is read at most.
 const MAX_BYTES: u64 = 1 << 20;
@@ -26,7 +27,7 @@ pub struct SettingsFile {
 
 impl SettingsFile {
     /// Reads the file at `path`, which `named_by` named.
-    pub fn read(path: &Path, named_by: &Origin) -> Result<Self, Failure> {
+    pub fn read(path: &Path, named_by: &Origin, registry: Registry) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let unusable = |what: String, fix: &str| {
             Err(Failure::usage(format!("the settings file {} {what}", quoted(&shown)), fix)
@@ -42,7 +43,7 @@ impl SettingsFile {
             return unusable(format!("has more than {MAX_BYTES} bytes"), "name a TOML file");
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Self::parse(shown, &text),
+            Ok(text) => Self::parse(shown, &text, registry),
             Err(error) => {
                 let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
                     .iter()
@@ -54,8 +55,8 @@ impl SettingsFile {
     }
 
     /// Reads `text`, which stands in the file `path`.
-    fn parse(path: String, text: &str) -> Result<Self, Failure> {
-        let place = Place { path, text };
+    fn parse(path: String, text: &str, registry: Registry) -> Result<Self, Failure> {
+        let place = Source { path, text, registry };
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or_default();
             let lines: Vec<_> = error.message().lines().map(str::trim).collect();
@@ -84,17 +85,17 @@ impl SettingsFile {
 }
 
 fn known(
-    place: &Place<'_>,
+    place: &Source<'_>,
     key: &Spanned<std::borrow::Cow<'_, str>>,
 ) -> Result<&'static Spec, Failure> {
     let name = key.get_ref();
     let refuse = |what: String, fix: String| {
         Err(Failure::usage(what, fix).origin(place.position(key.span())))
     };
-    let Some(spec) = table::named(name) else {
-        let keys = || table::ALL.iter().filter(|spec| spec.in_file()).map(|spec| spec.name);
+    let Some(spec) = place.registry.setting(name) else {
+        let keys = || place.registry.settings().filter(|spec| spec.in_file()).map(|spec| spec.name);
         let fix = match nearest(name, keys()) {
-            _ if *name == etcd::PASSWORD_ENTRY => etcd::PASSWORD_ELSEWHERE.into(),
+            _ if *name == tls::PASSWORD_ENTRY => tls::PASSWORD_ELSEWHERE.into(),
             Some(near) => format!("did you mean {near}?"),
             None => format!("remove it; the keys are {}", keys().collect::<Vec<_>>().join(", ")),
         };
@@ -114,12 +115,13 @@ fn known(
 }
 
 /// Turns offsets into lines and columns.
-struct Place<'a> {
+struct Source<'a> {
     path: String,
     text: &'a str,
+    registry: Registry,
 }
 
-impl Place<'_> {
+impl Source<'_> {
     fn origin(&self, key: &str, span: Range<usize>) -> Origin {
         let (line, column) = self.line_and_column(span.start);
         Origin::File { path: self.path.clone(), line, column, key: key.to_owned() }
@@ -193,7 +195,7 @@ impl Place<'_> {
         for (name, value) in entries {
             let origin = self.origin(&format!("members.{}", name.get_ref()), name.span());
             let refuse = |what: String, fix: String| Err(Failure::usage(what, fix).origin(&origin));
-            let misplaced = table::named(name.get_ref()).map(|spec| spec.name);
+            let misplaced = self.registry.setting(name.get_ref()).map(|spec| spec.name);
             let Some(address) = value.get_ref().as_str() else {
                 let what = format!(
                     "member {} is {}, not an address",
@@ -237,9 +239,11 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::{ALL, nerio};
+    use crate::settings::table;
 
     fn of(text: &str) -> Result<SettingsFile, Failure> {
-        SettingsFile::parse("t.toml".into(), text)
+        SettingsFile::parse("t.toml".into(), text, Registry(ALL))
     }
 
     #[test]
@@ -254,17 +258,18 @@ mod tests {
             (drift.as_str(), origin.to_string().as_str()),
             ("0.001", "file t.toml:2:9, key drift")
         );
-        let (members, _) = file.value(&table::MEMBERS.spec).unwrap();
+        let (members, _) = file.value(&nerio::MEMBERS.spec).unwrap();
         assert_eq!(members, "b=127.0.0.1:2,a=127.0.0.1:1");
         assert!(file.value(&table::GRACE.spec).is_none());
     }
 
     #[test]
     fn a_list_is_an_array_or_a_string() {
-        let all = "http://a:1,http://b:2";
+        let (all, endpoints) =
+            ("http://a:1,http://b:2", Registry(ALL).setting("endpoints").unwrap());
         for written in ["\"http://a:1,http://b:2\"", "[\"http://a:1\", \"http://b:2\",\n]"] {
             let file = of(&format!("endpoints = {written}\n")).unwrap();
-            let (text, origin) = file.value(&table::ENDPOINTS.spec).unwrap();
+            let (text, origin) = file.value(endpoints).unwrap();
             assert_eq!(text, all);
             assert_eq!(origin.to_string(), "file t.toml:1:13, key endpoints");
         }

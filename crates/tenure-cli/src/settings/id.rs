@@ -27,7 +27,7 @@ pub(super) fn of_this_process() -> Result<NodeName, NameError> {
     NodeName::new(&id(&host, process, tag.as_deref()))
 }
 
-/// Whether no other process of this host has this number now, as far as can be told.
+/// Whether no other process of this host has this number now, as far as is known.
 fn is_told_by_number(process: u32, numbers: Option<&Path>) -> bool {
     process != 1 && numbers.is_some_and(|numbers| numbers.as_os_str() == MACHINE)
 }

@@ -6,41 +6,59 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 
 use super::file::SettingsFile;
-use super::{Default, Ledger, Origin, Protocol, Setting, Spec, protocol, table};
+use super::{Default, Origin, Origins, Refusal, Setting, Spec, table};
 use crate::environment::{Environment, HANDED_DOWN};
 use crate::failure::{Failure, quoted};
+use crate::protocol::{self, Protocol, Registry};
 
-/// The layers of one invocation, and the ledger of what was found in them.
+/// The settings that keep apart elections of one name: the [realms](Protocol::realm) of protocols,
+/// and what [all of a realm](Protocol::roster) have alike. Who answers at a control socket has them
+/// in its status, under the same names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Realms {
+    /// The settings that name a realm.
+    pub names: Vec<&'static str>,
+    /// The lists that are alike in a realm, in whatever order they are written.
+    pub rosters: Vec<&'static str>,
+}
+
+/// The layers of one invocation, and the origins of what was found in them.
 pub struct Layers<'a> {
     flags: &'a ArgMatches,
     environment: &'a Environment,
+    registry: Registry,
     /// Whether what `tenure run` hands down to CMD is taken as a setting.
     takes_handed_down: bool,
     file: Option<SettingsFile>,
-    /// Decides some defaults; [`Protocol::Nerio`] until it is read.
-    protocol: Protocol,
+    /// Decides some defaults.
+    protocol: &'static dyn Protocol,
     /// What was found.
-    pub ledger: Ledger,
+    pub origins: Origins,
     warnings: Vec<String>,
 }
 
 impl<'a> Layers<'a> {
     /// The layers of an invocation whose flags are `flags`; reads the file if one is named and
     /// the command has settings that may stand in one.
-    pub fn new(flags: &'a ArgMatches, environment: &'a Environment) -> Result<Self, Failure> {
+    pub fn new(
+        flags: &'a ArgMatches,
+        environment: &'a Environment,
+        registry: Registry,
+    ) -> Result<Self, Failure> {
         let mut layers = Self {
             flags,
             environment,
+            registry,
             takes_handed_down: true,
             file: None,
-            protocol: Protocol::Nerio,
-            ledger: Ledger::default(),
+            protocol: &protocol::nerio::Nerio,
+            origins: Origins::default(),
             warnings: Vec::new(),
         };
         if flags.try_contains_id(table::CONFIG.spec.name).is_ok() {
             let config: Option<PathBuf> = layers.optional(&table::CONFIG)?;
-            if let (Some(path), Some(origin)) = (config, layers.ledger.origin(&table::CONFIG)) {
-                layers.file = Some(SettingsFile::read(&path, origin)?);
+            if let (Some(path), Some(origin)) = (config, layers.origins.origin(&table::CONFIG)) {
+                layers.file = Some(SettingsFile::read(&path, origin, registry)?);
             }
         }
         Ok(layers)
@@ -64,10 +82,19 @@ impl<'a> Layers<'a> {
         self.environment
     }
 
-    /// Hands over what was found; the ledger begins anew.
+    /// The settings that keep apart elections of one name, of all protocols.
     #[must_use]
-    pub fn take_ledger(&mut self) -> Ledger {
-        std::mem::take(&mut self.ledger)
+    pub fn realms(&self) -> Realms {
+        let sorted = |mut names: Vec<&'static str>| {
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        let all = self.registry.0;
+        Realms {
+            names: sorted(all.iter().map(|one| one.realm().name).collect()),
+            rosters: sorted(all.iter().filter_map(|one| Some(one.roster()?.name)).collect()),
+        }
     }
 
     /// Says what people should know although it can be used.
@@ -86,7 +113,7 @@ impl<'a> Layers<'a> {
         if let Some(value) = self.find(setting)? {
             return Ok(value);
         }
-        let Some(text) = setting.spec.default.text(self.protocol) else {
+        let Some(text) = protocol::default(self.protocol, &setting.spec) else {
             return Err(self.missing(&setting.spec));
         };
         let value = read(setting, text, &Origin::Default)?;
@@ -97,21 +124,25 @@ impl<'a> Layers<'a> {
     /// The protocol, from here on with its defaults.
     ///
     /// A flag that only another protocol has is a mistake and refused. A variable or a key of the
-    /// file describes an installation, where both protocols may be in use: it is left alone, and
-    /// the ledger says so.
-    pub fn protocol(&mut self) -> Result<Protocol, Failure> {
-        self.protocol = self.required(&table::PROTOCOL)?;
-        for spec in table::ALL {
+    /// file describes an installation, where several protocols may be in use: it is left alone, and
+    /// the origins says so.
+    pub fn protocol(&mut self) -> Result<&'static dyn Protocol, Failure> {
+        let name = self.required(&table::PROTOCOL)?;
+        self.protocol = self.registry.named(&name).map_err(|refusal| {
+            let origin = self.origins.origin(&table::PROTOCOL).unwrap_or(&Origin::Default);
+            refused(&table::PROTOCOL.spec, &name, refusal, origin)
+        })?;
+        for spec in self.registry.of_protocols(true) {
             if !self.is_foreign(spec) {
                 continue;
             }
             if let Some((_, flag)) = self.flag(spec)? {
-                let failure = protocol::foreign(spec, self.protocol).origin(flag);
-                return Err(self.ledger.explain(failure, &[table::PROTOCOL.spec.name]));
+                let failure = self.registry.foreign(spec, self.protocol).origin(flag);
+                return Err(self.origins.explain(failure, &[table::PROTOCOL.spec.name]));
             }
             if let Some((text, origin)) = self.text(spec)? {
-                let origin = Origin::Unused(Box::new(origin), self.protocol);
-                self.ledger.note(spec.name, Some(text), origin);
+                let origin = Origin::Unused(Box::new(origin), self.protocol.name());
+                self.origins.note(spec.name, Some(text), origin);
             }
         }
         Ok(self.protocol)
@@ -119,9 +150,7 @@ impl<'a> Layers<'a> {
 
     /// Whether this command has a setting, and only with another protocol.
     fn is_foreign(&self, spec: &Spec) -> bool {
-        let owner = protocol::owner(spec);
-        owner.is_some_and(|owner| owner != self.protocol)
-            && self.flags.try_contains_id(spec.name).is_ok()
+        !protocol::has(self.protocol, spec) && self.flags.try_contains_id(spec.name).is_ok()
     }
 
     /// A setting whose absence has a meaning.
@@ -145,7 +174,7 @@ impl<'a> Layers<'a> {
         let value = default()?;
         let origin = match setting.spec.default {
             Default::Follows(words) => Origin::Follows(words),
-            Default::Nothing | Default::Text(_) | Default::ByProtocol { .. } => Origin::Default,
+            Default::Nothing | Default::Text(_) | Default::ByProtocol => Origin::Default,
         };
         self.note(setting, Some(&value), origin);
         Ok(value)
@@ -185,13 +214,37 @@ impl<'a> Layers<'a> {
             .origin(looked.join(", "))
     }
 
-    /// The protocol that must have been meant, when `spec` says with whom to elect and only what
-    /// says so for the other one is set.
-    fn forgotten(&self, spec: &Spec) -> Option<Protocol> {
-        let whom = [&table::MEMBERS.spec, &table::ENDPOINTS.spec];
-        let other = whom.into_iter().find(|other| other.name != spec.name)?;
-        let is_whom = whom.iter().any(|whom| whom.name == spec.name);
-        (is_whom && self.ledger.is_unused(other.name)).then(|| protocol::owner(other))?
+    /// The protocol that must have been meant, when `spec` says where the others are and only the
+    /// setting that says so for another protocol is set.
+    fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
+        if self.protocol.whereabouts().name != spec.name {
+            return None;
+        }
+        let is_meant = |other: &&&dyn Protocol| self.origins.is_unused(other.whereabouts().name);
+        self.registry.0.iter().find(is_meant).map(|other| other.name())
+    }
+
+    /// The text of a setting that must be set, or has a default text, written in one way.
+    pub fn text_of(&mut self, spec: &Spec) -> Result<String, Failure> {
+        let found = match self.text(spec)? {
+            Some(found) => Some(found),
+            None => protocol::default(self.protocol, spec)
+                .map(|text| (text.to_owned(), Origin::Default)),
+        };
+        let Some((text, origin)) = found else { return Err(self.missing(spec)) };
+        self.checked(spec, &text, origin)
+    }
+
+    /// The same of a setting that need not be set.
+    pub fn text_if_set(&mut self, spec: &Spec) -> Result<Option<String>, Failure> {
+        let found = self.text(spec)?;
+        found.map(|(text, origin)| self.checked(spec, &text, origin)).transpose()
+    }
+
+    fn checked(&mut self, spec: &Spec, text: &str, origin: Origin) -> Result<String, Failure> {
+        let text = (spec.check)(text).map_err(|refusal| refused(spec, text, refusal, &origin))?;
+        self.origins.note(spec.name, Some(text.clone()), origin);
+        Ok(text)
     }
 
     fn find<T>(&mut self, setting: &Setting<T>) -> Result<Option<T>, Failure> {
@@ -203,7 +256,7 @@ impl<'a> Layers<'a> {
 
     /// Writes down a value that was found elsewhere.
     pub fn note<T>(&mut self, setting: &Setting<T>, value: Option<&T>, origin: Origin) {
-        self.ledger.note(setting.spec.name, value.map(setting.show), origin);
+        self.origins.note(setting.spec.name, value.map(setting.show), origin);
     }
 
     fn text(&self, spec: &Spec) -> Result<Option<(String, Origin)>, Failure> {
@@ -248,9 +301,11 @@ fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
 
 /// Reads the text of a setting, or says what is wrong with it and where it came from.
 pub fn read<T>(setting: &Setting<T>, text: &str, origin: &Origin) -> Result<T, Failure> {
-    (setting.parse)(text).map_err(|refusal| {
-        let shown = if refusal.hides_text { "(not shown)".into() } else { quoted(text) };
-        let what = format!("{} {shown}: {}", setting.spec.name, refusal.what);
-        Failure::usage(what, refusal.fix).origin(origin)
-    })
+    (setting.parse)(text).map_err(|refusal| refused(&setting.spec, text, refusal, origin))
+}
+
+fn refused(spec: &Spec, text: &str, refusal: Refusal, origin: &Origin) -> Failure {
+    let shown = if refusal.hides_text { "(not shown)".into() } else { quoted(text) };
+    let what = format!("{} {shown}: {}", spec.name, refusal.what);
+    Failure::usage(what, refusal.fix).origin(origin)
 }

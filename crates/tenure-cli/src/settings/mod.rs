@@ -1,37 +1,70 @@
 //! Settings: one table, three layers, and what each command makes of them.
 //!
-//! [`table`] says once for each setting how it is called, what it means and how it is read.
+//! [`table`] and the [protocols](crate::protocol) say once for each setting how it is called, what
+//! it means and how it is read.
 //! [`Layers`] finds its text, a flag before a variable before the file before the default, with
 //! its [`Origin`]; every text goes through the same parser, so that a mistake reads the same
 //! wherever it was made. The other files hold the checked settings of the commands.
 
 pub mod ask;
-pub mod cluster;
-mod combination;
 pub mod demo;
-pub mod endpoints;
-pub mod etcd;
 pub mod file;
 mod id;
 pub mod layers;
-pub mod ledger;
 pub mod node;
 pub mod origin;
+pub mod origins;
 pub mod parse;
-pub mod protocol;
 pub mod run;
 pub mod simulate;
 pub mod table;
-mod timing;
-pub mod with;
+pub mod timing;
+pub mod tls;
 
-pub use cluster::Cluster;
-pub use layers::Layers;
-pub use ledger::Ledger;
+pub use layers::{Layers, Realms};
 pub use origin::Origin;
+pub use origins::Origins;
 pub use parse::Refusal;
-pub use protocol::Protocol;
-pub use with::With;
+
+/// Declares settings, and `ALL` of them as a list. Each is a static [`Setting`].
+#[macro_export]
+macro_rules! settings {
+    ($($id:ident: $type:ty =
+        $name:literal $value:literal $shape:ident, $reach:expr, $default:expr, $group:expr,
+        $parse:expr, $show:expr, $help:literal;)*) => {
+        $(
+            #[doc = $help]
+            pub static $id: $crate::settings::Setting<$type> = $crate::settings::Setting {
+                spec: $crate::settings::Spec {
+                    name: $name,
+                    value: $value,
+                    shape: $crate::settings::Shape::$shape,
+                    reach: $reach,
+                    default: $default,
+                    group: $group,
+                    help: $help,
+                    check: |text| ($parse)(text).map(|value| ($show)(&value)),
+                },
+                parse: $parse,
+                show: $show,
+            };
+        )*
+
+        /// All of them.
+        pub static ALL: &[&$crate::settings::Spec] = &[$(&$id.spec),*];
+    };
+}
+
+use std::fmt;
+
+/// What every command has beside its own settings.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Context {
+    /// Whether to answer in JSON.
+    pub json: bool,
+    /// Every setting with its origin.
+    pub origins: Origins,
+}
 
 /// A setting of type `T`.
 pub struct Setting<T: 'static> {
@@ -43,7 +76,7 @@ pub struct Setting<T: 'static> {
     pub show: fn(&T) -> String,
 }
 
-/// How a setting is called, where it may be set, and what people are told about it.
+/// How a setting is called, where it may be set, and its help.
 pub struct Spec {
     /// Its name: the flag without `--`, and the key in the file.
     pub name: &'static str,
@@ -59,6 +92,14 @@ pub struct Spec {
     pub group: &'static str,
     /// What it means.
     pub help: &'static str,
+    /// Reads it and writes it again.
+    pub check: fn(&str) -> Result<String, Refusal>,
+}
+
+impl fmt::Debug for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// Which types a setting may have in the file.
@@ -94,28 +135,10 @@ pub enum Default {
     Nothing,
     /// This text.
     Text(&'static str),
-    /// One of these texts.
-    ByProtocol {
-        /// With Nerio, and wherever there is no choice.
-        nerio: &'static str,
-        /// With etcd.
-        etcd: &'static str,
-    },
+    /// What the protocol says of it.
+    ByProtocol,
     /// What follows from other settings, in words.
     Follows(&'static str),
-}
-
-impl Default {
-    /// The text that holds with this protocol, if a text does.
-    #[must_use]
-    pub fn text(self, protocol: Protocol) -> Option<&'static str> {
-        match (self, protocol) {
-            (Self::Text(text), _) => Some(text),
-            (Self::ByProtocol { nerio, .. }, Protocol::Nerio) => Some(nerio),
-            (Self::ByProtocol { etcd, .. }, Protocol::Etcd) => Some(etcd),
-            (Self::Nothing | Self::Follows(_), _) => None,
-        }
-    }
 }
 
 impl Spec {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tenure_core::{ClusterName, NodeName};
 
-use super::{Cluster, Layers, Ledger, table};
+use super::{Layers, Realms, table};
 use crate::control;
 use crate::failure::{Failure, shell_word};
+use crate::protocol::nerio::{Cluster, MEMBERS};
 
 /// What `tenure node` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,10 +22,6 @@ pub struct NodeSettings {
     pub storage: Storage,
     /// Its control socket.
     pub control: PathBuf,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
 }
 
 /// Where a node remembers what it must not forget.
@@ -70,7 +67,7 @@ impl Storage {
     }
 }
 
-/// The nearest directory above `path` in which everybody can rename what is there, with its mode:
+/// The nearest directory above `path` in which every user can rename what is there, with its mode:
 /// where names are sticky only their owners can.
 fn open_above(path: &Path) -> Option<(PathBuf, u32)> {
     let real = path.canonicalize().or_else(|_| std::path::absolute(path)).ok()?;
@@ -87,8 +84,7 @@ impl NodeSettings {
         let storage = storage(layers)?;
         let cluster = Cluster::read(layers, Some(&name))?;
         let control = control(layers, &cluster.config.cluster, &name)?;
-        let json = layers.required(&table::JSON)?;
-        Ok(Self { cluster, name, storage, control, json, ledger: layers.take_ledger() })
+        Ok(Self { cluster, name, storage, control })
     }
 }
 
@@ -97,7 +93,7 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
     let new = layers.required(&table::NEW)?;
     let memory = layers.required(&table::MEMORY)?;
     let exclude = |what: &str, fix: &str, names: [&str; 2]| {
-        Err(layers.ledger.explain(Failure::usage(what, fix), &names))
+        Err(layers.origins.explain(Failure::usage(what, fix), &names))
     };
     match (state, memory) {
         (Some(_), true) => exclude(
@@ -131,10 +127,8 @@ fn control(
 pub struct StatusSettings {
     /// The control socket: of the node that is named, or any that is given, of a runner, too.
     pub control: PathBuf,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
+    /// The settings that may name it beside its name.
+    pub realms: Realms,
 }
 
 impl StatusSettings {
@@ -148,8 +142,9 @@ impl StatusSettings {
             Some(name) => Ok(control::directory(environment).join(control::node(&cluster, name))),
             None => Err(Failure { fix: missing.fix + "; or --control PATH", ..missing }),
         })?;
-        let json = layers.required(&table::JSON)?;
-        Ok(Self { control, json, ledger: layers.take_ledger() })
+        layers.text_if_set(&MEMBERS.spec)?;
+        let realms = layers.realms();
+        Ok(Self { control, realms })
     }
 }
 
@@ -158,14 +153,10 @@ impl StatusSettings {
 pub struct WaitSafeSettings {
     /// Which node was restarted.
     pub name: NodeName,
-    /// Everybody who must have heard from the leaders since.
+    /// The nodes that must have heard from the leaders since.
     pub cluster: Cluster,
     /// How long to wait; `None` is for ever.
     pub wait: Option<Duration>,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
 }
 
 impl WaitSafeSettings {
@@ -173,9 +164,8 @@ impl WaitSafeSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.required(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
-        cluster.member(&name, &layers.ledger)?;
+        cluster.member(&name, &layers.origins)?;
         let wait = layers.optional(&table::WAIT)?;
-        let json = layers.required(&table::JSON)?;
-        Ok(Self { name, cluster, wait, json, ledger: layers.take_ledger() })
+        Ok(Self { name, cluster, wait })
     }
 }

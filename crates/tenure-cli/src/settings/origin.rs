@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::Protocol;
-
 /// Where a value came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
@@ -28,8 +26,8 @@ pub enum Origin {
     Default,
     /// Nobody set it, and it follows from others, in these words.
     Follows(&'static str),
-    /// There it is set, and this protocol has no such setting.
-    Unused(Box<Self>, Protocol),
+    /// There it is set, and the protocol of this name has no such setting.
+    Unused(Box<Self>, &'static str),
 }
 
 impl fmt::Display for Origin {

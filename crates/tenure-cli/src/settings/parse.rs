@@ -1,14 +1,15 @@
 //! One parser for each kind of value, whatever layer its text came from.
 
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use tenure_core::nerio::Member;
 use tenure_core::{ClusterName, Drift, ElectionName, NameError, NodeName, Value};
 use tracing::level_filters::LevelFilter;
 
-use super::Protocol;
 use crate::near::nearest;
 
 /// Why a text was refused. The caller adds which setting it is, its text and its origin.
@@ -23,12 +24,14 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+    /// What is wrong, and what to write instead.
+    pub fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { what: what.into(), fix: fix.into(), hides_text: false }
     }
 
     /// The same for a text that may hold a secret.
-    pub(super) fn of_secret(what: impl Into<String>, fix: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn of_secret(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { hides_text: true, ..Self::new(what, fix) }
     }
 }
@@ -187,25 +190,19 @@ pub fn text(text: &str) -> Result<String, Refusal> {
     Ok(text.to_owned())
 }
 
-/// The rank among candidates.
-pub fn priority(text: &str) -> Result<u8, Refusal> {
+/// A whole number from 0 to `max`.
+pub fn whole<T: FromStr + Display>(text: &str, max: T) -> Result<T, Refusal> {
     text.parse().map_err(|_| {
-        Refusal::new("it is not a whole number from 0 to 255", "write a number from 0 to 255")
+        let range = format!("number from 0 to {max}");
+        Refusal::new(format!("it is not a whole {range}"), format!("write a {range}"))
     })
 }
 
-/// What etcd's fences begin with.
-pub fn fence_epoch(text: &str) -> Result<u16, Refusal> {
-    text.parse().map_err(|_| {
-        Refusal::new("it is not a whole number from 0 to 65535", "write a number from 0 to 65535")
-    })
-}
-
-/// The name of a user of etcd. `etcdctl` takes the password behind a colon, where everybody on
-/// the machine can read it.
+/// The name of a user. Other clients take the password behind a colon, where every user of the
+/// machine can read it.
 pub fn user(text: &str) -> Result<String, Refusal> {
     if text.is_empty() {
-        return Err(Refusal::new("it is empty", "name a user of etcd"));
+        return Err(Refusal::new("it is empty", "name a user"));
     }
     if text.contains(':') {
         let fix = "give the name alone, and the password in TENURE_PASSWORD or --password-file";
@@ -242,26 +239,6 @@ pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
     }
 }
 
-/// The protocols of [`Protocol`] in this build.
-pub const PROTOCOLS: &[&str] = if cfg!(feature = "etcd") { &["nerio", "etcd"] } else { &["nerio"] };
-
-/// A protocol that this build has.
-pub fn protocol(text: &str) -> Result<Protocol, Refusal> {
-    match text {
-        "nerio" => Ok(Protocol::Nerio),
-        "etcd" if cfg!(feature = "etcd") => Ok(Protocol::Etcd),
-        "etcd" => Err(Refusal::new(
-            "this tenure was built without etcd",
-            "cargo install tenure-cli --features etcd",
-        )),
-        "voter" | "nele" | "allcall" => Err(Refusal::new(
-            "this version of tenure does not have it yet",
-            format!("write one of: {}", PROTOCOLS.join(", ")),
-        )),
-        _ => Err(not_one_of(text, "a protocol", PROTOCOLS)),
-    }
-}
-
 /// What [`shell`] takes.
 pub const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
@@ -270,7 +247,7 @@ pub fn shell(text: &str) -> Result<clap_complete::Shell, Refusal> {
     text.parse().map_err(|_| not_one_of(text, "a shell that completions exist for", &SHELLS))
 }
 
-fn not_one_of(text: &str, kind: &str, known: &[&'static str]) -> Refusal {
+pub(crate) fn not_one_of(text: &str, kind: &str, known: &[&str]) -> Refusal {
     let fix = match nearest(text, known.iter().copied()) {
         Some(near) => format!("did you mean {near}? One of: {}", known.join(", ")),
         None => format!("write one of: {}", known.join(", ")),
@@ -339,9 +316,6 @@ mod tests {
         );
         for name in SHELLS {
             assert_eq!(shell(name).unwrap().to_string(), name);
-        }
-        for name in PROTOCOLS {
-            assert_eq!(protocol(name).unwrap().to_string(), *name);
         }
     }
 }

@@ -6,24 +6,29 @@ use std::path::PathBuf;
 use tenure::supervise::SuperviseError;
 use tenure_core::{ElectionName, NodeName, Value};
 
-use super::{Layers, Ledger, Protocol, With, id, table};
+use super::{Layers, id, table};
 use crate::args;
 use crate::control;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::protocol::{Backend, Protocol, Purpose, Realm};
 
 /// What `tenure run` was asked to do, checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub struct RunSettings {
+    /// How a leader is found.
+    pub protocol: &'static dyn Protocol,
     /// With whom.
-    pub with: With,
+    pub backend: Box<dyn Backend>,
+    /// Which runners belong together.
+    pub realm: Realm,
     /// For what.
     pub election: ElectionName,
     /// The candidate's name.
     pub id: NodeName,
-    /// What others are told of it.
+    /// What others see of it.
     pub value: Value,
-    /// Its rank among those who wait; the higher one goes first. etcd knows none.
+    /// Among those who wait the higher one goes first; `None` where candidates have none.
     pub priority: Option<u8>,
     /// Whether to end after the first leadership.
     pub once: bool,
@@ -31,10 +36,6 @@ pub struct RunSettings {
     pub control: PathBuf,
     /// What runs while it leads.
     pub command: CommandLine,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
 }
 
 /// CMD, which was there and executable a moment ago.
@@ -55,23 +56,21 @@ impl RunSettings {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
         let id = layers.or_follows(&table::ID, id_of_this_process)?;
-        let value = layers.or_follows(&table::VALUE, || value(protocol, &id))?;
-        let priority = match protocol {
-            Protocol::Nerio => Some(layers.required(&table::PRIORITY)?),
-            Protocol::Etcd => None,
+        let value = layers.or_follows(&table::VALUE, || value(protocol.value(&id)))?;
+        let priority = match protocol.can().priority {
+            true => Some(layers.required(&table::PRIORITY)?),
+            false => None,
         };
         let once = layers.required(&table::ONCE)?;
-        let with = With::read(layers, protocol, &election)?;
-        let realm = with.realm();
+        let realm = Realm::read(layers, protocol)?;
+        let backend = protocol.backend(layers, Purpose::Campaign(&election))?;
         let environment = layers.environment();
         let control = layers.or_follows(&table::CONTROL, || {
             let file = control::runner(&realm, &election, &id);
             Ok(control::directory(environment).join(file))
         })?;
         let command = command_line(layers)?;
-        let json = layers.required(&table::JSON)?;
-        let ledger = layers.take_ledger();
-        Ok(Self { with, election, id, value, priority, once, control, command, json, ledger })
+        Ok(Self { protocol, backend, realm, election, id, value, priority, once, control, command })
     }
 }
 
@@ -99,12 +98,7 @@ fn unusable(error: &SuperviseError) -> Failure {
     Failure::new(exit, error.to_string(), fix).origin("command line of tenure run, after --")
 }
 
-/// Others see no more of a candidate on etcd than its value and the name of its lease.
-fn value(protocol: Protocol, id: &NodeName) -> Result<Value, Failure> {
-    let text = match protocol {
-        Protocol::Nerio => "",
-        Protocol::Etcd => id.as_str(),
-    };
+fn value(text: &str) -> Result<Value, Failure> {
     Value::new(text).map_err(|error| {
         Failure::new(Exit::Bug, format!("an id is no value: {error}"), "report it")
     })

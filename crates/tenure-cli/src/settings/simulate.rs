@@ -10,13 +10,17 @@ use tenure_core::ClusterName;
 use tenure_core::nerio::{Checked, Config};
 use tenure_sim::forecast::{Question, RoundTrips, Unanswerable};
 
+use super::Default::{Follows, Nothing, Text};
 use super::parse::Refusal;
-use super::table::{self, ONE_CALL, plain, span};
-use super::{Default, Layers, Ledger, Origin, Setting, Shape, Spec, combination, parse};
+use super::table::{ONE_CALL, path, plain, span};
+use super::{Layers, Origin, Origins, parse};
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped, quoted};
+use crate::protocol::nerio::{self, MEMBERS};
 
 const WORLD: &str = "World (durations: 500ms, 10s, 30d, or never)";
+/// How many nodes there are if nothing says so.
+const NODES_ALONE: usize = 3;
 const RUN: &str = "Simulation";
 /// Failures of each kind that are drilled.
 const DRILLS: u32 = 500;
@@ -25,59 +29,36 @@ const FILE_MAX: u64 = 16 << 20;
 /// The least loss that is simulated.
 const LOSS_LEAST: f64 = 1e-5;
 
-macro_rules! flags {
-    ($($id:ident: $type:ty = $name:literal $value:literal, $default:expr, $group:expr,
-        $parse:expr, $show:expr, $help:literal;)*) => {
-        $(
-            #[doc = $help]
-            pub static $id: Setting<$type> = Setting {
-                spec: Spec {
-                    name: $name,
-                    value: $value,
-                    shape: Shape::Text,
-                    reach: ONE_CALL,
-                    default: $default,
-                    group: $group,
-                    help: $help,
-                },
-                parse: $parse,
-                show: $show,
-            };
-        )*
-
-        /// All of them.
-        pub static ALL: &[&Spec] = &[$(&$id.spec),*];
-    };
-}
-
-flags! {
-    NODES: usize = "nodes" "N", Default::Text("3"), WORLD, nodes, plain,
+crate::settings! {
+    NODES: usize = "nodes" "N" Text, ONE_CALL, Follows("as many as members has, else 3"), WORLD,
+        nodes, plain,
         "How many nodes there are, 1 to 9; each grants and contends";
-    RTT: Rtt = "rtt" "TRIPS", Default::Text("p50=1ms,p99=5ms"), WORLD, rtt, Rtt::show,
+    RTT: Rtt = "rtt" "TRIPS" Text, ONE_CALL, Text("p50=1ms,p99=5ms"), WORLD, rtt, Rtt::show,
         "Round trips between two nodes: 2ms, or percentiles such as \
          min=0.2ms,p50=1ms,p99=20ms,p99.9=80ms,max=200ms, or @FILE with one in each line or what \
          ping printed";
-    LOSS: f64 = "loss" "PERCENT", Default::Text("0.1%"), WORLD, loss, show_loss,
+    LOSS: f64 = "loss" "PERCENT" Text, ONE_CALL, Text("0.1%"), WORLD, loss, show_loss,
         "How many datagrams are lost, one way: 0, or 0.001% to 50%";
-    CRASH_EVERY: Every = "crash-every" "DURATION", Default::Text("30d"), WORLD, every, show_every,
-        "Mean time between two crashes of one process";
-    DOWN: Duration = "down" "DURATION", Default::Text("10s"), WORLD, parse::positive_duration,
-        span, "How long a process that crashed or is restarted is away";
-    REBOOT_EVERY: Every = "reboot-every" "DURATION", Default::Text("90d"), WORLD, every,
+    CRASH_EVERY: Every = "crash-every" "DURATION" Text, ONE_CALL, Text("30d"), WORLD, every,
+        show_every, "Mean time between two crashes of one process";
+    DOWN: Duration = "down" "DURATION" Text, ONE_CALL, Text("10s"), WORLD,
+        parse::positive_duration, span, "How long a process that crashed or is restarted is away";
+    REBOOT_EVERY: Every = "reboot-every" "DURATION" Text, ONE_CALL, Text("90d"), WORLD, every,
         show_every, "Mean time between two restarts of one machine, a minute each";
-    RESTART_EVERY: Every = "restart-every" "DURATION", Default::Text("7d"), WORLD, every,
+    RESTART_EVERY: Every = "restart-every" "DURATION" Text, ONE_CALL, Text("7d"), WORLD, every,
         show_every, "Mean time between two restarts of one process on purpose; a leader resigns";
-    PAUSE_EVERY: Every = "pause-every" "DURATION", Default::Text("never"), WORLD, every,
+    PAUSE_EVERY: Every = "pause-every" "DURATION" Text, ONE_CALL, Text("never"), WORLD, every,
         show_every, "Mean time between two moments in which one process stands still";
-    PAUSE: Duration = "pause" "DURATION", Default::Text("1s"), WORLD, parse::positive_duration,
-        span, "How long it stands still, in the mean; exponentially distributed";
-    HOURS: u32 = "hours" "N", Default::Text("1000"), RUN, hours, plain,
+    PAUSE: Duration = "pause" "DURATION" Text, ONE_CALL, Text("1s"), WORLD,
+        parse::positive_duration, span,
+        "How long it stands still, in the mean; exponentially distributed";
+    HOURS: u32 = "hours" "N" Text, ONE_CALL, Text("1000"), RUN, hours, plain,
         "How many hours are run, 1 to 100000";
-    TARGET: f64 = "target-needless" "N", Default::Text("1"), RUN, target, plain,
+    TARGET: f64 = "target-needless" "N" Text, ONE_CALL, Text("1"), RUN, target, plain,
         "How many needless changes of leader in 30 days are acceptable";
-    SEED: u64 = "seed" "N", Default::Follows("a new one each time"), RUN, seed, plain,
-        "Repeats a simulation: the same seed gives the same answer on any number of cores";
-    HTML: PathBuf = "html" "FILE", Default::Nothing, RUN, parse::path, show_path,
+    SEED: u64 = "seed" "N" Text, ONE_CALL, Follows("a new one each time"), RUN, seed, plain,
+        "Repeats a simulation: the same seed gives the same answer on any number of processors";
+    HTML: PathBuf = "html" "FILE" Text, ONE_CALL, Nothing, RUN, parse::path, path,
         "Also write a page with plots, which needs nothing beside it";
 }
 
@@ -105,10 +86,6 @@ pub struct SimulateSettings {
     pub question: Question,
     /// Where the page goes.
     pub html: Option<PathBuf>,
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// All of the above with their origins.
-    pub ledger: Ledger,
 }
 
 impl SimulateSettings {
@@ -118,7 +95,7 @@ impl SimulateSettings {
         let rtt = layers.required(&RTT)?;
         let trips = match rtt.trips {
             Some(trips) => trips,
-            None => from_file(&rtt.text, &layers.ledger)?,
+            None => from_file(&rtt.text, &layers.origins)?,
         };
         let question = Question {
             config,
@@ -137,10 +114,8 @@ impl SimulateSettings {
             seed: layers.or_follows(&SEED, || Ok(new_seed()))?,
         };
         let html = layers.optional(&HTML)?;
-        let json = layers.required(&table::JSON)?;
-        let ledger = layers.take_ledger();
-        question.check().map_err(|error| unanswerable(&error, &ledger))?;
-        Ok(Self { question, html, json, ledger })
+        question.check().map_err(|error| unanswerable(&error, &layers.origins))?;
+        Ok(Self { question, html })
     }
 }
 
@@ -148,16 +123,30 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     let made_up = |error: tenure_core::NameError| {
         Failure::new(Exit::Bug, format!("a made-up name is refused: {error}"), "report it")
     };
-    let members = Question::members(layers.required(&NODES)?).map_err(made_up)?;
+    let listed = layers.text_if_set(&MEMBERS.spec)?.filter(|list| !list.is_empty());
+    let listed = listed.map(|list| list.split(',').count());
+    let nodes = layers.or_follows(&NODES, || match listed {
+        Some(nodes) if nodes > Question::NODES_MAX => Err(too_many(nodes)),
+        Some(nodes) => Ok(nodes),
+        None => Ok(NODES_ALONE),
+    });
+    let nodes = nodes.map_err(|failure| layers.origins.explain(failure, &["members"]))?;
+    let members = Question::members(nodes).map_err(made_up)?;
     let mut config = Config::new(ClusterName::new("simulated").map_err(made_up)?, members);
-    super::cluster::timing(&mut config, layers)?;
+    nerio::timing(&mut config, layers)?;
     config.verify_max = config.lease / 10;
-    combination::check(config, "majority", &layers.ledger)
+    nerio::check(config, "majority", &layers.origins)
+}
+
+fn too_many(nodes: usize) -> Failure {
+    let most = Question::NODES_MAX;
+    let what = format!("{nodes} members are more than the {most} nodes that can be simulated");
+    Failure::usage(what, format!("give --nodes, 1 to {most}"))
 }
 
 /// What the simulator refuses, with where the numbers come from. Also what it finds out only
 /// when it runs.
-pub fn unanswerable(error: &Unanswerable, ledger: &Ledger) -> Failure {
+pub fn unanswerable(error: &Unanswerable, origins: &Origins) -> Failure {
     let (fix, names): (String, &[&str]) = match error {
         Unanswerable::Loss { .. } => ("give --loss 0% to 50%".into(), &["loss"]),
         Unanswerable::Hours { max, .. } => (format!("give --hours 1 to {max}"), &["hours"]),
@@ -178,7 +167,7 @@ pub fn unanswerable(error: &Unanswerable, ledger: &Ledger) -> Failure {
             &["lease", "rtt", "loss", "round-trip"],
         ),
     };
-    ledger.explain(Failure::usage(error.to_string(), fix), names)
+    origins.explain(Failure::usage(error.to_string(), fix), names)
 }
 
 /// Short enough to be typed again.
@@ -226,11 +215,6 @@ fn every(text: &str) -> Result<Every, Refusal> {
 
 fn show_every(every: &Every) -> String {
     every.as_ref().map_or_else(|| "never".into(), span)
-}
-
-#[expect(clippy::ptr_arg, reason = "the type of the setting")]
-fn show_path(path: &PathBuf) -> String {
-    Path::display(path).to_string()
 }
 
 fn loss(text: &str) -> Result<f64, Refusal> {
@@ -305,10 +289,10 @@ fn percentiles(text: &str) -> Result<RoundTrips, Refusal> {
 }
 
 /// Round trips from the file that `text` names after its `@`.
-fn from_file(text: &str, ledger: &Ledger) -> Result<RoundTrips, Failure> {
+fn from_file(text: &str, origins: &Origins) -> Result<RoundTrips, Failure> {
     let path = Path::new(text.trim_start_matches('@'));
     let shown = quoted(&path.display().to_string());
-    let origin = || ledger.origin(&RTT).cloned().unwrap_or(Origin::Default);
+    let origin = || origins.origin(&RTT).cloned().unwrap_or(Origin::Default);
     let unusable = |what: String, fix: &str| {
         Failure::usage(format!("the file of round trips {shown} {what}"), fix).origin(origin())
     };
@@ -348,14 +332,14 @@ fn measured(text: &str) -> Result<Vec<Duration>, (usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Spec;
 
     #[test]
     fn a_default_is_read_and_shown_as_it_is_meant() {
         let text = |spec: &Spec| match spec.default {
-            Default::Text(text) => text,
+            Text(text) => text,
             _ => panic!("{}", spec.name),
         };
-        assert_eq!((NODES.parse)(text(&NODES.spec)), Ok(3));
         assert_eq!(
             (CRASH_EVERY.parse)(text(&CRASH_EVERY.spec)),
             Ok(Some(Duration::from_secs(2_592_000)))

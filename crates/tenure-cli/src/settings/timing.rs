@@ -3,7 +3,8 @@
 use tenure_core::{TimingError, TooShort};
 
 /// Which settings an error is about, and what to do about them.
-pub(super) fn contributors(error: &TimingError) -> (&'static [&'static str], String) {
+#[must_use]
+pub fn contributors(error: &TimingError) -> (&'static [&'static str], String) {
     let names: &[_] = match error {
         TimingError::Drift { .. } => &["drift"],
         TimingError::Lease { .. } => &["lease"],

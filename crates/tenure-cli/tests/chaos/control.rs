@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use crate::cluster::{Cluster, Memory, Timing};
-use crate::host::Host;
-use crate::judge::Violation;
-use crate::network::Network;
-use crate::proxy::Proxy;
-use crate::wait::eventually;
-use crate::worker::Manner;
+use tenure_testkit::processes::nerio::{Memory, Nerio};
+use tenure_testkit::processes::{
+    Fleet, Host, Manner, Network, Proxy, Timing, Violation, eventually,
+};
 
-crate::tests!(forgetful_nodes_give_two_leaders_and_the_judge_sees_it);
+tenure_testkit::tests!(forgetful_nodes_give_two_leaders_and_the_judge_sees_it);
 
 /// Long enough for another leader to come within it.
 const TIMING: Timing = Timing {
@@ -20,11 +17,11 @@ const TIMING: Timing = Timing {
 };
 
 fn forgetful_nodes_give_two_leaders_and_the_judge_sees_it() {
-    let mut cluster = Cluster::start(Proxy::start(8), TIMING, Memory::Forgetful);
+    let mut cluster = Fleet::start(crate::TENURE, Nerio::forgetful(Proxy::start(8), TIMING));
     let leader = Host::runner(0);
     cluster.start_runner(leader, Manner::Polite);
     cluster.await_any();
-    Host::nodes().for_each(|node| cluster.network.part(leader, node));
+    Host::nodes().for_each(|node| cluster.deployment.network.part(leader, node));
     for node in Host::nodes() {
         cluster.kill(node);
         cluster.start_node(node, Memory::Forgetful);

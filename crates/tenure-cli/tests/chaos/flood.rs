@@ -6,22 +6,18 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 use tenure::clock;
+use tenure_testkit::Rng;
+use tenure_testkit::processes::nerio::Nerio;
+use tenure_testkit::processes::{Fleet, Host, Manner, Network, Proxy, Timing};
 
-use crate::cluster::{Cluster, Memory, Timing};
-use crate::host::Host;
-use crate::network::Network;
-use crate::proxy::Proxy;
-use crate::rng::Rng;
-use crate::worker::Manner;
-
-crate::tests!(a_flood_of_garbage_changes_nothing);
+tenure_testkit::tests!(a_flood_of_garbage_changes_nothing);
 
 const PACKETS: u32 = 100_000;
 /// So many at a time, so that the flood lasts for several leases.
 const PORTION: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(15);
 /// Where a datagram has the digest of its configuration.
-const DIGEST: std::ops::Range<usize> = 5..13;
+const DIGEST: std::ops::Range<u64> = 5..13;
 
 /// The leader must lead on, also when the machine stands still for some seconds.
 const TIMING: Timing = Timing {
@@ -31,17 +27,18 @@ const TIMING: Timing = Timing {
 };
 
 fn a_flood_of_garbage_changes_nothing() {
-    let mut cluster = Cluster::start(Proxy::start(9), TIMING, Memory::New);
+    let mut cluster = Fleet::start(crate::TENURE, Nerio::new(Proxy::start(9), TIMING));
     Host::runners().for_each(|runner| cluster.start_runner(runner, Manner::Polite));
     let leader = cluster.await_any();
     sleep(TIMING.lease);
-    let samples: Vec<_> = cluster.network.traffic().kept.into_values().flatten().collect();
+    let samples: Vec<_> =
+        cluster.deployment.network.traffic().kept.into_values().flatten().collect();
     assert!(samples.len() > 100, "{} real packets to spoil", samples.len());
     let before = Host::nodes().map(|node| cluster.status(node)).collect::<Vec<_>>();
     let mut leader = (leader.id.clone(), leader.fence);
 
     let began = clock::now();
-    let hosts: Vec<_> = Host::all().map(|host| cluster.network.listen(host)).collect();
+    let hosts: Vec<_> = Host::all().map(|host| cluster.deployment.network.listen(host)).collect();
     let sent = AtomicU32::new(0);
     thread::scope(|scope| {
         let flood = scope.spawn(|| flood(&hosts, &samples, &sent));
@@ -104,21 +101,21 @@ fn flood(hosts: &[SocketAddr], samples: &[Vec<u8>], sent: &AtomicU32) {
 
 /// Nothing, or something that nearly is a packet.
 fn garbage(rng: &mut Rng, samples: &[Vec<u8>]) -> Vec<u8> {
-    let mut packet = samples[rng.within(0..samples.len())].clone();
+    let mut packet = rng.pick(samples).clone();
     match rng.within(0..4) {
-        0 => (0..rng.within(0..1_400)).map(|_| rng.next() as u8).collect(),
+        0 => (0..rng.within(0..1_400)).map(|_| rng.number() as u8).collect(),
         1 => {
-            packet.truncate(rng.within(0..packet.len()));
+            packet.truncate(rng.index(packet.len()));
             packet
         }
         2 => {
-            let at = rng.within(DIGEST);
+            let at = rng.within(DIGEST) as usize;
             packet[at] ^= 1 << rng.within(0..8);
             packet
         }
         _ => {
             for _ in 0..rng.within(1..9) {
-                let at = rng.within(0..packet.len());
+                let at = rng.index(packet.len());
                 packet[at] ^= 1 << rng.within(0..8);
             }
             packet

@@ -10,15 +10,12 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::clock;
+use tenure_testkit::processes::nerio::Nerio;
+use tenure_testkit::processes::{
+    Fleet, Host, Leadership, Manner, Marked, Proxy, Timing, eventually,
+};
 
-use crate::cluster::{Cluster, Memory, Timing};
-use crate::host::Host;
-use crate::judge::Leadership;
-use crate::proxy::Proxy;
-use crate::wait::eventually;
-use crate::worker::Manner;
-
-crate::tests!(
+tenure_testkit::tests!(
     a_stopped_supervisor_does_not_save_its_child,
     a_killed_supervisor_does_not_save_its_child,
     a_supervisor_killed_late_in_its_lease_does_not_save_its_child,
@@ -36,7 +33,7 @@ const X: Host = Host::runner(0);
 const Y: Host = Host::runner(1);
 
 struct Scene {
-    cluster: Cluster<Proxy>,
+    cluster: Fleet<Nerio<Proxy>>,
     leader: Leadership,
     witness: Witness,
 }
@@ -44,7 +41,7 @@ struct Scene {
 impl Scene {
     /// x leads with a family of processes, y waits, and the lease was renewed a moment ago.
     fn set() -> Self {
-        let mut cluster = Cluster::start(Proxy::start(7), TIMING, Memory::New);
+        let mut cluster = Fleet::start(crate::TENURE, Nerio::new(Proxy::start(7), TIMING));
         cluster.start_runner(X, Manner::Family);
         let first = cluster.await_any();
         cluster.start_runner(Y, Manner::Polite);
@@ -61,7 +58,7 @@ impl Scene {
     /// That nothing of CMD was left when the kill margin began. A machine that wakes up others
     /// late may wake up the guard late, which is what the margin is for: but not more than that.
     fn expect_end_in_time(&mut self) -> Leadership {
-        let worker = |process: &crate::marked::Marked| {
+        let worker = |process: &Marked| {
             process.arguments().get(3).is_some_and(|manner| manner != Manner::Polite.word())
         };
         eventually("all of CMD is gone", || {

@@ -2,19 +2,20 @@
 
 use std::env;
 
-use crate::faults::Fault;
-use crate::proxy::Proxy;
-use crate::rounds;
+use tenure_testkit::processes::nerio::Nerio;
+use tenure_testkit::processes::{Fleet, Proxy, rounds};
 
-crate::tests!(two_commands_never_run_at_once);
+tenure_testkit::tests!(two_commands_never_run_at_once);
 
 const LONG_ROUNDS: usize = 200;
 
 /// Each fault once; 200 rounds with `TENURE_LONG`.
 fn two_commands_never_run_at_once() {
     let long = env::var_os("TENURE_LONG").is_some();
-    let (rounds, set) = if long { (LONG_ROUNDS, "TENURE_LONG=1 ") } else { (Fault::ALL.len(), "") };
+    let (number, set) = if long { (Some(LONG_ROUNDS), "TENURE_LONG=1 ") } else { (None, "") };
     let command =
         format!("{set}TENURE_SEED={{}} cargo test -p tenure-cli --test chaos -- loopback");
-    rounds::play(rounds, &command, Proxy::start);
+    rounds::play(number, &command, |seed| {
+        Fleet::start(crate::TENURE, Nerio::new(Proxy::start(seed), rounds::TIMING))
+    });
 }

@@ -17,5 +17,3 @@ mod runs;
 mod stage;
 mod theirs;
 mod troubles;
-#[path = "../chaos/wait.rs"]
-mod wait;

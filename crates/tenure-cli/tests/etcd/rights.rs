@@ -1,4 +1,4 @@
-//! Users with roles, and roles that are taken away.
+//! Users with roles, and roles that are revoked.
 
 use tenure_services::etcd::{Cluster, Version};
 
@@ -37,17 +37,17 @@ fn a_user_with_a_role_takes_part() {
 }
 
 #[test]
-fn one_that_is_taken_away_on_debians_3_4() {
-    one_that_is_taken_away(Version::Debian34, "confirming a renewal");
+fn one_that_is_revoked_on_debians_3_4() {
+    one_that_is_revoked(Version::Debian34, "confirming a renewal");
 }
 
 #[test]
-fn one_that_is_taken_away_on_the_newest() {
-    one_that_is_taken_away(Version::Newest, "renewing the lease");
+fn one_that_is_revoked_on_the_newest() {
+    one_that_is_revoked(Version::Newest, "renewing the lease");
 }
 
 /// CMD ends with the lease, and there is no use in campaigning again.
-fn one_that_is_taken_away(version: Version, refused: &str) {
+fn one_that_is_revoked(version: Version, refused: &str) {
     let (cluster, host) = with_users(version);
     let ours = host.run("ours", &["--lease", "6s"], WORK);
     ours.line("work", 1);

@@ -19,15 +19,7 @@ fn program() -> PathBuf {
     go::program("company", &here.join("../tenure-etcd/tests/company/go")).unwrap()
 }
 
-#[test]
-fn are_told_on_debians_3_4() {
-    are_told(Version::Debian34);
-}
-
-#[test]
-fn are_told_on_the_newest() {
-    are_told(Version::Newest);
-}
+tenure_services::on_each_version!(are_told);
 
 fn are_told(version: Version) {
     let program = program();

@@ -133,6 +133,14 @@ fn a_trouble_that_comes_back_is_told_again() {
     let ours = host.run("ours", &[], WORK);
     let refused = "warning: etcd refuses asking for a lease: etcdserver: mvcc: database space";
     ours.line(refused, 1);
+    let waits = "ours waits: refused by etcd: asking for a lease: etcdserver: mvcc: database space";
+    ours.line(waits, 1);
+    let theirs = host.run("theirs", &["--json"], WORK);
+    let told = theirs.line("\"event\":\"waiting\"", 1);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["waiting"], &told["id"]), (&"refused".into(), &"theirs".into()), "{told}");
+    assert_eq!(told["obstacles"][0]["label"], "no-space", "{told}");
+    drop(theirs);
     let revision = cluster.member(0).status().unwrap().revision.to_string();
     for words in [&["compact", &revision][..], &["defrag"], &["alarm", "disarm"]] {
         cluster.etcdctl(words).unwrap();

@@ -12,17 +12,15 @@ use rustix::process::Signal;
 use tenure::clock;
 use tenure_core::{Fence, Time};
 use tenure_services::etcd::{ClusterConfig, Member, Version};
-
-use crate::line::{Line, What};
-use crate::team::{EXPIRY, GRACE, LEASE, NOISE, PROMPT, Team};
-use crate::wait::eventually;
-use crate::worker::Manner;
+use tenure_testkit::processes::etcd::{
+    ELECTION_OF_ETCD, EXPIRY, Etcd, GRACE, LEASE, NOISE, PROMPT, TAKE_OVER,
+};
+use tenure_testkit::processes::{Fleet, Line, Manner, What, eventually, rounds};
 
 type Scene = fn(Version);
 
 pub(crate) const ALL: &[(&str, Scene)] = &[
-    ("runner_killed", runner_killed),
-    ("runner_stopped_beyond_its_lease", runner_stopped_beyond_its_lease),
+    ("rounds_of_faults", rounds_of_faults),
     ("leader_of_etcd_killed", leader_of_etcd_killed),
     ("leader_of_etcd_stopped", leader_of_etcd_stopped),
     ("no_quorum_for_longer_than_the_lease", no_quorum_for_longer_than_the_lease),
@@ -31,54 +29,38 @@ pub(crate) const ALL: &[(&str, Scene)] = &[
     ("no_space", no_space),
 ];
 
-/// From the last sign of life of a leader to the begin of the next.
-pub(crate) const TAKE_OVER: Duration = LEASE.saturating_add(EXPIRY).saturating_add(NOISE);
-/// How long etcd may take for a new leader of its own: two time-outs of a second, and a vote.
-pub(crate) const ELECTION_OF_ETCD: Duration = Duration::from_secs(3);
+fn start(config: ClusterConfig) -> Fleet<Etcd> {
+    Fleet::start(env!("CARGO_BIN_EXE_tenure"), Etcd::start(config))
+}
 
 fn three(version: Version) -> ClusterConfig {
     ClusterConfig::new(version, 3)
 }
 
-fn runner_killed(version: Version) {
-    let mut team = Team::start(three(version));
-    let leader = team.await_any();
-    let struck = clock::now();
-    team.kill(Team::runner_of(&leader));
-    team.next_within(leader.fence, struck, TAKE_OVER, "kill -9");
-    team.works_again();
-}
-
-fn runner_stopped_beyond_its_lease(version: Version) {
-    let mut team = Team::start(three(version));
-    let leader = team.await_any();
-    let runner = Team::runner_of(&leader);
-    let struck = clock::now();
-    team.freeze(runner);
-    team.next_within(leader.fence, struck, TAKE_OVER, "SIGSTOP");
-    sleep(LEASE / 2);
-    team.signal(runner, Signal::CONT);
-    team.works_again();
+/// Each kind of fault once.
+fn rounds_of_faults(version: Version) {
+    let command = "TENURE_SEED={} cargo test -p tenure-cli --features etcd --test etcd_faults";
+    rounds::play(None, &format!("{command} -- '{version}'"), |_| start(three(version)));
 }
 
 /// The leader may survive it, if etcd has a new one before its lease is over.
 fn leader_of_etcd_killed(version: Version) {
-    let mut team = Team::start(three(version));
+    let mut team = start(three(version));
     for _ in 0..3 {
         let leader = team.await_any();
         let struck = clock::now();
         let killed = eventually("etcd has a leader", || {
-            let killed = team.etcd.leader().ok()??;
+            let killed = team.etcd().leader().ok()??;
             killed.kill().ok()?;
             Some(killed.endpoint().to_owned())
         });
         // Longer than anybody can lead without a word from etcd.
         sleep(LEASE + LEASE / 4);
         team.someone_leads(&leader, struck, "etcd's leader killed");
-        let mut members = team.etcd.members();
+        let mut members = team.etcd().members();
         let killed = members.find(|member| member.endpoint() == killed).unwrap();
         killed.restart().unwrap();
-        team.etcd.wait_ready().unwrap();
+        team.etcd().wait_ready().unwrap();
     }
     team.works_again();
 }
@@ -87,30 +69,30 @@ fn leader_of_etcd_killed(version: Version) {
 /// meanwhile (`docs/decisions/late-revocations.md`). Ours have moved their keys to others by then.
 fn leader_of_etcd_stopped(version: Version) {
     let rounds = if std::env::var_os("TENURE_LONG").is_some() { 49 } else { 2 };
-    let mut team = Team::start(three(version));
+    let mut team = start(three(version));
     let (mut stayed, mut late) = (0, 0);
     for round in 0..rounds {
         let leader = team.await_any();
         // Its renewals go on, with the next leader of etcd.
-        let endpoint = team.asked_by(Team::runner_of(&leader)).endpoint().to_owned();
+        let endpoint = team.asked_by(Fleet::runner_of(&leader)).endpoint().to_owned();
         lead_elsewhere(&team, &endpoint);
         // Renewed at least once, on the lease of this term, and stopped at any moment after.
         sleep(LEASE / 2 + LEASE * (round % 7) / 21);
         let leader = team.await_any();
         let is_it = |member: &Member<'_>| member.status().is_ok_and(|status| status.leads());
         let stopped =
-            eventually("etcd has a leader", || team.etcd.members().position(|m| is_it(&m)));
-        let before = refused_revocations(team.etcd.member(stopped));
+            eventually("etcd has a leader", || team.etcd().members().position(|m| is_it(&m)));
+        let before = refused_revocations(team.etcd().member(stopped));
         let struck = clock::now();
-        team.etcd.member(stopped).stop().unwrap();
+        team.etcd().member(stopped).stop().unwrap();
         sleep(Duration::from_millis(3_500 + u64::from(round * 977 % 2_500)));
-        team.etcd.member(stopped).cont().unwrap();
+        team.etcd().member(stopped).cont().unwrap();
         // For what it has in hand, and for whoever follows to begin.
         sleep(LEASE / 2);
         team.someone_leads(&leader, struck, "etcd's leader stopped");
         stayed += u32::from(team.judged().fence() == leader.fence);
-        team.etcd.wait_ready().unwrap();
-        late += u32::from(refused_revocations(team.etcd.member(stopped)) > before);
+        team.etcd().wait_ready().unwrap();
+        late += u32::from(refused_revocations(team.etcd().member(stopped)) > before);
     }
     println!(
         "etcd's leader stopped {rounds} times: the leader stayed {stayed} times; {late} times etcd \
@@ -127,11 +109,11 @@ fn refused_revocations(member: Member<'_>) -> usize {
 }
 
 fn no_quorum_for_longer_than_the_lease(version: Version) {
-    let mut team = Team::start(three(version));
+    let mut team = start(three(version));
     let leader = team.await_any();
     team.await_observed();
     let told = team.observed().len();
-    [0, 1].iter().for_each(|member| team.etcd.member(*member).kill().unwrap());
+    [0, 1].iter().for_each(|member| team.etcd().member(*member).kill().unwrap());
     let struck = clock::now();
     // Longer than a lease that was renewed just before, and than etcd takes to end one.
     while clock::now() < struck.after(LEASE + EXPIRY) {
@@ -153,8 +135,8 @@ fn no_quorum_for_longer_than_the_lease(version: Version) {
     assert_eq!(team.observed()[told..], ["unknown"]);
     assert_eq!(team.judged().current().unwrap().last, gone.last, "somebody works");
     let back = clock::now();
-    [0, 1].iter().for_each(|member| team.etcd.member(*member).restart().unwrap());
-    team.etcd.wait_ready().unwrap();
+    [0, 1].iter().for_each(|member| team.etcd().member(*member).restart().unwrap());
+    team.etcd().wait_ready().unwrap();
     // Members need their time to start as well.
     let bound = ELECTION_OF_ETCD + TAKE_OVER + NOISE;
     team.next_within(leader.fence, back, bound, "quorum lost and back");
@@ -165,13 +147,16 @@ fn no_quorum_for_longer_than_the_lease(version: Version) {
 /// heard of it. It stops as soon as it has, so that they overlap by no more than its grace. With
 /// leases so long that renewals come too late to be how it hears of it.
 fn lease_revoked_by_hand(version: Version) {
-    let team = Team::start_with(three(version), Duration::from_secs(120));
+    let team = {
+        let etcd = Etcd::start(three(version)).with_lease(Duration::from_secs(120));
+        Fleet::start(env!("CARGO_BIN_EXE_tenure"), etcd)
+    };
     for _ in 0..3 {
         let first = team.await_keys(3).swap_remove(0);
         let before = leaderships(&team.journal()).len();
         let (_, lease) = first.rsplit_once('/').unwrap();
         let struck = clock::now();
-        team.etcd.etcdctl(&["lease", "revoke", lease]).unwrap();
+        team.etcd().etcdctl(&["lease", "revoke", lease]).unwrap();
         let [old, new] = eventually("the next leader", || {
             let all = leaderships(&team.journal());
             (all.len() > before).then(|| [all[before - 1], all[before]])
@@ -223,7 +208,7 @@ fn leaderships(journal: &str) -> Vec<Span> {
 /// forgotten, and so is the member that would have told: whoever watches anew, from where it was,
 /// has lost it for ever. So it has to look. Then the same with the observer.
 fn compacted_while_others_wait(version: Version) {
-    let mut team = Team::start(three(version));
+    let mut team = start(three(version));
     let mut took = Vec::new();
     for _ in 0..3 {
         team.await_keys(3);
@@ -231,41 +216,41 @@ fn compacted_while_others_wait(version: Version) {
         let next = team.next_in_line();
         let endpoint = team.asked_by(next).endpoint().to_owned();
         lead_elsewhere(&team, &endpoint);
-        let gone = team.etcd.members().position(|member| member.endpoint() == endpoint).unwrap();
+        let gone = team.etcd().members().position(|member| member.endpoint() == endpoint).unwrap();
         team.freeze(next);
-        team.etcd.member(gone).kill().unwrap();
+        team.etcd().member(gone).kill().unwrap();
         team.resign(&leader);
-        compact(team.etcd.member((gone + 1) % 3));
+        compact(team.etcd().member((gone + 1) % 3));
         let thawed = clock::now();
         team.signal(next, Signal::CONT);
         took.push(team.next_within(leader.fence, thawed, TAKE_OVER, "compacted meanwhile"));
-        team.etcd.member(gone).restart().unwrap();
-        team.etcd.wait_ready().unwrap();
+        team.etcd().member(gone).restart().unwrap();
+        team.etcd().wait_ready().unwrap();
     }
     took.sort();
     assert!(took[1] <= PROMPT, "nobody has looked again: {took:?}");
 
     team.await_keys(3);
-    team.freeze_observer();
-    for member in team.etcd.members() {
+    team.freeze("observer");
+    for member in team.etcd().members() {
         member.kill().unwrap();
         member.restart().unwrap();
-        team.etcd.wait_ready().unwrap();
+        team.etcd().wait_ready().unwrap();
     }
     let leader = team.await_any();
     team.hand_over(&leader);
-    compact(team.etcd.member(0));
-    team.thaw_observer();
+    compact(team.etcd().member(0));
+    team.signal("observer", Signal::CONT);
     team.await_observed();
     team.works_again();
 }
 
 /// Has etcd be led by another member than the one at `endpoint`.
-fn lead_elsewhere(team: &Team, endpoint: &str) {
+fn lead_elsewhere(team: &Fleet<Etcd>, endpoint: &str) {
     let moved = || {
-        let leader = team.etcd.leader().ok()??;
+        let leader = team.etcd().leader().ok()??;
         if leader.endpoint() == endpoint {
-            let mut others = team.etcd.members().filter(|other| other.endpoint() != endpoint);
+            let mut others = team.etcd().members().filter(|other| other.endpoint() != endpoint);
             let other = format!("{:x}", others.next()?.status().ok()?.member);
             leader.etcdctl(&["move-leader", &other]).ok()?;
             return None;
@@ -292,10 +277,10 @@ fn forget(member: Member<'_>) {
 
 /// Nobody can come any more, but whoever is there leads on, and the next takes over.
 fn no_space(version: Version) {
-    let mut team = Team::start(three(version).quota(16 << 20));
+    let mut team = start(three(version).quota(16 << 20));
     let leader = team.await_any();
     let much = "x".repeat(100_000);
-    let full = eventually("etcd is full", || team.etcd.etcdctl(&["put", "other", &much]).err());
+    let full = eventually("etcd is full", || team.etcd().etcdctl(&["put", "other", &much]).err());
     assert!(full.to_string().contains("database space exceeded"), "{full}");
     let since = clock::now().after(LEASE);
     sleep(LEASE);
@@ -304,7 +289,7 @@ fn no_space(version: Version) {
     let (code, said) = team.ask();
     assert_eq!((code, said.contains("\"leader\"")), (Some(0), true), "{said}");
     let struck = clock::now();
-    let killed = Team::runner_of(&leader);
+    let killed = Fleet::runner_of(&leader);
     team.kill(killed);
     team.next_within(leader.fence, struck, TAKE_OVER, "no space, then kill -9");
     team.start_runner(killed, Manner::Polite);
@@ -312,10 +297,10 @@ fn no_space(version: Version) {
         team.said(killed).contains("database space exceeded").then_some(())
     });
     // What an operator does about it.
-    forget(team.etcd.member(0));
-    for member in team.etcd.members() {
+    forget(team.etcd().member(0));
+    for member in team.etcd().members() {
         member.etcdctl(&["defrag"]).unwrap();
     }
-    team.etcd.etcdctl(&["alarm", "disarm"]).unwrap();
+    team.etcd().etcdctl(&["alarm", "disarm"]).unwrap();
     team.works_again();
 }

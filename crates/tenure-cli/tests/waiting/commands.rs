@@ -14,11 +14,27 @@ fn a_command_that_ends_at_once_is_told_as_what_it_is() {
         let args = ["run", "--once", "--id", "one"];
         let cmd = ["--", "sh", "-c", "kill -9 $$"];
         stage.start("one", &args, &cmd);
-        let mut one = stage.processes.pop().unwrap();
-        stage.names.pop();
-        let status = crate::wait::ended("it ends with CMD", &mut one);
+        let code = stage.running.remove("one").unwrap().ended();
         let log = stage.log("one");
-        assert_eq!(status.code(), Some(128 + 9), "{log}");
+        assert_eq!(code, Some(128 + 9), "{log}");
         assert!(!log.contains("WARN") && !log.contains("warning: "), "{log}");
     }
+}
+
+/// Starting CMD takes longer than such a lease: nobody else would ever get to lead, and nothing
+/// would say why.
+#[test]
+fn a_lease_in_which_nothing_can_be_started_is_named_and_not_tried_all_the_time() {
+    let mut stage = Stage::new();
+    let members = stage.members();
+    let (alone, _) = members.split_once(',').unwrap();
+    let timing = ["--lease", "10ms", "--grace", "1ms", "--kill-margin", "1ms"];
+    let timing = [&timing[..], &["--refresh", "2ms", "--round-trip", "1ms"]].concat();
+    let settings = [&timing[..], &["--members", alone]].concat();
+    stage.node("a", &[&settings[..], &["--new", "--lease-max", "1s"]].concat());
+    stage.candidate("one", "one", &settings);
+    stage.says("one", "in a row were over before CMD ran: the next campaign begins in 2s");
+    let log = stage.log("one");
+    let (_, since) = log.rsplit_once("the next campaign begins in 1s").unwrap();
+    assert!(since.matches("one leads e").count() <= 1, "{log}");
 }

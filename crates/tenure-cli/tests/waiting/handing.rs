@@ -8,9 +8,7 @@ use crate::{Stage, wait};
 fn stage(lease: &str, others: &[&str]) -> Stage {
     let mut stage = Stage::new();
     stage.set("60s", lease);
-    for node in ["a", "b", "c"] {
-        stage.node(node, &["--new"]);
-    }
+    stage.found();
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
     for other in others {

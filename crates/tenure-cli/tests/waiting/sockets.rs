@@ -1,20 +1,19 @@
 //! What is said when the control socket of a process that runs is removed.
 
 use std::fs;
-use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::{Stage, wait};
 
 impl Stage {
     /// A candidate whose control socket is in a directory of its own.
     fn candidate_in(&mut self, directory: &str, name: &str) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(["run", "--id", "one", "--config"]).arg(self.path("tenure.toml"));
+        let mut command = self.command(&["run", "--id", "one", "--config"]);
+        command.arg(self.path("tenure.toml"));
         command.arg("--control").arg(self.path(directory).join("one.sock"));
         command.args(["--", "sleep", "1000"]);
-        self.spawn(name, command);
+        self.run(name, command);
     }
 
     /// What a command says of the runner there.
@@ -66,11 +65,10 @@ fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
 fn a_stopped_node_is_told_as_silent_by_its_status() {
     let mut stage = Stage::new();
     stage.node("a", &["--new"]);
-    let pid = Pid::from_child(&stage.processes[0]);
-    kill_process(pid, Signal::STOP).unwrap();
+    stage.running["a"].signal(Signal::STOP);
     // Until its answer this command would wait, and then end well.
     let (code, said) = stage.tenure(&["node", "status"], Some("a"));
-    kill_process(pid, Signal::CONT).unwrap();
+    stage.running["a"].signal(Signal::CONT);
     assert!(said.contains("does not answer within 5s: it is stopped, or hangs"), "{said}");
     assert_eq!(code, Some(69), "{said}");
 }

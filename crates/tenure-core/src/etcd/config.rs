@@ -154,7 +154,7 @@ impl Checked {
         quarter.clamp(Duration::from_millis(250), Duration::from_secs(5))
     }
 
-    /// The fence of whoever created its key at `revision`, unless there is no room for it.
+    /// The fence of a leader that created its key at `revision`, unless there is no room for it.
     pub(super) fn fence(&self, revision: Revision) -> Option<Fence> {
         let epoch = u64::from(self.fence_epoch) * REVISION_END;
         (revision < REVISION_END || !ruling(Rule::RevisionBounded))

@@ -70,7 +70,7 @@ pub enum OwnEvent {
         why: Arc<str>,
     },
     /// A key of ours appeared that nobody wanted any more, and is deleted (ruling 5).
-    Zombie {
+    LateKey {
         /// The key.
         key: Bytes,
     },
@@ -219,7 +219,7 @@ impl fmt::Display for OwnEvent {
             Self::WentBack { from, to } => write!(f, "went back from revision {from} to {to}"),
             Self::Obstacle { doing, refusal } => write!(f, "obstacle, {doing}: {refusal}"),
             Self::Unsure { doing, why } => write!(f, "unsure, {doing}: {why}"),
-            Self::Zombie { key } => write!(f, "zombie {key}"),
+            Self::LateKey { key } => write!(f, "late key {key}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

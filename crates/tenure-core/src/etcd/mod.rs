@@ -174,6 +174,7 @@ mod calls;
 mod candidate;
 mod command;
 mod config;
+mod context;
 mod event;
 mod key;
 mod message;
@@ -181,6 +182,7 @@ mod node;
 mod observer;
 pub(crate) mod rule;
 mod session;
+mod timer;
 mod words;
 
 pub use command::{Command, Extra};
@@ -192,6 +194,7 @@ pub use message::{
     Reply, Request, Revision, Txn,
 };
 pub use node::Etcd;
+pub use timer::Timer;
 pub use words::{Effect, NoRecord, Start, Store, Words};
 
 /// Its rules, in builds in which they can be broken.

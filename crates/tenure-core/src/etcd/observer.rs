@@ -4,14 +4,14 @@ use alloc::vec;
 use core::time::Duration;
 
 use super::calls::{Asker, Calls};
-use super::config::{BACKOFF, Checked};
+use super::config::BACKOFF;
+use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::key::{self, Bytes, Keys};
 use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
 use super::rule::{Rule, ruling};
 use super::words::{Out, emit};
-use crate::agenda::Appointment;
-use crate::draw::Draw;
+use crate::deadlines::Booking;
 use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
@@ -29,21 +29,12 @@ pub(super) struct Observer {
     leader: Option<KeyValue>,
     read: Revision,
     told: Option<View>,
-    /// Whoever came last is told the next view even if it is as before.
+    /// A new observer gets the next view even if nothing changed.
     owed: bool,
     again: Time,
     failures: u32,
     draws: u64,
-    pub(super) appointment: Appointment,
-}
-
-/// What an observer needs of its surroundings.
-pub(super) struct Scene<'a> {
-    pub(super) now: Time,
-    pub(super) config: &'a Checked,
-    pub(super) draw: Draw,
-    pub(super) calls: &'a mut Calls,
-    pub(super) out: &'a mut Out,
+    pub(super) booking: Booking,
 }
 
 impl Observer {
@@ -60,7 +51,7 @@ impl Observer {
             again: now,
             failures: 0,
             draws: 0,
-            appointment: Appointment::default(),
+            booking: Booking::default(),
         }
     }
 
@@ -70,44 +61,46 @@ impl Observer {
     }
 
     /// Does what is due.
-    pub(super) fn work(&mut self, scene: &mut Scene<'_>) {
-        if self.due().is_some_and(|due| due <= scene.now) {
-            self.look(scene);
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        if self.due().is_some_and(|due| due <= context.now) {
+            self.look(context);
         }
     }
 
     /// Asks who leads, in one linearizable read, unless that is asked already.
-    fn look(&mut self, scene: &mut Scene<'_>) {
+    fn look(&mut self, context: &mut Context<'_>) {
         if self.look.is_some() {
             return;
         }
-        let read = Act::Read(Read { keys: self.keys(scene), pick: Pick::First, keys_only: false });
+        let read =
+            Act::Read(Read { keys: self.keys(context), pick: Pick::First, keys_only: false });
         let txn = Txn { when: vec![], then: vec![read], otherwise: vec![] };
-        let within = scene.config.patience(scene.config.ttl());
+        let within = context.config.patience(context.config.ttl());
         let asker = Asker::Observer(self.election.clone());
-        self.look = Some(scene.calls.ask((scene.now, within), asker, Op::Txn(txn), scene.out));
+        self.look =
+            Some(context.calls.ask((context.now, within), asker, Op::Txn(txn), context.out));
     }
 
     /// Somebody else wants to know who leads, and not from before it asked.
-    pub(super) fn look_anew(&mut self, scene: &mut Scene<'_>) {
+    pub(super) fn look_anew(&mut self, context: &mut Context<'_>) {
         if let Some(look) = self.look.take() {
-            scene.calls.forget(look);
+            context.calls.forget(look);
         }
         self.owed = true;
-        self.look(scene);
+        self.look(context);
     }
 
     /// An answer to a call or a watch of this observer's.
     pub(super) fn on_answer(
         &mut self,
         (call, header, reply): (CallId, Option<Header>, Reply),
-        scene: &mut Scene<'_>,
+        context: &mut Context<'_>,
     ) {
         if self.watch == Some(call) {
-            return self.on_watched(reply, scene);
+            return self.on_watched(reply, context);
         }
         if self.look != Some(call) {
-            return emit(Some(&self.election), OwnEvent::Ignored(Ignored::Unasked), scene.out);
+            return emit(Some(&self.election), OwnEvent::Ignored(Ignored::Unasked), context.out);
         }
         self.look = None;
         match (reply, header) {
@@ -116,22 +109,22 @@ impl Observer {
                     self.failures = 0;
                 }
                 self.again = match ruling(Rule::LookAgain) {
-                    true => scene.now.after(self.every(scene)),
+                    true => context.now.after(self.every(context)),
                     false => Time::MAX,
                 };
                 self.leader = self.newer(found.pop().flatten(), header.revision);
                 self.read = header.revision;
                 if self.watch.is_none() {
-                    self.watch(header, scene);
+                    self.watch(header, context);
                 }
-                self.tell_leader(scene);
+                self.tell_leader(context);
                 if header.revision < self.unexplained && ruling(Rule::LookExplains) {
-                    self.look(scene);
+                    self.look(context);
                 }
             }
             (reply, _) => {
-                self.doubt("asking who leads", reply, scene);
-                self.pause(scene);
+                self.doubt("asking who leads", reply, context);
+                self.pause(context);
             }
         }
     }
@@ -151,27 +144,27 @@ impl Observer {
         }
     }
 
-    fn on_watched(&mut self, reply: Reply, scene: &mut Scene<'_>) {
+    fn on_watched(&mut self, reply: Reply, context: &mut Context<'_>) {
         match reply {
             Reply::Watching => self.failures = 0,
-            Reply::Changed(changes) => self.on_changes(&changes, scene),
+            Reply::Changed(changes) => self.on_changes(&changes, context),
             Reply::Compacted { .. } => {
                 // What happened in between is lost; what is now can be read.
                 self.watch = None;
-                self.reset(scene);
+                self.reset(context);
             }
             reply => {
                 self.watch = None;
-                self.doubt("watching who leads", reply, scene);
-                self.pause(scene);
+                self.doubt("watching who leads", reply, context);
+                self.pause(context);
             }
         }
     }
 
     /// All events of one revision come together: a revoked lease takes all its keys at once.
-    fn on_changes(&mut self, changes: &[Change], scene: &mut Scene<'_>) {
+    fn on_changes(&mut self, changes: &[Change], context: &mut Context<'_>) {
         if !ruling(Rule::WholeRevision) {
-            return self.on_each(changes, scene);
+            return self.on_each(changes, context);
         }
         // The answer to a look that is under way may be older, whomever it names.
         if self.look.is_some()
@@ -195,19 +188,19 @@ impl Observer {
                 }
                 _ => {
                     self.unexplained = change.revision();
-                    return self.look(scene);
+                    return self.look(context);
                 }
             }
         }
         // In doubt, or while a look is under way, only its answer tells who leads: what is known
         // may be long over.
         if self.look.is_none() && matches!(self.told, Some(View::Leader(_))) {
-            self.tell_leader(scene);
+            self.tell_leader(context);
         }
     }
 
     /// What an observer does that takes each event for a state.
-    fn on_each(&mut self, changes: &[Change], scene: &mut Scene<'_>) {
+    fn on_each(&mut self, changes: &[Change], context: &mut Context<'_>) {
         for change in changes {
             match change {
                 Change::Put(kv) if self.leader.is_none() => self.leader = Some(kv.clone()),
@@ -218,27 +211,27 @@ impl Observer {
                 }
                 _ => {}
             }
-            self.tell_leader(scene);
+            self.tell_leader(context);
         }
-        self.look(scene);
+        self.look(context);
     }
 
     /// Nothing is known any more: the history went back.
-    pub(super) fn on_reset(&mut self, scene: &mut Scene<'_>) {
-        self.stop(scene.calls, scene.out);
+    pub(super) fn on_reset(&mut self, context: &mut Context<'_>) {
+        self.stop(context.calls, context.out);
         if ruling(Rule::ResetExplains) {
             self.unexplained = 0;
         }
-        self.reset(scene);
+        self.reset(context);
     }
 
     /// Something was missed; what is now is told even if it is as before.
-    fn reset(&mut self, scene: &mut Scene<'_>) {
+    fn reset(&mut self, context: &mut Context<'_>) {
         if ruling(Rule::GapTold) {
             self.told = None;
-            emit(Some(&self.election), Event::Gap, scene.out);
+            emit(Some(&self.election), Event::Gap, context.out);
         }
-        self.look(scene);
+        self.look(context);
     }
 
     /// Ends what is under way.
@@ -251,70 +244,71 @@ impl Observer {
         }
     }
 
-    fn watch(&mut self, header: Header, scene: &mut Scene<'_>) {
-        let op = Op::Watch { keys: self.keys(scene), from: header.revision + 1, deletions: false };
-        let within = scene.config.patience(scene.config.ttl());
+    fn watch(&mut self, header: Header, context: &mut Context<'_>) {
+        let op =
+            Op::Watch { keys: self.keys(context), from: header.revision + 1, deletions: false };
+        let within = context.config.patience(context.config.ttl());
         let asker = Asker::Observer(self.election.clone());
-        self.watch = Some(scene.calls.ask((scene.now, within), asker, op, scene.out));
+        self.watch = Some(context.calls.ask((context.now, within), asker, op, context.out));
     }
 
-    fn tell_leader(&mut self, scene: &mut Scene<'_>) {
+    fn tell_leader(&mut self, context: &mut Context<'_>) {
         let view = match &self.leader {
             Some(KeyValue { key, value, created, .. }) => {
-                let id = key::id(&scene.config.namespace, &self.election, key);
+                let id = key::id(&context.config.namespace, &self.election, key);
                 let known = LeaderView::new(id, value.clone().into());
-                View::Leader(LeaderView { fence: scene.config.fence(*created), ..known })
+                View::Leader(LeaderView { fence: context.config.fence(*created), ..known })
             }
             None => View::Vacant,
         };
-        self.tell(view, scene.out);
+        self.tell(view, context.out);
     }
 
     /// etcd did not tell: not that there is nobody.
-    fn doubt(&mut self, doing: &'static str, reply: Reply, scene: &mut Scene<'_>) {
+    fn doubt(&mut self, doing: &'static str, reply: Reply, context: &mut Context<'_>) {
         let event = match reply {
             Reply::Unknown { why } => OwnEvent::Unsure { doing, why },
             Reply::Refused(refusal) => OwnEvent::Obstacle { doing, refusal },
             _ => OwnEvent::Ignored(Ignored::Misfit),
         };
-        emit(Some(&self.election), event, scene.out);
+        emit(Some(&self.election), event, context.out);
         if !ruling(Rule::UnknownNotVacant) {
-            return self.tell(View::Vacant, scene.out);
+            return self.tell(View::Vacant, context.out);
         }
         let since = match self.told {
             Some(View::Unknown { since }) => since,
-            _ => scene.now,
+            _ => context.now,
         };
-        self.tell(View::Unknown { since }, scene.out);
+        self.tell(View::Unknown { since }, context.out);
     }
 
     fn tell(&mut self, view: View, out: &mut Out) {
         let owed = core::mem::take(&mut self.owed);
         if owed || self.told.as_ref() != Some(&view) {
             self.told = Some(view.clone());
-            emit(Some(&self.election), Event::View(view), out);
+            emit(Some(&self.election), Event::View(view.into()), out);
         }
     }
 
-    fn pause(&mut self, scene: &Scene<'_>) {
+    fn pause(&mut self, context: &Context<'_>) {
         self.failures = self.failures.saturating_add(1);
-        let pause = BACKOFF.pause(self.failures, |bound| self.draw(bound, "pause", scene));
-        self.again = scene.now.after(pause);
+        let pause = BACKOFF.pause(self.failures, |bound| self.draw(bound, "pause", context));
+        self.again = context.now.after(pause);
     }
 
     /// A watch from a revision that a restored store has not reached yet is silent.
-    fn every(&mut self, scene: &Scene<'_>) -> Duration {
-        let every = scene.config.lease.max(Duration::from_secs(10));
-        every + self.draw(every / 8, "look", scene)
+    fn every(&mut self, context: &Context<'_>) -> Duration {
+        let every = context.config.lease.max(Duration::from_secs(10));
+        every + self.draw(every / 8, "look", context)
     }
 
-    fn draw(&mut self, bound: Duration, purpose: &'static str, scene: &Scene<'_>) -> Duration {
+    fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {
         self.draws += 1;
-        scene.draw.span(bound, self.election.as_str(), purpose, self.draws)
+        context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
-    fn keys(&self, scene: &Scene<'_>) -> Keys {
-        let prefix: Bytes = key::prefix(&scene.config.namespace, &self.election);
+    fn keys(&self, context: &Context<'_>) -> Keys {
+        let prefix: Bytes = key::prefix(&context.config.namespace, &self.election);
         Keys::Prefix(prefix)
     }
 }

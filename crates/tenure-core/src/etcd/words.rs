@@ -31,7 +31,7 @@ impl fmt::Display for NoRecord {
 /// With what a process begins.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// For draws, the ids of leases among them: random for each life of a process.
+    /// For draws, the ids of leases among them: random for each incarnation of a process.
     pub seed: u64,
     /// A lease that exists already, to be used first. It becomes this process's own: it is
     /// renewed, and revoked in the end.

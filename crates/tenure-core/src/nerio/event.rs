@@ -39,11 +39,11 @@ pub enum OwnEvent {
         /// Its reason.
         refusal: Refusal,
     },
-    /// Another life uses this candidate's name at the same time.
+    /// Another incarnation uses this candidate's name at the same time.
     NameShared {
         /// The grantor that noticed.
         grantor: NodeName,
-        /// Where the other life is.
+        /// Where the other incarnation is.
         other: SocketAddr,
     },
     /// The answer to a verification.
@@ -126,14 +126,14 @@ pub enum OwnEvent {
     },
     /// Everything that could not be written is written, and no flush takes too long.
     DiskMended,
-    /// Two lives use one name at the same time.
+    /// Two incarnations use one name at the same time.
     NameContested {
         /// The name.
         name: NodeName,
         /// Where the two are, in ascending order.
         addresses: [SocketAddr; 2],
     },
-    /// One life of a participant speaks from two addresses; the first is kept.
+    /// One incarnation of a participant speaks from two addresses; the first is kept.
     AddressContested {
         /// Who.
         who: Who,
@@ -179,8 +179,8 @@ pub enum Ignored {
     Empty,
     /// There is no room to remember it.
     Full,
-    /// A verification meant for another life of this node.
-    OtherLife,
+    /// A verification meant for another incarnation of this node.
+    OtherIncarnation,
     /// The command does not fit the state: a second campaign, or a command that needs one.
     Command,
 }
@@ -200,7 +200,7 @@ impl Ignored {
             Self::NotTheHolder => "not_the_holder",
             Self::Empty => "empty",
             Self::Full => "full",
-            Self::OtherLife => "other_life",
+            Self::OtherIncarnation => "other_incarnation",
             Self::Command => "command",
         }
     }

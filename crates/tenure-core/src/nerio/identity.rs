@@ -1,4 +1,4 @@
-//! Who takes part, and which life of theirs.
+//! Who takes part, and which incarnation of theirs.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// 128 random bits drawn at each process start, after any fork: one life of a participant.
+/// 128 random bits drawn at each process start, after any fork: one incarnation of a participant.
 ///
-/// Names alone do not identify anybody: a delayed release of an earlier life would free a
+/// Names alone do not identify anybody: a delayed release of an earlier incarnation would free a
 /// grantor under its successor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inc(pub u128);
@@ -26,16 +26,16 @@ pub struct Instance(pub u128);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Boot(pub u64);
 
-/// One life of one participant.
+/// One incarnation of one participant.
 #[derive(Clone, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Who {
     /// Its name.
     pub name: NodeName,
-    /// Which of its lives.
+    /// Which of its incarnations.
     pub inc: Inc,
 }
 
-// Two lives mostly differ in what they drew, which is faster to compare.
+// Two incarnations mostly differ in what they drew, which is faster to compare.
 impl PartialEq for Who {
     #[inline]
     fn eq(&self, other: &Self) -> bool {

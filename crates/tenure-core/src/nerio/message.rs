@@ -16,7 +16,7 @@ use crate::time::Time;
 /// Who sent a message, and from where it came.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sender {
-    /// The life of the participant that the datagram names.
+    /// The incarnation of the participant that the datagram names.
     pub who: Who,
     /// The address the transport saw.
     pub address: SocketAddr,
@@ -88,7 +88,8 @@ pub struct Request {
 pub struct Granted {
     /// The election.
     pub election: ElectionName,
-    /// The life that asked: another life of the same name may have used the same Start.
+    /// The incarnation that asked: another incarnation of the same name may have used the same
+    /// Start.
     pub asker: Inc,
     /// The Start of the request.
     pub start: Time,
@@ -124,7 +125,11 @@ pub enum Refusal {
         remaining: Duration,
     },
     /// This grantor lost its memory and reads the fences of the others.
-    Recovering,
+    Recovering {
+        /// Whether it knows of a leadership, or of one that may have been: then it is not the first
+        /// start of the cluster.
+        led: bool,
+    },
     /// The lease asked for, or to be asked for next, is longer than this grantor gives.
     TooLong {
         /// What the candidate asks for.
@@ -134,7 +139,7 @@ pub enum Refusal {
     },
     /// The fence proposed is more than 2⁴⁰ above the highest one seen.
     FenceTooFar,
-    /// The same life of this candidate asks from another address.
+    /// The same incarnation of this candidate asks from another address.
     OtherAddress {
         /// The address that holds the grant.
         holder: SocketAddr,
@@ -152,7 +157,7 @@ pub enum Refusal {
 pub struct Refused {
     /// The election.
     pub election: ElectionName,
-    /// The life that asked.
+    /// The incarnation that asked.
     pub asker: Inc,
     /// The Start of the request.
     pub start: Time,
@@ -160,7 +165,7 @@ pub struct Refused {
     pub refusal: Refusal,
     /// The highest fence seen.
     pub seen: Fence,
-    /// Where another life is that uses the candidate's name at the same time.
+    /// Where another incarnation is that uses the candidate's name at the same time.
     pub name_shared: Option<SocketAddr>,
 }
 
@@ -223,7 +228,7 @@ pub struct Leaving {
 pub struct Released {
     /// The election.
     pub election: ElectionName,
-    /// The life that gave it up.
+    /// The incarnation that gave it up.
     pub asker: Inc,
     /// The Start of the release.
     pub start: Time,
@@ -238,14 +243,14 @@ pub struct Verify {
     pub start: Time,
 }
 
-/// `remainder` (section 10.5), bound to the asker's life and question.
+/// `remainder` (section 10.5), bound to the asker's incarnation and question.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Remainder {
     /// The election.
     pub election: ElectionName,
     /// The Start of the question.
     pub start: Time,
-    /// The life of the asker.
+    /// The incarnation of the asker.
     pub asker: Inc,
     /// The least real time for which the leadership goes on; zero when there is none.
     pub remaining: Duration,
@@ -274,7 +279,11 @@ pub enum Service {
     },
     /// It lost its memory and reads the fences of the others. Only a full quorum of others that
     /// have theirs ends that.
-    Recovering,
+    Recovering {
+        /// Whether it knows of a leadership, or of one that may have been: then it is not the first
+        /// start of the cluster.
+        led: bool,
+    },
     /// It cannot write its state directory. What it says of holders is written and counts; that
     /// nobody holds an election it does not say. Or a flush has taken too long, and is under way.
     Failing,
@@ -290,7 +299,7 @@ pub enum Service {
 pub struct State {
     /// The election.
     pub election: ElectionName,
-    /// The life that asked.
+    /// The incarnation that asked.
     pub asker: Inc,
     /// When it was asked, on the asker's clock.
     pub start: Time,
@@ -373,7 +382,7 @@ impl Recall {
 /// An upper bound on every fence that this grantor has seen, and on every lease that it gave.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceSeen {
-    /// The life that asked.
+    /// The incarnation that asked.
     pub asker: Inc,
     /// The Start of the question.
     pub start: Time,
@@ -428,7 +437,7 @@ impl fmt::Display for Refusal {
                 write!(f, "held by {holder}{}", if *parked { ", parked" } else { "" })
             }
             Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
-            Self::Recovering => f.write_str("recovering"),
+            Self::Recovering { led } => write!(f, "recovering{}", if *led { ", led" } else { "" }),
             Self::TooLong { lease, delta_max } => {
                 write!(f, "a lease of {lease:?}, longer than the {delta_max:?} that it gives")
             }
@@ -446,7 +455,7 @@ impl fmt::Display for Service {
         match self {
             Self::Serving => f.write_str("serving"),
             Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
-            Self::Recovering => f.write_str("recovering"),
+            Self::Recovering { led } => write!(f, "recovering{}", if *led { ", led" } else { "" }),
             Self::Failing => f.write_str("unable to write its state directory"),
             Self::Starting => f.write_str("starting"),
             Self::Founding => f.write_str("founding"),

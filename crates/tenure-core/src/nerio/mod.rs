@@ -15,8 +15,8 @@
 //! | network | nothing: loss, delay, repetition, reordering, partitions | a quorum in touch |
 //! | clocks | each runs at `1 ± ρ` of real time while its machine is up ([`Drift`]) | the same |
 //! | processes | may pause at any point, end, and begin again | a quorum of grantors runs |
-//! | memory of grantors | the state directory is not copied, nor set back to an older state | |
-//! | participants | follow the protocol; lives ([`Inc`]) do not collide | the same |
+//! | memory of grantors | the state directory is not copied, nor rolled back to an older state | |
+//! | participants | follow the protocol; incarnations ([`Inc`]) do not collide | the same |
 //!
 //! Clocks need not agree on the time, and their origins may change when a machine starts anew.
 //! A machine that is restored from a snapshot, or a clock beyond ρ, is outside the model: then
@@ -24,7 +24,8 @@
 //!
 //! # Guarantees
 //!
-//! - **Leader Uniqueness**: of one election at most one life of one process leads at any time.
+//! - **Leader Uniqueness**: of one election at most one incarnation of one process leads at any
+//!   time.
 //! - **Edict Ordering** and **fences**: leaderships are totally ordered, by their quorum timestamp
 //!   ([`QuorumTimestamp`]) and by an integer ([`Fence`]) that agrees with it.
 //! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
@@ -37,8 +38,8 @@
 //! - That a leader is still leader when what it sent arrives. Recipients gate on the fence or on
 //!   the edict timestamp; a lease alone protects nothing outside the leader's own process.
 //! - Anything against participants that lie. Oks count only from a member's own address and one
-//!   life speaks from one address, which stops accidents and forgers that cannot fake addresses;
-//!   the others need an authenticated transport.
+//!   incarnation speaks from one address, which stops accidents and forgers that cannot fake
+//!   addresses; the others need an authenticated transport.
 //! - Progress after *two of three* grantors lost their state directories at the same time: each
 //!   waits to read the fences of a quorum of the others, until an operator decides.
 //! - Fairness. Candidates go by [priority](crate::Command::Campaign) and by a hash, not by age.
@@ -128,8 +129,9 @@
 //! judged in true time by `tenure-sim`, and each rule behind them is broken on purpose, to see
 //! that somebody notices (`docs/simulation.md`).
 //!
-//! - **I1** A grantor gives a lease to one life at a time: `A` changes only when `C ≥ F`.
-//! - **I2** `F` goes back only by a valid release: by the holder's life, with a Start ≥ `gs`.
+//! - **I1** A grantor gives a lease to one incarnation at a time: `A` changes only when `C ≥ F`.
+//! - **I2** `F` goes back only by a valid release: by the holder's incarnation, with a Start ≥
+//!   `gs`.
 //! - **I3** Samples of a grantor's clock strictly increase, over restarts too (boot, clock,
 //!   counter); the sample of the free test is `T_q`.
 //! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
@@ -138,7 +140,8 @@
 //!   is durable; a restart begins at `H`.
 //! - **I6** A claim stands on oks of a quorum, each above its floor and the last of its grantor:
 //!   `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at the completion.
-//! - **I7** A Start is used once by a life, in all its campaigns: (who, Start) names an instance.
+//! - **I7** A Start is used once by an incarnation, in all its campaigns: (who, Start) names an
+//!   instance.
 //! - **I8** A claim is announced only with a fence that all of the completing quorum accepted for
 //!   this leadership; once `C ≥ E` it is over for ever, and its fence with it.
 //! - **I9** The claim is lowered before the release is sent, the release is not sent before what
@@ -165,7 +168,7 @@
 //! Extensions, each with its tests in `tests/extensions/`:
 //!
 //! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new one.
-//! - *Parked requests*: a refused request waits at the grantor, for whoever the order puts first.
+//! - *Parked requests*: a refused request waits at the grantor, until the order puts it first.
 //!   To safety that is a slow network; it replaces polling and random retries.
 //! - *Who is next*: the order of those who wait is the same at all grantors: whom the leader
 //!   named, a leader before others, priority, a hash. Split votes are undone by yielding to
@@ -275,6 +278,7 @@ pub mod quorum;
 mod rank;
 mod record;
 pub(crate) mod rule;
+mod timer;
 mod timestamp;
 mod trips;
 pub mod wire;
@@ -284,11 +288,12 @@ pub use command::{Command, Extra};
 pub use config::{Checked, Config, ConfigError, Limits, Member};
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Stamp, Who};
-pub use memory::{Kept, Memory};
+pub use memory::{Durable, Kept, Memory, Remembered};
 pub use message::*;
 pub use node::Nerio;
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
 pub use record::{GrantRecord, Record, Tenancy};
+pub use timer::Timer;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};
 pub use words::{Effect, Start, Words};
 

@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
-use super::candidate::{Candidate, Shared};
+use super::candidate::{Candidate, Context};
 use super::command::{Command, Extra};
 use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent, Question};
@@ -14,10 +14,11 @@ use super::message::{
 };
 use super::observer::Observer;
 use super::rule::{Rule, ruling};
+use super::timer::Timer;
 use super::trips::RoundTrips;
 use super::words::{Effect, Out, Start, Words, emit};
-use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
+use crate::deadlines::Deadlines;
 use crate::draw::Draw;
 use crate::event::TransferFailure;
 use crate::name::{ElectionName, NodeName};
@@ -37,8 +38,8 @@ pub struct Nerio {
     grantor: Option<Grantor>,
     candidates: BTreeMap<ElectionName, Candidate>,
     observers: BTreeMap<ElectionName, Observer>,
-    candidates_due: Agenda,
-    observers_due: Agenda,
+    candidates_due: Deadlines,
+    observers_due: Deadlines,
     /// Verifications that were sent and not answered. Those of one election do not answer each
     /// other: each is bound to whom it asked, and to its Start.
     asked: BTreeSet<(ElectionName, Question)>,
@@ -57,14 +58,14 @@ impl Nerio {
             grantor: None,
             candidates: BTreeMap::new(),
             observers: BTreeMap::new(),
-            candidates_due: Agenda::default(),
-            observers_due: Agenda::default(),
+            candidates_due: Deadlines::default(),
+            observers_due: Deadlines::default(),
             asked: BTreeSet::new(),
             now: Time::ZERO,
         }
     }
 
-    /// This life of this node.
+    /// This incarnation of this node.
     #[must_use]
     pub fn who(&self) -> &Who {
         &self.who
@@ -96,7 +97,7 @@ impl Nerio {
             | Message::List(_)
             | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
             Message::FenceSeen(seen) if seen.asker != self.who.inc && ruling(Rule::AnswerBound) => {
-                ignore(out, None, Ignored::OtherLife);
+                ignore(out, None, Ignored::OtherIncarnation);
             }
             Message::FenceSeen(_) => match self.member(from) {
                 Some(_) => self.hand_to_grantor(now, from, message, out),
@@ -115,8 +116,8 @@ impl Nerio {
         }
     }
 
-    /// The member that a message comes from, by name and by address: whoever only has the name
-    /// could win elections with forged oks.
+    /// The member that a message comes from, by name and by address: a sender that only has the
+    /// name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
         let name = &from.who.name;
         let is_it = |m: &super::config::Member| {
@@ -132,8 +133,8 @@ impl Nerio {
         }
     }
 
-    /// An answer counts for the life that asked: another life of the same name may have used the
-    /// same Start, for a fence and a lease of its own.
+    /// An answer counts for the incarnation that asked: another incarnation of the same name may
+    /// have used the same Start, for a fence and a lease of its own.
     fn hear_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
         let (Message::Granted(Granted { election, asker, .. })
         | Message::Refused(Refused { election, asker, .. })
@@ -143,14 +144,14 @@ impl Nerio {
             return ignore(out, None, Ignored::Unasked);
         };
         if *asker != self.who.inc && ruling(Rule::AnswerBound) {
-            return ignore(out, Some(election.clone()), Ignored::OtherLife);
+            return ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
         }
         match message {
             Message::State(m) => self.on_state(now, member, m, out),
-            _ => self.with_candidate(election, out, |candidate, shared, out| match &message {
-                Message::Granted(m) => candidate.on_granted(now, member, m, shared, out),
-                Message::Refused(m) => candidate.on_refused(now, member, m, shared, out),
-                Message::Released(m) => candidate.on_released(now, member, m, shared, out),
+            _ => self.with_candidate(election, out, |candidate, context, out| match &message {
+                Message::Granted(m) => candidate.on_granted(now, member, m, context, out),
+                Message::Refused(m) => candidate.on_refused(now, member, m, context, out),
+                Message::Released(m) => candidate.on_released(now, member, m, context, out),
                 _ => {}
             }),
         }
@@ -171,14 +172,14 @@ impl Nerio {
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Candidate, &mut Shared<'_>, &mut Out),
+        act: impl FnOnce(&mut Candidate, &mut Context<'_>, &mut Out),
     ) {
         let Some(candidate) = self.candidates.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
         let (config, who, draw) = (&self.config, &self.who, self.draw);
-        let mut shared = Shared { config, who, draw, trips: &mut self.trips };
-        act(candidate, &mut shared, out);
+        let mut context = Context { config, who, draw, trips: &mut self.trips };
+        act(candidate, &mut context, out);
         candidate.book(&mut self.candidates_due);
     }
 
@@ -192,8 +193,8 @@ impl Nerio {
                 self.candidates
                     .entry(election.clone())
                     .or_insert_with(|| Candidate::new(election.clone()));
-                self.with_candidate(&election, out, |candidate, shared, out| {
-                    candidate.contend(now, (value, priority), shared, out);
+                self.with_candidate(&election, out, |candidate, context, out| {
+                    candidate.contend(now, (value, priority), context, out);
                 });
             }
             Command::Resign if !known => ignore(out, Some(election), Ignored::Command),
@@ -201,12 +202,12 @@ impl Nerio {
                 let event = Event::TransferFailed { to, why: TransferFailure::NotLeading };
                 emit(out, Some(election), event);
             }
-            Command::Resign => self.with_candidate(&election, out, |candidate, shared, out| {
-                candidate.resign(now, shared, out);
+            Command::Resign => self.with_candidate(&election, out, |candidate, context, out| {
+                candidate.resign(now, context, out);
             }),
             Command::Transfer { to, probe } => {
-                self.with_candidate(&election, out, |candidate, shared, out| {
-                    candidate.transfer(now, (to, probe), shared, out);
+                self.with_candidate(&election, out, |candidate, context, out| {
+                    candidate.transfer(now, (to, probe), context, out);
                 });
             }
             Command::Observe { every } => {
@@ -246,9 +247,9 @@ impl Nerio {
 
     fn on_verify(&mut self, now: Time, from: &Sender, verify: &Verify, out: &mut Out) {
         if self.candidates.contains_key(&verify.election) {
-            self.with_candidate(&verify.election, out, |candidate, shared, out| {
-                candidate.work(now, shared, out);
-                candidate.on_verify(now, from, verify, shared, out);
+            self.with_candidate(&verify.election, out, |candidate, context, out| {
+                candidate.work(now, context, out);
+                candidate.on_verify(now, from, verify, context, out);
             });
             return;
         }
@@ -262,7 +263,7 @@ impl Nerio {
     fn on_remainder(&mut self, now: Time, from: &Sender, answer: &Remainder, out: &mut Out) {
         let election = answer.election.clone();
         if answer.asker != self.who.inc && ruling(Rule::VerifyBound) {
-            return ignore(out, Some(election), Ignored::OtherLife);
+            return ignore(out, Some(election), Ignored::OtherIncarnation);
         }
         let question = Question { leader: from.address, start: answer.start };
         if !self.asked.remove(&(election.clone(), question)) && ruling(Rule::VerifyBound) {
@@ -284,8 +285,8 @@ impl Nerio {
 
     fn on_timeout(&mut self, now: Time, out: &mut Out) {
         for election in self.candidates_due.take_due(now) {
-            self.with_candidate(&election, out, |candidate, shared, out| {
-                candidate.work(now, shared, out);
+            self.with_candidate(&election, out, |candidate, context, out| {
+                candidate.work(now, context, out);
             });
         }
         for election in self.observers_due.take_due(now) {
@@ -302,6 +303,7 @@ impl Nerio {
 
 impl Protocol for Nerio {
     type Words = Words;
+    type Now = Time;
 
     fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         if matches!(input, Input::Timeout) && self.is_early(now) {
@@ -340,10 +342,11 @@ impl Protocol for Nerio {
 
     fn deadline(&self) -> Option<Deadline> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline);
-        let candidate = self.candidates_due.first();
-        let observer = self.observers_due.first();
-        let candidate = candidate.map(|at| Deadline { at, why: "a candidate has work" });
-        let observer = observer.map(|at| Deadline { at, why: "an observer asks again" });
+        let candidate = self.candidates_due.next().map(|(at, election)| {
+            let timer = self.candidates.get(election).and_then(Candidate::timer);
+            timer.unwrap_or(Timer::Attempt).at(at)
+        });
+        let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
         Deadline::first(Deadline::first(grantor, candidate), observer)
     }
 

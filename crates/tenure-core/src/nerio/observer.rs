@@ -12,7 +12,7 @@ use super::message::{Holder, Message, Query, Service, State};
 use super::quorum::{MemberSet, Quorums};
 use super::rule::{Rule, ruling};
 use super::words::{Effect, Out};
-use crate::agenda::{Agenda, Appointment};
+use crate::deadlines::{Booking, Deadlines};
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -30,7 +30,7 @@ pub(super) struct Observer {
     began: Time,
     /// Since when somebody holds a quorum of grants and has not announced its fence.
     won_since: Option<Time>,
-    appointment: Appointment,
+    booking: Booking,
 }
 
 /// The latest word of one grantor.
@@ -64,7 +64,7 @@ impl Observer {
             view: None,
             began: now,
             won_since: None,
-            appointment: Appointment::default(),
+            booking: Booking::default(),
         }
     }
 
@@ -107,14 +107,14 @@ impl Observer {
     }
 
     /// Puts down when to ask again, or when what is known runs out.
-    pub(super) fn book(&mut self, agenda: &mut Agenda) {
+    pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
         let due = Some(self.due());
-        agenda.set(&mut self.appointment, &self.election, due);
+        deadlines.set(&mut self.booking, &self.election, due);
     }
 
     /// Nothing is due any more.
-    pub(super) fn cancel(&mut self, agenda: &mut Agenda) {
-        agenda.set(&mut self.appointment, &self.election, None);
+    pub(super) fn cancel(&mut self, deadlines: &mut Deadlines) {
+        deadlines.set(&mut self.booking, &self.election, None);
     }
 
     fn due(&self) -> Time {
@@ -149,7 +149,7 @@ impl Observer {
         };
         if self.view.as_ref() != Some(&view) {
             self.view = Some(view.clone());
-            let (election, event) = (Some(self.election.clone()), Event::View(view));
+            let (election, event) = (Some(self.election.clone()), Event::View(view.into()));
             out.push(Effect::Emit { election, event });
         }
     }
@@ -197,15 +197,15 @@ impl Observer {
         if self.is_vacant(now, config) && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
-        // Mostly all of them name one life and one fence: the first shows it.
+        // Mostly all of them name one incarnation and one fence: the first shows it.
         let mut announced =
             live.iter().filter_map(|named| Some((&named.holder.who, named.holder.fence?)));
         announced.find_map(|(who, fence)| {
             let alike = |other: &&Named<'_>| {
                 let other = other.holder;
-                let life =
-                    other.who == *who || (!ruling(Rule::ViewByLife) && other.who.name == who.name);
-                life && other
+                let same = other.who == *who
+                    || (!ruling(Rule::ViewByIncarnation) && other.who.name == who.name);
+                same && other
                     .fence
                     .is_some_and(|known| known == fence || !ruling(Rule::ViewAnnounced))
             };
@@ -235,7 +235,7 @@ impl Observer {
     }
 }
 
-/// Whether a quorum of grants is held by one life.
+/// Whether a quorum of grants is held by one incarnation.
 fn holds_quorum(grants: &[Named<'_>], quorums: &Quorums) -> bool {
     grants.iter().any(|one| {
         let its = grants.iter().filter(|other| other.holder.who == one.holder.who);

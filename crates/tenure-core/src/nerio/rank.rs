@@ -40,7 +40,7 @@ impl Rank {
         Self::with(hasher.finish(), priority, leading, next)
     }
 
-    /// The rank of the same life, as it is told now.
+    /// The rank of the same incarnation, as it is told now.
     pub(crate) fn again(self, priority: u8, leading: bool, next: bool) -> Self {
         Self::with(self.hash, priority, leading, next)
     }

@@ -40,7 +40,7 @@ pub enum Record {
     /// Where all leases had to be waited out, the first one says that they have been, and must
     /// not be written before: until then every start has to wait again.
     Grant(Box<GrantRecord>),
-    /// The office is forgotten: its slot may be used by another election.
+    /// The election is forgotten: its slot may be used by another election.
     Forget(ElectionName),
 }
 

@@ -490,7 +490,7 @@ mod tests {
         }
     }
 
-    /// Whoever leaves out what fills a question up gets no more of them into a datagram.
+    /// An asker that leaves out what fills a question up gets no more of them into a datagram.
     #[test]
     fn questions_that_are_too_short_are_dropped() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });

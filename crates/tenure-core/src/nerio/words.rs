@@ -13,9 +13,9 @@ use crate::name::ElectionName;
 /// With what a node begins.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// This life of the process: random, drawn after any fork.
+    /// This incarnation of the process: random, drawn after any fork.
     pub inc: Inc,
-    /// For draws: random for each life.
+    /// For draws: random for each incarnation.
     pub seed: u64,
     /// What the grantor of this node remembers; `None` when the node is no grantor.
     pub memory: Option<Memory>,

@@ -1,42 +1,18 @@
-//! Golden conversations: stories told by the real cores, as text that people review.
-//!
-//! Each `*.txt` beside this file is one story; `legend.md` says how to read and how to write
-//! them. A difference is printed as a diff. `cargo xtask bless` writes what the cores do now:
-//! read it before you keep it.
+//! Golden conversations of Nerio, a story to each `*.txt` beside this file.
 
-#![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
+#![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
 #![allow(unreachable_pub, missing_docs)]
 
-mod clock;
-mod directive;
-#[path = "../story/disk.rs"]
-mod disk;
-mod golden;
-mod network;
-mod record;
-mod script;
-mod short;
-mod stage;
+mod cast;
+#[path = "../story/players.rs"]
+mod players;
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use tenure_testkit::conversations;
 
-use script::Script;
+use crate::players::Grantors;
 
-/// More than this nobody reads line by line.
-const LINES_MAX: usize = 85;
-
-macro_rules! conversations {
-    ($($name:ident)*) => {
-        const ALL: &[&str] = &[$(stringify!($name)),*];
-        $(#[test]
-        fn $name() {
-            golden::check(stringify!($name));
-        })*
-    };
-}
-
-conversations! {
+tenure_testkit::conversations! {
+    Grantors;
     first_election
     renewal
     fence_round
@@ -58,34 +34,8 @@ conversations! {
 }
 
 #[test]
-fn every_story_is_played() {
-    let files = std::fs::read_dir(golden::path("x").parent().unwrap()).unwrap();
-    let paths = files.map(|entry| entry.unwrap().path());
-    let texts = paths.filter(|path| path.extension().is_some_and(|ext| ext == "txt"));
-    let stem = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
-    let found: BTreeSet<String> = texts.map(|path| stem(&path)).collect();
-    let named = ALL.iter().map(ToString::to_string).collect();
-    assert_eq!(found, named, "files on the left, the list in main.rs on the right");
-}
-
-#[test]
-fn every_story_says_what_it_is_about_and_can_be_reviewed() {
-    let mut titles = BTreeSet::new();
-    for name in ALL {
-        let text = std::fs::read_to_string(golden::path(name)).unwrap();
-        let script = Script::parse(&text).unwrap_or_else(|(n, what)| panic!("{name}:{n}: {what}"));
-        assert!(titles.insert(script.title), "{name}: the title of another story");
-        let sentences = script.preface.matches('.').count();
-        assert!(sentences >= 2, "{name}: say what happens, and what to look at");
-        assert!(script.preface.contains("legend.md"), "{name}: say where the legend is");
-        let lines = golden::perform(&text).unwrap().recorded();
-        assert!((1..=LINES_MAX).contains(&lines), "{name}: {lines} lines to review");
-    }
-}
-
-#[test]
 fn what_cannot_be_performed_is_named_with_its_line() {
-    let error = |lines: &str| golden::perform(&format!("# story\n> {lines}\n")).unwrap_err();
+    let error = |lines: &str| conversations::refusal::<Grantors>(&format!("# story\n> {lines}\n"));
     assert_eq!(error("start a").0, 2);
     let begun = "cluster members=a,b,c\n> start a b c d\n";
     let wrong = |line: &str| error(&format!("{begun}> {line}"));

@@ -30,11 +30,11 @@ pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
         let kept = s.elect("a");
         s.leave_in_doubt("b");
         assert!(s.has_told("b: released"), "{:#?}", s.told());
-        let zombie = s.own("b", 20);
+        let late = s.own("b", 20);
         s.header.revision = 20;
         if watched {
             s.answer("watch b/", Reply::Watching);
-            s.changed("b/", vec![Change::Put(zombie)]);
+            s.changed("b/", vec![Change::Put(late)]);
         } else {
             s.answer("if create(b/", so(vec![None]));
             for _ in 0..4 {
@@ -43,9 +43,9 @@ pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
                     s.renew("a", kept);
                 }
             }
-            s.answer("if create(b/", not_so(vec![Some(zombie)]));
+            s.answer("if create(b/", not_so(vec![Some(late)]));
         }
-        assert!(s.has_told("b: zombie"), "watched {watched}: {:#?}", s.told());
+        assert!(s.has_told("b: late key"), "watched {watched}: {:#?}", s.told());
         let ask = s.asked("if create(b/").op.to_string();
         assert!(ask.contains("= 20 then delete"), "{ask}");
         s.write("if create(b/");
@@ -116,7 +116,7 @@ fn a_sweep_goes_on_past_a_foreign_key() {
         s.pass(ms(1_000));
     }
     assert!(s.leads("other") && s.asks("if create(db/"), "{:#?}", s.requests());
-    assert!(!s.has_told("zombie"), "{:#?}", s.told());
+    assert!(!s.has_told("late key"), "{:#?}", s.told());
 }
 
 /// A candidate that loses its place while it looks who is first, and does not contend again, looks

@@ -37,7 +37,7 @@ fn the_end_of_a_lease_handles_one_parked_request() {
     assert_eq!(s.state("a").waiting, 1);
 }
 
-/// The same for an office that is free: it is kept as long as the request may be on its way.
+/// The same for an election that is free: it is kept as long as the request may be on its way.
 #[test]
 fn a_watermark_outlives_the_next_timeout() {
     let mut s = Story::new();

@@ -84,6 +84,7 @@ fn a_reboot_gives_later_samples() {
 #[test]
 fn a_boot_that_could_not_be_written_is_written_again() {
     let mut s = Story::new();
+    s.has_granted("a");
     s.slow_disks = true;
     s.restart("a");
     let (ticket, _) = s.actor("a").flushes.pop_front().unwrap();

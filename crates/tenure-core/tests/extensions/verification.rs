@@ -66,7 +66,7 @@ fn an_answer_that_was_not_asked_for_is_ignored() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))], "r was asked");
     answer.asker = Inc(1);
     let effects = s.tell("r", "q", Message::Remainder(answer));
-    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherLife))]);
+    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherIncarnation))]);
 }
 
 /// Questions that were never answered do not keep later ones from being asked.

@@ -92,7 +92,7 @@ fn refusals_that_time_does_not_mend_are_named() {
     s.campaign("p");
     for _ in 0..8 {
         refuse(&mut s, &["b", "c"], &Refusal::Disk);
-        s.pass(s.config.refresh);
+        s.pass(REFRESH);
     }
     let disk =
         "it cannot write its state directory: make room there (1 MiB is enough), or mend its disk";
@@ -130,7 +130,7 @@ fn what_changes_to_and_fro_is_no_storm() {
             let refusal = [Refusal::Disk, Refusal::Full][(round + turn) % 2].clone();
             refuse(&mut s, &["a", "b", "c"], &refusal);
         }
-        s.pass(s.config.refresh / 3);
+        s.pass(REFRESH / 3);
     }
     let told = told(&s, "p").len();
     assert!((2..=26).contains(&told), "{told} times in 25 rounds of requests");
@@ -151,7 +151,7 @@ fn a_name_in_use_is_said_by_those_who_see_it() {
             s.tell_as(&other, grantor, Message::Request(request(start)));
         }
         s.letters.retain(|letter| letter.from != other);
-        s.run(s.config.refresh);
+        s.run(REFRESH);
     }
     let told = told(&s, "p");
     assert_eq!(told.first().map(String::as_str), Some("behind q, which leads"));

@@ -64,12 +64,12 @@ fn a_grantor_says_where_the_leader_is() {
 
 fn view(s: &Story, who: &str) -> Option<View> {
     s.events(who).iter().rev().find_map(|event| match event {
-        Event::View(view) => Some(view.clone()),
+        Event::View(view) => Some(View::clone(view)),
         _ => None,
     })
 }
 
-/// 10.4 for those who are no member: leader when a quorum names the same life, vacant when a
+/// 10.4 for those who are no member: leader when a quorum names the same incarnation, vacant when a
 /// quorum says free, else unknown.
 #[test]
 fn an_observer_finds_the_leader() {

@@ -59,7 +59,7 @@ fn a_grid_quorum_needs_a_row_and_one_of_each_other() {
     config.quorums = Quorums::grid(2, 3).unwrap();
     let mut s = Story::empty(config);
     for grantor in SIX {
-        s.start(grantor, Some(Disk::new(u128::from(grantor.as_bytes()[0]), true)));
+        s.start(grantor, Some(directory(u128::from(grantor.as_bytes()[0]), true)));
     }
     s.start("p", None);
     s.campaign("p");
@@ -77,7 +77,7 @@ fn a_grid_quorum_needs_a_row_and_one_of_each_other() {
 #[test]
 fn one_member_and_thirty_one_elect() {
     let mut s = Story::empty(config(&["a"]));
-    s.start("a", Some(Disk::new(1, true)));
+    s.start("a", Some(directory(1, true)));
     s.campaign("a");
     s.deliver_all();
     s.run(ms(5_000));
@@ -90,7 +90,7 @@ fn one_member_and_thirty_one_elect() {
         .collect();
     let mut s = Story::empty(config(&names));
     for (n, grantor) in names.iter().enumerate() {
-        s.start(grantor, Some(Disk::new(n as u128 + 1, true)));
+        s.start(grantor, Some(directory(n as u128 + 1, true)));
     }
     s.elect(names[30]);
     s.run(ms(5_000));

@@ -9,7 +9,7 @@ use tenure_core::etcd::{Refusal, Reply};
 use super::fault::Fault;
 use super::links::{Link, Links};
 
-/// Where a request stands, for whoever gives it up: on which link since when, if on any.
+/// Where a request stands, for the timeout that cancels it: on which link since when, if on any.
 pub(super) type Under = Option<(Arc<Link>, Time)>;
 
 /// The attempts of one request.

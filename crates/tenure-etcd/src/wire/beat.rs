@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::News;
+use super::Incoming;
 use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
@@ -35,7 +35,7 @@ const LEASES: usize = 4;
 pub(super) async fn run(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,
-    news: mpsc::Sender<News>,
+    incoming: mpsc::Sender<Incoming>,
 ) {
     // They end with this.
     let mut tasks = JoinSet::new();
@@ -48,7 +48,7 @@ pub(super) async fn run(
                 lanes.pop_front();
             }
             let (lane, asked) = mpsc::unbounded_channel();
-            tasks.spawn(renew(links.clone(), asked, news.clone()));
+            tasks.spawn(renew(links.clone(), asked, incoming.clone()));
             (lease, lane)
         });
         // Its task ends only when this lets go of it.
@@ -64,7 +64,7 @@ pub(super) async fn run(
 async fn renew(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,
-    news: mpsc::Sender<News>,
+    incoming: mpsc::Sender<Incoming>,
 ) {
     let (mut next, mut beats) = (requests.recv().await, None);
     while let Some(Request { call, within, op }) = next.take() {
@@ -92,7 +92,7 @@ async fn renew(
             }
             None => (None, Reply::Unknown { why: "given up for a newer one".into() }),
         };
-        if news.send(News::Answer(Answer { call, header, reply })).await.is_err() {
+        if incoming.send(Incoming::Answer(Answer { call, header, reply })).await.is_err() {
             return;
         }
         if next.is_none() {

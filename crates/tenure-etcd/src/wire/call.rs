@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
+use super::limits::{self, Limits};
 use super::links::Links;
-use super::turns::{self, Turns};
 
 /// How large an answer about own keys may be, in bytes. Somebody else may have written one, as much
 /// as the server takes; it must be read to be mended, and all other keys of the process are
@@ -23,16 +23,17 @@ const OWN_MAX: usize = 64 << 20;
 /// what came of it.
 pub(super) async fn carry_out(
     links: &Links,
-    turns: &Turns,
+    limits: &Limits,
     (handed, request): (Time, Request),
 ) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Under = None;
-    // What has its turn has half of its time left, at least. What has not is told before whoever
-    // asked stops waiting for it: that it did nothing is certain, which saves looking for it.
+    // A request that gets a permit has half of its time left, at least. One that gets none is
+    // refused before the core stops waiting for it: it certainly did nothing, so the core need not
+    // look for what it may have done.
     let left = |of: Duration| of.saturating_sub(clock::now().since(handed));
-    let Ok(_turn) = timeout(left(within / 2), turns.take(&op)).await else {
-        let (waited, busy) = (clock::now().since(handed).as_secs_f32(), turns.under_way(&op));
+    let Ok(_permit) = timeout(left(within / 2), limits.take(&op)).await else {
+        let (waited, busy) = (clock::now().since(handed).as_secs_f32(), limits.under_way(&op));
         let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
         let reply = Reply::Refused(Refusal::Other { said: said.into() });
         return Answer { call, header: None, reply };
@@ -99,7 +100,7 @@ async fn perform(mut client: Client, op: &Op) -> Result<(Option<Header>, Reply),
         }
         Op::Txn(txn) => {
             let mut client = client.kv_client();
-            if !turns::is_of_observer(op) {
+            if !limits::is_of_observer(op) {
                 client = client.max_decoding_message_size(OWN_MAX);
             }
             let done = client.txn(convert::txn(txn)).await?.0;

@@ -14,12 +14,13 @@ use tenure_core::etcd::{BACKOFF, Refusal};
 use tenure_core::{Backoff, Draw, Time};
 use tokio::sync::{mpsc, watch};
 
-use super::News;
-use super::connect::{ConnectError, Connection, connect, log_in_again};
+use super::Incoming;
+use super::connect::{ConnectError, Connection, Status, connect, log_in_again};
 use super::fault::shorten;
 use super::links::{Line, Link, Links, Sick, State, Waiters};
 use super::login::Login;
 use super::race::{Found, race};
+use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
 /// A connection, or a login, that has lasted so long was a good one.
@@ -36,7 +37,7 @@ const AHEAD_MAX: Duration = Duration::from_hours(24);
 /// Sees to it that there is a link when one is wanted.
 pub(super) struct Connector {
     options: CheckedOptions,
-    news: mpsc::Sender<News>,
+    incoming: mpsc::Sender<Incoming>,
     state: watch::Sender<State>,
     sick: watch::Receiver<Sick>,
     waiters: Arc<Waiters>,
@@ -55,7 +56,7 @@ pub(super) struct Connector {
     draws: u64,
 }
 
-pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, Connector) {
+pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> (Links, Connector) {
     let (state, receiver) = watch::channel(State::Away);
     let (sick, sick_receiver) = watch::channel(Sick::default());
     let waiters = Arc::new(Waiters::default());
@@ -66,7 +67,7 @@ pub(super) fn new(options: CheckedOptions, news: mpsc::Sender<News>) -> (Links, 
     let _ = getrandom::fill(&mut seed);
     let connector = Connector {
         options,
-        news,
+        incoming,
         state,
         sick: sick_receiver,
         waiters,
@@ -140,7 +141,7 @@ impl Connector {
         let why = shorten(error);
         let endpoint = error.endpoint().or_else(|| self.options.endpoints.first()).cloned();
         if let Some(endpoint) = endpoint {
-            self.tell(News::Unreachable { endpoint, why }).await;
+            self.tell(Notice::Unreachable { endpoint, why }).await;
         }
         self.round.refused(error, self.options.endpoints.len())
     }
@@ -151,7 +152,9 @@ impl Connector {
         self.lines += 1;
         let Connection { login, left, status } = connection;
         let (line, since) = (Arc::new(Line::new(self.lines, endpoint.clone())), clock::now());
-        self.tell(News::Connected { endpoint: endpoint.clone(), status }).await;
+        let Status { cluster, member, version, .. } = status;
+        let used = endpoint.clone();
+        self.tell(Notice::Connected { endpoint: used, cluster, member, version }).await;
         let mut until = left.map(|left| since.after(left));
         let why = loop {
             self.links += 1;
@@ -166,7 +169,7 @@ impl Connector {
         self.state.send_replace(State::Away);
         let good = clock::now().since(since) > GOOD_AFTER;
         self.failures = if good { 0 } else { self.failures.saturating_add(1) };
-        self.tell(News::Disconnected { endpoint, why }).await;
+        self.tell(Notice::Disconnected { endpoint, why }).await;
         self.turn();
     }
 
@@ -202,7 +205,7 @@ impl Connector {
             let endpoint = endpoint.clone();
             match (done, stale) {
                 (Ok(left), why) => {
-                    self.tell(News::LoggedIn { endpoint, why }).await;
+                    self.tell(Notice::LoggedIn { endpoint, why }).await;
                     return Ok(left.map(|left| sent.after(left)));
                 }
                 (Err(error), Some(said)) => {
@@ -210,7 +213,7 @@ impl Connector {
                 }
                 (Err(error), None) => {
                     let why = shorten(&error);
-                    self.tell(News::NotLoggedIn { endpoint, why }).await;
+                    self.tell(Notice::NotLoggedIn { endpoint, why }).await;
                 }
             }
         }
@@ -254,9 +257,9 @@ impl Connector {
         backoff.pause(failures, |bound| self.draw.span(bound, "endpoints", "pause", self.draws))
     }
 
-    async fn tell(&self, news: News) {
+    async fn tell(&self, link: Notice) {
         // Nobody listens any more: this task ends soon, too.
-        let _ = self.news.send(news).await;
+        let _ = self.incoming.send(Incoming::Link(link)).await;
     }
 }
 

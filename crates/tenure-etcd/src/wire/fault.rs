@@ -111,7 +111,7 @@ impl Fault {
 /// The error, with all that lies below it.
 pub(crate) fn words(error: &Error) -> Arc<str> {
     let (mut said, mut below) = match error {
-        Error::GRpcStatus(status) => (status.message().to_owned(), status.source()),
+        Error::GRpcStatus(status) => (plain(status.message()), status.source()),
         Error::TransportError(transport) => (transport.to_string(), transport.source()),
         other => (other.to_string(), other.source()),
     };
@@ -124,6 +124,14 @@ pub(crate) fn words(error: &Error) -> Arc<str> {
         below = source.source();
     }
     shorten(&said)
+}
+
+/// What the layers below call a connection that ended: a server was killed, say.
+fn plain(said: &str) -> String {
+    match said.strip_prefix("h2 protocol error: ") {
+        Some(rest) => format!("the connection was lost: {rest}"),
+        None => said.to_owned(),
+    }
 }
 
 /// No more than a line or two.
@@ -205,6 +213,13 @@ mod tests {
 
     fn denied() -> &'static str {
         "etcdserver: permission denied"
+    }
+
+    #[test]
+    fn a_lost_connection_is_called_so() {
+        let said = "h2 protocol error: error reading a body from connection";
+        assert_eq!(plain(said), "the connection was lost: error reading a body from connection");
+        assert_eq!(plain("etcdserver: no leader"), "etcdserver: no leader");
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Drop for Waiter<'_> {
     }
 }
 
-/// The link in use, for whoever sends something. Clones are the same.
+/// The link in use, for every task that sends. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Links {
     state: watch::Receiver<State>,
@@ -138,7 +138,7 @@ impl Links {
         match state {
             State::Up(link) => Ok(link),
             State::Refused(refusal) => Err(refusal),
-            // The connector has ended, and with it whoever waits here.
+            // The connector has ended, and with it the tasks that wait here.
             State::Away => std::future::pending().await,
         }
     }

@@ -16,7 +16,7 @@
 //!   attempt for the request that found out; as many as its time allows when users or rights have
 //!   changed again since. A login that says when it ends is made anew before (`connector`). Watches
 //!   that are open go on, and others are opened on another stream (`streams`).
-//! - *Bounds*: a number of unary calls at once, the others wait in their order (`turns`), for half
+//! - *Bounds*: a number of unary calls at once, the others wait in their order (`limits`), for half
 //!   of their time at most; then they are refused, because they were not sent. The calls of the
 //!   lease (grants, renewals, what confirms them, revocations) never wait behind those of
 //!   elections, nor do their answers. What is received is taken only as fast as [`Wire::next`] is
@@ -31,11 +31,11 @@ pub(crate) mod connect;
 mod connector;
 mod convert;
 pub(crate) mod fault;
+mod limits;
 mod links;
 mod login;
 mod race;
 mod streams;
-mod turns;
 mod watch;
 
 use std::fmt;
@@ -46,10 +46,9 @@ use tenure_core::etcd::{Answer, Op, Request};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use self::connect::Status;
+use self::limits::Limits;
 use self::links::Links;
-use self::turns::Turns;
-use crate::endpoint::Endpoint;
+use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
 /// How many answers may wait to be taken; then nothing more is received.
@@ -57,50 +56,17 @@ const ANSWERS: usize = 64;
 
 /// What comes back from etcd, and what becomes of the connection to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum News {
+pub enum Incoming {
     /// For the core.
     Answer(Answer),
-    /// This endpoint is in use from now on.
-    Connected {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What the member behind it says.
-        status: Status,
-    },
-    /// There is a new login at the endpoint in use, and everything goes on.
-    LoggedIn {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What etcd said of the login before, or `None` if that was good still.
-        why: Option<Arc<str>>,
-    },
-    /// There is no new login at the endpoint in use. The one before is good still.
-    NotLoggedIn {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What happened.
-        why: Arc<str>,
-    },
-    /// This endpoint is not used any more.
-    Disconnected {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What happened.
-        why: Arc<str>,
-    },
-    /// This endpoint could not be used; the next one is tried.
-    Unreachable {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What happened.
-        why: Arc<str>,
-    },
+    /// For an operator: which endpoint is in use, and which not.
+    Link(Notice),
 }
 
 /// The way to etcd and back.
 pub struct Wire {
     links: Links,
-    turns: Arc<Turns>,
+    limits: Arc<Limits>,
     beats: mpsc::UnboundedSender<Request>,
     watches: mpsc::UnboundedSender<Request>,
     /// What the lease needs, and what is rare.
@@ -112,14 +78,14 @@ pub struct Wire {
 
 /// A way back.
 struct Lane {
-    news: mpsc::Sender<News>,
-    came: mpsc::Receiver<News>,
+    incoming: mpsc::Sender<Incoming>,
+    came: mpsc::Receiver<Incoming>,
 }
 
 impl Lane {
     fn new() -> Self {
-        let (news, came) = mpsc::channel(ANSWERS);
-        Self { news, came }
+        let (incoming, came) = mpsc::channel(ANSWERS);
+        Self { incoming, came }
     }
 }
 
@@ -129,19 +95,19 @@ impl Wire {
     #[must_use]
     pub fn new(options: CheckedOptions) -> Self {
         let (first, then) = (Lane::new(), Lane::new());
-        let (links, connector) = connector::new(options, first.news.clone());
+        let (links, connector) = connector::new(options, first.incoming.clone());
         // Nobody but the core asks, and it has a bounded number of open requests.
         let (beats, beat_requests) = mpsc::unbounded_channel();
         let (watches, watch_requests) = mpsc::unbounded_channel();
-        let beating = beat::run(links.clone(), beat_requests, first.news.clone());
-        let watching = watch::run(links.clone(), watch_requests, then.news.clone());
+        let beating = beat::run(links.clone(), beat_requests, first.incoming.clone());
+        let watching = watch::run(links.clone(), watch_requests, then.incoming.clone());
         let tasks = [
             tokio::spawn(connector.run()).abort_handle(),
             tokio::spawn(beating).abort_handle(),
             tokio::spawn(watching).abort_handle(),
         ];
-        let turns = Arc::new(Turns::new());
-        Self { links, turns, beats, watches, first, then, tasks }
+        let limits = Arc::new(Limits::new());
+        Self { links, limits, beats, watches, first, then, tasks }
     }
 
     /// Sends a request on its way.
@@ -151,13 +117,13 @@ impl Wire {
             Op::KeepAlive { .. } => drop(self.beats.send(request)),
             Op::Watch { .. } | Op::Unwatch { .. } => drop(self.watches.send(request)),
             Op::Grant { .. } | Op::Revoke { .. } | Op::Txn(_) => {
-                let (links, turns) = (self.links.clone(), self.turns.clone());
-                let lane = if turns::is_of_lease(&request.op) { &self.first } else { &self.then };
-                let (news, handed) = (lane.news.clone(), clock::now());
+                let (links, limits) = (self.links.clone(), self.limits.clone());
+                let lane = if limits::is_of_lease(&request.op) { &self.first } else { &self.then };
+                let (incoming, handed) = (lane.incoming.clone(), clock::now());
                 tokio::spawn(async move {
-                    let answer = call::carry_out(&links, &turns, (handed, request)).await;
+                    let answer = call::carry_out(&links, &limits, (handed, request)).await;
                     // Nobody takes answers any more: nobody waits for this one.
-                    let _ = news.send(News::Answer(answer)).await;
+                    let _ = incoming.send(Incoming::Answer(answer)).await;
                 });
             }
         }
@@ -169,17 +135,17 @@ impl Wire {
     }
 
     /// What has come already, if anything has.
-    pub fn take(&mut self) -> Option<News> {
+    pub fn take(&mut self) -> Option<Incoming> {
         let first = self.first.came.try_recv();
         first.or_else(|_| self.then.came.try_recv()).ok()
     }
 
     /// What comes next. Cancel safe.
-    pub async fn next(&mut self) -> News {
+    pub async fn next(&mut self) -> Incoming {
         tokio::select! {
             biased;
-            Some(news) = self.first.came.recv() => news,
-            Some(news) = self.then.came.recv() => news,
+            Some(incoming) = self.first.came.recv() => incoming,
+            Some(incoming) = self.then.came.recv() => incoming,
             // Cannot be: the senders are held here.
             else => std::future::pending().await,
         }

@@ -15,7 +15,7 @@ use tenure_core::Time;
 use tenure_core::etcd::{Answer, CallId, Change, Header, Op, Refusal, Reply, Request, Revision};
 use tokio::sync::mpsc;
 
-use super::News;
+use super::Incoming;
 use super::convert::{self, Watched};
 use super::fault::{Fault, shorten, words};
 use super::links::{Link, Links};
@@ -38,17 +38,19 @@ const REVISION_MAX: usize = 16 << 20;
 pub(super) async fn run(
     links: Links,
     requests: mpsc::UnboundedReceiver<Request>,
-    news: mpsc::Sender<News>,
+    incoming: mpsc::Sender<Incoming>,
 ) {
     let (watches, dues) = (BTreeMap::new(), BTreeSet::new());
     let (streams, waiting) = (Streams::new(), VecDeque::new());
-    Watches { links, requests, news, watches, waiting, dues, streams, newer_than: 0 }.run().await;
+    Watches { links, requests, incoming, watches, waiting, dues, streams, newer_than: 0 }
+        .run()
+        .await;
 }
 
 struct Watches {
     links: Links,
     requests: mpsc::UnboundedReceiver<Request>,
-    news: mpsc::Sender<News>,
+    incoming: mpsc::Sender<Incoming>,
     watches: BTreeMap<CallId, Watch>,
     /// To be asked for, in this order; some of them may be given up already.
     waiting: VecDeque<CallId>,
@@ -488,7 +490,7 @@ impl Watches {
 
     async fn tell(&mut self, call: CallId, header: Option<Header>, reply: Reply) {
         // Nobody takes answers any more: nobody waits for this one.
-        let _ = self.news.send(News::Answer(Answer { call, header, reply })).await;
+        let _ = self.incoming.send(Incoming::Answer(Answer { call, header, reply })).await;
     }
 }
 

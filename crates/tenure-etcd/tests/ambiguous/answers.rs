@@ -81,34 +81,18 @@ impl At {
     }
 }
 
-#[test]
-fn cut_on_debians_3_4() {
-    each_request(Version::Debian34, How::Cut);
+tenure_services::on_each_version!(cut, silence, lost);
+
+fn cut(version: Version) {
+    each_request(version, How::Cut);
 }
 
-#[test]
-fn cut_on_the_newest() {
-    each_request(Version::Newest, How::Cut);
+fn silence(version: Version) {
+    each_request(version, How::Silence);
 }
 
-#[test]
-fn silence_on_debians_3_4() {
-    each_request(Version::Debian34, How::Silence);
-}
-
-#[test]
-fn silence_on_the_newest() {
-    each_request(Version::Newest, How::Silence);
-}
-
-#[test]
-fn lost_on_debians_3_4() {
-    each_request(Version::Debian34, How::Lost);
-}
-
-#[test]
-fn lost_on_the_newest() {
-    each_request(Version::Newest, How::Lost);
+fn lost(version: Version) {
+    each_request(version, How::Lost);
 }
 
 fn each_request(version: Version, how: How) {

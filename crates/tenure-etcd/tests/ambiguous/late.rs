@@ -15,50 +15,42 @@ use crate::store::Store;
 const LEASE: u64 = 9;
 const LOOK: Duration = Duration::from_millis(10);
 
-#[test]
-fn a_zombie_on_debians_3_4() {
-    zombie(Version::Debian34);
-}
-
-#[test]
-fn a_zombie_on_the_newest() {
-    zombie(Version::Newest);
-}
+tenure_services::on_each_version!(a_late_key);
 
 /// The lease lives on by another election: the key would hang this one for ever.
-fn zombie(version: Version) {
+fn a_late_key(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
         let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
         let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
         let mut notices = ours.notices();
         let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
-        let haunted = ours.election("haunted").unwrap();
+        let late = ours.election("late").unwrap();
         // Not in the moment of a renewal, whose calls would be counted.
         soon(beside.renewed(beside.until())).await.unwrap();
         let held = proxy.trap(What::Request, 1);
-        let campaign = tokio::spawn(async move { haunted.campaign("zombie").await });
+        let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
         campaign.abort();
         // What was held back was this one, and whoever wanted it has left.
         assert!(soon(campaign).await.unwrap_err().is_cancelled());
         wait_for(&mut notices, |notice| matches!(notice, Notice::Disconnected { .. })).await;
         soon(beside.renewed(beside.until())).await.unwrap();
-        assert_eq!(store.values("haunted").await, [""; 0]);
+        assert_eq!(store.values("late").await, [""; 0]);
 
         held.deliver();
         wait_for(&mut notices, |notice| match notice {
-            Notice::Zombie { election, .. } => election.as_str() == "haunted",
+            Notice::LateKey { election, .. } => election.as_str() == "late",
             _ => false,
         })
         .await;
         let since = clock::now();
-        while !store.keys("haunted").await.is_empty() {
+        while !store.keys("late").await.is_empty() {
             assert!(clock::now().since(since) < Duration::from_secs(LEASE));
             tokio::time::sleep(LOOK).await;
         }
         // It was there: every key that is made takes a revision.
-        let leader = soon(rival.election("haunted").unwrap().campaign("rival")).await.unwrap();
+        let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
         assert!(beside.is_current());
         drop(leader);
@@ -78,10 +70,10 @@ fn a_deletion_that_is_lost() {
             let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
             let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
             let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
-            let leader = soon(ours.election("haunted").unwrap().campaign("ours")).await.unwrap();
-            let theirs = rival.election("haunted").unwrap();
+            let leader = soon(ours.election("late").unwrap().campaign("ours")).await.unwrap();
+            let theirs = rival.election("late").unwrap();
             let waiting = tokio::spawn(async move { theirs.campaign("rival").await });
-            while store.values("haunted").await != ["ours", "rival"] {
+            while store.values("late").await != ["ours", "rival"] {
                 tokio::time::sleep(LOOK).await;
             }
             soon(beside.renewed(beside.until())).await.unwrap();
@@ -89,7 +81,7 @@ fn a_deletion_that_is_lost() {
             let fence = leader.fence();
             drop(leader);
             let caught = caught.await;
-            assert_eq!(store.values("haunted").await, ["ours", "rival"]);
+            assert_eq!(store.values("late").await, ["ours", "rival"]);
             caught.cut();
             let successor = soon(waiting).await.unwrap().unwrap();
             assert!(successor.fence() > fence && beside.is_current());
@@ -102,7 +94,7 @@ fn a_deletion_that_is_lost() {
 
 /// The lease is given back by then: nothing can be made on it any more.
 #[test]
-fn a_zombie_without_a_lease() {
+fn a_late_key_without_a_lease() {
     for version in Version::ALL {
         let cluster = Cluster::start(version, 1).unwrap();
         run(async {
@@ -113,8 +105,8 @@ fn a_zombie_without_a_lease() {
             gone(&mut store).await;
             // After the read that shows the term, and the grant.
             let held = proxy.trap(What::Request, 3);
-            let haunted = ours.election("haunted").unwrap();
-            let campaign = tokio::spawn(async move { haunted.campaign("zombie").await });
+            let late = ours.election("late").unwrap();
+            let campaign = tokio::spawn(async move { late.campaign("late").await });
             let held = held.await;
             assert_eq!(store.leases().await, 1, "the lease is there, the key is not");
             campaign.abort();
@@ -123,7 +115,7 @@ fn a_zombie_without_a_lease() {
             let before = store.revision().await;
             held.deliver();
             // Whatever it may do, it does by then; and the election can be won at once.
-            let leader = soon(rival.election("haunted").unwrap().campaign("rival")).await.unwrap();
+            let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
             assert_eq!(leader.fence().number(), before + 1, "nothing was made before it");
             drop(leader);
             tokio::join!(ours.close(), rival.close());
@@ -142,7 +134,7 @@ async fn wait_for(
 async fn gone(store: &mut Store) {
     let since = clock::now();
     loop {
-        let left = (store.values("haunted").await, store.leases().await);
+        let left = (store.values("late").await, store.leases().await);
         if left == (vec![], 0) {
             return;
         }

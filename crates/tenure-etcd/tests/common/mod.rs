@@ -11,28 +11,14 @@ use tenure_core::etcd::{
     Act, Answer, Bytes, CallId, Compare, Header, KeyValue, Keys, LeaseId, Op, Pick, Read, Reply,
     Request, Txn,
 };
-use tenure_etcd::wire::{News, Wire};
-use tenure_etcd::{CheckedOptions, Config, Node, Options};
+use tenure_etcd::wire::{Incoming, Wire};
+use tenure_etcd::{CheckedOptions, Config, Node, Notice, Options};
 use tenure_services::Error;
 use tenure_services::etcd::Cluster;
+pub(crate) use tenure_testkit::handles::{run, soon};
 
 /// How long anything may take that should be done at once: the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-/// No test takes as long, on a machine that is still of use: whatever it waits for without a bound
-/// of its own never comes.
-const LIMIT: Duration = Duration::from_secs(600);
-
-/// Runs a test in a runtime like a driver's.
-pub(crate) fn run<F: Future>(test: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let over = runtime.block_on(async { tokio::time::timeout(LIMIT, test).await });
-    over.unwrap_or_else(|_| panic!("not over after {LIMIT:?}"))
-}
-
-pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, what).await.expect("in half a minute")
-}
 
 pub(crate) fn options(endpoints: &[String]) -> CheckedOptions {
     let endpoints = endpoints.iter().map(|url| url.parse().unwrap()).collect();
@@ -94,7 +80,7 @@ pub(crate) struct Line {
     pub(crate) wire: Wire,
     calls: u64,
     /// What came while something else was waited for.
-    came: VecDeque<News>,
+    came: VecDeque<Incoming>,
 }
 
 impl Line {
@@ -111,12 +97,12 @@ impl Line {
 
     /// The next answer to that call.
     pub(crate) async fn answer(&mut self, call: CallId) -> Answer {
-        let is_it = |news: &News| matches!(news, News::Answer(answer) if answer.call == call);
+        let is_it = |one: &Incoming| matches!(one, Incoming::Answer(answer) if answer.call == call);
         let came = self.came.iter().position(is_it).and_then(|at| self.came.remove(at));
         let mut next = came;
         loop {
             match next.take() {
-                Some(News::Answer(answer)) if answer.call == call => return answer,
+                Some(Incoming::Answer(answer)) if answer.call == call => return answer,
                 Some(other) => self.came.push_back(other),
                 None => {}
             }
@@ -126,7 +112,7 @@ impl Line {
 
     /// How many answers have come that nobody has taken.
     pub(crate) fn waiting(&self) -> usize {
-        self.came.iter().filter(|news| matches!(news, News::Answer(_))).count()
+        self.came.iter().filter(|incoming| matches!(incoming, Incoming::Answer(_))).count()
     }
 
     /// Whether nothing else has come, and nothing comes for so long. Connections do not count.
@@ -140,19 +126,21 @@ impl Line {
     }
 
     /// What came and was not taken.
-    pub(crate) fn news(&self) -> impl Iterator<Item = &News> {
+    pub(crate) fn incoming(&self) -> impl Iterator<Item = &Incoming> {
         self.came.iter()
     }
 
     /// Whether a connection was given up.
     pub(crate) fn was_disconnected(&self) -> bool {
-        self.came.iter().any(|news| matches!(news, News::Disconnected { .. }))
+        self.came
+            .iter()
+            .any(|incoming| matches!(incoming, Incoming::Link(Notice::Disconnected { .. })))
     }
 
     /// Where it is connected, as told last.
     pub(crate) fn connected(&self) -> Option<String> {
-        self.came.iter().rev().find_map(|news| match news {
-            News::Connected { endpoint, .. } => Some(endpoint.to_string()),
+        self.came.iter().rev().find_map(|incoming| match incoming {
+            Incoming::Link(Notice::Connected { endpoint, .. }) => Some(endpoint.to_string()),
             _ => None,
         })
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use etcd_client::Client;
 use tenure::clock;
 use tenure_services::etcd::{Cluster, Version};
+use tenure_testkit::Rng;
 
-use crate::dice::Dice;
 use crate::history::{History, Key};
 use crate::observers::Observers;
 use crate::participant::{Fate, Kind, Participant};
@@ -43,7 +43,7 @@ pub(crate) fn meet(version: Version, seed: u64) {
 
 struct Company<'a> {
     cluster: &'a Cluster,
-    dice: Dice,
+    rng: Rng,
     history: History,
     observers: Observers,
     contenders: Vec<Participant>,
@@ -61,7 +61,7 @@ impl<'a> Company<'a> {
         let history = History::follow(cluster.member(0).endpoint(), ELECTION).await;
         Self {
             cluster,
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             history,
             observers: Observers::start(cluster, ELECTION),
             contenders: Vec::new(),
@@ -122,8 +122,8 @@ impl<'a> Company<'a> {
 
     fn join(&mut self) {
         let nth = self.contenders.len() + self.departed.len();
-        let kind = Kind::ALL[self.dice.below(Kind::ALL.len())];
-        let dies = kind != Kind::Etcdctl && self.dice.one_in(5);
+        let kind = *self.rng.pick(&Kind::ALL);
+        let dies = kind != Kind::Etcdctl && self.rng.once_in(5);
         let fate = if dies { Fate::Dies } else { Fate::Leaves };
         self.contenders.push(Participant::join(self.cluster, ELECTION, nth, kind, fate));
     }
@@ -169,7 +169,7 @@ impl<'a> Company<'a> {
         if those.is_empty() {
             return;
         }
-        let mut one = self.contenders.remove(those[self.dice.below(those.len())]);
+        let mut one = self.contenders.remove(*self.rng.pick(&those));
         one.depart();
         self.quitters += 1;
         let value = one.value.clone();
@@ -177,7 +177,7 @@ impl<'a> Company<'a> {
         self.wait("who quit is gone", |company| !company.queue().contains(&value)).await;
     }
 
-    /// Nobody quits before one of its kind has led: each kind does, whatever the dice say.
+    /// Nobody quits before one of its kind has led: each kind does, whatever is drawn.
     fn may_quit(&self, one: &Participant) -> bool {
         self.led.contains(&one.kind)
     }
@@ -189,7 +189,7 @@ impl<'a> Company<'a> {
 
     /// The leader more often than not, and sometimes some of those who wait, in any order.
     fn some_depart(&mut self, leader: Key) {
-        let goes = !self.dice.one_in(4);
+        let goes = !self.rng.once_in(4);
         let waiting = self.queue();
         let (mut departing, mut staying) = (Vec::new(), Vec::new());
         for one in std::mem::take(&mut self.contenders) {
@@ -202,14 +202,14 @@ impl<'a> Company<'a> {
                     Kind::Ours | Kind::Go => one.is_ready(),
                     Kind::Etcdctl => !goes && waiting.contains(&one.value),
                 };
-                let quits = may && self.may_quit(&one) && self.dice.one_in(8);
+                let quits = may && self.may_quit(&one) && self.rng.once_in(8);
                 self.quitters += usize::from(quits && is_in_the_middle(&waiting, &one.value));
                 quits
             };
             if departs { departing.push(one) } else { staying.push(one) }
         }
         self.contenders = staying;
-        self.dice.shuffle(&mut departing);
+        self.rng.shuffle(&mut departing);
         departing.iter_mut().for_each(Participant::depart);
         self.departed.append(&mut departing);
     }

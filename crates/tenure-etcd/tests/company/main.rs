@@ -10,7 +10,6 @@
 
 mod candidate;
 mod company;
-mod dice;
 mod history;
 mod observers;
 mod participant;

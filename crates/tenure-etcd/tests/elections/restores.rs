@@ -44,15 +44,7 @@ fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
     Node::builder(config.check().unwrap(), all(cluster)).start().unwrap()
 }
 
-#[test]
-fn a_store_that_went_back_on_debians_3_4() {
-    a_store_that_went_back(Version::Debian34);
-}
-
-#[test]
-fn a_store_that_went_back_on_the_newest() {
-    a_store_that_went_back(Version::Newest);
-}
+tenure_services::on_each_version!(a_store_that_went_back);
 
 /// The restored store still has the leader's key and lease, as if nothing had happened; fences that
 /// it gave out after the snapshot are free again. Who led must not go on.

@@ -8,25 +8,7 @@ use tokio::sync::broadcast::Receiver;
 
 use crate::common::{Line, all, create, delete, node, put, run, soon, then, until_stored};
 
-#[test]
-fn a_large_value_on_debians_3_4() {
-    a_large_value(Version::Debian34);
-}
-
-#[test]
-fn a_large_value_on_the_newest() {
-    a_large_value(Version::Newest);
-}
-
-#[test]
-fn a_large_value_in_a_key_of_ours_on_debians_3_4() {
-    a_large_value_in_a_key_of_ours(Version::Debian34);
-}
-
-#[test]
-fn a_large_value_in_a_key_of_ours_on_the_newest() {
-    a_large_value_in_a_key_of_ours(Version::Newest);
-}
+tenure_services::on_each_version!(a_large_value, a_large_value_in_a_key_of_ours);
 
 /// It is written over, and all leaderships of the process go on.
 fn a_large_value_in_a_key_of_ours(version: Version) {

@@ -6,9 +6,9 @@ use etcd_client::{Client, ConnectOptions, PutOptions};
 use tempfile::TempDir;
 use tenure_services::etcd::{Cluster, ClusterConfig};
 
-use crate::fact::Expected::{Always, Each};
-use crate::fact::{Fact, Seen, fact};
-use crate::stage::{Stage, connect, connect_with, outcome, words};
+use crate::stage::{Fact, Stage, connect, connect_with, outcome, words};
+use tenure_testkit::facts::Expected::{Always, Each};
+use tenure_testkit::facts::{Seen, fact};
 
 const TOLD_BUT_NOT_OPENED: &str = "open: told, new on its stream: rpc error: code = \
                                    Unauthenticated desc = etcdserver: invalid auth token";

@@ -9,9 +9,9 @@ use std::time::Duration;
 use etcd_client::{GetOptions, LeaseGrantOptions, ProclaimOptions, PutOptions, ResignOptions};
 use tenure_services::etcd::Cluster;
 
-use crate::fact::Expected::Always;
-use crate::fact::{Fact, Failure, Seen, fact};
-use crate::stage::{Stage, connect, outcome, silent};
+use crate::stage::{Fact, Stage, connect, outcome, silent};
+use tenure_testkit::facts::Expected::Always;
+use tenure_testkit::facts::{Failure, Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(

@@ -7,9 +7,9 @@ use etcd_client::{
     WatchStream,
 };
 
-use crate::fact::Expected::Always;
-use crate::fact::{Fact, Seen, fact};
-use crate::stage::{Stage, connect, now, outcome};
+use crate::stage::{Fact, Stage, connect, now, outcome};
+use tenure_testkit::facts::Expected::Always;
+use tenure_testkit::facts::{Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(

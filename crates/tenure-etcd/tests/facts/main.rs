@@ -7,14 +7,11 @@
 //! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
 
 #![expect(clippy::unwrap_used, reason = "what a server does not do as expected is a failure")]
-#![expect(clippy::print_stdout, reason = "it prints a table")]
 
 mod auth;
 mod elections;
-mod fact;
 mod leases;
 mod quorum;
-mod report;
 mod restores;
 mod snapshots;
 mod stage;
@@ -24,18 +21,13 @@ mod watches;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use libtest_mimic::{Arguments, Trial};
 use tenure_services::etcd::{Version, install};
+use tenure_testkit::facts;
 
-use crate::fact::Fact;
-use crate::report::Report;
-use crate::stage::{Scenes, Stage};
-
-/// Facts are mostly waited for, so more run at once than there are processors.
-const AT_ONCE: usize = 12;
+use crate::stage::{Fact, Scenes, Stage};
 
 /// In the order in which the sources of the sentences come.
-const FACTS: [&[Fact]; 8] = [
+static FACTS: [&[Fact]; 8] = [
     elections::FACTS,
     leases::FACTS,
     transactions::FACTS,
@@ -47,7 +39,7 @@ const FACTS: [&[Fact]; 8] = [
 ];
 
 /// What is known of etcd and not checked here, with the reason.
-const NOT_TRIED: [(&str, &str); 6] = [
+static NOT_TRIED: [(&str, &str); 6] = [
     (
         "a leader stopped for some seconds revokes a lease that was renewed elsewhere",
         "happens in one of four trials",
@@ -63,29 +55,12 @@ const NOT_TRIED: [(&str, &str); 6] = [
 ];
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
     // Before the facts, whose time is limited.
-    if !arguments.list {
+    if !std::env::args().any(|argument| argument == "--list") {
         for version in Version::ALL {
             install(version).unwrap();
         }
     }
     let scenes = Version::ALL.map(|version| Arc::new(Scenes::new(version)));
-    let report = Arc::new(Report::default());
-    let facts = || FACTS.into_iter().flatten();
-    let mut trials = Vec::new();
-    for fact in facts() {
-        for scenes in &scenes {
-            let (stage, report) = (Stage::new(fact, scenes), Arc::clone(&report));
-            let name = format!("{} on {}", fact.name, scenes.version);
-            trials.push(Trial::test(name, move || report.take(fact, stage)));
-        }
-    }
-    let listed = arguments.list;
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    if !listed {
-        print!("{}", report.table(facts()));
-    }
-    conclusion.exit_code()
+    facts::run(&FACTS, &NOT_TRIED, |fact, version| Stage::new(fact, &scenes[version]))
 }

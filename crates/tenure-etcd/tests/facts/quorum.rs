@@ -8,9 +8,9 @@ use etcd_client::{
 };
 use tenure_services::etcd::{Cluster, Member, Version};
 
-use crate::fact::Expected::{Always, Each};
-use crate::fact::{Fact, Seen, fact};
-use crate::stage::{Stage, connect, connect_with, now, outcome, silent, words};
+use crate::stage::{Fact, Stage, connect, connect_with, now, outcome, silent, words};
+use tenure_testkit::facts::Expected::{Always, Each};
+use tenure_testkit::facts::{Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(

@@ -6,9 +6,9 @@ use std::time::Duration;
 use etcd_client::{Client, LeaseGrantOptions, PutOptions, WatchOptions};
 use tenure_services::etcd::{Cluster, Restore, Version};
 
-use crate::fact::Expected::{Always, Each};
-use crate::fact::{Fact, Failure, Seen, fact};
-use crate::stage::{Stage, connect, silent};
+use crate::stage::{Fact, Stage, connect, silent};
+use tenure_testkit::facts::Expected::{Always, Each};
+use tenure_testkit::facts::{Failure, Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(

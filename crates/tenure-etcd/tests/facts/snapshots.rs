@@ -4,9 +4,9 @@ use etcd_client::{Client, Error, PutResponse, ResponseHeader};
 use tenure_services::etcd::{Cluster, ClusterConfig, Member, Version};
 use tokio::task::JoinSet;
 
-use crate::fact::Expected::Always;
-use crate::fact::{Fact, Failure, Seen, fact};
-use crate::stage::{Stage, connect};
+use crate::stage::{Fact, Stage, connect};
+use tenure_testkit::facts::Expected::Always;
+use tenure_testkit::facts::{Failure, Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[fact!(
     term_after_a_snapshot,

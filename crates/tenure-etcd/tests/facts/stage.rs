@@ -6,8 +6,8 @@ use std::time::Duration;
 use etcd_client::{Client, ConnectOptions, Error as EtcdError};
 use rustix::time::{ClockId, clock_gettime};
 use tenure_services::etcd::{Cluster, Version};
+use tenure_testkit::facts::{self, Failure};
 
-use crate::fact::{Fact, Failure};
 use crate::quorum;
 
 type Shared = OnceLock<Result<Cluster, String>>;
@@ -27,11 +27,23 @@ impl Scenes {
     }
 }
 
+pub(crate) type Fact = facts::Fact<Stage>;
+
 /// Where one fact is checked.
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
     name: &'static str,
+}
+
+impl facts::Stage for Stage {
+    fn versions() -> [String; 2] {
+        Version::ALL.map(Version::number)
+    }
+
+    fn version(&self) -> usize {
+        usize::from(self.version() == Version::Newest)
+    }
 }
 
 impl Stage {

@@ -4,9 +4,9 @@ use etcd_client::{
     Compare, CompareOp, GetOptions, PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse,
 };
 
-use crate::fact::Expected::{Always, Each};
-use crate::fact::{Fact, Seen, fact};
-use crate::stage::{Stage, outcome};
+use crate::stage::{Fact, Stage, outcome};
+use tenure_testkit::facts::Expected::{Always, Each};
+use tenure_testkit::facts::{Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(

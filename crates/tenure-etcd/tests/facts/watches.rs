@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use etcd_client::{Client, Error as EtcdError, PutOptions, WatchOptions};
 
-use crate::fact::Expected::Always;
-use crate::fact::{Fact, Seen, fact};
-use crate::stage::{Stage, connect, silent};
+use crate::stage::{Fact, Stage, connect, silent};
+use tenure_testkit::facts::Expected::Always;
+use tenure_testkit::facts::{Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use etcd_client::{Client, ConnectOptions};
 use tenure::{AtMostOne, CampaignError, Leadership, Loss, View, clock};
 use tenure_core::etcd::{CallId, Change, Keys, LeaseId, Op, Refusal, Reply};
-use tenure_etcd::wire::News;
+use tenure_etcd::wire::Incoming;
 use tenure_etcd::{Node, Notice, Options};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
@@ -15,15 +15,7 @@ use tokio::sync::broadcast::Receiver;
 use crate::common::{Line, PATIENCE, create, node, put, read, run, soon, then};
 use crate::{PASSWORD, user, with_signed_tokens, with_users};
 
-#[test]
-fn expired_tokens_on_debians_3_4() {
-    expired_tokens(Version::Debian34);
-}
-
-#[test]
-fn expired_tokens_on_the_newest() {
-    expired_tokens(Version::Newest);
-}
+tenure_services::on_each_version!(expired_tokens);
 
 /// A token that is not used lasts a second; etcd looks at it once a second.
 fn expired_tokens(version: Version) {
@@ -63,15 +55,7 @@ fn expired_tokens(version: Version) {
     });
 }
 
-#[test]
-fn more_logins_than_streams_on_debians_3_4() {
-    more_logins_than_streams(Version::Debian34);
-}
-
-#[test]
-fn more_logins_than_streams_on_the_newest() {
-    more_logins_than_streams(Version::Newest);
-}
+tenure_services::on_each_version!(more_logins_than_streams);
 
 /// Each watch is opened with another login than the one before, and all tell everything that
 /// happens, once. There are never more than some streams for them. A watch that has told nothing
@@ -133,7 +117,9 @@ fn revision(change: &Change) -> u64 {
 }
 
 fn logins(line: &Line) -> usize {
-    line.news().filter(|news| matches!(news, News::LoggedIn { .. })).count()
+    line.incoming()
+        .filter(|incoming| matches!(incoming, Incoming::Link(Notice::LoggedIn { .. })))
+        .count()
 }
 
 /// How many streams of watches are open, by etcd's own count.
@@ -189,15 +175,7 @@ fn unused_tokens_expire_on_the_newest() {
     assert!(told.iter().all(|told| told.behind >= 3), "{told:?}");
 }
 
-#[test]
-fn signed_tokens_are_made_anew_in_time_on_debians_3_4() {
-    signed_tokens_are_made_anew_in_time(Version::Debian34);
-}
-
-#[test]
-fn signed_tokens_are_made_anew_in_time_on_the_newest() {
-    signed_tokens_are_made_anew_in_time(Version::Newest);
-}
+tenure_services::on_each_version!(signed_tokens_are_made_anew_in_time);
 
 fn signed_tokens_are_made_anew_in_time(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, ",ttl=6s");
@@ -217,14 +195,18 @@ fn a_login_that_fails_ahead_is_tried_again() {
         line.ask(then(vec![read("poor/a")])).await;
         cluster.member(0).stop().unwrap();
         match soon(line.wire.next()).await {
-            News::NotLoggedIn { why, .. } => assert!(why.contains("did not answer"), "{why}"),
+            Incoming::Link(Notice::NotLoggedIn { why, .. }) => {
+                assert!(why.contains("did not answer"), "{why}")
+            }
             other => panic!("{other:?}"),
         }
         cluster.member(0).cont().unwrap();
         line.ask(then(vec![read("poor/a")])).await;
         // On a busy machine it may have come already, or fail again.
-        let ahead = |news: &News| matches!(news, News::LoggedIn { why: None, .. });
-        while !line.news().any(ahead) {
+        let ahead = |incoming: &Incoming| {
+            matches!(incoming, Incoming::Link(Notice::LoggedIn { why: None, .. }))
+        };
+        while !line.incoming().any(ahead) {
             assert!(line.is_silent(Duration::from_millis(100)).await);
         }
         line.ask(then(vec![read("poor/a")])).await;

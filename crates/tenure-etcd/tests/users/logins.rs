@@ -7,15 +7,7 @@ use tenure_services::etcd::{ClusterConfig, Version};
 use crate::common::{all, node, run, soon};
 use crate::{PASSWORD, names, user, with_users};
 
-#[test]
-fn users_on_debians_3_4() {
-    users(Version::Debian34);
-}
-
-#[test]
-fn users_on_the_newest() {
-    users(Version::Newest);
-}
+tenure_services::on_each_version!(users);
 
 fn users(version: Version) {
     let cluster = with_users(ClusterConfig::new(version, 1));
@@ -56,7 +48,7 @@ fn users(version: Version) {
         let denied = soon(node(&all(&cluster), 10).election("poor/e").unwrap().campaign("?")).await;
         let why = denied.map(drop).unwrap_err().to_string();
         assert!(why.contains("user name is empty"), "{why}");
-        // The right to the key is taken away: it stays in office as long as its lease does.
+        // Permission to the key is revoked: it stays in office as long as its lease does.
         cluster.etcdctl(&["user", "revoke-role", "poor", "poor"]).unwrap();
         let loss = soon(leader.lost()).await;
         assert!(matches!(loss, Loss::Expired | Loss::Revoked), "{loss:?}");

@@ -35,15 +35,7 @@ fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     found
 }
 
-#[test]
-fn one_right_of_two_on_debians_3_4() {
-    one_right_of_two(Version::Debian34);
-}
-
-#[test]
-fn one_right_of_two_on_the_newest() {
-    one_right_of_two(Version::Newest);
-}
+tenure_services::on_each_version!(one_right_of_two);
 
 /// All leaderships of the process end with their lease; then it leads again where it may.
 fn one_right_of_two(version: Version) {

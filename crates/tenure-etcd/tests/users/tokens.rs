@@ -9,15 +9,7 @@ use tenure_services::etcd::{Cluster, Version};
 use crate::common::{node, run, soon, until_stored};
 use crate::{PASSWORD, user, with_signed_tokens};
 
-#[test]
-fn signed_tokens_on_debians_3_4() {
-    signed_tokens(Version::Debian34);
-}
-
-#[test]
-fn signed_tokens_on_the_newest() {
-    signed_tokens(Version::Newest);
-}
+tenure_services::on_each_version!(signed_tokens);
 
 /// A signed token (JWT) is refused as soon as anything about users has changed since it was
 /// given out: `revision of auth store is old`. Nobody minds who leads, waits, observes, begins to
@@ -78,15 +70,7 @@ fn signed_tokens(version: Version) {
     });
 }
 
-#[test]
-fn one_change_after_another_on_debians_3_4() {
-    one_change_after_another(Version::Debian34);
-}
-
-#[test]
-fn one_change_after_another_on_the_newest() {
-    one_change_after_another(Version::Newest);
-}
+tenure_services::on_each_version!(one_change_after_another);
 
 /// Whatever is asked may find its new login outdated already. That ends nothing.
 fn one_change_after_another(version: Version) {

@@ -11,15 +11,7 @@ use crate::common::{
 
 const LEASE: LeaseId = LeaseId(0x0123_4567_89ab_cdef);
 
-#[test]
-fn calls_on_debians_3_4() {
-    calls(Version::Debian34);
-}
-
-#[test]
-fn calls_on_the_newest() {
-    calls(Version::Newest);
-}
+tenure_services::on_each_version!(calls);
 
 fn calls(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();

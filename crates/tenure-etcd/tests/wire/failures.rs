@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tenure::clock;
 use tenure_core::etcd::{Act, Answer, Change, Keys, LeaseId, Op, Pick, Read, Reply};
-use tenure_etcd::wire::News;
+use tenure_etcd::Notice;
+use tenure_etcd::wire::Incoming;
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
 use crate::common::{
@@ -167,7 +168,7 @@ fn nobody_answers_at_first() {
         let watch = line.send(Duration::from_secs(30), watch);
         let told = soon(async {
             loop {
-                if let News::Unreachable { why, .. } = line.wire.next().await {
+                if let Incoming::Link(Notice::Unreachable { why, .. }) = line.wire.next().await {
                     break why;
                 }
             }

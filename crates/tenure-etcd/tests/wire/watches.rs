@@ -7,15 +7,7 @@ use tenure_services::etcd::{Cluster, Version};
 
 use crate::common::{Line, PATIENCE, all, create, delete, put, run, then};
 
-#[test]
-fn watches_on_debians_3_4() {
-    watches(Version::Debian34);
-}
-
-#[test]
-fn watches_on_the_newest() {
-    watches(Version::Newest);
-}
+tenure_services::on_each_version!(watches);
 
 fn watches(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();

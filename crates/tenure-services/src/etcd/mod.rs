@@ -3,11 +3,11 @@
 mod cluster;
 mod config;
 mod member;
+mod protoc;
 mod restore;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 pub use cluster::Cluster;
 pub use config::{ClientCertificate, ClusterConfig, Host, Tls};
@@ -15,7 +15,8 @@ pub use member::{Member, Status};
 pub use restore::Restore;
 
 use crate::error::Error;
-use crate::{debian, go, place, tool};
+use crate::service::{Service, Started};
+use crate::{debian, go, place};
 
 /// What [`Version::Newest`] is: the newest that was looked at. `cargo xtask facts etcd --newest
 /// latest` looks at a newer one, before this line is changed.
@@ -32,6 +33,19 @@ const PROGRAMS: [(&str, &str); 3] = [
     ("go.etcd.io/etcd/etcdutl/v3", "etcdutl"),
 ];
 
+/// etcd, for `cargo xtask`.
+pub static SERVICE: Service = Service {
+    name: "etcd",
+    versions: &["3.4", "newest"],
+    takes: "a minute or two",
+    newest_variable: NEWEST_VARIABLE,
+    variables: "ETCD",
+    install: |version| Ok(install(Version::ALL[version])?.etcd),
+    start: |version, members| start(Version::ALL[version], members),
+    latest,
+    build_tools: protoc::ensure,
+};
+
 /// A version of etcd that tests run against.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Version {
@@ -39,6 +53,24 @@ pub enum Version {
     Debian34,
     /// The newest, built from its Go module.
     Newest,
+}
+
+/// Makes a test of each function that takes a [`Version`], on each.
+#[macro_export]
+macro_rules! on_each_version {
+    ($($name:ident),+) => {
+        $(mod $name {
+            #[test]
+            fn on_debians_3_4() {
+                super::$name($crate::etcd::Version::Debian34);
+            }
+
+            #[test]
+            fn on_the_newest() {
+                super::$name($crate::etcd::Version::Newest);
+            }
+        })+
+    };
 }
 
 impl Version {
@@ -84,7 +116,7 @@ pub fn install(version: Version) -> Result<Binaries, Error> {
     let folder = place::once(&format!("etcd-{number}"), |folder| match version {
         Version::Debian34 => {
             debian::unpack(&["etcd-server", "etcd-client"], folder)?;
-            check_version(&folder.join("usr/bin/etcd"), "3.4.", folder)
+            debian::is_version(&folder.join("usr/bin/etcd"), "etcd Version: 3.4.", folder)
         }
         Version::Newest => go::build(&PROGRAMS, &module_version(), folder),
     })?;
@@ -102,6 +134,20 @@ pub fn install(version: Version) -> Result<Binaries, Error> {
     })
 }
 
+fn start(version: Version, members: usize) -> Result<Started, Error> {
+    let cluster = Cluster::start(version, members)?;
+    let line = |member: Member<'_>| {
+        let (endpoint, pid) = (member.endpoint(), member.pid().unwrap_or_default());
+        format!("{version} at {endpoint} (process {pid})\n")
+    };
+    let members: String = cluster.members().map(line).collect();
+    let etcdctl = cluster.binaries().etcdctl.display();
+    let endpoints = cluster.endpoints().join(",");
+    let said =
+        format!("{members}\n    ETCDCTL_API=3 {etcdctl} --endpoints={endpoints} member list\n");
+    Ok(Started { said, folder: cluster.folder().into(), running: Box::new(cluster) })
+}
+
 /// The newest version that the Go module proxy has, as `v3.8.0`: a value for
 /// [`NEWEST_VARIABLE`].
 ///
@@ -115,15 +161,4 @@ pub fn latest() -> Result<String, Error> {
 fn module_version() -> String {
     let version = std::env::var(NEWEST_VARIABLE).unwrap_or_else(|_| NEWEST.to_owned());
     format!("v{}", version.trim_start_matches('v'))
-}
-
-/// Another Debian has another etcd.
-fn check_version(etcd: &Path, wanted: &'static str, place: &Path) -> Result<(), Error> {
-    let said = tool::run(Command::new(etcd).arg("--version"))?.stdout;
-    let said = String::from_utf8_lossy(&said);
-    let got = said.lines().next().unwrap_or_default().to_owned();
-    if got.starts_with(&format!("etcd Version: {wanted}")) {
-        return Ok(());
-    }
-    Err(Error::OtherVersion { wanted, got, place: place.with_extension("") })
 }

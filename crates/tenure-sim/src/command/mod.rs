@@ -8,10 +8,7 @@ mod sweep;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tenure_sim::nerio::driver::DriverRule;
-use tenure_sim::nerio::plan::Climate;
 use tenure_sim::sweep::Source;
-use tenure_sim::{etcd, nerio};
 
 /// Worlds of the made-up kind for Tenure's cores.
 #[derive(Debug, Parser)]
@@ -51,14 +48,42 @@ impl Cli {
     }
 }
 
-/// Of which protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Protocol {
-    /// Quorum leases.
-    Nerio,
-    /// Leases and creation revisions of etcd.
-    Etcd,
+/// What the command line has of each protocol.
+macro_rules! declare {
+    ($($module:ident $name:ident $about:literal;)+) => {
+        /// Of which protocol.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+        enum Protocol {
+            $(#[doc = $about] $name,)+
+        }
+
+        impl Protocol {
+            /// Does something with worlds of it.
+            fn with(self, world: &World, task: &impl Job) -> Result<bool, String> {
+                match self {
+                    $(Self::$name => task.run(world.of::<tenure_sim::$module::Worlds>()?),)+
+                }
+            }
+
+            /// Breaks one rule after the other.
+            #[cfg(tenure_planted)]
+            fn hunt(self, mutants: &mutants::Mutants) -> Vec<mutants::Verdict> {
+                match self {
+                    $(Self::$name => mutants.of::<tenure_sim::$module::Worlds>(self.rules()),)+
+                }
+            }
+
+            /// The rules of its core that can be broken.
+            #[cfg(tenure_planted)]
+            const fn rules(self) -> &'static [tenure_core::planted::Planted] {
+                match self {
+                    $(Self::$name => tenure_core::$module::planted::RULES,)+
+                }
+            }
+        }
+    };
 }
+tenure_sim::protocols!(declare);
 
 /// What kind of worlds.
 #[derive(Clone, Debug, Args)]
@@ -81,72 +106,51 @@ trait Job {
 }
 
 impl World {
-    /// Does something with the worlds that are wanted. A rule of a core is broken at once, for
-    /// the rest of the process.
+    /// Does something with the worlds that are wanted.
     fn with(&self, task: &impl Job) -> Result<bool, String> {
-        match self.protocol {
-            Protocol::Nerio => {
-                let climate = if self.broken_clocks { Climate::BrokenClocks } else { Climate::Any };
-                task.run(nerio::Worlds { climate, broken: self.broken_by_driver()? })
-            }
-            Protocol::Etcd if self.broken_clocks => {
-                Err("--broken-clocks is about worlds of Nerio".to_owned())
-            }
-            Protocol::Etcd => {
-                if let Some(name) = &self.rule
-                    && !break_etcd(name)
-                {
-                    return Err(unbroken(name, "there are none"));
-                }
-                task.run(etcd::Worlds)
-            }
-        }
+        self.protocol.with(self, task)
     }
 
-    /// The rule of Nerio's driver that is to be broken.
-    fn broken_by_driver(&self) -> Result<Option<DriverRule>, String> {
-        let Some(name) = &self.rule else { return Ok(None) };
-        let rule = DriverRule::ALL.into_iter().find(|rule| format!("{rule:?}") == *name);
-        if rule.is_some() || break_nerio(name) {
-            return Ok(rule);
+    /// The worlds that are wanted. A rule of a core is broken at once, for the rest of the process.
+    fn of<S: Source + Default>(&self) -> Result<S, String> {
+        let mut worlds = S::default();
+        if self.broken_clocks {
+            let none = || format!("there are no worlds of {} with --broken-clocks", S::NAME);
+            worlds = worlds.with_broken_clocks().ok_or_else(none)?;
         }
-        let names = DriverRule::ALL.map(|rule| format!("{rule:?}")).join(", ");
-        Err(unbroken(name, &format!("they are {names}")))
+        let Some(name) = &self.rule else { return Ok(worlds) };
+        let duties = worlds.duties();
+        if let Some(duty) = duties.iter().find(|duty| duty.name == *name) {
+            return Ok(duty.worlds);
+        }
+        if self.protocol.break_for_ever(name) {
+            return Ok(worlds);
+        }
+        let names: Vec<_> = duties.into_iter().map(|duty| duty.name).collect();
+        let of_driver = if names.is_empty() {
+            "there are none".into()
+        } else {
+            format!("they are {}", names.join(", "))
+        };
+        Err(format!(
+            "no rule {name:?} can be broken in this build: of the driver's {of_driver}; those of \
+             the core need `cargo xtask mutants`, which builds with planted bugs"
+        ))
     }
 }
 
-fn unbroken(name: &str, of_driver: &str) -> String {
-    format!(
-        "no rule {name:?} can be broken in this build: of the driver's {of_driver}; those of the \
-         core need `cargo xtask mutants`, which builds with planted bugs"
-    )
-}
+impl Protocol {
+    #[cfg(tenure_planted)]
+    fn break_for_ever(self, name: &str) -> bool {
+        let mut all = self.rules().iter().chain(tenure_core::planted::RULES);
+        let rule = all.find(|rule| rule.name == name);
+        rule.inspect(|rule| std::mem::forget(rule.break_it())).is_some()
+    }
 
-#[cfg(tenure_planted)]
-fn break_nerio(name: &str) -> bool {
-    break_for_ever(tenure_core::nerio::planted::RULES, name)
-}
-
-#[cfg(tenure_planted)]
-fn break_etcd(name: &str) -> bool {
-    break_for_ever(tenure_core::etcd::planted::RULES, name)
-}
-
-#[cfg(tenure_planted)]
-fn break_for_ever(rules: &[tenure_core::planted::Planted], name: &str) -> bool {
-    let mut all = rules.iter().chain(tenure_core::planted::RULES);
-    let rule = all.find(|rule| rule.name == name);
-    rule.inspect(|rule| std::mem::forget(rule.break_it())).is_some()
-}
-
-#[cfg(not(tenure_planted))]
-const fn break_nerio(_: &str) -> bool {
-    false
-}
-
-#[cfg(not(tenure_planted))]
-const fn break_etcd(_: &str) -> bool {
-    false
+    #[cfg(not(tenure_planted))]
+    const fn break_for_ever(self, _: &str) -> bool {
+        false
+    }
 }
 
 /// On how many threads, unless it is said.

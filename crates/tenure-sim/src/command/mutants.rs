@@ -3,12 +3,8 @@
 use std::time::Instant;
 
 use clap::Args;
-use tenure_core::etcd::planted::RULES as ETCD;
-use tenure_core::nerio::planted::RULES as NERIO;
 use tenure_core::planted::{Planted, RULES as ROUNDING};
-use tenure_sim::nerio::driver::DriverRule;
-use tenure_sim::sweep::{Source, Sweep};
-use tenure_sim::{etcd, nerio};
+use tenure_sim::sweep::{Duty, Source, Sweep};
 
 use super::Protocol;
 
@@ -38,7 +34,7 @@ pub(super) struct Mutants {
 }
 
 /// What became of one bug.
-struct Verdict {
+pub(super) struct Verdict {
     rule: String,
     source: &'static str,
     /// The property that noticed, among those that were meant to, and how many worlds it took.
@@ -54,14 +50,7 @@ impl Mutants {
     pub(super) fn run(&self) -> Result<bool, String> {
         std::panic::set_hook(Box::new(|_| {}));
         println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
-        let all = match self.protocol {
-            Protocol::Nerio => {
-                let mut all = self.of_core(NERIO, nerio::Worlds::default());
-                all.extend(self.of_driver());
-                all
-            }
-            Protocol::Etcd => self.of_core(ETCD, etcd::Worlds),
-        };
+        let all = self.protocol.hunt(self);
         if all.is_empty() {
             return Err(format!("none of {:?} is a rule", self.only));
         }
@@ -72,24 +61,20 @@ impl Mutants {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
     }
 
-    /// The rules of a core, and those of rounding.
-    fn of_core<S: Source>(&self, rules: &[Planted], worlds: S) -> Vec<Verdict> {
+    /// The rules of a core, those of rounding, and the duties of its driver.
+    pub(super) fn of<S: Source + Default>(&self, rules: &[Planted]) -> Vec<Verdict> {
         let wanted = rules.iter().chain(ROUNDING).filter(|rule| self.is_wanted(rule.name));
-        let hunt = |rule: &Planted| {
+        let of_core = wanted.map(|rule: &Planted| {
             let _broken = rule.break_it();
-            self.hunt(rule.name.to_owned(), (rule.source, rule.meant), worlds, rule.by_hand)
-        };
-        wanted.map(hunt).collect()
-    }
-
-    fn of_driver(&self) -> Vec<Verdict> {
-        let named = DriverRule::ALL.into_iter().map(|rule| (rule, format!("{rule:?}")));
-        let wanted = named.filter(|(_, name)| self.is_wanted(name));
-        let hunt = |(rule, name): (DriverRule, String)| {
-            let worlds = nerio::Worlds { broken: Some(rule), ..nerio::Worlds::default() };
-            self.hunt(name, (rule.source(), rule.meant()), worlds, false)
-        };
-        wanted.map(hunt).collect()
+            let (name, worlds) = (rule.name.to_owned(), S::default());
+            self.hunt(name, (rule.source, rule.meant), worlds, rule.by_hand)
+        });
+        let duties = S::default().duties().into_iter();
+        let wanted = duties.filter(|duty| self.is_wanted(&duty.name));
+        let of_driver = wanted.map(|Duty { name, source, meant, worlds }| {
+            self.hunt(name, (source, meant), worlds, false)
+        });
+        of_core.chain(of_driver).collect()
     }
 
     #[expect(clippy::disallowed_methods, reason = "how long it took is for people to read")]

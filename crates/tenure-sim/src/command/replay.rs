@@ -17,7 +17,7 @@ pub(super) struct Replay {
     /// The seed of the world.
     #[arg(long, value_name = "SEED")]
     seed: u64,
-    /// Only these faults and wishes happen in it, as in loss.3.17,act.2.4.
+    /// Only these faults and commands happen in it, as in loss.3.17,act.2.4.
     #[arg(long, value_name = "FAULTS", value_delimiter = ',')]
     only: Option<Vec<Fault>>,
     /// Write every event here, one line each.

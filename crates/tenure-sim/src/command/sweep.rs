@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use clap::Args;
 use tenure_sim::explain;
+use tenure_sim::scenario::Scenario;
 use tenure_sim::shrink::shrink;
-use tenure_sim::sweep::{Found, Source, Sweep};
+use tenure_sim::sweep::{CountsOf, Found, Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
 use super::replay::write;
@@ -73,7 +74,7 @@ impl Job for Sweeping {
         println!("\nseed {seed} violates {violation}\nmaking it small ...");
         let small = shrink(&source, seed, violation, SHRINKING);
         println!(
-            "{} of {} faults and wishes are needed ({} worlds tried)\n",
+            "{} of {} faults and commands are needed ({} worlds tried)\n",
             small.only.len(),
             small.before,
             small.tried
@@ -88,18 +89,18 @@ impl Job for Sweeping {
     }
 }
 
-fn print<S: Source>(found: &Found<S::Counts>, sweep: &Sweep<S>, took: f64) {
+fn print<S: Source>(found: &Found<CountsOf<S>>, sweep: &Sweep<S>, took: f64) {
     let Found { worlds, events, counts, faults, next, .. } = found;
     println!("worlds        {worlds}, seeds {} to {}", sweep.first, next - 1);
     println!("events        {events}");
-    for line in S::told(counts) {
+    for line in S::Scenario::summary(counts) {
         println!("{line}");
     }
     let kinds = Kind::ALL.iter().filter(|kind| **kind != Kind::Act);
     let kinds: Vec<String> =
         kinds.map(|kind| format!("{} {}", faults[*kind as usize], kind.name())).collect();
     println!("faults        {}", kinds.join(", "));
-    println!("              of them {}", S::ends(counts));
+    println!("              of them {}", S::Scenario::losses(counts));
     let rate = *events as f64 / took / 1e6;
     let threads = sweep.threads;
     println!("speed         {rate:.2} million events a second on {threads} threads, {took:.1} s");

@@ -11,8 +11,8 @@ use tenure_core::etcd::{
 use tenure_core::{Deadline, Effect, ElectionName, Input, Time};
 
 use super::packet::{Order, Packet, Place};
-use super::resident::{Out, Words};
 use super::store::MEMBERS;
+use super::words::{Out, Words};
 use crate::rng::mix;
 
 /// An answer is waited for so long.

@@ -1,19 +1,20 @@
 //! Elections on etcd in a made-up world: a store with etcd's semantics, our processes, candidates
-//! that are not ours, and the judges.
+//! that are not ours, and the checks.
 
-mod app;
 pub mod bent;
-mod counts;
 pub mod fact;
 pub mod foreign;
-pub mod ledger;
+pub mod outside;
 pub mod packet;
 pub mod plan;
 pub mod process;
 pub mod properties;
-pub mod resident;
+pub mod records;
+mod scenario;
 pub mod store;
-mod town;
+mod troubles;
+pub mod words;
+mod worlds;
 
-pub use counts::Counts;
-pub use town::{Town, Worlds};
+pub use scenario::{Counts, Elections, Led};
+pub use worlds::Worlds;

@@ -73,6 +73,12 @@ pub enum Report {
     Store(Note),
 }
 
+impl From<Command> for Order {
+    fn from(command: Command) -> Self {
+        Self::Ours(command)
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node {}", self.0)

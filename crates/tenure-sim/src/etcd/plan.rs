@@ -1,22 +1,19 @@
 //! What one seed makes: etcd, processes and their settings, applications, faults.
 
-use std::fmt;
 use std::time::Duration;
 
-use tenure_core::etcd::{Checked, Config, LeaseId};
-use tenure_core::{Drift, ElectionName};
+use tenure_core::Drift;
+use tenure_core::Value;
+use tenure_core::etcd::{Checked, Config, LeaseId, Revision};
 
 use super::bent::Bent;
-use super::ledger::FENCE_END;
 use super::store::{MEMBERS, Setting};
-use crate::nerio::plan::ELECTIONS;
 use crate::rng::{Rng, mix};
+use crate::scenario::plan::{ELECTIONS, LEFTOVER, MS, elections, known, rates_of_connections};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
 
-/// A millisecond, in nanoseconds.
-const MS: u64 = 1_000_000;
 /// ρ, in parts per billion, and how often each is drawn.
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
 /// What the draw of how many operations a transaction may have is for.
@@ -29,35 +26,23 @@ const REFUSES: u64 = 0x7265_6675;
 const EXHAUSTS: u64 = 0x656e_6473;
 /// And that of whether somebody else writes values.
 const ARGUES: u64 = 0x6172_6775;
-/// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
-const LEFTOVER: u64 = 3;
+/// A fence has room for revisions below.
+pub(super) const FENCE_END: Revision = 1 << 48;
 
-/// A world that is about to begin.
+/// A world of elections on etcd that is about to begin. The last node is etcd; the unit of its
+/// conditions is the length of a lease as granted, in true time.
+pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
+
+/// What only worlds of elections on etcd have.
 #[derive(Clone, Debug)]
-pub struct Plan {
-    /// Everything that does not depend on the protocol.
-    pub conditions: Conditions,
-    /// The nodes; the last one is etcd.
-    pub nodes: Vec<Inhabitant>,
-    /// What they contend for.
-    pub elections: Vec<ElectionName>,
+pub struct Settings {
     /// What etcd is like.
     pub store: Setting,
-    /// The length of a lease as granted, in true time.
-    pub unit: u64,
-    /// Nobody is content before: from then on every election that somebody wants has a leader.
-    pub settled: u64,
-    /// From then on everybody has resigned.
-    pub retired: u64,
     /// From then on nothing is left in the store.
     pub empty: u64,
-    /// An application that leads or contends for nothing campaigns at one wish in so many.
-    pub reluctance: u64,
-    /// Whether everything but the clocks behaves.
-    pub calm: bool,
     /// What it concentrates on.
     pub bent: Bent,
-    /// What goes wrong in etcd: one wish in so many, or never.
+    /// What goes wrong in etcd: one command in so many, or never.
     pub troubles: u64,
     /// Whether backups are restored in it: there the promise does not hold.
     pub restores: bool,
@@ -73,7 +58,7 @@ pub struct Plan {
 
 /// One node.
 #[derive(Clone, Debug)]
-pub struct Inhabitant {
+pub struct NodePlan {
     /// Its name.
     pub name: String,
     /// What it is.
@@ -106,89 +91,106 @@ pub struct Ours {
     pub lease: Option<LeaseId>,
 }
 
-impl Plan {
-    /// The plan of a seed.
-    #[must_use]
-    pub fn draw(seed: u64) -> Self {
-        let mut rng = Rng::new(seed, 0);
-        let calm = rng.once_in(10);
-        let bent = Bent::draw(seed, calm);
-        let lease = rng.choose(&[1, 2, 2, 3, 5, 10]);
-        let unit = u64::from(lease.max(2)) * 1_000 * MS;
-        let drift = rng.choose(&DRIFTS);
-        let storm_ends = unit * rng.within(8..32);
-        let nodes = inhabitants(&mut rng, lease, drift);
-        let elections = 1 + rng.below(ELECTIONS.len());
-        // A renewal takes two round trips, one after the other.
-        let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
-        let trip = Delay::Between(longest / 8, longest);
-        let sites = sites(&mut rng, &nodes, drift, storm_ends);
-        let store = setting(&mut rng, seed, &nodes, (drift, lease, storm_ends), sites.1);
-        let (rates, incidents) = match calm {
-            true => (Rates::default(), Vec::new()),
-            false => (rates(&mut rng), incidents(&mut rng, &nodes, unit, storm_ends)),
-        };
-        let bounds = Bounds { unit, drift, late: store.late, trip: longest };
-        let settled = storm_ends + bounds.settle();
-        let retired = settled + 4 * unit;
-        let empty = retired + bounds.empty();
-        let conditions = Conditions {
-            seed,
-            sites: sites.0,
-            loopback: Delay::Between(1_000, 50_000),
-            trip,
-            flush: Delay::Between(MS / 10, 15 * MS),
-            unit,
-            rates,
-            incidents,
-            pace: Delay::Between(unit / 40, unit / 3),
-            undone: Undone::default(),
-            storm_ends,
-            end: empty + 3_000 * MS,
-        };
-        let mut plan = Self {
-            conditions,
-            nodes,
-            elections: ELECTIONS[..elections].iter().map(|name| known(name)).collect(),
-            store,
-            unit,
-            settled,
-            retired,
-            empty,
-            reluctance: rng.choose(&[1, 1, 1, 4, 20]),
-            calm,
-            bent,
-            troubles: if calm { 0 } else { rng.choose(&[0, 3, 6, 20, 60]) },
-            restores: !calm && rng.once_in(8),
-            meddling: !calm && rng.once_in(6),
-            refuses: !calm && mix(seed ^ REFUSES).is_multiple_of(6),
-            exhausts: !calm && mix(seed ^ EXHAUSTS).is_multiple_of(64),
-            argues: !calm && mix(seed ^ ARGUES).is_multiple_of(6),
-        };
-        if plan.exhausts {
-            plan.store.revision = FENCE_END - 5 - mix(seed) % 60;
-        }
-        plan.bend();
-        // Where keys are taken away, that is noticed in rotation: judges expect all to be read.
-        let foul = plan.restores || plan.meddling;
-        if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
-            plan.store.operations = 2;
-        }
-        plan
+/// The plan of a seed.
+#[must_use]
+pub fn draw(seed: u64) -> Plan {
+    let mut rng = Rng::new(seed, 0);
+    let calm = rng.once_in(10);
+    let bent = Bent::draw(seed, calm);
+    let lease = rng.choose(&[1, 2, 2, 3, 5, 10]);
+    let unit = u64::from(lease.max(2)) * 1_000 * MS;
+    let drift = rng.choose(&DRIFTS);
+    let storm_ends = unit * rng.within(8..32);
+    let nodes = node_plans(&mut rng, lease, drift);
+    let count = 1 + rng.below(ELECTIONS.len());
+    // A renewal takes two round trips, one after the other.
+    let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
+    let trip = Delay::Between(longest / 8, longest);
+    let sites = sites(&mut rng, &nodes, drift, storm_ends);
+    let store = setting(&mut rng, seed, &nodes, (drift, lease, storm_ends), sites.1);
+    let (rates, incidents) = match calm {
+        true => (Rates::default(), Vec::new()),
+        false => (rates_of_connections(&mut rng), incidents(&mut rng, &nodes, unit, storm_ends)),
+    };
+    let bounds = Bounds { unit, drift, late: store.late, trip: longest };
+    let settled = storm_ends + bounds.settle();
+    let retired = settled + 4 * unit;
+    let empty = retired + bounds.empty();
+    let conditions = Conditions {
+        seed,
+        sites: sites.0,
+        loopback: Delay::Between(1_000, 50_000),
+        trip,
+        flush: Delay::Between(MS / 10, 15 * MS),
+        unit,
+        rates,
+        incidents,
+        pace: Delay::Between(unit / 40, unit / 3),
+        grain: 1,
+        forges: 0,
+        undone: Undone::default(),
+        storm_ends,
+        end: empty + 3_000 * MS,
+    };
+    let reluctance = rng.choose(&[1, 1, 1, 4, 20]);
+    let own = settings(&mut rng, seed, calm, (store, empty, bent));
+    let mut plan = Plan {
+        conditions,
+        nodes,
+        elections: elections(count),
+        settled,
+        retired,
+        idle_until: 0,
+        reluctance,
+        calm,
+        bounded: true,
+        own,
+    };
+    if plan.own.exhausts {
+        plan.own.store.revision = FENCE_END - 5 - mix(seed) % 60;
     }
+    plan.bend();
+    // Where keys are taken away, that is noticed in rotation: judges expect all to be read.
+    let foul = plan.own.restores || plan.own.meddling;
+    if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
+        plan.own.store.operations = 2;
+    }
+    plan
+}
 
+/// What goes wrong in etcd.
+fn settings(
+    rng: &mut Rng,
+    seed: u64,
+    calm: bool,
+    (store, empty, bent): (Setting, u64, Bent),
+) -> Settings {
+    Settings {
+        store,
+        empty,
+        bent,
+        troubles: if calm { 0 } else { rng.choose(&[0, 3, 6, 20, 60]) },
+        restores: !calm && rng.once_in(8),
+        meddling: !calm && rng.once_in(6),
+        refuses: !calm && mix(seed ^ REFUSES).is_multiple_of(6),
+        exhausts: !calm && mix(seed ^ EXHAUSTS).is_multiple_of(64),
+        argues: !calm && mix(seed ^ ARGUES).is_multiple_of(6),
+    }
+}
+
+impl Plan {
     /// What the world concentrates on happens often in it.
     fn bend(&mut self) {
-        self.store.bent = self.bent;
-        match self.bent {
+        self.own.store.bent = self.own.bent;
+        match self.own.bent {
             Bent::Broad | Bent::Grants => {}
-            Bent::Terms => self.troubles = 3,
+            Bent::Terms => self.own.troubles = 3,
             Bent::Bumped => {
-                self.restores = true;
+                self.own.restores = true;
                 self.everybody_campaigns();
             }
             Bent::Twins => {
-                self.meddling = true;
+                self.own.meddling = true;
                 self.everybody_campaigns();
             }
             Bent::Compacted => self.reluctance = 1,
@@ -224,15 +226,15 @@ impl Plan {
     /// timer, and then until it is answered.
     #[must_use]
     pub fn look_again(&self) -> u64 {
-        let every = self.unit.max(10_000 * MS) * 9 / 8;
-        self.bounds().slow(every) + self.unit + 8_000 * MS
+        let every = self.conditions.unit.max(10_000 * MS) * 9 / 8;
+        self.bounds().slow(every) + self.conditions.unit + 8_000 * MS
     }
 
     /// How long news takes when nothing goes wrong, in true time: through a member and a watch,
     /// and then two questions, of which the first was asked too early. Twice that.
     #[must_use]
     pub fn news(&self) -> u64 {
-        10 * (self.conditions.trip.longest() + self.store.latency)
+        10 * (self.conditions.trip.longest() + self.own.store.latency)
     }
 
     /// How long a lease that nobody renews can last.
@@ -244,7 +246,7 @@ impl Plan {
     fn bounds(&self) -> Bounds {
         let drift = self.drift().parts_per_billion();
         let trip = self.conditions.trip.longest();
-        Bounds { unit: self.unit, drift, late: self.store.late, trip }
+        Bounds { unit: self.conditions.unit, drift, late: self.own.store.late, trip }
     }
 
     /// ρ.
@@ -304,7 +306,7 @@ impl Bounds {
     }
 }
 
-fn inhabitants(rng: &mut Rng, lease: u32, drift: u32) -> Vec<Inhabitant> {
+fn node_plans(rng: &mut Rng, lease: u32, drift: u32) -> Vec<NodePlan> {
     let ours = rng.choose(&[2, 3, 3, 4, 5]);
     let foreign = rng.choose(&[0, 0, 1, 2]);
     let all_campaign = rng.once_in(2);
@@ -329,21 +331,21 @@ fn inhabitants(rng: &mut Rng, lease: u32, drift: u32) -> Vec<Inhabitant> {
             (ours.campaigns, ours.abstains) = (true, 0);
         }
         let kind = Kind::Ours(ours);
-        Inhabitant { name: char::from(b'a' + n as u8).to_string(), kind }
+        NodePlan { name: char::from(b'a' + n as u8).to_string(), kind }
     };
-    let mut nodes: Vec<Inhabitant> = (0..ours).map(one).collect();
+    let mut nodes: Vec<NodePlan> = (0..ours).map(one).collect();
     for n in 0..foreign {
         let name = char::from(b'x' + n as u8).to_string();
-        nodes.push(Inhabitant { name, kind: Kind::Foreign(lease.max(2)) });
+        nodes.push(NodePlan { name, kind: Kind::Foreign(lease.max(2)) });
     }
-    nodes.push(Inhabitant { name: "etcd".to_owned(), kind: Kind::Store });
+    nodes.push(NodePlan { name: "etcd".to_owned(), kind: Kind::Store });
     nodes
 }
 
 /// Where the nodes live, and how fast the clocks of etcd's members run.
 fn sites(
     rng: &mut Rng,
-    nodes: &[Inhabitant],
+    nodes: &[NodePlan],
     drift: u32,
     storm_ends: u64,
 ) -> (Vec<Site>, [u64; MEMBERS]) {
@@ -354,10 +356,10 @@ fn sites(
         true => worst,
         false => rng.within(slow..fast + 1),
     };
-    let site = |node: &Inhabitant| {
+    let site = |node: &NodePlan| {
         if let Kind::Store = node.kind {
             let clock = Clock::new(0, 0, TRUE_RATE);
-            return Site { name: node.name.clone(), clock, starts: 0 };
+            return Site { name: node.name.clone(), clock, wall: 0, starts: 0 };
         }
         let origin = rng.within(0..1 << 40);
         let mut clock = Clock::new(0, origin, rate(rng, slow));
@@ -367,7 +369,7 @@ fn sites(
             clock.change(at, rate(rng, slow));
         }
         let starts = rng.within(MS..storm_ends / 100);
-        Site { name: node.name.clone(), clock, starts }
+        Site { name: node.name.clone(), clock, wall: 0, starts }
     };
     let sites = nodes.iter().map(site).collect();
     (sites, [(); MEMBERS].map(|()| rate(rng, fast)))
@@ -376,7 +378,7 @@ fn sites(
 fn setting(
     rng: &mut Rng,
     seed: u64,
-    nodes: &[Inhabitant],
+    nodes: &[NodePlan],
     (_, lease, mended): (u32, u32, u64),
     rates: [u64; MEMBERS],
 ) -> Setting {
@@ -403,29 +405,9 @@ fn setting(
     }
 }
 
-/// Each kind of fault is there in half of the worlds, and then at any of three strengths. A
-/// connection delivers nothing twice.
-fn rates(rng: &mut Rng) -> Rates {
-    let mut rate = |often: u64| {
-        let often = often * rng.choose(&[1, 3, 10]) / 3;
-        if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
-    };
-    Rates {
-        loss: rate(1_500),
-        repeat: 0,
-        late: rate(1_500),
-        very_late: rate(500),
-        pause: rate(300),
-        crash: rate(30),
-        write: 0,
-        early: rate(4_000),
-        tardy: rate(4_000),
-    }
-}
-
 fn incidents(
     rng: &mut Rng,
-    nodes: &[Inhabitant],
+    nodes: &[NodePlan],
     unit: u64,
     storm_ends: u64,
 ) -> Vec<(u64, Incident)> {
@@ -456,14 +438,25 @@ fn incidents(
     all
 }
 
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Plan {
+    /// What an application of a node says, by its number.
+    pub(super) fn value(&self, node: usize, number: u64) -> Value {
+        known(&format!("{}{number}", self.nodes[node].name))
+    }
+
+    /// What it says as it asks to lead.
+    pub(super) fn first_value(&self, node: usize, number: u64) -> Value {
+        // A key that comes back has the value of the one that is being made.
+        self.value(node, if self.own.bent == Bent::Bumped { 0 } else { number })
+    }
+
+    /// It in a line.
+    pub(super) fn describe(&self) -> String {
         let ours = (0..self.nodes.len()).filter_map(|node| self.ours(node));
         let (ours, campaigning): (Vec<_>, Vec<_>) = ours.map(|ours| ((), ours.campaigns)).unzip();
         let campaigning = campaigning.iter().filter(|campaigns| **campaigns).count();
         let not = |is: bool| if is { "" } else { "not " };
-        write!(
-            f,
+        format!(
             "{} of ours, {campaigning} of them campaign, {} foreign, {} elections; lease {} s, rho \
              {}, revoked up to {:.1} s late, renewals race {}revocations, stuck leaders {}mended, \
              {}restored, {}meddled with; {} incidents planned; storm {:.3} s, content after {:.3} \
@@ -471,21 +464,17 @@ impl fmt::Display for Plan {
             ours.len(),
             self.nodes.len() - ours.len() - 1,
             self.elections.len(),
-            self.unit / 1_000 / MS,
+            self.conditions.unit / 1_000 / MS,
             self.drift(),
-            self.store.late as f64 / 1e9,
-            not(self.store.racing),
-            not(self.store.fixed),
-            not(self.restores),
-            not(self.meddling),
+            self.own.store.late as f64 / 1e9,
+            not(self.own.store.racing),
+            not(self.own.store.fixed),
+            not(self.own.restores),
+            not(self.own.meddling),
             self.conditions.incidents.len(),
             self.conditions.storm_ends as f64 / 1e9,
             self.settled as f64 / 1e9,
             self.conditions.end as f64 / 1e9,
         )
     }
-}
-
-fn known<T: std::str::FromStr<Err: fmt::Display>>(name: &str) -> T {
-    name.parse().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
 }

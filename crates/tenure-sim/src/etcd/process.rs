@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tenure_core::contract::Effects;
 use tenure_core::etcd::{Answer, CallId, Checked, Etcd, Message, Op, Reply, Request, Start, Store};
-use tenure_core::{Deadline, Effect, Input, Protocol, Time, etcd};
+use tenure_core::{Deadline, Effect, ElectionName, Input, Protocol, Standing, Time, etcd};
 
 use super::packet::{Order, Packet, Place, Report};
-use super::resident::{Out, Words};
 use super::store::MEMBERS;
+use super::words::{Out, Words};
 
 /// A watch that is not open is asked for again so often at most.
 const AGAIN: usize = 64;
@@ -44,27 +44,11 @@ pub struct Process {
     streams: BTreeMap<CallId, Stream>,
 }
 
-impl Process {
-    /// A process that has not started.
-    #[must_use]
-    pub fn new(config: Checked, store: usize) -> Self {
-        Self {
-            core: Etcd::new(config),
-            store: Place(store),
-            life: 0,
-            member: 0,
-            open: BTreeMap::new(),
-            streams: BTreeMap::new(),
-        }
-    }
+impl Protocol for Process {
+    type Words = Words;
+    type Now = Time;
 
-    /// The core.
-    #[must_use]
-    pub const fn core(&self) -> &Etcd {
-        &self.core
-    }
-
-    pub(super) fn deadline(&self) -> Option<Deadline> {
+    fn deadline(&self) -> Option<Deadline> {
         let silent = self.streams.values().map(|stream| stream.heard.after(SILENCE)).min();
         let late = self.open.values().min().copied();
         let own = [(silent, "a silent stream"), (late, "a late answer")];
@@ -72,7 +56,7 @@ impl Process {
         self.core.deadline().into_iter().chain(own).min_by_key(|deadline| deadline.at)
     }
 
-    pub(super) fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
+    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         let mut effects = Vec::new();
         match input {
             Input::Start(begin) => {
@@ -99,6 +83,31 @@ impl Process {
             _ => {}
         }
         self.carry_out(now, effects, out);
+    }
+
+    fn standing(&self, election: &ElectionName, now: Time) -> Standing {
+        self.core.standing(election, now)
+    }
+}
+
+impl Process {
+    /// A process that has not started.
+    #[must_use]
+    pub fn new(config: Checked, store: usize) -> Self {
+        Self {
+            core: Etcd::new(config),
+            store: Place(store),
+            life: 0,
+            member: 0,
+            open: BTreeMap::new(),
+            streams: BTreeMap::new(),
+        }
+    }
+
+    /// The core.
+    #[must_use]
+    pub const fn core(&self) -> &Etcd {
+        &self.core
     }
 
     /// A watch that was not even opened is asked for at the next member.

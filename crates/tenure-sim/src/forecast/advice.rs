@@ -1,15 +1,14 @@
 //! What else could be set, and what is wrong with what is.
 
-use std::fmt;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, Config};
+use tenure_core::nerio::Config;
 
-use super::answer::{Answer, Availability, Needless};
+use super::answer::{Advice, Answer, Availability, Findings, Needless, Note, Trial};
 use super::book::Cause;
-use super::figures::{Figures, Spread};
+use super::drill::spread;
+use super::figures::Figures;
 use super::question::Question;
-use super::run::{Findings, spread};
 
 /// Leases that people choose, in milliseconds.
 const LEASES: [u64; 33] = [
@@ -21,128 +20,6 @@ const LEASES: [u64; 33] = [
 const TRIAL_LEASES: u32 = 12_000;
 /// Drills of each kind in a trial.
 const TRIAL_DRILLS: u32 = 200;
-
-/// What else could be set.
-#[derive(Clone, Debug, Default)]
-pub struct Advice {
-    /// Everything that was tried, the settings of the question among them: by nodes and lease.
-    pub trials: Vec<Trial>,
-    /// Which of them is the best: with as many nodes as asked for, or three if those are too
-    /// few, the shortest lease that keeps needless changes at the target. `None` if none does.
-    pub best: Option<usize>,
-    /// What is wrong or missing.
-    pub notes: Vec<Note>,
-}
-
-/// Settings that were tried.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    /// Whether they are those of the question.
-    pub asked: bool,
-    /// The settings.
-    pub config: Checked,
-    /// How much calendar time was run.
-    pub time: Duration,
-    /// How long there is no leader after a crash.
-    pub crash: Spread,
-    /// How often the leader changes for nothing.
-    pub needless: Needless,
-    /// How much of the time there is a leader.
-    pub availability: Availability,
-    /// Datagrams a second between the nodes.
-    pub messages_per_second: f64,
-}
-
-impl Trial {
-    /// How many nodes.
-    #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.config.members.len()
-    }
-}
-
-impl Advice {
-    /// What should be set instead, if it is not what was asked for.
-    #[must_use]
-    pub fn better(&self) -> Option<&Trial> {
-        self.trials.get(self.best?).filter(|trial| !trial.asked)
-    }
-}
-
-/// Something to know about the settings.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Note {
-    /// d is smaller than the round trips of the network.
-    RoundTrip {
-        /// As it is set.
-        set: Duration,
-        /// The 99th percentile.
-        measured: Duration,
-    },
-    /// The lease is hardly long enough for its margins.
-    Tight {
-        /// What is left of it when its first renewal is due.
-        usable: Duration,
-        /// Grace, kill margin and four round trips.
-        needed: Duration,
-    },
-    /// A single failure stops the election.
-    NoSpare {
-        /// How many nodes.
-        nodes: usize,
-    },
-    /// One node less survives as much.
-    Even {
-        /// How many nodes.
-        nodes: usize,
-    },
-    /// Too few grantors were there for a while.
-    QuorumLost {
-        /// How often.
-        times: usize,
-        /// How many nodes there would have to be to survive one more.
-        nodes: usize,
-    },
-    /// Processes never pause here.
-    NoPauses,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RoundTrip { set, measured } => write!(
-                f,
-                "round trips take {measured:.1?} at p99 and the settings assume {set:.1?}: set \
-                 --round-trip to that or more"
-            ),
-            Self::Tight { usable, needed } => write!(
-                f,
-                "the lease is tight: when a renewal is due {usable:.2?} are left, and grace, \
-                 kill margin and 4 round trips take {needed:.2?}"
-            ),
-            Self::NoSpare { nodes } => write!(
-                f,
-                "with {nodes} {} the loss of one stops the election; three survive it",
-                if *nodes == 1 { "node" } else { "nodes" }
-            ),
-            Self::Even { nodes } => write!(
-                f,
-                "{nodes} nodes survive the loss of {}, as {} do: leave one out, or add one",
-                (nodes - 1) / 2,
-                nodes - 1
-            ),
-            Self::QuorumLost { times, nodes } => write!(
-                f,
-                "{times} times too few nodes were there to elect anybody; {nodes} nodes survive \
-                 one more loss"
-            ),
-            Self::NoPauses => f.write_str(
-                "processes never stand still here; if yours do (garbage collection, busy \
-                 machines), say so with --pause-every",
-            ),
-        }
-    }
-}
 
 /// The same question with other leases, and with more nodes where that would help.
 pub(super) fn questions(question: &Question, figures: &Figures) -> Vec<Question> {

@@ -15,7 +15,8 @@ use crate::rng::{Rng, mix};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Site, Undone};
 use crate::world::fault::Rates;
-use crate::world::{Guest, Scene, Seen, World};
+use crate::world::nodes::Nodes;
+use crate::world::{Context, Seen, System, World};
 
 /// How long a message of a node to itself takes, and a flush.
 const LOOPBACK: Delay = Delay::Between(30_000, 60_000);
@@ -23,7 +24,7 @@ const FLUSH: Delay = Delay::Between(1_000_000, 5_000_000);
 /// Longer than anything is run.
 const NEVER: u64 = 1 << 62;
 
-/// The guest.
+/// The system.
 pub(super) struct Cluster {
     config: Checked,
     seed: u64,
@@ -87,7 +88,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         let rate = TRUE_RATE - bound + rng.within(0..2 * bound + 1);
         let origin = rng.within(0..1 << 50);
         let starts = rng.within(0..50_000_000);
-        Site { name: member.name.to_string(), clock: Clock::new(0, origin, rate), starts }
+        Site { name: member.name.to_string(), clock: Clock::new(0, origin, rate), wall: 0, starts }
     });
     let conditions = Conditions {
         seed,
@@ -99,6 +100,8 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         rates: Rates { loss: question.loss_rate(), ..Rates::default() },
         incidents: Vec::new(),
         pace: Delay::Between(NEVER, NEVER + 1),
+        grain: 1,
+        forges: 0,
         undone: Undone::default(),
         storm_ends: NEVER,
         end: NEVER,
@@ -107,7 +110,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
     Some(World::new(conditions, Cluster::new(config, seed).ok()?, None))
 }
 
-impl Guest for Cluster {
+impl System for Cluster {
     type Core = Nerio;
     type Disk = Disk;
     type Wrong = Infallible;
@@ -128,7 +131,7 @@ impl Guest for Cluster {
         disk.write(record);
     }
 
-    fn harm(
+    fn damage(
         &mut self,
         disks: &mut [&mut Disk],
         node: usize,
@@ -148,13 +151,14 @@ impl Guest for Cluster {
         Sender { who, address: member.address }
     }
 
-    fn find(&self, to: &SocketAddr) -> Option<usize> {
-        self.config.members.iter().position(|member| member.address == *to)
+    fn recipients(&self, _from: usize, to: &SocketAddr) -> Nodes {
+        let number = self.config.members.iter().position(|member| member.address == *to);
+        number.map_or(Nodes::NONE, Nodes::one)
     }
 
-    fn wish(
+    fn next_command(
         &mut self,
-        _scene: &Scene<'_>,
+        _context: &Context<'_>,
         _node: usize,
         _core: &Nerio,
         _rng: &mut Rng,
@@ -164,20 +168,20 @@ impl Guest for Cluster {
 
     fn see(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         seen: Seen<'_, Self>,
     ) -> Result<Option<(ElectionName, Command)>, Infallible> {
         match seen {
             Seen::Crashed { node } => {
                 self.leaving[node] = false;
-                self.book.crashed(scene.now, node);
+                self.book.crashed(context.now, node);
                 Ok(None)
             }
             Seen::Effect { node, life, effect, .. } => {
                 let members = &self.config.members;
-                let until = |end| scene.clock.reaches(end);
+                let until = |end| context.clock.reaches(end);
                 let find = |to: &SocketAddr| members.iter().position(|m| m.address == *to);
-                self.book.effect(scene.now, node, effect, until, find);
+                self.book.effect(context.now, node, effect, until, find);
                 let wants = self.answer(node, life, effect);
                 Ok(wants.then(|| (self.election.clone(), self.campaign())))
             }

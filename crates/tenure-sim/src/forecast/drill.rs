@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::book::{Cause, nanos};
 use super::cluster::Cluster;
+use super::figures::Spread;
 use super::question::{Question, Unanswerable};
 use super::stretch::{elected, resign, until};
 use crate::rng::Rng;
@@ -30,6 +31,12 @@ pub struct Drill {
     pub gap: Duration,
 }
 
+/// How long there was no leader after each crash, or after each resignation.
+pub(super) fn spread(drills: &[Drill], crash: bool) -> Spread {
+    let of = drills.iter().filter(|drill| drill.crash == crash);
+    Spread::new(of.map(|drill| drill.gap).collect())
+}
+
 /// Runs `count` drills in one cluster, one after the other. Those in which nobody was elected in
 /// a hundred leases are left out.
 pub(super) fn run(
@@ -41,7 +48,7 @@ pub(super) fn run(
     let mut world = elected(question, trip, seed)?;
     let mut rng = Rng::new(seed, 2);
     let now = world.now();
-    world.guest.book.open(now);
+    world.system.book.open(now);
     let mut drills = Vec::new();
     for _ in 0..count {
         drills.extend(one(&mut world, question, &mut rng, crash));
@@ -59,8 +66,8 @@ fn one(
     // Over several renewals, so that every moment between two of them is as likely.
     let at = world.now() + lease + rng.within(0..lease);
     until(world, at);
-    let claim = world.guest.book.claim.filter(|claim| at < claim.until)?;
-    let before = world.guest.book.vacancies.len();
+    let claim = world.system.book.claim.filter(|claim| at < claim.until)?;
+    let before = world.system.book.vacancies.len();
     let down = nanos(question.down).min(AWAY * lease);
     let Ok(()) = match crash {
         true => world.crash(claim.node, down, None, DiskFate::Kept),
@@ -70,10 +77,10 @@ fn one(
     let found = (0..400).find_map(|_| {
         let now = world.now();
         until(world, now + lease / 4);
-        let since = world.guest.book.vacancies.get(before..)?;
+        let since = world.system.book.vacancies.get(before..)?;
         since.iter().find(|vacancy| vacancy.cause == cause).copied()
     });
-    let next = world.guest.book.leader(world.now());
+    let next = world.system.book.leader(world.now());
     if !crash {
         contend_again(world, claim.node);
     }
@@ -92,7 +99,7 @@ fn one(
 
 /// Who resigned in a drill goes on as a candidate.
 fn contend_again(world: &mut World<Cluster>, node: usize) {
-    world.guest.leaving[node] = false;
-    let (election, command) = (world.guest.election.clone(), world.guest.campaign());
+    world.system.leaving[node] = false;
+    let (election, command) = (world.system.election.clone(), world.system.campaign());
     let Ok(()) = world.command(node, election, command);
 }

@@ -39,8 +39,7 @@ mod trips;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Advice, Note, Trial};
-pub use answer::{Answer, Availability, Effort, Needless};
+pub use answer::{Advice, Answer, Availability, Effort, Needless, Note, Trial};
 pub use book::{Cause, Traffic, Vacancy};
 pub use drill::Drill;
 pub use figures::{Figures, Spread};

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::advice::{self, Advice};
-use super::answer::{Answer, Availability, Effort, Needless};
-use super::drill::{self, Drill};
-use super::figures::{Figures, Spread};
+use super::advice;
+use super::answer::{Advice, Answer, Availability, Effort, Findings, Needless};
+use super::drill::{self, Drill, spread};
+use super::figures::Figures;
 use super::question::{Question, Unanswerable};
 use super::stretch;
 use crate::rng::mix;
@@ -44,18 +44,6 @@ pub fn forecast(question: &Question, threads: usize) -> Result<Answer, Unanswera
     };
     answer.advice = advice::advise(&answer, trials.into_iter().zip(found));
     Ok(answer)
-}
-
-pub(super) fn spread(drills: &[Drill], crash: bool) -> Spread {
-    let of = drills.iter().filter(|drill| drill.crash == crash);
-    Spread::new(of.map(|drill| drill.gap).collect())
-}
-
-/// What came out of one question.
-pub(super) struct Findings {
-    pub(super) figures: Figures,
-    pub(super) drills: Vec<Drill>,
-    pub(super) events: u64,
 }
 
 enum Piece {

@@ -43,24 +43,24 @@ pub(super) fn run(
     let from = world.now();
     let to = from + nanos(length);
     let mut plan = plan(question, seed, from, to);
-    world.guest.book.open(from);
-    world.guest.book.count(from, &question.config);
+    world.system.book.open(from);
+    world.system.book.count(from, &question.config);
     let counted = from + nanos(COUNTED.min(length / 20));
-    world.guest.calm.start = if question.awake { u64::MAX } else { counted };
+    world.system.calm.start = if question.awake { u64::MAX } else { counted };
     go(&mut world, question, &mut plan, counted);
-    world.guest.book.stop_counting(counted);
+    world.system.book.stop_counting(counted);
     go(&mut world, question, &mut plan, to);
-    world.guest.book.close(to);
+    world.system.book.close(to);
     let patience = nanos(question.down) + nanos(question.config.quarantine()) * 4;
     for _ in 0..100 {
-        if !world.guest.book.is_vacant(world.now()) {
+        if !world.system.book.is_vacant(world.now()) {
             break;
         }
         let at = world.now() + patience / 20;
         until(&mut world, at);
     }
     let events = world.events();
-    Ok(Figures::of(&mut world.guest.book, from, to, events))
+    Ok(Figures::of(&mut world.system.book, from, to, events))
 }
 
 /// A fresh cluster that has elected a leader and settled.
@@ -84,7 +84,7 @@ pub(super) fn elected(
         let now = world.now();
         until(&mut world, now + lease);
         let settled = |since: u64| world.now() > since + 2 * lease;
-        let claim = world.guest.book.claim.filter(|claim| world.now() < claim.until);
+        let claim = world.system.book.claim.filter(|claim| world.now() < claim.until);
         if claim.is_some_and(|claim| settled(claim.since)) {
             return Ok(world);
         }
@@ -103,7 +103,7 @@ fn go(world: &mut World<Cluster>, question: &Question, plan: &mut Plan, to: u64)
     loop {
         let disturbs = |act: Act| !matches!(act, Act::Pause(_));
         let next = plan.iter().find(|(_, (_, act))| disturbs(*act)).map(|((at, _), _)| *at);
-        world.guest.calm.end = next.unwrap_or(u64::MAX).saturating_sub(ahead);
+        world.system.calm.end = next.unwrap_or(u64::MAX).saturating_sub(ahead);
         let due = plan.first_entry().filter(|entry| entry.key().0 < to);
         let Some(((at, number), (node, act))) = due.map(|entry| entry.remove_entry()) else {
             return until(world, to);
@@ -113,7 +113,7 @@ fn go(world: &mut World<Cluster>, question: &Question, plan: &mut Plan, to: u64)
         if act == Act::Restart {
             plan.insert((at + FAREWELL, number), (node, Act::Leave));
         }
-        world.guest.calm.start = world.guest.calm.start.max(at + heals);
+        world.system.calm.start = world.system.calm.start.max(at + heals);
     }
 }
 
@@ -127,7 +127,7 @@ fn act_on(world: &mut World<Cluster>, question: &Question, node: usize, act: Act
     let Ok(()) = match act {
         Act::Pause(span) => {
             world.stop(node, now + span);
-            world.guest.book.stopped[node] = (now, now + span);
+            world.system.book.stopped[node] = (now, now + span);
             return 0;
         }
         Act::Restart => resign(world, node),
@@ -152,8 +152,8 @@ pub(super) fn resign(
     world: &mut World<Cluster>,
     node: usize,
 ) -> Result<(), std::convert::Infallible> {
-    world.guest.leaving[node] = true;
-    let election = world.guest.election.clone();
+    world.system.leaving[node] = true;
+    let election = world.system.election.clone();
     world.command(node, election, Command::Resign)
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tenure_core::Drift;
 use tenure_core::nerio::Config;
 
-use super::run::{Findings, investigate};
+use super::answer::Findings;
+use super::run::investigate;
 use super::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -76,7 +77,7 @@ fn a_failover_takes_the_rest_of_the_lease_and_a_round_trip() {
 #[test]
 fn a_resignation_takes_about_a_round_trip() {
     let drills = found(&Question { drills: 200, ..question() }).drills;
-    let gaps = run::spread(&drills, false);
+    let gaps = drill::spread(&drills, false);
     assert_eq!(gaps.count(), 200);
     assert!(gaps.quantile(0.0) >= MS * 5 && gaps.max() <= MS * 16, "{gaps:?}");
 }
@@ -98,7 +99,7 @@ fn availability_is_what_crashes_leave() {
     let rare = Question { crash_every: Some(MINUTE * 600), drills: 100, ..question() };
     let Findings { figures, drills, .. } = found(&rare);
     let expected = Availability::of(&rare, &figures, &drills).expected;
-    let by_hand = 1.0 - run::spread(&drills, true).mean().as_secs_f64() / 36_000.0;
+    let by_hand = 1.0 - drill::spread(&drills, true).mean().as_secs_f64() / 36_000.0;
     assert!((expected - by_hand).abs() < 1e-9, "{expected} for {by_hand}");
 }
 

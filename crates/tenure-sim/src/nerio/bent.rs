@@ -3,8 +3,9 @@
 
 use tenure_core::nerio::{Config, MemberSet};
 
-use super::plan::{Inhabitant, LEFTOVER};
+use super::node::NodePlan;
 use crate::rng::{Rng, mix};
+use crate::scenario::plan::LEFTOVER;
 use crate::world::conditions::{DiskFate, Incident};
 
 /// What a world concentrates on.
@@ -78,7 +79,7 @@ impl Bent {
 
     /// Makes the leases of some nodes much shorter than those of others, so that what one grantor
     /// forgets outlasts what others wait for. Says whether members give only short ones at first.
-    pub(super) fn leases(self, seed: u64, nodes: &mut [Inhabitant]) -> bool {
+    pub(super) fn leases(self, seed: u64, nodes: &mut [NodePlan]) -> bool {
         let mut rng = Rng::new(seed, 2);
         if self != Self::Memory || rng.once_in(2) {
             return false;
@@ -102,7 +103,7 @@ impl Bent {
     pub(super) fn raises(
         self,
         seed: u64,
-        nodes: &[Inhabitant],
+        nodes: &[NodePlan],
         (unit, storm_ends): (u64, u64),
         incidents: &mut Vec<(u64, Incident)>,
     ) {
@@ -181,7 +182,7 @@ impl Bent {
     pub(super) fn incidents(
         self,
         rng: &mut Rng,
-        nodes: &[Inhabitant],
+        nodes: &[NodePlan],
         (unit, storm_ends): (u64, u64),
         incidents: &mut Vec<(u64, Incident)>,
     ) {
@@ -222,7 +223,7 @@ impl Bent {
 /// A candidate reaches a quorum of the members and nobody else, now this one and then another.
 fn partial_reach(
     rng: &mut Rng,
-    nodes: &[Inhabitant],
+    nodes: &[NodePlan],
     node: usize,
     (unit, storm_ends): (u64, u64),
     incidents: &mut Vec<(u64, Incident)>,

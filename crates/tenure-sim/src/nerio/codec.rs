@@ -26,13 +26,20 @@ pub(super) fn carries(
     // A datagram carries several: what comes first must not hide what follows.
     let copies = 1 + usize::from(packer.push(&mut datagram, message));
     let opened = open(digest, 0, &datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
-    let (envelope, messages) = opened;
+    let (envelope, mut messages) = opened;
     if envelope != sent {
         return Err(wrong(format!("{sent:?} came out of the wire as {envelope:?}")));
     }
-    let read: Vec<_> = messages.collect();
-    if read.len() == copies && read.iter().all(|read| read.as_ref() == Ok(message)) {
-        return Ok(());
+    for copy in 1..=copies {
+        let read = messages.next();
+        if read.as_ref().and_then(|read| read.as_ref().ok()) != Some(message) {
+            return Err(wrong(format!(
+                "copy {copy} of {message} came out of the wire as {read:?}"
+            )));
+        }
     }
-    Err(wrong(format!("{message}, {copies} times, came out of the wire as {read:?}")))
+    match messages.next() {
+        None => Ok(()),
+        more => Err(wrong(format!("{message}, {copies} times, is followed by {more:?}"))),
+    }
 }

@@ -1,56 +1,36 @@
 //! A state directory: what survives the process, and what survives the machine.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::nerio::{Boot, GrantRecord, Instance, Kept, Memory, Record};
-use tenure_core::{ElectionName, Fence};
+use tenure_core::nerio::{Instance, Kept, Memory, Record, Remembered};
 
 use super::driver::DriverRule;
 use crate::rng::mix;
 
-/// What the directory of one node holds, and what its filesystem will make of it.
+/// The directory of one node, and which one is mounted there.
 #[derive(Clone, Debug)]
 pub struct Disk {
     /// The node that it was made for.
     pub owner: usize,
-    /// Which memory it is.
-    pub instance: Instance,
-    /// The last boot that is durable.
-    pub boot: Boot,
-    /// The longest lease that was ever allowed, as it is written.
-    pub delta_max: Duration,
-    /// The durable bound on fences.
-    pub reserve: Fence,
-    recovering: bool,
-    fresh: bool,
-    /// Whether somebody says that it is new, though it was lost.
-    pub founding: bool,
-    /// Of this boot of the machine.
-    pub grants: BTreeMap<ElectionName, GrantRecord>,
-    /// Whether `grants` was lost with the boot of the machine that wrote it.
-    rebooted: bool,
+    /// What it holds.
+    pub kept: Remembered,
     /// The node's own directory, while another's is mounted in its place.
     aside: Option<Box<Self>>,
 }
 
 impl Disk {
-    /// An empty directory: `fresh` at the very first start of the cluster.
+    /// An empty directory: `first` if somebody says that this is the very first start of the
+    /// cluster.
     #[must_use]
-    pub const fn new(owner: usize, instance: u128, fresh: bool) -> Self {
-        Self {
-            owner,
-            instance: Instance(instance),
-            boot: Boot(0),
-            delta_max: Duration::ZERO,
-            reserve: Fence::NONE,
-            recovering: !fresh,
-            fresh,
-            founding: false,
-            grants: BTreeMap::new(),
-            rebooted: false,
-            aside: None,
-        }
+    pub fn new(owner: usize, instance: u128, first: bool) -> Self {
+        Self { owner, kept: Remembered::new(Instance(instance), first), aside: None }
+    }
+
+    /// A directory that was lost: `first` if somebody takes it for a new one.
+    pub(super) fn lost(owner: usize, instance: u128, first: bool) -> Self {
+        let mut disk = Self::new(owner, instance, false);
+        disk.kept.first = first;
+        disk
     }
 
     /// Somebody mounts a copy of `other` here.
@@ -74,31 +54,7 @@ impl Disk {
 
     /// A record has reached it.
     pub fn write(&mut self, record: Record) {
-        match record {
-            Record::Identity { instance, boot, delta_max } => {
-                self.instance = instance;
-                self.boot = boot;
-                self.delta_max = delta_max;
-                self.fresh = false;
-            }
-            Record::Reserve { high } => {
-                self.reserve = high;
-                self.recovering = false;
-            }
-            Record::Grant(grant) => {
-                // The first grant says that the leases before it have been waited out.
-                self.rebooted = false;
-                match self.grants.get_mut(&grant.election) {
-                    Some(kept) => *kept = *grant,
-                    None => {
-                        self.grants.insert(grant.election.clone(), *grant);
-                    }
-                }
-            }
-            Record::Forget(election) => {
-                self.grants.remove(&election);
-            }
-        }
+        self.kept.write(record);
     }
 
     /// The machine was restarted: what was not flushed is gone, and the clock begins anew.
@@ -107,54 +63,48 @@ impl Disk {
             // All of the table was flushed, and is taken for this boot's.
             Some(DriverRule::FinishOfThisBoot) => {}
             // What was flushed of it, nothing, is taken for all there was.
-            Some(DriverRule::TableOfThisBoot) => self.grants.clear(),
+            Some(DriverRule::TableOfThisBoot) => {
+                self.tear();
+                self.kept.begin_grants();
+            }
             _ => self.tear(),
         }
     }
 
     /// The table of grants is not whole.
     pub fn tear(&mut self) {
-        self.grants.clear();
-        self.rebooted = true;
+        self.kept.forget_grants();
     }
 
     /// What a grantor that starts on it remembers.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let kept = match (self.fresh, self.recovering, self.rebooted) {
-            (true, ..) => Kept::New,
-            (_, true, _) if self.founding => Kept::Founding,
-            (_, true, _) => Kept::Nothing,
-            (.., true) => Kept::Reserve,
-            _ => Kept::Grants(self.grants.values().cloned().collect()),
-        };
-        Memory {
-            instance: self.instance,
-            boot: self.boot,
-            delta_max: self.delta_max,
-            reserve: self.reserve,
-            kept,
-        }
+        self.kept.memory()
     }
 
-    /// Whether a grantor that starts on it has lost what it knew.
+    /// The longest lease that was ever allowed, as it is written.
     #[must_use]
-    pub const fn is_lost(&self) -> bool {
-        !self.fresh && self.recovering
+    pub fn delta_max(&self) -> Duration {
+        self.kept.durable().delta_max.unwrap_or_default()
+    }
+
+    /// Whether the fences of the grantor that starts on it are known: false from their loss until
+    /// they were read from the others.
+    #[must_use]
+    pub const fn knows_fences(&self) -> bool {
+        self.kept.durable().reserve.is_some()
     }
 
     /// Whether a grantor that starts on it remembers everything.
     #[must_use]
-    pub const fn remembers_all(&self) -> bool {
-        !(self.fresh || self.recovering || self.rebooted)
+    pub fn remembers_all(&self) -> bool {
+        matches!(self.memory().kept, Kept::Grants(_))
     }
 
-    /// Whether the fences of the node's own directory are known, even while another's is mounted:
-    /// false from its loss until they were read from the others.
+    /// Whether the fences of the node's own directory are known, even while another's is mounted.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let own = self.own();
-        own.fresh || !own.recovering
+        self.own().knows_fences()
     }
 }
 

@@ -1,32 +1,27 @@
-//! What happened, in the words of the protocol.
+//! What happens in worlds of Nerio only.
 
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    GrantRecord, Inc, Leaving, Message, Nerio, Question, QuorumTimestamp, Refused, Release,
-    Request, Sender, State, Who,
+    GrantRecord, Inc, Leaving, Message, Question, QuorumTimestamp, Refused, Release, Request,
+    Sender, State, Who,
 };
-use tenure_core::{End, Fence, LeaderView, NodeName, Standing, Time, View, Waiting};
+use tenure_core::{Fence, LeaderView, NodeName, Time};
 
 use super::disk::Disk;
 
 /// Something that a property may judge. Elections and nodes go by their numbers; times that are
 /// `u64` are true time.
 #[derive(Clone, Copy, Debug)]
-pub enum Fact<'a> {
-    /// A life began.
-    Started {
-        /// Which node.
-        node: usize,
-        /// Its life.
-        life: Inc,
-        /// What its clock shows.
-        local: Time,
-    },
-    /// A life ended.
-    Crashed {
-        /// Which node.
-        node: usize,
+pub enum Own<'a> {
+    /// A leadership has begun with this quorum timestamp.
+    Stamped {
+        /// Which election.
+        election: usize,
+        /// Whose.
+        who: &'a Who,
+        /// That.
+        timestamp: &'a QuorumTimestamp,
     },
     /// What a grantor decided last could not be written, and its answers were dropped.
     Unwritten {
@@ -55,77 +50,6 @@ pub enum Fact<'a> {
     Serves {
         /// The grantor.
         grantor: usize,
-    },
-    /// An application wants to lead.
-    Campaigns {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-    },
-    /// An application begins to follow who leads, or stops it.
-    Observes {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-        /// Whether it begins.
-        begins: bool,
-    },
-    /// A claim is raised.
-    Claimed {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-        /// Its life.
-        who: &'a Who,
-        /// The first Start of its attempt.
-        first: Time,
-        /// Its fence.
-        fence: Fence,
-        /// When the claim ends.
-        until: u64,
-        /// The same on the clock of its node.
-        ends: Time,
-        /// When that was decided: its process may have stopped before it did so.
-        decided: u64,
-    },
-    /// A claim is lowered.
-    Lowered {
-        /// Which election.
-        election: usize,
-        /// The life.
-        who: &'a Who,
-    },
-    /// A leadership is announced.
-    Elected {
-        /// Which election.
-        election: usize,
-        /// Whose.
-        who: &'a Who,
-        /// Its quorum timestamp.
-        timestamp: &'a QuorumTimestamp,
-    },
-    /// A leadership or a campaign is over.
-    Ended {
-        /// Which election.
-        election: usize,
-        /// Which node.
-        node: usize,
-        /// How.
-        end: &'a End,
-    },
-    /// An application asks its handle and its core whether it leads.
-    Asked {
-        /// Which election.
-        election: usize,
-        /// The life.
-        who: &'a Who,
-        /// What the handle says: the fence, while the clock is before the end of the claim.
-        handle: Option<Fence>,
-        /// What the core says.
-        standing: Standing,
     },
     /// An application that its handle calls leader creates an edict.
     Edict {
@@ -196,15 +120,6 @@ pub enum Fact<'a> {
         from: &'a Sender,
         /// What it said.
         leaving: &'a Leaving,
-    },
-    /// A candidate says what it waits for.
-    Waits {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-        /// That.
-        waiting: &'a Waiting,
     },
     /// An application hands over.
     HandsOver {
@@ -358,32 +273,6 @@ pub enum Fact<'a> {
         /// Who was asked.
         by: &'a Who,
     },
-    /// An observer sees something else than before.
-    Viewed {
-        /// Which election.
-        election: usize,
-        /// Which node.
-        node: usize,
-        /// What it sees.
-        view: &'a View,
-        /// When what it sees ends, if it is a leader.
-        until: u64,
-        /// When it looked: its process may have stopped before it said so.
-        looked: u64,
-        /// What its clock shows.
-        local: Time,
-    },
-    /// An input was handled.
-    Handled {
-        /// Which node.
-        node: usize,
-        /// Its core.
-        core: &'a Nerio,
-        /// What its clock showed, if it was a timer.
-        timer: Option<Time>,
-    },
-    /// A moment has passed.
-    Moment,
 }
 
 /// The life of which an observer is told as the leader.

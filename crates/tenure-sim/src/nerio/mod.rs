@@ -1,20 +1,17 @@
-//! Nerio in a made-up world: its disks, its applications, its judges.
+//! Nerio in a made-up world: its disks, its own facts and checks.
 
-mod app;
 pub mod bent;
 mod codec;
-mod counts;
 pub mod disk;
 pub mod driver;
 pub mod fact;
 mod forge;
 mod installed;
-pub mod ledger;
+mod node;
 pub mod plan;
 pub mod properties;
-mod town;
+mod scenario;
 mod worlds;
 
-pub use counts::Counts;
-pub use town::Town;
+pub use scenario::{Counts, Grant, Led, QuorumLeases};
 pub use worlds::Worlds;

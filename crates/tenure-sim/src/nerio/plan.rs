@@ -1,92 +1,38 @@
 //! What one seed makes: the cluster, its settings, its applications, its faults.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tenure_core::Drift;
 use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, Sender};
-use tenure_core::{Drift, ElectionName, NodeName};
 
 use super::bent::Bent;
 use super::driver::DriverRule;
+pub use super::node::NodePlan;
 use crate::rng::Rng;
+pub(super) use crate::scenario::plan::{LEFTOVER, known};
+use crate::scenario::plan::{MS, elections, rate};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
 
-/// What worlds elect somebody for.
-pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
-/// A millisecond, in nanoseconds.
-const MS: u64 = 1_000_000;
 /// ρ, in parts per billion, and how often each is drawn.
 const DRIFTS: [u32; 8] =
     [100_000_000, 100_000_000, 100_000_000, 250_000_000, 20_000_000, 1_000_000, 1_000, 0];
-/// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
-pub(super) const LEFTOVER: u64 = 3;
+/// A world of Nerio that is about to begin.
+pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// A world that is about to begin.
+/// What only worlds of Nerio have.
 #[derive(Clone, Debug)]
-pub struct Plan {
-    /// Everything that does not depend on the protocol.
-    pub conditions: Conditions,
-    /// The nodes.
-    pub nodes: Vec<Inhabitant>,
-    /// What they contend for.
-    pub elections: Vec<ElectionName>,
-    /// Nobody is content before: from then on every election has a leader, and it stays.
-    pub settled: u64,
-    /// From then on everybody has resigned, and observers say so in the end.
-    pub retired: u64,
-    /// An application that leads or contends for nothing campaigns at one wish in so many.
-    pub reluctance: u64,
+pub struct Settings {
     /// Whether every message is packed into a datagram and read again.
     pub wire: bool,
-    /// Nobody campaigns before.
-    pub idle_until: u64,
-    /// How often something is sent in somebody's name, in 65,536 messages.
-    pub forges: u16,
-    /// Messages arrive at multiples of this span of true time.
-    pub grain: u64,
     /// What it concentrates on.
     pub bent: Bent,
     /// Whether members give short leases only, until they start again for the first time.
     pub raises: bool,
-    /// Whether everything but the clocks behaves.
-    pub calm: bool,
-    /// Whether clocks keep to ρ. Where they do not, leaders may overlap, and only fences hold.
-    pub bounded: bool,
     /// What the driver of this world does wrong on purpose.
     pub broken: Option<DriverRule>,
-}
-
-/// One node of the cluster.
-#[derive(Clone, Debug)]
-pub struct Inhabitant {
-    /// Its name.
-    pub name: NodeName,
-    /// Its address.
-    pub address: SocketAddr,
-    /// Its settings: the length of its leases may differ from those of the others.
-    pub config: Checked,
-    /// Those of its later lives, if they differ: another `delta_max`, mostly a shorter one.
-    pub later: Option<Checked>,
-    /// Whether it gives leases: then it is a member, at this place in the list.
-    pub member: bool,
-    /// Whether it has a state directory that outlives its process.
-    pub directory: bool,
-    /// Whether it wants to lead.
-    pub campaigns: bool,
-    /// Whether it follows who leads.
-    pub observes: bool,
-}
-
-impl Inhabitant {
-    /// How long it remembers in any life what has ended.
-    #[must_use]
-    pub fn remembers(&self) -> Duration {
-        let first = self.config.quarantine();
-        self.later.as_ref().map_or(first, |later| later.quarantine().min(first))
-    }
 }
 
 /// What a seed is drawn for.
@@ -99,86 +45,86 @@ pub enum Climate {
     BrokenClocks,
 }
 
-impl Plan {
-    /// The plan of a seed.
-    #[must_use]
-    pub fn draw(seed: u64, climate: Climate) -> Self {
-        let mut rng = Rng::new(seed, 0);
-        let calm = climate == Climate::Any && rng.once_in(10);
-        let bent = if calm { Bent::Broad } else { Bent::draw(seed) };
-        let members = rng.choose(&[3, 3, 3, 3, 3, 1, 2, 4, 5, 5, 6, 7]);
-        let candidates = rng.within(0..4) as usize;
-        let (members, candidates) = bent.people(&mut rng, members, candidates);
-        let mut settings = Settings::draw(&mut rng, members);
-        bent.settings(&mut rng, &mut settings.config);
-        settings.shortened = bent.shortens(&mut rng);
-        let config = &settings.config;
-        let unit = nanos(config.lease);
-        let storm_ends = unit * rng.within(8..36);
-        let mut nodes = settings.inhabitants(&mut rng, members, candidates);
-        let raises = bent.leases(seed, &mut nodes);
-        let elections = 1 + rng.below(3);
-        let elections = ELECTIONS[..elections].iter().map(|name| known(name));
-        let grain = bent.grain(&mut rng, nanos(config.round_trip)).max(1);
-        let trip = settings.trip(&mut rng).longer(grain);
-        let mut rates = if calm { Rates::default() } else { rates(&mut rng) };
-        rates.write = bent.write_fails().unwrap_or(rates.write);
-        let bounded = climate == Climate::Any;
-        let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
-        let settled = storm_ends + settle_bound(&nodes, unit, &trip);
-        let retired = settled + 4 * unit;
-        let end = retired + retire_bound(&nodes, &trip);
-        let mut incidents = match calm {
-            true => Vec::new(),
-            false => incidents(&mut rng, nodes.len(), unit, storm_ends),
-        };
-        bent.incidents(&mut rng, &nodes, (unit, storm_ends), &mut incidents);
-        if raises {
-            bent.raises(seed, &nodes, (unit, storm_ends), &mut incidents);
-        }
-        if !calm && bent.may_lose_nodes() && rng.once_in(3) {
-            some_never_return(&mut rng, &mut nodes, &mut incidents, storm_ends);
-        }
-        let conditions = Conditions {
-            seed,
-            sites,
-            loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
-            trip,
-            flush: Delay::Between(MS / 10, 15 * MS),
-            unit,
-            rates,
-            incidents,
-            pace: Delay::Between(unit / 40, unit / 3),
-            undone: Undone::default(),
-            storm_ends,
-            end,
-        };
-        Self {
-            conditions,
-            elections: elections.collect(),
-            nodes,
-            settled,
-            retired,
-            forges: bent.forges(),
-            idle_until: bent.idle_until(seed, unit),
-            grain,
-            reluctance: bent.reluctance(&mut rng),
-            wire: rng.once_in(32),
-            bent,
-            raises,
-            calm,
-            bounded,
-            broken: None,
-        }
+/// The plan of a seed.
+#[must_use]
+pub fn draw(seed: u64, climate: Climate) -> Plan {
+    let mut rng = Rng::new(seed, 0);
+    let calm = climate == Climate::Any && rng.once_in(10);
+    let bent = if calm { Bent::Broad } else { Bent::draw(seed) };
+    let members = rng.choose(&[3, 3, 3, 3, 3, 1, 2, 4, 5, 5, 6, 7]);
+    let candidates = rng.within(0..4) as usize;
+    let (members, candidates) = bent.people(&mut rng, members, candidates);
+    let mut settings = Drawn::draw(&mut rng, members);
+    bent.settings(&mut rng, &mut settings.config);
+    settings.shortened = bent.shortens(&mut rng);
+    let config = &settings.config;
+    let unit = nanos(config.lease);
+    let storm_ends = unit * rng.within(8..36);
+    let mut nodes = settings.nodes(&mut rng, members, candidates);
+    let raises = bent.leases(seed, &mut nodes);
+    let elections = elections(1 + rng.below(3));
+    let grain = bent.grain(&mut rng, nanos(config.round_trip)).max(1);
+    let trip = settings.trip(&mut rng).longer(grain);
+    let mut rates = if calm { Rates::default() } else { rates(&mut rng) };
+    rates.write = bent.write_fails().unwrap_or(rates.write);
+    let bounded = climate == Climate::Any;
+    let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
+    let settled = storm_ends + settle_bound(&nodes, unit, &trip);
+    let retired = settled + 4 * unit;
+    let end = retired + retire_bound(&nodes, &trip);
+    let mut incidents = match calm {
+        true => Vec::new(),
+        false => incidents(&mut rng, nodes.len(), unit, storm_ends),
+    };
+    bent.incidents(&mut rng, &nodes, (unit, storm_ends), &mut incidents);
+    if raises {
+        bent.raises(seed, &nodes, (unit, storm_ends), &mut incidents);
     }
+    if !calm && bent.may_lose_nodes() && rng.once_in(3) {
+        some_never_return(&mut rng, &mut nodes, &mut incidents, storm_ends);
+    }
+    let conditions = Conditions {
+        seed,
+        sites,
+        loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
+        trip,
+        flush: Delay::Between(MS / 10, 15 * MS),
+        unit,
+        rates,
+        incidents,
+        pace: Delay::Between(unit / 40, unit / 3),
+        grain,
+        forges: bent.forges(),
+        undone: Undone::default(),
+        storm_ends,
+        end,
+    };
+    let reluctance = bent.reluctance(&mut rng);
+    let wire = rng.once_in(32);
+    Plan {
+        conditions,
+        elections,
+        nodes,
+        settled,
+        retired,
+        idle_until: bent.idle_until(seed, unit),
+        reluctance,
+        calm,
+        bounded,
+        own: Settings { wire, bent, raises, broken: None },
+    }
+}
 
+impl Plan {
     /// The same world with a duty left undone.
     #[must_use]
     pub fn breaking(mut self, rule: DriverRule) -> Self {
-        self.broken = Some(rule);
+        self.own.broken = Some(rule);
         self.conditions.undone = Undone {
             clock_counts_sleep: rule == DriverRule::ClockCountsSleep,
             drop_after_failure: rule == DriverRule::DropAfterFailure,
+            lapsed_claim_stays: rule == DriverRule::LapsedClaimStays,
+            clock_at_the_question: rule == DriverRule::ClockAtTheQuestion,
         };
         self
     }
@@ -196,6 +142,12 @@ impl Plan {
         let member = self.config().members.get(number)?;
         let is_it = member.address == from.address && member.name == from.who.name;
         is_it.then_some(number)
+    }
+
+    /// The node at this address.
+    #[must_use]
+    pub fn find(&self, address: &SocketAddr) -> Option<usize> {
+        number(address).filter(|number| *number < self.nodes.len())
     }
 
     /// How many nodes are members.
@@ -217,7 +169,7 @@ impl Plan {
 ///
 /// where `u` is the lease, `s(x) = (1 + ρ)x / (1 − ρ)` covers both sides' clocks, `δ₁` the first
 /// lease.
-fn settle_bound(nodes: &[Inhabitant], unit: u64, trip: &Delay) -> u64 {
+fn settle_bound(nodes: &[NodePlan], unit: u64, trip: &Delay) -> u64 {
     let longest = |span: fn(&Checked) -> Duration| {
         nodes.iter().map(|node| twice(&node.config, span(&node.config))).max().unwrap_or(0)
     };
@@ -232,7 +184,7 @@ fn settle_bound(nodes: &[Inhabitant], unit: u64, trip: &Delay) -> u64 {
 
 /// How long after everybody resigned the last observer says so: leases that were not given back
 /// end, and observers ask again.
-fn retire_bound(nodes: &[Inhabitant], trip: &Delay) -> u64 {
+fn retire_bound(nodes: &[NodePlan], trip: &Delay) -> u64 {
     let lease = nodes.iter().map(|n| twice(&n.config, n.config.lease.max(n.config.verify_max)));
     let lease = lease.max().unwrap_or(0);
     2 * lease + lease / 2 + 40 * trip.longest()
@@ -243,14 +195,14 @@ fn twice(config: &Checked, span: Duration) -> u64 {
     nanos(config.drift.real_at_most(config.drift.stretch(span)))
 }
 
-struct Settings {
+struct Drawn {
     config: Config,
     uneven: bool,
     /// Whether later lives allow only leases as long as those that are asked for.
     shortened: bool,
 }
 
-impl Settings {
+impl Drawn {
     fn draw(rng: &mut Rng, members: usize) -> Self {
         let list =
             (0..members).map(|n| Member { name: known(&name(n, true)), address: address(n) });
@@ -276,7 +228,7 @@ impl Settings {
         Delay::Between(longest / 8, longest.max(8))
     }
 
-    fn inhabitants(&self, rng: &mut Rng, members: usize, candidates: usize) -> Vec<Inhabitant> {
+    fn nodes(&self, rng: &mut Rng, members: usize, candidates: usize) -> Vec<NodePlan> {
         let all_campaign = candidates == 0 || rng.once_in(3);
         let forgetful = members >= 3 && rng.once_in(8);
         let node = |n: usize| {
@@ -291,7 +243,7 @@ impl Settings {
             let mut later = config.clone();
             later.delta_max = self.config.lease;
             later.verify_max = later.verify_max.min(later.delta_max);
-            Inhabitant {
+            NodePlan {
                 name: known(&name(n, member)),
                 address: address(n),
                 config: check(config),
@@ -327,26 +279,22 @@ fn quorums(rng: &mut Rng, members: usize) -> Quorums {
 
 /// Each kind of fault is there in half of the worlds, and then at any of three strengths.
 fn rates(rng: &mut Rng) -> Rates {
-    let mut rate = |often: u64| {
-        let often = often * rng.choose(&[1, 3, 10]) / 3;
-        if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
-    };
     Rates {
-        loss: rate(4_000),
-        repeat: rate(6_000),
-        late: rate(3_000),
-        very_late: rate(500),
-        pause: rate(300),
-        crash: rate(12),
-        write: rate(300),
-        early: rate(4_000),
-        tardy: rate(4_000),
+        loss: rate(rng, 4_000),
+        repeat: rate(rng, 6_000),
+        late: rate(rng, 3_000),
+        very_late: rate(rng, 500),
+        pause: rate(rng, 300),
+        crash: rate(rng, 12),
+        write: rate(rng, 300),
+        early: rate(rng, 4_000),
+        tardy: rate(rng, 4_000),
     }
 }
 
 fn sites(
     rng: &mut Rng,
-    nodes: &[Inhabitant],
+    nodes: &[NodePlan],
     drift: Drift,
     bounded: bool,
     storm_ends: u64,
@@ -354,7 +302,7 @@ fn sites(
     let margin = u64::from(drift.parts_per_billion()) * TRUE_RATE / 1_000_000_000;
     let (slow, fast) = (TRUE_RATE - margin, TRUE_RATE + margin);
     let adversary = rng.once_in(2);
-    let site = |node: &Inhabitant| {
+    let site = |node: &NodePlan| {
         let rate = |rng: &mut Rng| match (adversary, node.member) {
             (true, true) => fast,
             (true, false) => slow,
@@ -375,7 +323,7 @@ fn sites(
             }
         }
         let starts = rng.within(0..storm_ends / 100);
-        Site { name: node.name.to_string(), clock, starts }
+        Site { name: node.name.to_string(), clock, wall: 0, starts }
     };
     nodes.iter().map(site).collect()
 }
@@ -416,7 +364,7 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
 /// lost: whoever lost its memory needs a quorum of the others to grant again.
 fn some_never_return(
     rng: &mut Rng,
-    nodes: &mut [Inhabitant],
+    nodes: &mut [NodePlan],
     incidents: &mut Vec<(u64, Incident)>,
     storm_ends: u64,
 ) {
@@ -441,12 +389,12 @@ fn some_never_return(
     }
 }
 
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Plan {
+    /// It in a line.
+    pub(super) fn describe(&self) -> String {
         let config = self.config();
         let campaigning = self.nodes.iter().filter(|node| node.campaigns).count();
-        write!(
-            f,
+        format!(
             "{} members ({:?}), {} nodes, {campaigning} that campaign, {} elections; lease {:?}, \
              delta_max {:?}, rho {}e-9, refresh {:?}, d {:?}; {} incidents planned; storm {:.3} s, \
              content after {:.3} s, end {:.3} s",
@@ -481,13 +429,19 @@ fn address(n: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], PORT + n as u16))
 }
 
-/// The node that an address like this is of, if there are so many.
-pub(super) fn number(address: &SocketAddr) -> Option<usize> {
+/// The number of the node that has an address like this, if there are so many.
+fn number(address: &SocketAddr) -> Option<usize> {
     address.port().checked_sub(PORT).map(usize::from)
 }
 
-fn known<T: std::str::FromStr<Err: fmt::Display>>(name: &str) -> T {
-    name.parse().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
+/// How often an observer asks.
+pub(super) fn observe_every(config: &Config) -> Duration {
+    config.lease / 5
+}
+
+/// How long what an observer hears may lag behind, on its clock.
+pub(super) fn patience(config: &Config) -> Duration {
+    observe_every(config) * 3 + config.round_trip * 4
 }
 
 fn nanos(span: Duration) -> u64 {

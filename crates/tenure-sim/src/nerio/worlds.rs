@@ -1,12 +1,9 @@
-//! What worlds of Nerio are drawn from, and how they are told to people.
+//! What worlds of Nerio are drawn from.
 
+use super::QuorumLeases;
 use super::driver::DriverRule;
-use super::plan::{Climate, Inhabitant, Plan};
-use super::{Counts, Town};
-use crate::sweep::Source;
-use crate::timeline::{Lane, Span};
-use crate::world::clock::TRUE_RATE;
-use crate::world::conditions::{Conditions, Site};
+use super::plan::{self, Climate, Plan};
+use crate::sweep::{Duty, Source};
 
 /// Worlds of Nerio.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,78 +15,16 @@ pub struct Worlds {
 }
 
 impl Source for Worlds {
-    type Plan = Plan;
-    type Guest = Town;
-    type Counts = Counts;
+    type Scenario = QuorumLeases;
 
     const NAME: &'static str = "nerio";
 
     fn plan(&self, seed: u64) -> Plan {
-        let plan = Plan::draw(seed, self.climate);
+        let plan = plan::draw(seed, self.climate);
         match self.broken {
             Some(rule) => plan.breaking(rule),
             None => plan,
         }
-    }
-
-    fn conditions(plan: &Plan) -> Conditions {
-        plan.conditions.clone()
-    }
-
-    fn guest(plan: Plan) -> Town {
-        Town::new(plan)
-    }
-
-    fn drawn(guest: Town) -> Town {
-        guest.drawn()
-    }
-
-    fn spans(guest: &mut Town) -> Vec<Span> {
-        guest.take_spans()
-    }
-
-    fn count(guest: &Town, counts: &mut Counts) {
-        counts.add(guest.counts());
-    }
-
-    fn lanes(plan: &Plan) -> Vec<Lane> {
-        let lane = |(site, node): (&Site, &Inhabitant)| Lane {
-            name: site.name.clone(),
-            role: match (node.member, node.campaigns) {
-                (true, true) => "grantor, candidate",
-                (true, false) => "grantor",
-                (false, _) => "candidate",
-            }
-            .to_owned(),
-            clock: format!("{:.4} of true time", site.clock.rate(0) as f64 / TRUE_RATE as f64),
-        };
-        plan.conditions.sites.iter().zip(&plan.nodes).map(lane).collect()
-    }
-
-    fn names(plan: &Plan) -> Vec<(String, String)> {
-        plan.nodes.iter().map(|node| (node.address.to_string(), node.name.to_string())).collect()
-    }
-
-    fn told(counts: &Counts) -> Vec<String> {
-        vec![
-            format!("messages      {}", counts.messages),
-            format!(
-                "elections     {} won: {} ran out, {} handed over, {} given up or withdrawn",
-                counts.elected, counts.expired, counts.transferred, counts.resigned
-            ),
-            format!(
-                "also          {} claims raised, {} edicts, {} verifications, {} views \
-                 of observers",
-                counts.claims, counts.edicts, counts.verified, counts.views
-            ),
-        ]
-    }
-
-    fn ends(counts: &Counts) -> String {
-        format!(
-            "{} ends of a process, {} directories lost, {} mistaken",
-            counts.crashes, counts.lost_disks, counts.foreign_disks
-        )
     }
 
     fn flags(&self) -> &'static str {
@@ -97,5 +32,19 @@ impl Source for Worlds {
             Climate::Any => "",
             Climate::BrokenClocks => " --broken-clocks",
         }
+    }
+
+    fn with_broken_clocks(self) -> Option<Self> {
+        Some(Self { climate: Climate::BrokenClocks, ..self })
+    }
+
+    fn duties(self) -> Vec<Duty<Self>> {
+        let duty = |rule: DriverRule| Duty {
+            name: format!("{rule:?}"),
+            source: rule.source(),
+            meant: rule.meant(),
+            worlds: Self { broken: Some(rule), ..self },
+        };
+        DriverRule::ALL.map(duty).into()
     }
 }

@@ -13,7 +13,7 @@
 mod arrows;
 mod axis;
 mod bars;
-mod canvas;
+pub mod canvas;
 mod frame;
 mod lanes;
 mod marks;

@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use super::clock::Clock;
 use super::fault::Rates;
+use crate::rng::Rng;
+
+/// What draws of wall clocks are for.
+const WALL: u64 = 0x7761_6c6c;
 
 /// Everything of a world that does not depend on the protocol. Times are true time in
 /// nanoseconds from the beginning.
@@ -25,14 +29,41 @@ pub struct Conditions {
     pub rates: Rates,
     /// What goes wrong by plan, in order of time.
     pub incidents: Vec<(u64, Incident)>,
-    /// How long the application of a node waits between two wishes.
+    /// How long the application of a node waits between two commands.
     pub pace: Delay,
+    /// Messages arrive, and applications ask for something, only at multiples of this span of true
+    /// time, so that much of it falls together.
+    pub grain: u64,
+    /// How often a message is followed by one from somebody who has no right to it: so many times
+    /// in 65,536.
+    pub forges: u16,
     /// Duties that the machines of this world leave undone on purpose.
     pub undone: Undone,
     /// From then on nothing goes wrong.
     pub storm_ends: u64,
     /// The world ends.
     pub end: u64,
+}
+
+impl Conditions {
+    /// Wall clocks that are off by up to so much, and are set anew during the storm. Drawn apart
+    /// from everything else: a world is otherwise what it would be without.
+    pub fn draw_wall_clocks(&mut self, most: u64) {
+        let mut rng = Rng::new(self.seed, WALL);
+        let mut off = || rng.within(0..2 * most + 1).cast_signed() - most.cast_signed();
+        let count = self.sites.len();
+        for site in &mut self.sites {
+            site.wall = off();
+        }
+        let steps = (0..2 * count).map(|number| (number % count, off()));
+        let steps: Vec<(usize, i64)> = steps.collect();
+        for (node, ahead) in steps {
+            let at = rng.within(0..2 * self.storm_ends);
+            if at < self.storm_ends {
+                self.incidents.push((at, Incident::Step { node, ahead }));
+            }
+        }
+    }
 }
 
 /// Duties of machines and drivers that can be left undone, to see who notices.
@@ -42,6 +73,10 @@ pub struct Undone {
     pub clock_counts_sleep: bool,
     /// What follows a write that failed is dropped; undone, it is carried out.
     pub drop_after_failure: bool,
+    /// A claim that has lapsed is never raised again; undone, it is.
+    pub lapsed_claim_stays: bool,
+    /// A handle asks the clock at every question; undone, it says what it said.
+    pub clock_at_the_question: bool,
 }
 
 /// Where a node lives.
@@ -51,6 +86,8 @@ pub struct Site {
     pub name: String,
     /// Its hardware clock in its first boot.
     pub clock: Clock,
+    /// By how many nanoseconds its wall clock is ahead of true time at first.
+    pub wall: i64,
     /// When its process starts.
     pub starts: u64,
 }
@@ -141,6 +178,13 @@ pub enum Incident {
         side: u64,
         /// When it is over.
         until: u64,
+    },
+    /// Somebody sets a wall clock: it is ahead of true time by so many nanoseconds from then on.
+    Step {
+        /// Whose.
+        node: usize,
+        /// So many.
+        ahead: i64,
     },
     /// A process is stopped until then, or its machine sleeps; its clock goes on.
     Stop {

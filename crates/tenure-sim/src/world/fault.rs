@@ -88,7 +88,7 @@ pub struct Fault {
 impl Fault {
     /// Whether it is only something that an application wants.
     #[must_use]
-    pub fn is_wish(&self) -> bool {
+    pub fn is_command(&self) -> bool {
         self.kind == Kind::Act
     }
 }

@@ -2,21 +2,11 @@
 
 use std::vec::Drain;
 
-use tenure_core::{Effect, Input, Protocol, contract};
+use tenure_core::{Effect, Input, Now, Protocol, contract};
 
 use super::fault::Kind;
-use super::{Guest, Happening, Msg, Scene, Seen, Words, World};
+use super::{Context, Happening, Msg, Seen, System, Words, World};
 use crate::rng::Rng;
-
-/// What became of an effect.
-enum Carried {
-    /// It was carried out: the next one follows.
-    Out,
-    /// It could not be written: the rest must be dropped.
-    Failed,
-    /// It ended the process.
-    Last,
-}
 
 type Sender<G> = <Words<G> as contract::Words>::Sender;
 
@@ -28,7 +18,7 @@ fn span(draw: u64, from: u64, to: u64) -> u64 {
     from + (draw & LEFT) % (to - from).max(1)
 }
 
-impl<G: Guest> World<G> {
+impl<G: System> World<G> {
     pub(super) fn happen(&mut self, happening: Happening<G>) -> Result<(), G::Wrong> {
         if let Some((node, until)) = self.stopped(&happening) {
             if let Happening::Wake { .. } = happening {
@@ -38,14 +28,14 @@ impl<G: Guest> World<G> {
             return Ok(());
         }
         match happening {
-            Happening::Deliver { to, from, message, arrow } => {
+            Happening::Deliver { to, input, arrow } => {
                 if self.nodes[to].core.is_none() {
                     return Ok(());
                 }
                 if let Some(recorder) = &mut self.recorder {
                     recorder.arrived(arrow, self.now);
                 }
-                self.input(to, Input::Message { from, message })
+                self.input(to, input)
             }
             Happening::Resume { node, life } => match self.nodes[node].life == life {
                 true => self.resume(node),
@@ -60,7 +50,7 @@ impl<G: Guest> World<G> {
                 if self.write_fails(node) {
                     return self.input(node, Input::Failed(Some(ticket)));
                 }
-                self.guest.write(&mut self.nodes[node].disk, record);
+                self.system.write(&mut self.nodes[node].disk, record);
                 self.input(node, Input::Flushed(ticket))
             }
             Happening::Wake { node, life } => {
@@ -68,7 +58,7 @@ impl<G: Guest> World<G> {
                 if this.life != life || this.wake != Some(self.now) {
                     return Ok(());
                 }
-                if let Some(at) = self.guest.rest(self.now, node).filter(|at| *at > self.now) {
+                if let Some(at) = self.system.rest(self.now, node).filter(|at| *at > self.now) {
                     (this.wake, this.woken_for) = (Some(at), None);
                     self.queue.push(at, Happening::Wake { node, life });
                     return Ok(());
@@ -77,7 +67,7 @@ impl<G: Guest> World<G> {
                 self.input(node, Input::Timeout)
             }
             Happening::Start { node } => self.start(node),
-            Happening::Wish { node } => self.wish(node),
+            Happening::Command { node } => self.next_command(node),
             Happening::Incident { number } => self.incident(number),
         }
     }
@@ -97,7 +87,7 @@ impl<G: Guest> World<G> {
                 }
                 *node
             }
-            Happening::Start { .. } | Happening::Wish { .. } | Happening::Incident { .. } => {
+            Happening::Start { .. } | Happening::Command { .. } | Happening::Incident { .. } => {
                 return None;
             }
         };
@@ -107,31 +97,49 @@ impl<G: Guest> World<G> {
 
     /// Carries out what was left when the process was stopped in the middle of it.
     fn resume(&mut self, node: usize) -> Result<(), G::Wrong> {
-        match self.nodes[node].held.take() {
-            Some(effects) => self.apply(node, effects),
-            None => Ok(()),
-        }
+        let Some(effects) = self.nodes[node].held.take() else { return Ok(()) };
+        self.apply(node, effects)?;
+        self.finish(node)
     }
 
-    /// Hands one input to one core, with one sample of its clock, and carries out what it wants.
+    /// Hands one input to one core, with one sample of its clock, and carries out what it wants;
+    /// then what its driver owes it, with the same sample.
     pub(super) fn input(&mut self, node: usize, input: Input<Words<G>>) -> Result<(), G::Wrong> {
         self.resume(node)?;
+        self.nodes[node].sampled = self.now;
+        self.handle(node, input)?;
+        self.finish(node)
+    }
+
+    /// Hands in what followed from the effects of the last input, once these are carried out.
+    fn finish(&mut self, node: usize) -> Result<(), G::Wrong> {
+        while self.nodes[node].held.is_none()
+            && let Some((election, command)) = self.nodes[node].owed.pop()
+        {
+            self.handle(node, Input::Command { election, command })?;
+        }
+        self.schedule_wake(node);
+        Ok(())
+    }
+
+    fn handle(&mut self, node: usize, input: Input<Words<G>>) -> Result<(), G::Wrong> {
         let mut effects = std::mem::take(&mut self.spare);
         effects.clear();
         let this = &mut self.nodes[node];
         let Some(core) = &mut this.core else { return Ok(()) };
-        let scene = Scene::of(&self.conditions, &this.clock, self.now);
-        let local = scene.local();
+        let clocks = (&this.clock, this.wall, this.sampled);
+        let context = Context::of(&self.conditions, clocks, self.now);
+        let local = context.sample();
         if let Some(recorder) = &mut self.recorder {
             recorder.line(self.now, node, format!("[{local}] {input}"));
         }
-        self.guest.see(&scene, Seen::Input { node, input: &input })?;
+        self.system.see(&context, Seen::Input { node, input: &input })?;
         let timer = matches!(input, Input::Timeout);
-        core.handle(local, input, &mut effects);
+        core.handle(Now::sample(&context.reading(local)), input, &mut effects);
         this.inputs += 1;
         let (life, count) = (this.life, this.inputs);
-        self.guest.see(&scene, Seen::Handled { node, core, timer })?;
-        if self.hits(Kind::Pause, node, count) {
+        self.system.see(&context, Seen::Handled { node, core, timer })?;
+        if self.nodes[node].held.is_none() && self.hits(Kind::Pause, node, count) {
             // A pause right after the clock was read. Most are short.
             let draw = self.fate.draw(Kind::Pause, node, count);
             let unit = self.conditions.unit;
@@ -140,26 +148,22 @@ impl<G: Guest> World<G> {
             self.stop(node, until);
             self.nodes[node].held = Some(effects);
             self.queue.push(until, Happening::Resume { node, life });
-        } else {
-            self.apply(node, effects)?;
+            return Ok(());
         }
-        self.schedule_wake(node, life);
-        Ok(())
+        self.apply(node, effects)
     }
 
-    fn schedule_wake(&mut self, node: usize, life: u128) {
+    fn schedule_wake(&mut self, node: usize) {
         let this = &mut self.nodes[node];
+        let life = this.life;
         let Some(deadline) = this.core.as_ref().and_then(Protocol::deadline) else { return };
         // A timer that comes before one deadline comes before all later ones, too.
         if this.wake.is_some() && this.woken_for.is_some_and(|first| first <= deadline.at) {
             return;
         }
         let mut at = this.clock.reaches(deadline.at).max(self.now + 1);
-        let rest = self.guest.rest(self.now, node);
+        let rest = self.system.rest(self.now, node);
         at = at.max(rest.unwrap_or(0));
-        if this.life != life {
-            return;
-        }
         let in_time = this.wake.is_some_and(|wake| wake <= at);
         this.woken_for = Some(deadline.at).filter(|_| rest.is_none());
         if in_time {
@@ -195,13 +199,9 @@ impl<G: Guest> World<G> {
                 self.note(node, || format!("ends before effect {} of {all}", number + 1));
                 return self.end_by_chance(node, count);
             }
-            match self.carry_out(node, life, &mut left)? {
-                Carried::Out => {}
-                Carried::Failed => {
-                    dropped = true;
-                    break;
-                }
-                Carried::Last => return Ok(()),
+            if !self.carry_out(node, life, &mut left)? {
+                dropped = true;
+                break;
             }
         }
         for effect in left {
@@ -223,38 +223,39 @@ impl<G: Guest> World<G> {
     }
 
     /// Carries out the next effect: looks at it where it lies, and takes from it what goes on.
-    /// Handed over, a message would be moved at every step.
+    /// Handed over, a message would be moved at every step. False if it could not be written: the
+    /// rest must be dropped.
     #[inline(never)]
     fn carry_out(
         &mut self,
         node: usize,
         life: u128,
         left: &mut Drain<'_, Effect<Words<G>>>,
-    ) -> Result<Carried, G::Wrong> {
-        let Some(effect) = left.as_slice().first() else { return Ok(Carried::Last) };
+    ) -> Result<bool, G::Wrong> {
+        let Some(effect) = left.as_slice().first() else { return Ok(true) };
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
             // What was not written has not happened to anybody else.
             self.show(node, Seen::Dropped { node, effect })?;
             left.next();
-            self.input(node, Input::Failed(None))?;
-            let goes_on = self.conditions.undone.drop_after_failure;
-            return Ok(if goes_on { Carried::Out } else { Carried::Failed });
+            self.handle(node, Input::Failed(None))?;
+            return Ok(self.conditions.undone.drop_after_failure);
         }
         let this = &self.nodes[node];
-        let scene = Scene::of(&self.conditions, &this.clock, self.now);
+        let context = Context::of(&self.conditions, this.clocks(), self.now);
         let seen = Seen::Effect { node, life, effect, disk: &this.disk };
-        let wish = self.guest.see(&scene, seen)?;
+        let owed = self.system.see(&context, seen)?;
         let way = match effect {
             Effect::Send { to, message } => self.send(node, life, to, message),
             _ => None,
         };
         // All is ready when the message moves, so that it moves once.
-        let way = way
-            .map(|(at, to, arrow)| (to, self.guest.sender(node, life), arrow, self.queue.room(at)));
+        let way = way.map(|(at, to, arrow)| {
+            (to, self.system.sender(node, life), arrow, self.queue.room(at))
+        });
         match left.next() {
             Some(Effect::Persist(record)) => {
-                self.guest.write(&mut self.nodes[node].disk, record);
+                self.system.write(&mut self.nodes[node].disk, record);
             }
             Some(Effect::Flush(ticket, record)) => {
                 let this = &mut self.nodes[node];
@@ -265,24 +266,24 @@ impl<G: Guest> World<G> {
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
                     // It is durable before anybody knows.
-                    self.guest.write(&mut this.disk, record.clone());
+                    self.system.write(&mut this.disk, record.clone());
                 }
                 this.flushing.push_back((ticket, record));
                 self.queue.push(at, Happening::Flushed { node, life });
             }
             Some(Effect::Send { message, .. }) => {
                 if let Some((to, from, arrow, room)) = way {
-                    room.put(Happening::Deliver { to, from, message, arrow });
+                    room.put(Happening::Deliver {
+                        to,
+                        input: Input::Message { from, message },
+                        arrow,
+                    });
                 }
             }
             Some(Effect::Raise { .. } | Effect::Lower { .. } | Effect::Emit { .. }) | None => {}
         }
-        if let Some((election, command)) = wish {
-            self.input(node, Input::Command { election, command })?;
-        }
-        // The command may have ended it.
-        let goes_on = self.nodes[node].life == life && self.nodes[node].core.is_some();
-        Ok(if goes_on { Carried::Out } else { Carried::Last })
+        self.nodes[node].owed.extend(owed);
+        Ok(true)
     }
 
     fn write_fails(&mut self, node: usize) -> bool {
@@ -303,7 +304,9 @@ impl<G: Guest> World<G> {
         }
     }
 
-    /// A message is sent. Says when it arrives, where, and with which arrow, if it does.
+    /// A message is sent. Says when it arrives, where, and with which arrow, if it does: at the
+    /// last of those who get it; the others are served with copies.
+    #[inline(always)]
     fn send(
         &mut self,
         node: usize,
@@ -311,7 +314,29 @@ impl<G: Guest> World<G> {
         to: &<Words<G> as contract::Words>::Address,
         message: &Msg<G>,
     ) -> Option<(u64, usize, usize)> {
-        let to = self.guest.find(to)?;
+        let mut recipients = self.system.recipients(node, to);
+        let mut last = recipients.next()?;
+        for next in recipients {
+            if let Some((at, to, arrow)) = self.send_to(node, life, last, message) {
+                let (from, message) = (self.system.sender(node, life), message.clone());
+                self.queue.push(
+                    at,
+                    Happening::Deliver { to, input: Input::Message { from, message }, arrow },
+                );
+            }
+            last = next;
+        }
+        self.send_to(node, life, last, message)
+    }
+
+    /// The same, to one node.
+    fn send_to(
+        &mut self,
+        node: usize,
+        life: u128,
+        to: usize,
+        message: &Msg<G>,
+    ) -> Option<(u64, usize, usize)> {
         let link = node * 64 + to;
         self.nodes[node].sent[to] += 1;
         let count = self.nodes[node].sent[to];
@@ -335,14 +360,17 @@ impl<G: Guest> World<G> {
             }
             if self.strikes(Kind::Repeat, link, count) {
                 let again = span(self.fate.draw(Kind::Repeat, link, count), 0, unit);
-                let (from, message) = (self.guest.sender(node, life), message.clone());
+                let (from, message) = (self.system.sender(node, life), message.clone());
                 let again = self.grid(self.now + delay + again);
-                self.queue.push(again, Happening::Deliver { to, from, message, arrow });
+                self.queue.push(
+                    again,
+                    Happening::Deliver { to, input: Input::Message { from, message }, arrow },
+                );
             }
         }
         let at = self.grid(self.now + delay);
-        if self.forges != 0 && node != to && self.now < self.conditions.storm_ends {
-            let from = self.guest.sender(node, life);
+        if self.conditions.forges != 0 && node != to && self.now < self.conditions.storm_ends {
+            let from = self.system.sender(node, life);
             self.forge(link, count, (&from, message), at, arrow);
         }
         Some((at, to, arrow))
@@ -359,34 +387,38 @@ impl<G: Guest> World<G> {
     ) {
         let (kind, to) = (Kind::Forged, link % 64);
         let draw = self.fate.draw(kind, link, count);
-        if draw >> 48 >= u64::from(self.forges) {
+        if draw >> 48 >= u64::from(self.conditions.forges) {
             return;
         }
-        let Some((from, message)) = self.guest.forge(from, message, draw & LEFT) else { return };
+        let Some((from, message)) = self.system.forge(from, message, draw & LEFT) else { return };
         if self.fate.happens(kind, link, count, self.now) {
             let at = self.grid(at + span(draw, 0, self.conditions.unit / 16));
-            self.queue.push(at, Happening::Deliver { to, from, message, arrow });
+            self.queue.push(
+                at,
+                Happening::Deliver { to, input: Input::Message { from, message }, arrow },
+            );
         }
     }
 
     /// `at`, or the next multiple of the grain.
     const fn grid(&self, at: u64) -> u64 {
-        if self.grain == 1 { at } else { at.next_multiple_of(self.grain) }
+        let grain = self.conditions.grain;
+        if grain <= 1 { at } else { at.next_multiple_of(grain) }
     }
 
-    /// An application wants something, or nothing for now.
-    fn wish(&mut self, node: usize) -> Result<(), G::Wrong> {
+    /// An application asks for something, or for nothing now.
+    fn next_command(&mut self, node: usize) -> Result<(), G::Wrong> {
         let this = &mut self.nodes[node];
-        this.wishes += 1;
-        let (count, stopped) = (this.wishes, this.stopped_until > self.now);
+        this.commands += 1;
+        let (count, stopped) = (this.commands, this.stopped_until > self.now);
         let mut rng = Rng::new(self.fate.draw(Kind::Act, node, count), 1);
         let next = self.grid(self.now + self.conditions.pace.of(rng.next()));
-        self.queue.push(next, Happening::Wish { node });
+        self.queue.push(next, Happening::Command { node });
         let this = &self.nodes[node];
         let Some(core) = this.core.as_ref().filter(|_| !stopped) else { return Ok(()) };
-        let scene = Scene::of(&self.conditions, &this.clock, self.now);
-        let wish = self.guest.wish(&scene, node, core, &mut rng);
-        let Some((election, command)) = wish else { return Ok(()) };
+        let context = Context::of(&self.conditions, this.clocks(), self.now);
+        let command = self.system.next_command(&context, node, core, &mut rng);
+        let Some((election, command)) = command else { return Ok(()) };
         if self.fate.happens(Kind::Act, node, count, self.now) {
             return self.input(node, Input::Command { election, command });
         }

@@ -3,12 +3,12 @@
 use super::clock::Clock;
 use super::conditions::{DiskFate, Incident};
 use super::fault::Kind;
-use super::{Guest, Happening, Seen, World};
+use super::{Happening, Seen, System, World};
 use crate::rng::mix;
 
 use tenure_core::Input;
 
-impl<G: Guest> World<G> {
+impl<G: System> World<G> {
     /// A process starts, if none runs there and its state directory lets it.
     pub(super) fn start(&mut self, node: usize) -> Result<(), G::Wrong> {
         if self.nodes[node].core.is_some() || self.nodes[node].gone {
@@ -19,21 +19,21 @@ impl<G: Guest> World<G> {
         this.lives += 1;
         let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ u64::from(this.lives) << 8)));
         let life = half(node as u64) << 64 | half(node as u64 | 1 << 63);
-        let input = match self.guest.start(node, life, &this.disk) {
+        let input = match self.system.start(node, life, &this.disk) {
             Ok(start) => Input::Start(start),
             Err(why) => {
                 self.note(node, || format!("does not start: {why}"));
                 let again = self.now + self.conditions.unit / 2;
                 self.queue.push(again, Happening::Start { node });
                 let mut disks: Vec<_> = self.nodes.iter_mut().map(|n| &mut n.disk).collect();
-                self.guest.harm(&mut disks, node, DiskFate::Kept, false);
+                self.system.damage(&mut disks, node, DiskFate::Kept, false);
                 return Ok(());
             }
         };
         this.life = life;
         (this.wake, this.woken_for) = (None, None);
         this.stopped_until = self.now;
-        this.core = Some(self.guest.core(node));
+        this.core = Some(self.system.core(node));
         if let Some(recorder) = &mut self.recorder {
             recorder.back(node, self.now);
         }
@@ -47,6 +47,7 @@ impl<G: Guest> World<G> {
         this.core = None;
         this.life = 0;
         this.held = None;
+        this.owed.clear();
         this.wrote = false;
         this.flushing.clear();
         this.flushed_at = 0;
@@ -113,6 +114,11 @@ impl<G: Guest> World<G> {
                 }
                 Ok(())
             }
+            Incident::Step { node, ahead } => {
+                self.note(node, || format!("its wall clock is set {} s ahead", ahead as f64 / 1e9));
+                self.nodes[node].wall = ahead;
+                Ok(())
+            }
             Incident::Stop { node, until } => {
                 self.note(node, || "is stopped".to_owned());
                 if self.conditions.undone.clock_counts_sleep {
@@ -144,8 +150,8 @@ impl<G: Guest> World<G> {
         }
         let how = if reboot.is_some() { "machine" } else { "process" };
         let mut disks: Vec<_> = self.nodes.iter_mut().map(|n| &mut n.disk).collect();
-        let harmed = self.guest.harm(&mut disks, node, fate, reboot.is_some());
-        self.note(node, || format!("{how} ends, disk {fate:?}, allowed {harmed}"));
+        let damaged = self.system.damage(&mut disks, node, fate, reboot.is_some());
+        self.note(node, || format!("{how} ends, disk {fate:?}, allowed {damaged}"));
         if let Some(origin) = reboot {
             let rate = self.nodes[node].clock.rate(self.now);
             self.nodes[node].clock = Clock::new(self.now, origin, rate);

@@ -1,51 +1,59 @@
 //! True time, machines and a network, for any protocol.
 //!
-//! A [`World`] houses cores. It knows what time it is; they know what their clocks show. It
-//! carries their effects out in order, unless something goes wrong: every fault is drawn from one
-//! seed, and named, so that a run can be repeated with some of them left out. What the protocol
-//! means by its messages, what its applications want and what must hold is the business of its
-//! [`Guest`].
+//! A [`World`] runs nodes: the processes of a protocol, and services such as a store or a bus. It
+//! knows what time it is; they know what their clocks show. It carries their effects out in order,
+//! unless something goes wrong: every fault is drawn from one seed, and named, so that a run can
+//! be repeated with some of them left out. What a protocol means by its messages, what its
+//! applications ask for and what must hold is the business of the [`System`] that runs in the
+//! world, which for whole worlds is a [`Run`](crate::scenario::Run) of a scenario.
 //!
-//! There are no threads, no wall clock and no hash maps here: the same seed gives the same bytes.
+//! There are no threads, no clocks but drawn ones and no hash maps here: the same seed gives the
+//! same bytes.
 
 pub mod clock;
 pub mod conditions;
 pub mod fault;
 mod happen;
 mod machine;
+pub mod node;
+pub mod nodes;
 pub mod queue;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use tenure_core::{Effect, ElectionName, Input, Protocol, Ticket, Time, contract};
+use tenure_core::{
+    Clocks, Effect, ElectionName, Input, Protocol, Ticket, Time, WallTime, contract,
+};
 
 use self::clock::Clock;
 use self::conditions::{Conditions, DiskFate};
 use self::fault::{Fate, Fault, Kind};
+use self::nodes::Nodes;
 use self::queue::Queue;
 use crate::recorder::Recorder;
 use crate::rng::Rng;
 
-/// What the core of a guest says and hears.
-pub type Words<G> = <<G as Guest>::Core as Protocol>::Words;
+/// What the nodes of a system say and hear.
+pub type Words<G> = <<G as System>::Core as Protocol>::Words;
 
 /// A command about an election.
-pub type Wish<G> = (ElectionName, <Words<G> as contract::Words>::Command);
+pub type Command<G> = (ElectionName, <Words<G> as contract::Words>::Command);
 
 /// A message, and who sent it.
 pub type Letter<G> =
     (<Words<G> as contract::Words>::Sender, <Words<G> as contract::Words>::Message);
 
-/// A protocol that moves into a world, with its applications and its judges.
-pub trait Guest: Sized {
-    /// The core that is housed.
+/// What runs in a world: nodes, their state directories and addresses, applications, and an
+/// observer of all that happens.
+pub trait System: Sized {
+    /// What runs on a node.
     type Core: Protocol;
     /// What survives a process.
     type Disk: Clone;
     /// What must not be.
     type Wrong;
 
-    /// The core of a node, before it starts.
+    /// What runs on a node, before it starts.
     fn core(&self, node: usize) -> Self::Core;
 
     /// The state directory of a node before its first start.
@@ -64,7 +72,7 @@ pub trait Guest: Sized {
 
     /// Something happens to a state directory while its process is down; `reboot` if its machine
     /// starts anew. Answers whether it may happen at all.
-    fn harm(
+    fn damage(
         &mut self,
         disks: &mut [&mut Self::Disk],
         node: usize,
@@ -75,31 +83,26 @@ pub trait Guest: Sized {
     /// Who sends, as a receiver sees it.
     fn sender(&self, node: usize, life: u128) -> <Words<Self> as contract::Words>::Sender;
 
-    /// Which node an address belongs to.
-    fn find(&self, to: &<Words<Self> as contract::Words>::Address) -> Option<usize>;
+    /// The nodes that get what `from` sends to this address: several, where a bus or a group is
+    /// behind it, and none, where nobody is.
+    fn recipients(&self, from: usize, to: &<Words<Self> as contract::Words>::Address) -> Nodes;
 
-    /// What the application of a node wants now.
-    fn wish(
+    /// What the application of a node asks for now.
+    fn next_command(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         node: usize,
         core: &Self::Core,
         rng: &mut Rng,
-    ) -> Option<Wish<Self>>;
+    ) -> Option<Command<Self>>;
 
-    /// Sees what happens, and says what must not be. May answer with a command: what the driver
-    /// of this protocol would do at once.
+    /// Sees what happens, and says what must not be. May answer an effect with a command: what the
+    /// driver of this protocol owes its core, which hears it after all effects of that input.
     fn see(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         seen: Seen<'_, Self>,
-    ) -> Result<Option<Wish<Self>>, Self::Wrong>;
-
-    /// How often a message is followed by one from somebody who has no right to it: so many times
-    /// in 65,536.
-    fn forges(&self) -> u16 {
-        0
-    }
+    ) -> Result<Option<Command<Self>>, Self::Wrong>;
 
     /// What follows a message of `from`, and in whose name, by a draw.
     fn forge(
@@ -111,14 +114,8 @@ pub trait Guest: Sized {
         None
     }
 
-    /// Messages arrive, and applications want something, only at multiples of this span of true
-    /// time, so that much of it falls together.
-    fn grain(&self) -> u64 {
-        1
-    }
-
-    /// Whether nothing goes wrong with the process of a node by chance: no pause, no end, no early
-    /// or late timer. What it is made of goes wrong by itself.
+    /// Whether nothing goes wrong with a node by chance: no pause, no end, no early or late timer.
+    /// What it is made of goes wrong by itself.
     fn is_spared(&self, _node: usize) -> bool {
         false
     }
@@ -130,20 +127,25 @@ pub trait Guest: Sized {
     }
 }
 
-/// What a guest sees of its world.
+/// What a system sees of its world.
 #[derive(Debug)]
-pub struct Scene<'a> {
+pub struct Context<'a> {
     /// True time.
     pub now: u64,
     /// What cannot change.
     pub conditions: &'a Conditions,
     /// The clock of the node that it is about.
     pub clock: &'a Clock,
+    /// By how much its wall clock is ahead of true time.
+    pub wall: i64,
+    /// When its clocks were read for the input that it handled last: earlier than `now`, where its
+    /// process was stopped since.
+    pub sampled: u64,
 }
 
-/// What a guest is shown.
+/// What a system is shown.
 #[derive(Debug)]
-pub enum Seen<'a, G: Guest> {
+pub enum Seen<'a, G: System> {
     /// A life begins.
     Started {
         /// Which node.
@@ -194,11 +196,11 @@ pub enum Seen<'a, G: Guest> {
     Moment,
 }
 
-enum Happening<G: Guest> {
+enum Happening<G: System> {
     Deliver {
         to: usize,
-        from: <Words<G> as contract::Words>::Sender,
-        message: Msg<G>,
+        /// A message, as it is handed in: it is moved as it is.
+        input: Input<Words<G>>,
         arrow: usize,
     },
     Resume {
@@ -216,7 +218,7 @@ enum Happening<G: Guest> {
     Start {
         node: usize,
     },
-    Wish {
+    Command {
         node: usize,
     },
     Incident {
@@ -227,8 +229,12 @@ enum Happening<G: Guest> {
 type Msg<G> = <Words<G> as contract::Words>::Message;
 type Rec<G> = <Words<G> as contract::Words>::Record;
 
-struct Node<G: Guest> {
+struct Machine<G: System> {
     clock: Clock,
+    /// By how much its wall clock is ahead of true time.
+    wall: i64,
+    /// When its clocks were read last.
+    sampled: u64,
     core: Option<G::Core>,
     life: u128,
     /// How many lives it has had.
@@ -241,6 +247,8 @@ struct Node<G: Guest> {
     spared: bool,
     /// What is to be carried out when it goes on.
     held: Option<Vec<Effect<Words<G>>>>,
+    /// What its driver owes its core after the effects at hand, the last first.
+    owed: Vec<Command<G>>,
     /// What is being flushed, in the order in which that was asked for.
     flushing: VecDeque<(Ticket, Rec<G>)>,
     /// When the last flush that was asked for will be done.
@@ -249,50 +257,57 @@ struct Node<G: Guest> {
     wake: Option<u64>,
     /// A deadline before which it does, if one is known.
     woken_for: Option<Time>,
-    /// How many inputs, timers, writes and wishes it has had: the numbers of its chances.
+    /// How many inputs, timers, writes and commands it has had: the numbers of its chances.
     inputs: u32,
     timers: u32,
     writes: u32,
     /// Whether this life has written anything.
     wrote: bool,
-    wishes: u32,
+    commands: u32,
     /// Messages sent to each node.
     sent: Vec<u32>,
     /// Until when messages to each node are lost.
     cut: Vec<u64>,
 }
 
-/// A made-up world and whoever lives in it.
-pub struct World<G: Guest> {
+impl<G: System> Machine<G> {
+    const fn clocks(&self) -> (&Clock, i64, u64) {
+        (&self.clock, self.wall, self.sampled)
+    }
+}
+
+/// A made-up world, and the system that runs in it.
+pub struct World<G: System> {
     conditions: Conditions,
-    /// The protocol, its applications and its judges.
-    pub guest: G,
+    /// Its nodes, applications and checks.
+    pub system: G,
     fate: Fate,
     now: u64,
     events: u64,
     queue: Queue<Happening<G>>,
-    nodes: Vec<Node<G>>,
+    nodes: Vec<Machine<G>>,
     recorder: Option<Recorder>,
     spare: Vec<Effect<Words<G>>>,
-    forges: u16,
-    grain: u64,
 }
 
-impl<G: Guest> World<G> {
+impl<G: System> World<G> {
     /// A world in which nothing has happened yet. With `only`, no other fault happens in it.
-    pub fn new(conditions: Conditions, guest: G, only: Option<BTreeSet<Fault>>) -> Self {
+    pub fn new(conditions: Conditions, system: G, only: Option<BTreeSet<Fault>>) -> Self {
         let mut queue = Queue::default();
         let count = conditions.sites.len();
-        let nodes = conditions.sites.iter().enumerate().map(|(n, site)| Node {
+        let nodes = conditions.sites.iter().enumerate().map(|(n, site)| Machine {
             clock: site.clock.clone(),
+            wall: site.wall,
+            sampled: 0,
             core: None,
             life: 0,
             lives: 0,
-            disk: guest.disk(n),
+            disk: system.disk(n),
             stopped_until: 0,
             gone: false,
-            spared: guest.is_spared(n),
+            spared: system.is_spared(n),
             held: None,
+            owed: Vec::new(),
             flushing: VecDeque::new(),
             flushed_at: 0,
             wake: None,
@@ -301,23 +316,22 @@ impl<G: Guest> World<G> {
             timers: 0,
             writes: 0,
             wrote: false,
-            wishes: 0,
+            commands: 0,
             sent: vec![0; count],
             cut: vec![0; count],
         });
         let nodes = nodes.collect();
         for (node, site) in conditions.sites.iter().enumerate() {
             queue.push(site.starts, Happening::Start { node });
-            queue.push(site.starts, Happening::Wish { node });
+            queue.push(site.starts, Happening::Command { node });
         }
         for (number, (at, _)) in conditions.incidents.iter().enumerate() {
             queue.push(*at, Happening::Incident { number });
         }
         let fate = Fate::new(conditions.seed, conditions.rates, only);
         let (recorder, spare) = (None, Vec::new());
-        let (forges, grain) = (guest.forges(), guest.grain().max(1));
         let (now, events) = (0, 0);
-        Self { conditions, guest, fate, now, events, queue, nodes, recorder, spare, forges, grain }
+        Self { conditions, system, fate, now, events, queue, nodes, recorder, spare }
     }
 
     /// Keeps what happens as lines and as shapes, for people.
@@ -338,7 +352,7 @@ impl<G: Guest> World<G> {
         self.now
     }
 
-    /// How much has happened: inputs handed to cores, wishes, incidents.
+    /// How much has happened: inputs handed to cores, commands, incidents.
     pub const fn events(&self) -> u64 {
         self.events
     }
@@ -409,23 +423,59 @@ impl<G: Guest> World<G> {
         }
     }
 
-    /// Shows the guest something that borrows nothing of the world.
-    // Inlined: what is shown is known at each call, and so is what the guest makes of it.
+    /// Shows the system something that borrows nothing of the world.
+    // Inlined: what is shown is known at each call, and so is what the system makes of it.
     #[inline(always)]
-    fn show(&mut self, node: usize, seen: Seen<'_, G>) -> Result<Option<Wish<G>>, G::Wrong> {
-        let scene = Scene::of(&self.conditions, &self.nodes[node].clock, self.now);
-        self.guest.see(&scene, seen)
+    fn show(&mut self, node: usize, seen: Seen<'_, G>) -> Result<Option<Command<G>>, G::Wrong> {
+        let context = Context::of(&self.conditions, self.nodes[node].clocks(), self.now);
+        self.system.see(&context, seen)
     }
 }
 
-impl<'a> Scene<'a> {
-    const fn of(conditions: &'a Conditions, clock: &'a Clock, now: u64) -> Self {
-        Self { now, conditions, clock }
+/// Wall time at the beginning of every world.
+const EPOCH: u64 = 1_800_000_000_000_000_000;
+
+/// What the clocks of a machine show at one instant.
+struct Reading {
+    local: Time,
+    wall: WallTime,
+}
+
+impl Clocks for Reading {
+    #[inline]
+    fn since_boot(&self) -> Time {
+        self.local
+    }
+
+    #[inline]
+    fn wall(&self) -> WallTime {
+        self.wall
+    }
+}
+
+impl<'a> Context<'a> {
+    const fn of(
+        conditions: &'a Conditions,
+        (clock, wall, sampled): (&'a Clock, i64, u64),
+        now: u64,
+    ) -> Self {
+        Self { now, conditions, clock, wall, sampled }
+    }
+
+    fn reading(&self, local: Time) -> Reading {
+        let wall = (EPOCH + self.sampled).saturating_add_signed(self.wall);
+        Reading { local, wall: WallTime::from_nanos(wall) }
     }
 
     /// What the clock of the node shows.
     #[must_use]
     pub fn local(&self) -> Time {
         self.clock.shows(self.now)
+    }
+
+    /// What it showed when it was read for the input that the node handled last.
+    #[must_use]
+    pub fn sample(&self) -> Time {
+        self.clock.shows(self.sampled)
     }
 }

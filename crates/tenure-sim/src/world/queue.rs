@@ -1,14 +1,11 @@
 //! What is going to happen, the earliest first.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 /// A queue in true time. Of what happens at the same instant, what was put first comes first.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
-    /// When, a number that is given once, and where it is kept, in one number: the heap compares
-    /// and moves little else.
-    order: BinaryHeap<Reverse<u128>>,
+    /// When, a number that is given once, and where it is kept, in one number; the earliest last.
+    /// There are some dozens, and most that come are early: that moves less than a heap does.
+    order: Vec<u128>,
     kept: Vec<Option<T>>,
     free: Vec<u32>,
     last: u64,
@@ -31,7 +28,7 @@ impl<T> Room<'_, T> {
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        Self { order: BinaryHeap::new(), kept: Vec::new(), free: Vec::new(), last: 0 }
+        Self { order: Vec::new(), kept: Vec::new(), free: Vec::new(), last: 0 }
     }
 }
 
@@ -50,13 +47,14 @@ impl<T> Queue<T> {
         });
         debug_assert!(self.last >> 40 == 0 && place >> 24 == 0, "each has its bits");
         let key = u128::from(at) << 64 | u128::from(self.last << 24 | u64::from(place));
-        self.order.push(Reverse(key));
+        let at = self.order.partition_point(|other| *other > key);
+        self.order.insert(at, key);
         Room(&mut self.kept[place as usize])
     }
 
     /// What happens next, and when.
     pub fn pop(&mut self) -> Option<(u64, T)> {
-        let Reverse(key) = self.order.pop()?;
+        let key = self.order.pop()?;
         let place = key as u32 & ((1 << 24) - 1);
         self.free.push(place);
         Some(((key >> 64) as u64, self.kept[place as usize].take()?))
@@ -65,7 +63,7 @@ impl<T> Queue<T> {
     /// When something happens next.
     #[must_use]
     pub fn first(&self) -> Option<u64> {
-        self.order.peek().map(|Reverse(key)| (key >> 64) as u64)
+        self.order.last().map(|key| (key >> 64) as u64)
     }
 }
 

@@ -1,10 +1,15 @@
 //! The configurations that are explored, each with the trouble that it is about.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use crate::clock::Rate;
-use crate::node::GRANTORS;
-use crate::setting::{Budget, Setting};
+use tenure_testkit::model::Rate::{Fast, Slow};
+use tenure_testkit::model::{self, Rate};
+
+use crate::grantors::{CANDIDATES, GRANTORS, Grantors, Settings, Troubles};
+
+type Setting = model::Setting<Grantors>;
+type Budget = model::Budget<Troubles>;
 
 /// Two and a half ticks are a lease.
 const TICK: Duration = Duration::from_millis(400);
@@ -13,16 +18,29 @@ const TICK: Duration = Duration::from_millis(400);
 const EXACT: Duration = Duration::from_millis(500);
 
 /// The leader's clock is slow and those of the grantors are fast.
+const ADVERSE: &[Rate] = &[Fast, Fast, Fast, Slow, Slow];
+const NOTHING: Budget = Budget::none(Troubles::NONE);
+/// Each campaigns once.
+const CONTENDED: Budget = Budget { campaigns: [1, 1, 0], ..NOTHING };
+/// p may campaign twice.
+const AGAIN: Budget = Budget { campaigns: [2, 1, 0], ..NOTHING };
+
 fn adverse(name: &'static str, horizon: u8, budget: Budget) -> Setting {
-    let rates = (Rate::Fast, Rate::Slow);
-    let (tick, struck, must_show) = (TICK, GRANTORS, &["elected"]);
-    Setting { name, tick, horizon, rates, alike: true, struck, budget, must_show }
+    striking(GRANTORS, name, horizon, budget)
 }
 
-/// Each campaigns once.
-const CONTENDED: Budget = Budget { campaigns: [1, 1], ..Budget::NONE };
-/// p may campaign twice.
-const AGAIN: Budget = Budget { campaigns: [2, 1], ..Budget::NONE };
+/// Only these grantors start again.
+fn striking(struck: Range<usize>, name: &'static str, horizon: u8, budget: Budget) -> Setting {
+    let own = Settings::new(struck, &budget);
+    let (candidates, alike) = (CANDIDATES, GRANTORS);
+    let (tick, rates, must_show) = (TICK, ADVERSE, &["elected"]);
+    Setting { name, tick, horizon, rates, candidates, alike, budget, must_show, own }
+}
+
+/// No two grantors may change places.
+fn unlike(long: bool) -> Range<usize> {
+    if long { 0..0 } else { GRANTORS }
+}
 
 /// A leader resigns, at any moment, and its releases cross whatever else is on its way.
 pub fn hand_over(long: bool) -> Setting {
@@ -36,14 +54,14 @@ pub fn hand_over(long: bool) -> Setting {
 pub fn delay(long: bool) -> Setting {
     let resigns = u8::from(long);
     let budget = Budget { late: 1, resigns, ..CONTENDED };
-    Setting { alike: false, ..adverse("delay", 1, budget) }
+    Setting { alike: unlike(true), ..adverse("delay", 1, budget) }
 }
 
 /// One candidate without a rival, who may lead twice, while much comes late.
 pub fn alone(long: bool) -> Setting {
     let (late, resigns) = (3, u8::from(long));
-    let budget = Budget { campaigns: [2, 0], late, resigns, ..Budget::NONE };
-    Setting { alike: !long, ..adverse("alone", 3, budget) }
+    let budget = Budget { campaigns: [2, 0, 0], late, resigns, ..NOTHING };
+    Setting { alike: unlike(long), ..adverse("alone", 3, budget) }
 }
 
 /// A candidate or leader stops: its lease ends on its slow clock, the grants end on the fast
@@ -57,31 +75,31 @@ pub fn drift(long: bool) -> Setting {
 
 /// The process of a grantor begins again at any moment, and remembers its grants.
 pub fn crash(long: bool) -> Setting {
-    let budget = Budget { crashes: 1, hasty: 1, ..CONTENDED };
+    let budget = Budget { hasty: 1, own: Troubles { crashes: 1, ..Troubles::NONE }, ..CONTENDED };
     let must_show = &["elected", "a leader after a crash"];
     Setting { must_show, ..adverse("crash", if long { 3 } else { 2 }, budget) }
 }
 
 /// The machine of a grantor begins again: it waits out what it may have granted, until the end.
 pub fn reboot(long: bool) -> Setting {
-    let budget = Budget { reboots: 1, ..CONTENDED };
+    let budget = Budget { own: Troubles { reboots: 1, ..Troubles::NONE }, ..CONTENDED };
     let must_show = &["elected", "a leader during a quarantine", "a leader after a quarantine"];
     let struck = if long { GRANTORS } else { 0..1 };
-    Setting { alike: false, struck, must_show, ..adverse("reboot", 3, budget) }
+    Setting { alike: unlike(true), must_show, ..striking(struck, "reboot", 3, budget) }
 }
 
 /// The state directory of a grantor is lost: it waits, and reads the fences of the others.
 pub fn loss(long: bool) -> Setting {
-    let budget = Budget { losses: 1, ..CONTENDED };
+    let budget = Budget { own: Troubles { losses: 1, ..Troubles::NONE }, ..CONTENDED };
     let during: &[_] = &["elected", "a leader during a quarantine"];
     let after = &["elected", "a leader during a quarantine", "a leader after a quarantine"];
     let (horizon, must_show) = if long { (3, after as &[_]) } else { (2, during) };
-    Setting { alike: !long, must_show, ..adverse("loss", horizon, budget) }
+    Setting { alike: unlike(long), must_show, ..adverse("loss", horizon, budget) }
 }
 
 /// A candidate ends without a word and campaigns in another life, and a leader resigns.
 pub fn rebirth(long: bool) -> Setting {
-    let budget = Budget { rebirths: 1, resigns: 1, ..AGAIN };
+    let budget = Budget { resigns: 1, own: Troubles { rebirths: 1, ..Troubles::NONE }, ..AGAIN };
     let must_show = &["elected", "another after a resignation", "another after a rebirth"];
     Setting { must_show, ..adverse("rebirth", if long { 2 } else { 1 }, budget) }
 }
@@ -89,13 +107,14 @@ pub fn rebirth(long: bool) -> Setting {
 /// Erratum 4: a candidate resigns and leads again, and one of its releases arrives twice.
 pub fn late_release(long: bool) -> Setting {
     let repeated_releases = if long { 2 } else { 1 };
-    let budget = Budget { resigns: 1, repeated_releases, ..AGAIN };
+    let budget =
+        Budget { resigns: 1, own: Troubles { repeated_releases, ..Troubles::NONE }, ..AGAIN };
     let must_show = &["elected", "another after a resignation", "the same again"];
     Setting { must_show, ..adverse("late release", 1, budget) }
 }
 
 /// A request arrives twice.
 pub fn late_request(long: bool) -> Setting {
-    let budget = Budget { repeated_requests: 1, ..CONTENDED };
+    let budget = Budget { own: Troubles { repeated_requests: 1, ..Troubles::NONE }, ..CONTENDED };
     adverse("late request", if long { 3 } else { 2 }, budget)
 }

@@ -8,63 +8,23 @@
 #![allow(clippy::unwrap_used, reason = "a model is test code, inside its functions too")]
 #![allow(unreachable_pub, missing_docs)]
 #![cfg_attr(tenure_planted, allow(dead_code, reason = "only the planted bugs are looked for"))]
-#![allow(clippy::print_stdout, reason = "the number of states is a result")]
-#![allow(clippy::disallowed_methods, reason = "how long it took is for people")]
 
 mod cases;
-mod clock;
-mod disk;
-mod judge;
-mod known;
-mod node;
+mod grantors;
 #[cfg(tenure_planted)]
 mod planted;
-mod reaction;
-mod search;
-mod setting;
-mod symmetry;
-mod world;
-
-use search::{Explored, Violation, explore};
-use setting::Setting;
-use world::World;
-
-/// Explores a configuration and tells how far that went.
-fn visit(setting: &Setting, most: usize) -> (Explored, Option<Violation>) {
-    let begun = std::time::Instant::now();
-    let mut world = World::new(setting.clone());
-    let (explored, violation) = explore(&mut world, most);
-    let (nodes, calls) = world.work();
-    let Explored { states, reached, depth, .. } = explored;
-    let seconds = begun.elapsed().as_secs_f64();
-    println!(
-        "{}: {states} states, reached {reached} times, at most {depth} actions deep, from {nodes} \
-         states of single nodes and {calls} calls of the core, in {seconds:.1} s; {:?}",
-        setting.name, explored.marks
-    );
-    (explored, violation)
-}
-
-/// Everything that may happen happens, and nothing is violated.
-#[cfg(not(tenure_planted))]
-fn holds(case: fn(bool) -> Setting) {
-    let long = std::env::var_os("TENURE_LONG").is_some();
-    let setting = case(long);
-    let most = if long { 50_000_000 } else { 5_000_000 };
-    let (explored, violation) = visit(&setting, most);
-    if let Some(violation) = violation {
-        panic!("{}: {violation}", setting.name);
-    }
-    assert!(explored.complete, "{}: more than {most} states", setting.name);
-    for mark in setting.must_show {
-        let seen = explored.marks.contains_key(mark);
-        assert!(seen, "{}: {mark} was never seen: nothing is proved", setting.name);
-    }
-}
 
 #[cfg(not(tenure_planted))]
 mod every_state {
-    use super::{cases, holds};
+    use tenure_testkit::model::Setting;
+
+    use crate::cases;
+    use crate::grantors::Grantors;
+
+    fn holds(case: fn(bool) -> Setting<Grantors>) {
+        let long = std::env::var_os("TENURE_LONG").is_some();
+        tenure_testkit::model::holds(&case(long), if long { 50_000_000 } else { 5_000_000 });
+    }
 
     #[test]
     fn of_a_hand_over() {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::contract::{Protocol, Words};
-use tenure_core::{Command, ElectionName, End, Event, Ticket, Time, Waiting};
+use tenure_core::{Command, ElectionName, End, Event, Ticket, Time, Waiting, WallTime};
 
+use super::campaigns::Campaigns;
 use super::machine::Machine;
-use super::seats::Seats;
-use crate::kind::Kind;
+use crate::clock;
+use crate::safety::SafetyClass;
 
 /// One protocol on one outside system, carried by [`spawn`](super::spawn). The loop calls each
 /// method on its own thread, so none may block for long.
@@ -18,33 +19,38 @@ pub trait Backend: Send + Sized + 'static {
     type Core: Protocol<Words: Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>>
         + Send;
     /// What it promises.
-    type Kind: Kind;
+    type Class: SafetyClass;
     /// What only this protocol offers beside the common commands.
     type Extra: Send;
     /// What only this protocol tells beside the common events.
     type Own: Send;
     /// What comes from outside.
-    type News: Send;
+    type Incoming: Send;
     /// What its node asks, beside what its handles ask.
     type Ask: Send + 'static;
 
     /// The thread's name.
     const THREAD: &'static str;
-    /// How many kinds of news there are that can be [taken](Self::take).
+    /// How many kinds of input can be [taken](Self::take).
     const KINDS: usize;
     /// The protocol's name where it cannot hand a leadership over.
     const NO_TRANSFER: Option<&'static str> = None;
     /// Whether each new observer is shown only what is read after it came.
     const AFRESH: bool = false;
 
-    /// Waits for news. Cancel safe: what is ready is returned by the poll that found it.
-    fn next(&mut self) -> impl Future<Output = Self::News> + Send;
+    /// Wall time, for a core that compares it with other machines; no other asks.
+    fn wall(&self) -> WallTime {
+        clock::wall()
+    }
 
-    /// News of this kind that is there already, if there is any.
-    fn take(&mut self, kind: usize) -> Option<Self::News>;
+    /// Waits for incoming. Cancel safe: what is ready is returned by the poll that found it.
+    fn next(&mut self) -> impl Future<Output = Self::Incoming> + Send;
 
-    /// Handles news that was there before `now`: what the core must hear of it goes to `machine`.
-    fn on_news(&mut self, now: Time, news: Self::News, machine: &mut Machine<Self>);
+    /// What has come in already of this kind, if anything.
+    fn take(&mut self, kind: usize) -> Option<Self::Incoming>;
+
+    /// Handles what came in before `now`: what the core must hear of it goes to `machine`.
+    fn on_incoming(&mut self, now: Time, incoming: Self::Incoming, machine: &mut Machine<Self>);
 
     /// Handles what its node asks.
     fn on_ask(&mut self, now: Time, ask: Self::Ask, machine: &mut Machine<Self>);
@@ -55,7 +61,7 @@ pub trait Backend: Send + Sized + 'static {
     /// Writes a record so that it survives the process; `false` if that failed.
     fn persist(&mut self, record: &Record<Self>) -> bool;
 
-    /// Begins to write a record so that it survives the machine. The answer is news.
+    /// Begins to write a record so that it survives the machine. The answer is incoming.
     fn flush(&mut self, ticket: Ticket, record: Record<Self>);
 
     /// The core tells what only this protocol has.
@@ -84,10 +90,10 @@ pub trait Backend: Send + Sized + 'static {
     }
 
     /// A claim was raised until `until`.
-    fn raised(&mut self, _election: &ElectionName, _until: Time, _seats: &Seats<Self::Kind>) {}
+    fn raised(&mut self, _election: &ElectionName, _until: Time, _seats: &Campaigns<Self::Class>) {}
 
     /// A campaign was opened, and the core does not know of it yet.
-    fn opened(&mut self, _election: &ElectionName, _seats: &Seats<Self::Kind>) {}
+    fn opened(&mut self, _election: &ElectionName, _seats: &Campaigns<Self::Class>) {}
 
     /// One thing was handled, and more may be there.
     fn before_more(&mut self) {}
@@ -110,5 +116,7 @@ pub type Address<B> = <WordsOf<B> as Words>::Address;
 pub type Message<B> = <WordsOf<B> as Words>::Message;
 /// What is written down.
 pub type Record<B> = <WordsOf<B> as Words>::Record;
+/// The time its core is told.
+pub(super) type NowOf<B> = <<B as Backend>::Core as Protocol>::Now;
 /// What goes into its core and comes out of it.
 pub(super) type WordsOf<B> = <<B as Backend>::Core as Protocol>::Words;

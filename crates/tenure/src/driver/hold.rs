@@ -2,24 +2,28 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
+use tenure_core::ElectionName;
 use tenure_core::contract::Words;
+use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::backend::{Backend, WordsOf};
-use super::order::Order;
+use super::request::Request;
 use super::run::Loop;
+use super::{DriverHandle, Timing};
+use crate::election::Election;
 use crate::error::SystemError;
-use crate::kind::Kind;
+use crate::safety::SafetyClass;
 
 /// How many notices a slow listener may miss before it is told so.
 const NOTICES: usize = 256;
 
 /// What reaches the loop.
-pub(super) enum Asked<K: Kind, A> {
-    Handle(Order<K>),
+pub(super) enum Asked<C: SafetyClass, A> {
+    Handle(Request<C>),
     Node(A),
     Close(oneshot::Sender<()>),
 }
@@ -31,43 +35,78 @@ pub fn random() -> Result<u128, SystemError> {
     crate::entropy::number().map_err(refused)
 }
 
-/// The way to a loop that runs. When the last one is dropped, the loop gives up what it holds and
-/// ends.
-pub struct Hold<K: Kind, A> {
-    asked: mpsc::UnboundedSender<Asked<K, A>>,
+/// 64 of them: what a core derives its draws from.
+pub fn seed() -> Result<u64, SystemError> {
+    Ok(u64::try_from(random()? >> 64).unwrap_or(0))
+}
+
+/// The way to a loop that runs, for its node and all handles. When the last one is dropped, the
+/// loop gives up what it holds and ends.
+pub struct Hold<C: SafetyClass, A> {
+    asked: mpsc::UnboundedSender<Asked<C, A>>,
+    timing: Box<dyn Fn() -> Timing + Send + Sync>,
+}
+
+impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
+    fn request(&self, request: Request<C>) {
+        let _ = self.asked.send(Asked::Handle(request));
+    }
+
+    fn timing(&self) -> Timing {
+        (self.timing)()
+    }
 }
 
 /// What a loop begins with: the backend, its core, and what the core is started with.
 pub type Begun<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
 
+/// What a node keeps of the loop that carries `B`.
+pub type HoldOf<B> = Arc<Hold<<B as Backend>::Class, <B as Backend>::Ask>>;
+
 /// Starts the loop on a thread of its own, so that an application that blocks cannot starve a
-/// renewal. `begin` makes the backend, in the runtime in which it runs.
+/// renewal. `begin` makes the backend, in the runtime in which it runs; `timing` answers for
+/// [`DriverHandle::timing`].
 pub fn spawn<B: Backend>(
     begin: impl FnOnce() -> Begun<B>,
-) -> Result<Hold<B::Kind, B::Ask>, SystemError> {
+    timing: impl Fn() -> Timing + Send + Sync + 'static,
+) -> Result<HoldOf<B>, SystemError> {
     let refused = |doing| move |source| SystemError { doing, source };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(refused("making a runtime"))?;
     let (asked, taken) = mpsc::unbounded_channel();
-    let work = {
+    let (give, take) = std::sync::mpsc::channel::<(Runtime, Loop<B>)>();
+    let begun = {
         let _entered = runtime.enter();
-        let (backend, core, start) = begin();
-        Loop::new((backend, core), start, taken).map_err(refused("making a timer"))?
+        let thread = thread::Builder::new().name(B::THREAD.to_owned());
+        let work = move || {
+            take.recv().into_iter().for_each(|(runtime, work)| {
+                runtime.block_on(work.run());
+            })
+        };
+        thread.spawn(work).map_err(refused("starting a thread")).and_then(|_| {
+            let (backend, core, start) = begin();
+            Loop::new((backend, core), start, taken).map_err(refused("making a timer"))
+        })
     };
-    thread::Builder::new()
-        .name(B::THREAD.to_owned())
-        .spawn(move || runtime.block_on(work.run()))
-        .map_err(refused("starting a thread"))?;
-    Ok(Hold { asked })
+    match begun {
+        // The thread waits for it.
+        Ok(work) => drop(give.send((runtime, work))),
+        Err(error) => {
+            // The caller may be in a runtime of its own, where dropping this one would panic.
+            runtime.shutdown_background();
+            return Err(error);
+        }
+    }
+    Ok(Arc::new(Hold { asked, timing: Box::new(timing) }))
 }
 
-impl<K: Kind, A> Hold<K, A> {
-    /// Passes on what a handle asks. When the loop has ended it is dropped, which tells whoever
-    /// waits.
-    pub fn order(&self, order: Order<K>) {
-        let _ = self.asked.send(Asked::Handle(order));
+impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
+    /// The handle of an election.
+    #[must_use]
+    pub fn election(self: &Arc<Self>, name: ElectionName) -> Election<C> {
+        Election::new(self.clone(), name)
     }
 
     /// Passes on what the node asks; `false` if the loop has ended.
@@ -97,7 +136,7 @@ impl<K: Kind, A> Hold<K, A> {
     }
 }
 
-impl<K: Kind, A> fmt::Debug for Hold<K, A> {
+impl<C: SafetyClass, A: Send + 'static> fmt::Debug for Hold<C, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hold").field("is_closed", &self.is_closed()).finish()
     }

@@ -7,11 +7,11 @@ use tenure_core::{Command, ElectionName, End, Event, Input, Loss, TransferFailur
 
 use super::LOG;
 use super::backend::{Backend, WordsOf};
-use super::boards::Boards;
-use super::order::Elected;
-use super::seats::{Resign, Seats};
+use super::campaigns::{Campaigns, Resign};
+use super::request::Elected;
+use super::subscriptions::Subscriptions;
 use crate::error::TransferError;
-use crate::kind::Kind;
+use crate::safety::SafetyClass;
 
 /// The core, with the campaigns and observers of its handles. A [`Backend`] hands in what the core
 /// must hear; the loop handles that in its order, each with the same sample of the clock.
@@ -19,9 +19,9 @@ pub struct Machine<B: Backend> {
     /// The protocol's state machine.
     pub core: B::Core,
     /// Its campaigns and leaderships.
-    pub seats: Seats<B::Kind>,
+    pub campaigns: Campaigns<B::Class>,
     /// Its observers.
-    pub boards: Boards,
+    pub subscriptions: Subscriptions,
     inputs: VecDeque<Input<WordsOf<B>>>,
     /// Commands that follow from the effects at hand: they come before all other inputs.
     owed: Vec<Input<WordsOf<B>>>,
@@ -29,8 +29,8 @@ pub struct Machine<B: Backend> {
 
 impl<B: Backend> Machine<B> {
     pub(super) fn new(core: B::Core) -> Self {
-        let (seats, boards) = (Seats::default(), Boards::default());
-        Self { core, seats, boards, inputs: VecDeque::new(), owed: Vec::new() }
+        let (campaigns, subscriptions) = (Campaigns::default(), Subscriptions::default());
+        Self { core, campaigns, subscriptions, inputs: VecDeque::new(), owed: Vec::new() }
     }
 
     /// The core hears this after what was handed in before.
@@ -50,48 +50,48 @@ impl<B: Backend> Machine<B> {
         election: &ElectionName,
         event: Event<B::Own>,
     ) {
-        let Self { seats, boards, .. } = self;
+        let Self { campaigns, subscriptions, .. } = self;
         match event {
             Event::Elected { id, fence } => {
                 let extra = backend.elected(election);
-                let owed = match B::Kind::fence(fence) {
-                    Some(fence) => seats.elected(election, Elected { id, fence, extra }),
-                    None => seats.mismatched(election),
+                let owed = match B::Class::fence(fence) {
+                    Some(fence) => campaigns.elected(election, Elected { id, fence, extra }),
+                    None => campaigns.mismatched(election),
                 };
                 self.owe(election.clone(), owed);
             }
-            Event::Settled => seats.settled(election),
-            Event::Waiting(waiting) => seats.waits(election, backend.explain(waiting)),
+            Event::Settled => campaigns.settled(election),
+            Event::Waiting(waiting) => campaigns.waits(election, backend.explain(waiting)),
             Event::Ended(end) => {
                 backend.ended(&end);
                 match end {
-                    End::Lost(loss) => seats.ended(election, loss),
-                    End::Withdrawn => seats.ended(election, Loss::Resigned),
-                    End::Refused { why } => seats.refused(election, why.to_string()),
+                    End::Lost(loss) => campaigns.ended(election, loss),
+                    End::Withdrawn => campaigns.ended(election, Loss::Resigned),
+                    End::Refused { why } => campaigns.refused(election, why.to_string()),
                 }
             }
-            Event::Released => seats.released(election),
-            Event::SuccessorWaits { .. } => seats.successor_waits(election),
+            Event::Released => campaigns.released(election),
+            Event::SuccessorWaits { .. } => campaigns.successor_waits(election),
             Event::TransferFailed { to, why } => match why {
                 TransferFailure::NotWaiting => {
-                    seats.transfer_failed(election, TransferError::NotWaiting { to });
+                    campaigns.transfer_failed(election, TransferError::NotWaiting { to });
                 }
                 TransferFailure::NotLeading => {
-                    seats.transfer_failed(election, TransferError::NotLeading);
+                    campaigns.transfer_failed(election, TransferError::NotLeading);
                 }
                 // That was told when the later one came.
                 TransferFailure::Replaced => {}
             },
             Event::View(view) => {
-                boards.see(election, view);
-                if let Some(every) = boards.look_again(election) {
+                subscriptions.see(election, *view);
+                if let Some(every) = subscriptions.look_again(election) {
                     let (election, command) = (election.clone(), Command::Observe { every });
                     self.owed.push(Input::Command { election, command });
                 }
             }
-            Event::Gap => boards.missed(election),
+            Event::Gap => subscriptions.missed(election),
             Event::NotObserved { why } => {
-                boards.close(election);
+                subscriptions.close(election);
                 tracing::warn!(target: LOG, %election, "cannot be observed: {why}");
                 backend.not_observed(election, &why);
             }
@@ -112,6 +112,6 @@ impl<B: Backend> Machine<B> {
 
 impl<B: Backend> fmt::Debug for Machine<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Machine").field("seats", &self.seats).finish_non_exhaustive()
+        f.debug_struct("Machine").field("campaigns", &self.campaigns).finish_non_exhaustive()
     }
 }

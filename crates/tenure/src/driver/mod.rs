@@ -8,18 +8,18 @@
 //! brings:
 //!
 //! 1. A [`Backend`]: what comes from outside, what its node asks beside its handles, how messages
-//!    are sent and records written, and what the events of its core mean for the [`Seats`] and
-//!    [`Boards`] of the [`Machine`]. The life of a seat:
+//!    are sent and records written, and what the events of its core mean for the [`Campaigns`] and
+//!    [`Subscriptions`] of the [`Machine`]. The life of a campaign:
 //!
 //!    ```text
 //!    open ──raise──▶ elected ──▶ settled ──▶ raise … ──▶ lower ──▶ ended ──▶ released
 //!      └────────────────── ended or refused ──────────────────────────────────▲
 //!    ```
 //!
-//!    The loop opens, raises and lowers; the backend says the rest. While a seat is open,
-//!    [`waits`](Seats::waits) says what it waits for, each time that changes.
-//! 2. Something that lives as long as its handles, keeps the [`Hold`] that [`spawn`] gives, and
-//!    implements [`Office`]; [`election`] makes handles of it.
+//!    The loop opens, raises and lowers; the backend says the rest. While a campaign is open,
+//!    [`waits`](Campaigns::waits) says what it waits for, each time that changes.
+//! 2. A node: something that keeps the [`Hold`] that [`spawn`] gives; [`Hold::election`] makes
+//!    handles.
 //!
 //! When the last `Hold` is gone nobody holds a handle: the loop gives everything up, waits until
 //! others know, [`Backend::farewell`] at the longest, and ends.
@@ -27,15 +27,15 @@
 //! Leases are timed on [`crate::clock`], and waited for with a [`Timer`].
 
 mod backend;
-mod boards;
+mod campaigns;
+mod fair;
 mod hold;
 mod machine;
-mod order;
+mod repeats;
+mod request;
 mod run;
-mod seats;
+mod subscriptions;
 mod timer;
-mod told;
-mod turns;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -44,28 +44,28 @@ use std::time::Duration;
 use tenure_core::ElectionName;
 
 pub use self::backend::{Address, Backend, Message, Record};
-pub use self::boards::Boards;
-pub use self::hold::{Begun, Hold, Notices, random, spawn};
+pub use self::campaigns::{Campaigns, Resign};
+pub use self::hold::{Begun, Hold, HoldOf, Notices, random, seed, spawn};
 pub use self::machine::Machine;
-pub(crate) use self::order::{CampaignAnswer, Progress, Sight, Won};
-pub use self::order::{CampaignReply, Elected, ObserveReply, Order, SeatId, TransferReply};
-pub use self::seats::{Resign, Seats};
+pub use self::repeats::Repeats;
+pub(crate) use self::request::{CampaignAnswer, Progress, Versioned, Won};
+pub use self::request::{CampaignId, CampaignReply, Elected, ObserveReply, Request, TransferReply};
+pub use self::subscriptions::Subscriptions;
 pub use self::timer::Timer;
-pub use self::told::Told;
 use crate::election::Election;
-use crate::kind::Kind;
 use crate::leader::Leader;
+use crate::safety::SafetyClass;
 
 /// The target of what drivers log: who leads, why not, what is waited for, and what an operator
 /// should hear of. Each change once, never a line for each message.
 pub const LOG: &str = "tenure::events";
 
-/// The side of a driver that handles hold on to.
-pub trait Office<K: Kind>: Send + Sync + 'static {
-    /// Passes an order on to the driver's loop, in the order of the calls. Must not block: it is
-    /// called in destructors too. Once the loop has ended, the order is dropped, which tells
-    /// whoever waits for an answer.
-    fn order(&self, order: Order<K>);
+/// The side of a driver that its handles hold.
+pub trait DriverHandle<C: SafetyClass>: Send + Sync + 'static {
+    /// Passes a request on to the driver's loop, in the order of the calls. Must not block: it is
+    /// called in destructors too. Once the loop has ended, the request is dropped, which tells
+    /// its sender, if it waits for an answer.
+    fn request(&self, request: Request<C>);
 
     /// The times a handle needs. Asked at each use, so they may change.
     fn timing(&self) -> Timing;
@@ -84,13 +84,16 @@ pub struct Timing {
 
 /// The handle of the election `name`.
 #[must_use]
-pub fn election<K: Kind>(office: Arc<dyn Office<K>>, name: ElectionName) -> Election<K> {
-    Election::new(office, name)
+pub fn election<C: SafetyClass>(
+    driver: Arc<dyn DriverHandle<C>>,
+    name: ElectionName,
+) -> Election<C> {
+    Election::new(driver, name)
 }
 
 /// What the driver gave along as [`Elected::extra`], if it is a `T`: for what a protocol offers
 /// its leaders beyond the handle.
 #[must_use]
-pub fn extra<T: Any + Send + Sync, K: Kind>(leader: &Leader<K>) -> Option<Arc<T>> {
+pub fn extra<T: Any + Send + Sync, C: SafetyClass>(leader: &Leader<C>) -> Option<Arc<T>> {
     leader.extra().downcast().ok()
 }

@@ -3,17 +3,16 @@
 use std::io;
 
 use tenure_core::contract::{Protocol, Words};
-use tenure_core::{Command, Effect, Event, Input, Time, Value};
+use tenure_core::{Clocks, Command, Effect, Event, Input, Now, Time, Value, WallTime};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::backend::{Backend, WordsOf};
+use super::backend::{Backend, NowOf, WordsOf};
+use super::fair::handle_fairly;
 use super::hold::Asked;
 use super::machine::Machine;
-use super::order::Order;
-use super::seats::Seats;
+use super::request::Request;
 use super::timer::Timer;
-use super::turns::take_turns;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
 
@@ -24,7 +23,7 @@ const BATCH: usize = 64;
 pub(super) struct Loop<B: Backend> {
     backend: B,
     machine: Machine<B>,
-    asked: mpsc::UnboundedReceiver<Asked<B::Kind, B::Ask>>,
+    asked: mpsc::UnboundedReceiver<Asked<B::Class, B::Ask>>,
     timer: Timer,
     /// Room for the effects of one input.
     effects: Vec<Effect<WordsOf<B>>>,
@@ -36,11 +35,24 @@ struct Closing {
     done: Option<oneshot::Sender<()>>,
 }
 
+/// The clocks of this process.
+struct Real<'a, B>(&'a B);
+
+impl<B: Backend> Clocks for Real<'_, B> {
+    fn since_boot(&self) -> Time {
+        clock::now()
+    }
+
+    fn wall(&self) -> WallTime {
+        self.0.wall()
+    }
+}
+
 /// What happened.
 enum Happened<B: Backend> {
-    News(B::News),
+    Incoming(B::Incoming),
     Alarm,
-    Asked(Asked<B::Kind, B::Ask>),
+    Asked(Asked<B::Class, B::Ask>),
     /// Nobody holds the node any more.
     Abandoned,
 }
@@ -50,17 +62,29 @@ impl<B: Backend> Loop<B> {
     pub(super) fn new(
         (backend, core): (B, B::Core),
         start: <WordsOf<B> as Words>::Start,
-        asked: mpsc::UnboundedReceiver<Asked<B::Kind, B::Ask>>,
+        asked: mpsc::UnboundedReceiver<Asked<B::Class, B::Ask>>,
     ) -> io::Result<Self> {
         let (machine, timer) = (Machine::new(core), Timer::new()?);
         let mut this = Self { backend, machine, asked, timer, effects: Vec::new(), closing: None };
         this.machine.input(Input::Start(start));
-        this.work(clock::now());
+        let now = this.sample();
+        this.work(now);
         Ok(this)
     }
 
     /// Runs until nobody holds the node any more, or until it is closed.
     pub(super) async fn run(mut self) {
+        self.carry().await;
+        let closing = self.closing.take();
+        // No handle says that it leads, and what the loop held is free, before anybody who waits
+        // for the end goes on.
+        drop(self);
+        if let Some(done) = closing.and_then(|closing| closing.done) {
+            let _ = done.send(());
+        }
+    }
+
+    async fn carry(&mut self) {
         loop {
             self.backend.before_waiting();
             if self.is_done() {
@@ -72,13 +96,13 @@ impl<B: Backend> Loop<B> {
             // Somebody may wait for this one, so it waits for nothing that comes after it.
             self.backend.before_more();
             // What never ends keeps neither handles nor other kinds waiting.
-            take_turns(&mut self, BATCH, 1 + B::KINDS, Self::take, Self::on);
+            handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on);
         }
     }
 
     fn take(&mut self, kind: usize) -> Option<Happened<B>> {
         match kind.checked_sub(1) {
-            Some(kind) => self.backend.take(kind).map(Happened::News),
+            Some(kind) => self.backend.take(kind).map(Happened::Incoming),
             None if self.closing.is_some() => None,
             None => match self.asked.try_recv() {
                 Ok(asked) => Some(Happened::Asked(asked)),
@@ -94,7 +118,7 @@ impl<B: Backend> Loop<B> {
         tokio::select! {
             biased;
             () = timer.rung() => Happened::Alarm,
-            news = backend.next() => Happened::News(news),
+            incoming = backend.next() => Happened::Incoming(incoming),
             asked = asked.recv(), if closing.is_none() => match asked {
                 Some(asked) => Happened::Asked(asked),
                 None => Happened::Abandoned,
@@ -104,61 +128,66 @@ impl<B: Backend> Loop<B> {
 
     /// The clock is read here, after whatever happened has happened.
     fn on(&mut self, happened: Happened<B>) {
-        let now = clock::now();
+        let sampled = self.sample();
+        let now = sampled.since_boot();
         // The alarm is heard only where there is a pause, and under a flood there is none.
         let is_due = self.machine.core.deadline().is_some_and(|deadline| deadline.at <= now);
         if is_due || matches!(happened, Happened::Alarm) {
             self.machine.input(Input::Timeout);
-            self.work(now);
+            self.work(sampled);
         }
         match happened {
-            Happened::News(news) => self.backend.on_news(now, news, &mut self.machine),
-            Happened::Asked(Asked::Handle(order)) => self.on_order(order),
+            Happened::Incoming(incoming) => {
+                self.backend.on_incoming(now, incoming, &mut self.machine)
+            }
+            Happened::Asked(Asked::Handle(request)) => self.on_request(request),
             Happened::Asked(Asked::Node(ask)) => self.backend.on_ask(now, ask, &mut self.machine),
             Happened::Asked(Asked::Close(done)) => self.close(now, Some(done)),
             Happened::Abandoned => self.close(now, None),
             Happened::Alarm => {}
         }
-        self.work(now);
+        self.work(sampled);
     }
 
-    fn on_order(&mut self, order: Order<B::Kind>) {
+    fn on_request(&mut self, request: Request<B::Class>) {
         let Self { backend, machine, .. } = self;
-        let (election, command) = match order {
-            Order::Campaign { election, seat, value, priority, reply } => {
+        let (election, command) = match request {
+            Request::Campaign { election, campaign, value, priority, reply } => {
                 let value = match Value::new(&value) {
                     Ok(value) => value,
                     Err(error) => return reply.refuse(CampaignError::Value(error)),
                 };
-                if !machine.seats.open(&election, seat, reply) {
+                if !machine.campaigns.open(&election, campaign, reply) {
                     return;
                 }
-                backend.opened(&election, &machine.seats);
+                backend.opened(&election, &machine.campaigns);
                 (election, Command::Campaign { value, priority })
             }
-            Order::Resign { election, seat } => match machine.seats.resign(&election, seat) {
-                Some(_) => (election, Command::Resign),
-                None => return,
-            },
-            Order::Transfer { election, seat, to, probe, reply } => {
+            Request::Resign { election, campaign } => {
+                match machine.campaigns.resign(&election, campaign) {
+                    Some(_) => (election, Command::Resign),
+                    None => return,
+                }
+            }
+            Request::Transfer { election, campaign, to, probe, reply } => {
                 if let Some(protocol) = B::NO_TRANSFER {
                     return reply.refuse(TransferError::Unsupported { protocol });
                 }
-                if !machine.seats.transfer(&election, seat, reply) {
+                if !machine.campaigns.transfer(&election, campaign, reply) {
                     return;
                 }
                 (election, Command::Transfer { to, probe })
             }
-            Order::Observe { election, every, reply } => {
+            Request::Observe { election, every, reply } => {
                 let every = match B::AFRESH {
-                    true => machine.boards.observe_afresh(&election, every, reply),
-                    false => machine.boards.observe(&election, every, reply),
+                    true => machine.subscriptions.observe_afresh(&election, every, reply),
+                    false => machine.subscriptions.observe(&election, every, reply),
                 };
                 let Some(every) = every else { return };
                 (election, Command::Observe { every })
             }
-            Order::Unobserve { election } => {
-                if !machine.boards.unobserve(&election) {
+            Request::Unobserve { election } => {
+                if !machine.subscriptions.unobserve(&election) {
                     return;
                 }
                 (election, Command::Unobserve)
@@ -173,45 +202,41 @@ impl<B: Backend> Loop<B> {
             return;
         }
         self.closing = Some(Closing { until: now.after(self.backend.farewell()), done });
-        for election in self.machine.seats.elections() {
+        for election in self.machine.campaigns.elections() {
             self.machine.command(election, Command::Resign);
         }
     }
 
-    fn is_done(&mut self) -> bool {
-        let quiet = self.backend.is_idle(&self.machine.core) && self.machine.seats.is_quiet();
-        let Some(closing) = &mut self.closing else { return false };
-        if !quiet && clock::now() < closing.until {
-            return false;
-        }
-        if let Some(done) = closing.done.take() {
-            // Before those who wait for it go on, no handle says that it leads.
-            self.machine.seats = Seats::default();
-            let _ = done.send(());
-        }
-        true
+    fn is_done(&self) -> bool {
+        let quiet = self.backend.is_idle(&self.machine.core) && self.machine.campaigns.is_quiet();
+        self.closing.as_ref().is_some_and(|closing| quiet || clock::now() >= closing.until)
+    }
+
+    /// What the clocks show that the core is given.
+    fn sample(&self) -> NowOf<B> {
+        NowOf::<B>::sample(&Real(&self.backend))
     }
 
     /// Hands the core all that it must hear, and carries out what follows from each.
-    fn work(&mut self, now: Time) {
+    fn work(&mut self, now: NowOf<B>) {
         while let Some(input) = self.machine.next_input() {
             self.handle(now, input);
         }
     }
 
     /// Carries out the effects strictly in their order. A failed write stops what follows it.
-    fn handle(&mut self, now: Time, input: Input<WordsOf<B>>) {
+    fn handle(&mut self, now: NowOf<B>, input: Input<WordsOf<B>>) {
         let mut effects = std::mem::take(&mut self.effects);
         self.machine.core.handle(now, input, &mut effects);
         let Self { backend, machine, .. } = self;
         for effect in effects.drain(..) {
             match effect {
                 Effect::Raise { election, until, .. } => {
-                    let owed = machine.seats.raise(&election, until);
-                    backend.raised(&election, until, &machine.seats);
+                    let owed = machine.campaigns.raise(&election, until);
+                    backend.raised(&election, until, &machine.campaigns);
                     machine.owe(election, owed);
                 }
-                Effect::Lower { election } => machine.seats.lower(&election),
+                Effect::Lower { election } => machine.campaigns.lower(&election),
                 Effect::Persist(record) => {
                     if !backend.persist(&record) {
                         return self.handle(now, Input::Failed(None));

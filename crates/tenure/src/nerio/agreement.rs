@@ -13,7 +13,7 @@ use tenure_core::{NodeName, Obstacle, Time, Waiting};
 
 use super::log;
 use super::notice::Notice;
-use crate::driver::Told;
+use crate::driver::Repeats;
 
 /// How long a member must have said nothing else before it counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
@@ -37,14 +37,14 @@ impl Agreement {
         &mut self,
         address: SocketAddr,
         config: &Checked,
-        told: &mut Told,
+        repeats: &mut Repeats,
     ) -> Option<Notice> {
         if self.differing.is_empty() {
             return None;
         }
         let member = config.position_at(address)?;
         self.differing.remove(&member)?;
-        log::mismatch_is_over(told, address);
+        log::mismatch_is_over(repeats, address);
         let possible = config.quorums.is_possible(self.lasting());
         (self.hopeless && possible).then(|| {
             self.hopeless = false;
@@ -163,13 +163,13 @@ mod tests {
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
         assert!(hopeless(agreement.disagreement(&config()).as_slice()), "and again when asked");
         let c = ([127, 0, 0, 1], 7_103).into();
-        let mut told = Told::default();
-        assert_eq!(agreement.agrees(c, &config(), &mut told), Some(Notice::QuorumMayAgree));
-        assert_eq!(agreement.agrees(c, &config(), &mut told), None);
+        let mut repeats = Repeats::default();
+        assert_eq!(agreement.agrees(c, &config(), &mut repeats), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(c, &config(), &mut repeats), None);
     }
 
     #[test]
-    fn whoever_differs_is_not_merely_silent() {
+    fn a_member_that_differs_is_not_merely_silent() {
         let mut agreement = Agreement::default();
         let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
         assert_eq!(agreement.explain(silent(), &config()), silent());

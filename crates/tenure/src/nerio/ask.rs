@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 
 use super::Node;
 use super::error::{FindError, VerifyError};
-use super::order::Ask;
 use super::proofs::Proof;
+use super::request::Ask;
 use crate::clock;
 use crate::error::CampaignError;
-use crate::kind::AtMostOne;
 use crate::leadership::Leadership;
+use crate::safety::AtMostOne;
 
 impl Node {
     /// Asks a leader whether it leads (section 10.5), again and again until it answers or
@@ -51,7 +51,7 @@ impl Node {
     }
 
     /// Finds somebody to turn to (section 10.4): the leader if there is one, else this node if
-    /// it can win, else whoever appears within `patience`, else an error that says what was
+    /// it can win, else one that appears within `patience`, else an error that says what was
     /// known. Dropping the future withdraws the candidacy.
     pub async fn find(
         &self,

@@ -20,15 +20,15 @@ use super::agreement::Agreement;
 use super::counters::Counters;
 use super::edicts::Source;
 use super::log;
-use super::notice::{Forgot, Notice};
-use super::order::Ask;
+use super::notice::Notice;
 use super::outbox::Outbox;
 use super::proofs::{Proof, Proofs};
+use super::request::Ask;
+use super::state::WriteError;
 use super::storage::{Flushed, Records};
 use crate::clock;
-use crate::driver::{Backend, Machine, Told};
-use crate::kind::AtMostOne;
-use crate::state::WriteError;
+use crate::driver::{Backend, Machine, Repeats};
+use crate::safety::AtMostOne;
 use crate::transport::Transport;
 
 /// How long a node that closes waits for its releases to arrive.
@@ -41,22 +41,20 @@ pub(super) struct Wire<T> {
     records: Records,
     flushed: Flushed,
     notices: broadcast::Sender<Notice>,
-    told: Told,
+    repeats: Repeats,
     outbox: Outbox,
     proofs: Proofs,
     agreement: Agreement,
     inc: Inc,
     /// The quorum timestamp of the leadership that begins.
     stamped: Option<QuorumTimestamp>,
-    /// What a quarantine is for.
-    forgot: Forgot,
     counters: Counters,
     /// Room for one datagram, and one byte more by which a longer one is known.
     buffer: Vec<u8>,
 }
 
 /// What comes from outside.
-pub(super) enum News {
+pub(super) enum Incoming {
     /// It is in the buffer.
     Datagram {
         length: usize,
@@ -77,26 +75,24 @@ impl<T: Transport> Wire<T> {
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
-        let forgot = match &start.memory {
-            Some(memory) if memory.kept == Kept::Nothing => Forgot::Everything,
-            _ => Forgot::Grants,
-        };
         let mut this = Self {
             config,
             transport,
             records,
             flushed,
             notices,
-            told: Told::default(),
+            repeats: Repeats::default(),
             outbox: Outbox::new(packer),
             proofs: Proofs::default(),
             agreement: Agreement::default(),
             inc: start.inc,
             stamped: None,
-            forgot,
             counters: Counters::default(),
             buffer: vec![0; DATAGRAM_MAX + 1],
         };
+        if let Some(error) = this.records.damage.take() {
+            this.notice(Notice::GrantsDamaged { error });
+        }
         // After the lock on the state directory was taken: the quarantine counts from here.
         if let Some(memory) = start.memory.as_ref().filter(|memory| memory.kept == Kept::Founding) {
             let delta_max = this.config.delta_max.max(memory.delta_max);
@@ -127,7 +123,7 @@ impl<T: Transport> Wire<T> {
                 return;
             }
         };
-        if let Some(notice) = self.agreement.agrees(from, &self.config, &mut self.told) {
+        if let Some(notice) = self.agreement.agrees(from, &self.config, &mut self.repeats) {
             self.notice(notice);
         }
         let from = Sender { who: envelope.who, address: from };
@@ -172,7 +168,7 @@ impl<T: Transport> Wire<T> {
             }
             OwnEvent::Raised { delta_max } => self.notice(Notice::Raised { delta_max }),
             OwnEvent::Quarantined { until } => {
-                let forgot = self.forgot;
+                let forgot = self.records.forgot;
                 self.notice(Notice::Quarantined { until, forgot });
             }
             OwnEvent::Recovering => self.notice(Notice::Recovering),
@@ -206,7 +202,7 @@ impl<T: Transport> Wire<T> {
 
     /// Says it, unless that was said already.
     fn notice(&mut self, notice: Notice) {
-        if log::notice(&mut self.told, clock::now(), &notice, &self.config) {
+        if log::notice(&mut self.repeats, clock::now(), &notice, &self.config) {
             // Nobody listening is fine.
             let _ = self.notices.send(notice);
         }
@@ -215,31 +211,31 @@ impl<T: Transport> Wire<T> {
 
 impl<T: Transport> Backend for Wire<T> {
     type Core = Nerio;
-    type Kind = AtMostOne;
+    type Class = AtMostOne;
     type Extra = Extra;
     type Own = OwnEvent;
-    type News = News;
+    type Incoming = Incoming;
     type Ask = Ask;
 
     const THREAD: &'static str = "tenure";
     const KINDS: usize = 2;
 
-    async fn next(&mut self) -> News {
+    async fn next(&mut self) -> Incoming {
         let Self { transport, buffer, flushed, .. } = self;
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
             received = received => datagram(received),
-            Some(done) = flushed.recv() => News::Flushed(done),
+            Some(done) = flushed.recv() => Incoming::Flushed(done),
         }
     }
 
     /// A socket that is never empty keeps the disk waiting no longer than one datagram.
-    fn take(&mut self, kind: usize) -> Option<News> {
+    fn take(&mut self, kind: usize) -> Option<Incoming> {
         if kind == 0 {
-            return self.flushed.try_recv().ok().map(News::Flushed);
+            return self.flushed.try_recv().ok().map(Incoming::Flushed);
         }
-        // Nobody is woken by this: whoever waits next asks again.
+        // Nobody is woken by this: the next wait asks again.
         let mut context = Context::from_waker(Waker::noop());
         match self.transport.poll_receive(&mut context, &mut self.buffer) {
             Poll::Ready(received) => Some(datagram(received)),
@@ -247,19 +243,19 @@ impl<T: Transport> Backend for Wire<T> {
         }
     }
 
-    fn on_news(&mut self, now: Time, news: News, machine: &mut Machine<Self>) {
-        match news {
-            News::Datagram { length, from } => {
+    fn on_incoming(&mut self, now: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::Datagram { length, from } => {
                 let buffer = std::mem::take(&mut self.buffer);
                 self.on_datagram(now, (&buffer[..length], from), machine);
                 self.buffer = buffer;
             }
-            News::Flushed((ticket, Ok(()))) => machine.input(Input::Flushed(ticket)),
-            News::Flushed((ticket, Err(error))) => {
+            Incoming::Flushed((ticket, Ok(()))) => machine.input(Input::Flushed(ticket)),
+            Incoming::Flushed((ticket, Err(error))) => {
                 self.write_failed(&error);
                 machine.input(Input::Failed(Some(ticket)));
             }
-            News::Nothing => {}
+            Incoming::Nothing => {}
         }
     }
 
@@ -306,7 +302,7 @@ impl<T: Transport> Backend for Wire<T> {
         let Some(election) = election else { return self.on_node_event(event) };
         match event {
             OwnEvent::Stamped { timestamp, .. } => self.stamped = Some(timestamp),
-            OwnEvent::Held { until } => machine.seats.held(&election, until),
+            OwnEvent::Held { until } => machine.campaigns.held(&election, until),
             OwnEvent::Verified { question, leader: who, until, fence } => {
                 let proof = Proof::Leads { who, until, fence };
                 self.proofs.answered(&election, question, &proof);
@@ -317,7 +313,7 @@ impl<T: Transport> Backend for Wire<T> {
             OwnEvent::Granted { to } => self.notice(Notice::Granted { election, to }),
             OwnEvent::Freed { by } => self.notice(Notice::Freed { election, by }),
             // What keeps a campaign from being won is told as what it waits for.
-            OwnEvent::Obstacle { grantor, refusal } if machine.seats.won(&election) => {
+            OwnEvent::Obstacle { grantor, refusal } if machine.campaigns.won(&election) => {
                 self.notice(Notice::Obstacle { election, grantor, refusal });
             }
             OwnEvent::NameShared { grantor, other } => {
@@ -368,12 +364,12 @@ fn receives(here: SocketAddr, member: SocketAddr) -> bool {
     any && here.port() == member.port()
 }
 
-fn datagram(received: io::Result<(usize, SocketAddr)>) -> News {
+fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {
     match received {
-        Ok((length, from)) => News::Datagram { length, from },
+        Ok((length, from)) => Incoming::Datagram { length, from },
         Err(error) => {
             tracing::debug!(%error, "a datagram could not be received");
-            News::Nothing
+            Incoming::Nothing
         }
     }
 }

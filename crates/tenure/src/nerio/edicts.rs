@@ -10,8 +10,8 @@ use super::Node;
 use super::error::{NotLeading, NotWonHere};
 use crate::claim::SharedClaim;
 use crate::driver;
-use crate::kind::AtMostOne;
 use crate::leader::Leader;
+use crate::safety::AtMostOne;
 
 /// What orders the edicts of one leadership, and of which life it is.
 pub(super) struct Source {

@@ -6,15 +6,15 @@ use tenure_core::Time;
 use tenure_core::nerio::Checked;
 
 use super::notice::Notice;
-use crate::driver::{LOG, Told};
+use crate::driver::{LOG, Repeats};
 
 /// Says `notice`, unless that was said already. Whether it was said.
-pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, config: &Checked) -> bool {
+pub(super) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice, config: &Checked) -> bool {
     let text = notice.to_string();
     // All grantors say it of the same two in turn: which one says so is no news.
     let compared = if matches!(notice, Notice::NameShared { .. }) { "" } else { &text };
     if let Some((kind, about)) = lasting(notice, config)
-        && !told.is_news(now, kind, &about, compared)
+        && !repeats.is_new(now, kind, &about, compared)
     {
         return false;
     }
@@ -34,8 +34,8 @@ pub(super) fn notice(told: &mut Told, now: Time, notice: &Notice, config: &Check
 const OF_A_MEMBER: &str = "mismatch of a member";
 
 /// The member at `address` has this configuration again: when it differs once more, that is news.
-pub(super) fn mismatch_is_over(told: &mut Told, address: SocketAddr) {
-    told.forget(OF_A_MEMBER, &address.to_string());
+pub(super) fn mismatch_is_over(repeats: &mut Repeats, address: SocketAddr) {
+    repeats.forget(OF_A_MEMBER, &address.to_string());
 }
 
 /// What comes again with each datagram as long as it lasts, and about what it is.
@@ -65,6 +65,7 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
         | Notice::DiskMended
         | Notice::ListensElsewhere { .. }
         | Notice::Quarantined { .. }
+        | Notice::GrantsDamaged { .. }
         | Notice::Recovering
         | Notice::Granted { .. }
         | Notice::NoQuorumAgrees { .. }
@@ -90,49 +91,49 @@ mod tests {
         Config::new("x".parse().unwrap(), vec![member]).check().unwrap()
     }
 
-    fn said(told: &mut Told, seconds: u64, address: SocketAddr) -> bool {
+    fn said(repeats: &mut Repeats, seconds: u64, address: SocketAddr) -> bool {
         let peer: NodeName = "x".parse().unwrap();
         let mismatch = Notice::Mismatch { peer, address, theirs: 1, ours: 2 };
-        notice(told, Time::from_nanos(seconds * 1_000_000_000), &mismatch, &config())
+        notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch, &config())
     }
 
     /// Three grantors answer each request of one whose name another process uses.
     #[test]
-    fn a_name_used_twice_is_told_once_whoever_says_so() {
-        let mut told = Told::default();
-        let says = |told: &mut Told, seconds: u64, grantor: &str, other: &str| {
+    fn a_name_used_twice_is_told_once_whichever_grantor_says_so() {
+        let mut repeats = Repeats::default();
+        let says = |repeats: &mut Repeats, seconds: u64, grantor: &str, other: &str| {
             let shared = Notice::NameShared {
                 election: "x".parse().unwrap(),
                 grantor: grantor.parse().unwrap(),
                 other: other.parse().unwrap(),
             };
-            notice(told, Time::from_nanos(seconds * 1_000_000_000), &shared, &config())
+            notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &shared, &config())
         };
         let lines = (0..600).flat_map(|seconds| ["a", "b", "c"].map(|grantor| (seconds, grantor)));
-        let lines = lines.filter(|(seconds, by)| says(&mut told, *seconds, by, "10.0.0.7:1"));
+        let lines = lines.filter(|(seconds, by)| says(&mut repeats, *seconds, by, "10.0.0.7:1"));
         assert_eq!(lines.collect::<Vec<_>>(), [(0, "a")]);
-        assert!(says(&mut told, 599, "a", "10.0.0.8:1"), "a third one");
-        assert!(says(&mut told, 600, "b", "10.0.0.7:1"), "it lasts");
+        assert!(says(&mut repeats, 599, "a", "10.0.0.8:1"), "a third one");
+        assert!(says(&mut repeats, 600, "b", "10.0.0.7:1"), "it lasts");
     }
 
     /// However many addresses send something of another configuration.
     #[test]
     fn a_flood_is_told_of_now_and_then_and_does_not_silence_a_member() {
-        let mut told = Told::default();
-        let flood = |told: &mut Told, seconds| -> usize {
+        let mut repeats = Repeats::default();
+        let flood = |repeats: &mut Repeats, seconds| -> usize {
             let forged = (0..100_000u32).filter(|n| {
                 let port = u16::try_from(n % 5_000).unwrap();
-                said(told, seconds, ([10, 0, 0, 2], port).into())
+                said(repeats, seconds, ([10, 0, 0, 2], port).into())
             });
             forged.count()
         };
-        let first = flood(&mut told, 0);
+        let first = flood(&mut repeats, 0);
         assert!((1..=128).contains(&first), "{first}");
-        assert_eq!(flood(&mut told, 599), 0, "once in ten minutes");
+        assert_eq!(flood(&mut repeats, 599), 0, "once in ten minutes");
         let member = MEMBER.parse().unwrap();
-        assert!(said(&mut told, 599, member), "a member has its own place");
-        assert!(!said(&mut told, 600, member), "once");
-        mismatch_is_over(&mut told, member);
-        assert!(said(&mut told, 601, member), "it agreed, and does so no more");
+        assert!(said(&mut repeats, 599, member), "a member has its own place");
+        assert!(!said(&mut repeats, 600, member), "once");
+        mismatch_is_over(&mut repeats, member);
+        assert!(said(&mut repeats, 601, member), "it agreed, and does so no more");
     }
 }

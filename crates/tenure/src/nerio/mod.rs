@@ -12,9 +12,10 @@ mod edicts;
 mod error;
 mod log;
 mod notice;
-mod order;
 mod outbox;
 mod proofs;
+mod request;
+pub mod state;
 mod storage;
 pub mod survey;
 
@@ -32,13 +33,13 @@ use self::driver::Wire;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
 pub use self::notice::{Forgot, Notice};
-use self::order::Ask;
+use self::request::Ask;
 use self::storage::Records;
 pub use self::storage::Storage;
-use crate::driver::{Hold, Notices, Office, Timing, random, spawn};
+use crate::driver::{Hold, Notices, Timing, random, seed, spawn};
 use crate::election::Election;
 use crate::error::StartError;
-use crate::kind::AtMostOne;
+use crate::safety::AtMostOne;
 use crate::transport::{Transport, Udp};
 // What observers are told, in place of what the core tells its driver.
 
@@ -56,23 +57,8 @@ struct Shared {
     config: Checked,
     who: Who,
     address: SocketAddr,
-    driver: Hold<AtMostOne, Ask>,
+    driver: Arc<Hold<AtMostOne, Ask>>,
     notices: Notices<Notice>,
-}
-
-impl Office<AtMostOne> for Shared {
-    fn order(&self, order: crate::driver::Order<AtMostOne>) {
-        self.driver.order(order);
-    }
-
-    fn timing(&self) -> Timing {
-        let config = &self.config;
-        Timing {
-            grace: config.grace,
-            kill_margin: config.kill_margin,
-            resignation_max: config.drift.stretch(config.lease) + config.lease_first(),
-        }
-    }
 }
 
 /// Starts a [`Node`].
@@ -125,7 +111,7 @@ impl Node {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<AtMostOne> {
-        crate::driver::election(self.shared.clone(), name)
+        self.shared.driver.election(name)
     }
 
     /// Its name.
@@ -164,7 +150,7 @@ impl Node {
         self.shared.driver.ask(Ask::Counters).await
     }
 
-    /// What this grantor does: `None` if it is no grantor, or is closed. Tells whoever listens to
+    /// What this grantor does: `None` if it is no grantor, or is closed. Tells the listeners of
     /// [`notices`](Self::notices) slowly what was missed. Cancel safe.
     pub async fn service(&self) -> Option<Service> {
         self.shared.driver.ask(Ask::Service).await.flatten()
@@ -176,7 +162,9 @@ impl Node {
         self.shared.driver.ask(Ask::Disagreement).await.flatten()
     }
 
-    /// Gives up whatever it holds, and waits until a quorum knows or half a second has passed.
+    /// Gives up whatever it holds, and waits until a quorum knows or half a second has passed. Then
+    /// its address and its state directory are free for the next start; only a write that hangs for
+    /// longer than a second keeps the directory locked.
     /// Every handle of this node says from then on that it does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
@@ -240,7 +228,7 @@ impl Builder {
         let (records, flushed, memory) = match &storage {
             Some(storage) => {
                 let (cluster, node) = (config.cluster.clone(), name.clone());
-                let grantor = crate::state::Grantor { cluster, node };
+                let grantor = state::Grantor { cluster, node };
                 let (records, flushed, memory) = Records::open(storage, &grantor)?;
                 (records, flushed, Some(memory))
             }
@@ -249,17 +237,19 @@ impl Builder {
                 (records, flushed, None)
             }
         };
-        let seed = u64::try_from(random()? >> 64).unwrap_or(0);
-        let start = Start { inc: Inc(random()?), seed, memory };
+        let start = Start { inc: Inc(random()?), seed: seed()?, memory };
         let who = Who { name: name.clone(), inc: start.inc };
         let (address, core) = (transport.local_address(), Nerio::new(config.clone(), name));
         let (notices, said) = Notices::new();
         let (settings, own) = (config.clone(), who.clone());
-        let driver = spawn(move || {
+        let resignation_max = config.drift.stretch(config.lease) + config.lease_first();
+        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let begin = move || {
             let stored = (records, flushed);
             let wire = Wire::new(settings, (&own.name, &start), transport, stored, said);
             (wire, core, start)
-        })?;
+        };
+        let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;
         Ok(Node { shared: Arc::new(Shared { config, who, address, driver, notices }) })
     }
 

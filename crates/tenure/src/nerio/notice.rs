@@ -7,23 +7,49 @@ use std::time::Duration;
 use tenure_core::nerio::{Refusal, Who};
 use tenure_core::{ElectionName, NodeName, Time};
 
-/// What a grantor that waits for old leases has forgotten.
+use super::state::{Grants, Memory};
+use super::survey;
+
+/// What a grantor that waits for old leases has forgotten, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forgot {
-    /// Its grants: its machine was restarted, or its grant table was damaged, or is not there, as
-    /// before its first grant.
-    Grants,
+    /// Its grants, as they are of another boot of its machine, or of another time namespace.
+    OtherBoot,
+    /// Its grants, as their table is of a memory before this one, which was lost.
+    OtherMemory,
+    /// Its grants, if there were any: there is no table of them, as before the first grant.
+    NoTable,
+    /// Its grants, as their table is damaged: [`Notice::GrantsDamaged`].
+    Damaged,
     /// Everything: its state directory was lost, or it has none.
     Everything,
+}
+
+impl Forgot {
+    /// What is forgotten with this memory.
+    pub(super) const fn of(memory: &Memory) -> Self {
+        match memory {
+            Memory::Kept { grants: Grants::OtherBoot, .. } => Self::OtherBoot,
+            Memory::Kept { grants: Grants::OtherMemory, .. } => Self::OtherMemory,
+            Memory::Kept { grants: Grants::Torn(_), .. } => Self::Damaged,
+            Memory::Kept { grants: Grants::Missing | Grants::SameBoot(_), .. } => Self::NoTable,
+            Memory::Fresh | Memory::Founding | Memory::Lost => Self::Everything,
+        }
+    }
 }
 
 impl fmt::Display for Forgot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Grants => {
-                "it had granted nothing yet, its machine was restarted, or its grant table was \
-                 damaged or removed"
+            Self::OtherBoot => {
+                "its grants are of another boot of its machine, or of another time namespace"
             }
+            Self::OtherMemory => "its grants are of a memory before this one, which was lost",
+            Self::NoTable => {
+                "there is no table of its grants: it had granted nothing yet, or somebody removed \
+                 it"
+            }
+            Self::Damaged => "the table of its grants is damaged",
             Self::Everything => {
                 "it remembers nothing, as its state directory is new, or it has none"
             }
@@ -89,6 +115,12 @@ pub enum Notice {
         until: Time,
         /// What it has forgotten.
         forgot: Forgot,
+    },
+    /// The table of this grantor's grants is damaged: it is not believed, all leases are waited
+    /// out, and the first grant after that writes it anew.
+    GrantsDamaged {
+        /// The table, and what is wrong with it.
+        error: String,
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
@@ -183,11 +215,9 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mismatch { peer, address, theirs, ours } => write!(
-                f,
-                "{peer} at {address} runs with another configuration (digest {theirs:016x}, here \
-                 {ours:016x}): cluster, members, quorums and drift must be the same everywhere"
-            ),
+            Self::Mismatch { peer, address, theirs, ours } => {
+                mismatch((peer, *address), (*theirs, *ours), f)
+            }
             Self::NoQuorumAgrees { differing, members } => write!(
                 f,
                 "{} of {members} members run with another configuration ({}), so no quorum agrees \
@@ -208,6 +238,7 @@ impl fmt::Display for Notice {
                  everywhere"
             ),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
+            Self::GrantsDamaged { error } => damaged(error, f),
             Self::Recovering => f.write_str("reading the fences of the others"),
             Self::Founding { delta_max } => founding(*delta_max, f),
             Self::RecoveryWaits { founding, led, silent, unfounded } => {
@@ -256,13 +287,37 @@ fn fix(refusal: &Refusal) -> &'static str {
     }
 }
 
+fn mismatch(
+    (peer, address): (&NodeName, SocketAddr),
+    (theirs, ours): (u64, u64),
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    match peer.as_str() {
+        survey::NAME => write!(f, "a question from {address} was asked with ")?,
+        _ => write!(f, "{peer} at {address} runs with ")?,
+    }
+    write!(
+        f,
+        "another configuration (digest {theirs:016x}, here {ours:016x}): cluster, members, quorums \
+         and drift must be the same everywhere"
+    )
+}
+
 fn quarantined(until: Time, forgot: Forgot, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let left = until.since(crate::clock::now());
     let longer = match forgot {
-        Forgot::Grants => "",
+        Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => "",
         Forgot::Everything => ", longer if another node has a larger lease-max",
     };
     write!(f, "granting nothing for {left:.1?}{longer}, until every lease has ended: {forgot}")
+}
+
+fn damaged(error: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "{error}; so this node has forgotten its grants, and waits for their end. Look at the \
+         disk, and at who else writes there"
+    )
 }
 
 fn raise_waits(
@@ -359,12 +414,34 @@ mod tests {
         assert!(!told(true).contains("with --new"), "{}", told(true));
     }
 
-    /// Without a table nobody can tell a node that never granted from one whose table was removed.
+    /// The name of a process that only asks is nobody's.
     #[test]
-    fn a_wait_without_a_grant_table_names_every_reason() {
-        let text = Forgot::Grants.to_string();
-        for why in ["granted nothing yet", "machine was restarted", "damaged or removed"] {
-            assert!(text.contains(why), "{text}");
+    fn another_configuration_of_a_question_is_told_as_that() {
+        let mismatch = |peer: &str| Notice::Mismatch {
+            peer: peer.parse().unwrap(),
+            address: ([127, 0, 0, 1], 7).into(),
+            theirs: 1,
+            ours: 2,
+        };
+        let begins = |peer, text: &str| assert!(mismatch(peer).to_string().starts_with(text));
+        begins(survey::NAME, "a question from 127.0.0.1:7 was asked with another configuration (");
+        begins("b", "b at 127.0.0.1:7 runs with another configuration (digest 0000000000000001");
+    }
+
+    /// Without a table nobody can tell a node that never granted from one whose table was removed;
+    /// everything else is one reason.
+    #[test]
+    fn a_wait_names_the_one_reason_that_is_known() {
+        let reserve = tenure_core::Fence::NONE;
+        let said = |grants| Forgot::of(&Memory::Kept { reserve, grants }).to_string();
+        let missing = said(Grants::Missing);
+        for why in ["granted nothing yet", "somebody removed it"] {
+            assert!(missing.contains(why), "{missing}");
         }
+        let tear = crate::nerio::state::Tear::Length { bytes: 0 };
+        assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
+        assert!(said(Grants::OtherBoot).contains("another boot"));
+        assert!(said(Grants::OtherMemory).contains("a memory before this one"));
+        assert!(Forgot::of(&Memory::Founding).to_string().contains("remembers nothing"));
     }
 }

@@ -10,7 +10,7 @@ use tenure_core::nerio::wire::Packer;
 
 use super::counters::Counters;
 use crate::clock;
-use crate::driver::Told;
+use crate::driver::Repeats;
 use crate::transport::Transport;
 
 /// Buffers kept for reuse.
@@ -28,7 +28,7 @@ pub(super) struct Outbox {
     places: BTreeMap<SocketAddr, usize>,
     /// Empty buffers for reuse.
     spare: Vec<Vec<u8>>,
-    told: Told,
+    repeats: Repeats,
     /// Whether a thread was woken that goes first.
     gives_way: bool,
 }
@@ -44,7 +44,7 @@ struct Datagram {
 impl Outbox {
     pub(super) fn new(packer: Packer) -> Self {
         let (filling, places, spare) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { packer, filling, places, spare, gives_way: false, told: Told::default() }
+        Self { packer, filling, places, spare, gives_way: false, repeats: Repeats::default() }
     }
 
     /// Adds a message; sends the datagram before it if there is no room.
@@ -55,7 +55,7 @@ impl Outbox {
         transport: &mut impl Transport,
         counters: &mut Counters,
     ) {
-        let Self { packer, filling, places, spare, told, .. } = self;
+        let Self { packer, filling, places, spare, repeats, .. } = self;
         let place = *places.entry(to).or_insert_with(|| {
             filling.push(Datagram {
                 to,
@@ -68,7 +68,7 @@ impl Outbox {
         let Some(datagram) = filling.get_mut(place) else { return };
         let Datagram { bytes, messages, is_urgent, .. } = datagram;
         if !packer.push(bytes, message) {
-            dispatch((to, bytes), transport, counters, told);
+            dispatch((to, bytes), transport, counters, repeats);
             packer.restart(bytes);
             let fits = packer.push(bytes, message);
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
@@ -112,7 +112,7 @@ impl Outbox {
         }
         self.places.clear();
         for Datagram { to, bytes, .. } in self.filling.drain(..) {
-            dispatch((to, &bytes), transport, counters, &mut self.told);
+            dispatch((to, &bytes), transport, counters, &mut self.repeats);
             if self.spare.len() < SPARE {
                 self.spare.push(bytes);
             }
@@ -126,7 +126,7 @@ impl Outbox {
         transport: &mut impl Transport,
         counters: &mut Counters,
     ) {
-        dispatch((to, &self.packer.start()), transport, counters, &mut self.told);
+        dispatch((to, &self.packer.start()), transport, counters, &mut self.repeats);
     }
 }
 
@@ -144,7 +144,7 @@ fn dispatch(
     (to, datagram): (SocketAddr, &[u8]),
     transport: &mut impl Transport,
     counters: &mut Counters,
-    told: &mut Told,
+    repeats: &mut Repeats,
 ) {
     match transport.send(to, datagram) {
         Ok(()) => counters.sent += 1,
@@ -152,7 +152,8 @@ fn dispatch(
             counters.unsent += 1;
             // A buffer that is full for a moment is in the counters; it is sent again.
             let lasts = error.kind() != io::ErrorKind::WouldBlock;
-            if lasts && told.is_news(clock::now(), "unsent", &to.to_string(), &error.to_string()) {
+            if lasts && repeats.is_new(clock::now(), "unsent", &to.to_string(), &error.to_string())
+            {
                 tracing::warn!(%to, %error, "datagrams cannot be sent");
             }
         }

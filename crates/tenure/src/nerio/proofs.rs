@@ -91,7 +91,7 @@ mod tests {
 
     /// With long patience and a leader that is silent.
     #[test]
-    fn whoever_asks_for_hours_is_remembered_by_its_last_questions() {
+    fn one_that_asks_for_hours_is_remembered_by_its_last_questions() {
         let billing: ElectionName = "billing".parse().unwrap();
         let mut proofs = Proofs::default();
         let (other, _answers) = mpsc::unbounded_channel();

@@ -1,16 +1,18 @@
 //! Where a grantor remembers, and how its records get there.
 
-use std::io;
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::nerio::{Boot, Instance, Kept, Memory, Record};
-use tenure_core::{Fence, Ticket};
+use tenure_core::Ticket;
+use tenure_core::nerio::{Instance, Memory, Record, Remembered};
 use tokio::sync::mpsc as channel;
 
-use crate::state::{self, Flusher, Grants, Opening, StateDir, StateError, WriteError};
+use super::notice::Forgot;
+use super::state::{self, Flusher, Grantor, Grants, MemoryError, StateDir, WriteError};
+use crate::state::{Opening, StateError};
 
 /// Where a grantor remembers what it granted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,11 +37,19 @@ pub enum Storage {
 /// long as nothing is flushed.
 const CHECK: Duration = Duration::from_secs(1);
 
+/// How long to wait in the end for what is being flushed, so that the next start finds the
+/// directory unlocked.
+const LAST_FLUSH: Duration = Duration::from_secs(1);
+
 /// Open storage.
 pub(super) struct Records {
     directory: Option<StateDir>,
-    flushes: Option<mpsc::Sender<(Ticket, Record)>>,
+    flushes: Option<FlushThread>,
     flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
+    /// What a start that waits for old leases has forgotten.
+    pub(super) forgot: Forgot,
+    /// What is wrong with the table of grants.
+    pub(super) damage: Option<String>,
 }
 
 /// The answers to flushes.
@@ -49,30 +59,29 @@ impl Records {
     /// Opens the storage of `grantor`, and tells what it remembers.
     pub(super) fn open(
         storage: &Storage,
-        grantor: &state::Grantor,
-    ) -> Result<(Self, Flushed, Memory), StateError> {
+        grantor: &Grantor,
+    ) -> Result<(Self, Flushed, Memory), MemoryError> {
         let (flushed, answers) = channel::unbounded_channel();
         match storage {
             Storage::Directory { path, opening } => {
                 let (directory, recovered) = StateDir::open(path, *opening, grantor)?;
-                let flushes = spawn_flusher(directory.flusher(), flushed.clone());
-                let records = Self { directory: Some(directory), flushes: Some(flushes), flushed };
-                Ok((records, answers, memory(recovered)))
+                let flushes = FlushThread::spawn(directory.flusher(), flushed.clone());
+                let damage = match &recovered.memory {
+                    state::Memory::Kept { grants: Grants::Torn(tear), .. } => {
+                        Some(format!("{}: {tear}", directory.grants_path().display()))
+                    }
+                    _ => None,
+                };
+                let forgot = Forgot::of(&recovered.memory);
+                let (directory, flushes) = (Some(directory), Some(flushes));
+                let records = Self { directory, flushes, flushed, forgot, damage };
+                Ok((records, answers, recovered.into_core()))
             }
             Storage::Memory { opening } => {
-                let kept = match opening {
-                    Opening::New => Kept::New,
-                    Opening::Existing => Kept::Nothing,
-                };
                 let instance = crate::entropy::number().map_err(StateError::Random)?;
-                let memory = Memory {
-                    instance: Instance(instance),
-                    boot: Boot(0),
-                    delta_max: Duration::ZERO,
-                    reserve: Fence::NONE,
-                    kept,
-                };
-                Ok((Self { directory: None, flushes: None, flushed }, answers, memory))
+                let first = *opening == Opening::New;
+                let memory = Remembered::new(Instance(instance), first).memory();
+                Ok((Self::nowhere(flushed), answers, memory))
             }
         }
     }
@@ -80,7 +89,12 @@ impl Records {
     /// No storage at all: for a node that is no grantor.
     pub(super) fn none() -> (Self, Flushed) {
         let (flushed, answers) = channel::unbounded_channel();
-        (Self { directory: None, flushes: None, flushed }, answers)
+        (Self::nowhere(flushed), answers)
+    }
+
+    fn nowhere(flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>) -> Self {
+        let (forgot, damage) = (Forgot::Everything, None);
+        Self { directory: None, flushes: None, flushed, forgot, damage }
     }
 
     /// Writes a record that must survive the process.
@@ -100,68 +114,86 @@ impl Records {
     /// Begins to write a record that must survive the machine.
     pub(super) fn flush(&self, ticket: Ticket, record: Record) {
         let under_way = match &self.flushes {
-            Some(flushes) => flushes.send((ticket, record)).is_ok(),
+            Some(thread) => thread.flushes.send((ticket, record)).is_ok(),
             None => self.flushed.send((ticket, Ok(()))).is_ok(),
         };
         if !under_way {
-            // The thread is gone, so nothing gets written any more. Whoever reads the answers
+            // The thread is gone, so nothing gets written any more. The reader of the answers
             // may be gone too, and then nobody asks.
             let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
         }
     }
 }
 
-fn spawn_flusher(
-    flusher: Flusher,
-    flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
-) -> mpsc::Sender<(Ticket, Record)> {
-    let (flushes, orders) = mpsc::channel::<(Ticket, Record)>();
-    let work = move || {
-        let (mut written, mut found) = (true, true);
-        loop {
-            let answer = match orders.recv_timeout(CHECK) {
-                Ok((ticket, record)) => {
-                    let answer = flusher.flush(&record);
-                    (written, found) = (answer.is_ok(), true);
-                    (ticket, answer)
-                }
-                // While flushes fail, the core tries again by itself.
-                Err(RecvTimeoutError::Timeout) if written => {
-                    let answer = flusher.check();
-                    if answer.is_ok() == found {
-                        continue;
-                    }
-                    found = !found;
-                    (Ticket::NONE, answer)
-                }
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => break,
-            };
-            if flushed.send(answer).is_err() {
-                break;
+impl Drop for Records {
+    fn drop(&mut self) {
+        if let Some(FlushThread { flushes, ended }) = self.flushes.take() {
+            drop(flushes);
+            if ended.recv_timeout(LAST_FLUSH) == Err(RecvTimeoutError::Timeout) {
+                let last = self.hangs(LAST_FLUSH);
+                tracing::warn!("{last}; the state directory stays locked until it has");
             }
         }
-    };
-    let spawned: io::Result<_> = thread::Builder::new().name("tenure-flush".to_owned()).spawn(work);
-    if let Err(error) = spawned {
-        // Its orders are answered as not written: the channel is closed.
-        tracing::error!(%error, "no thread for flushes");
     }
-    flushes
 }
 
-fn memory(recovered: state::Recovered) -> Memory {
-    let state::Recovered { instance, boots, delta_max, memory } = recovered;
-    let (reserve, kept) = match memory {
-        state::Memory::Fresh => (Fence::NONE, Kept::New),
-        state::Memory::Lost => (Fence::NONE, Kept::Nothing),
-        state::Memory::Founding => (Fence::NONE, Kept::Founding),
-        state::Memory::Kept { reserve, grants } => match grants {
-            Grants::SameBoot(grants) => (reserve, Kept::Grants(grants)),
-            Grants::OtherBoot | Grants::Missing | Grants::Torn(_) => (reserve, Kept::Reserve),
-        },
-    };
-    Memory { instance, boot: boots, delta_max: delta_max.unwrap_or_default(), reserve, kept }
+/// The thread that flushes. It ends when `flushes` is dropped and the last flush is over, and lets
+/// go of the directory before `ended` is disconnected.
+struct FlushThread {
+    flushes: mpsc::Sender<(Ticket, Record)>,
+    ended: mpsc::Receiver<Infallible>,
+}
+
+impl FlushThread {
+    fn spawn(
+        flusher: Flusher,
+        flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
+    ) -> Self {
+        let (flushes, orders) = mpsc::channel::<(Ticket, Record)>();
+        let (ends, ended) = mpsc::channel();
+        let work = move || {
+            flush_all(&flusher, &orders, &flushed);
+            drop(flusher);
+            drop(ends);
+        };
+        let thread = thread::Builder::new().name("tenure-flush".to_owned());
+        if let Err(error) = thread.spawn(work) {
+            // Its orders are answered as not written: the channel is closed.
+            tracing::error!(%error, "no thread for flushes");
+        }
+        Self { flushes, ended }
+    }
+}
+
+fn flush_all(
+    flusher: &Flusher,
+    orders: &mpsc::Receiver<(Ticket, Record)>,
+    flushed: &channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
+) {
+    let (mut written, mut found) = (true, true);
+    loop {
+        let answer = match orders.recv_timeout(CHECK) {
+            Ok((ticket, record)) => {
+                let answer = flusher.flush(&record);
+                (written, found) = (answer.is_ok(), true);
+                (ticket, answer)
+            }
+            // While flushes fail, the core tries again by itself.
+            Err(RecvTimeoutError::Timeout) if written => {
+                let answer = flusher.check();
+                if answer.is_ok() == found {
+                    continue;
+                }
+                found = !found;
+                (Ticket::NONE, answer)
+            }
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if flushed.send(answer).is_err() {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -176,7 +208,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let (path, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
         let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
-        let grantor = state::Grantor { cluster, node };
+        let grantor = Grantor { cluster, node };
         let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
         let (records, mut answers, _) = Records::open(&storage, &grantor).unwrap();
         let mut told = || {

@@ -17,6 +17,8 @@ use crate::clock;
 
 /// How many elections a survey looks at. A member that names more counts as silent.
 const ELECTIONS_MAX: usize = 100_000;
+/// What its questions are signed with.
+pub(super) const NAME: &str = "survey";
 /// How often a question is sent before its grantor counts as silent.
 const TRIES: u32 = 5;
 
@@ -146,6 +148,8 @@ pub enum Unsafe {
     Lost {
         /// Which ones.
         lost: Vec<NodeName>,
+        /// Whether one of them knows of a leadership: then it is not the first start.
+        led: bool,
     },
 }
 
@@ -166,10 +170,15 @@ impl Unsafe {
             ),
             Self::NotServing { member, service } => match service {
                 Service::Quarantine { .. } | Service::Serving => "wait until then".to_owned(),
-                Service::Recovering => format!(
-                    "see that a full quorum of the nodes beside {member} serves; if this is the \
-                     first start of the cluster, start it again with --new"
-                ),
+                Service::Recovering { led } => {
+                    let first = match led {
+                        true => "it is not the first start of the cluster, so leave --new out",
+                        false => {
+                            "if this is the first start of the cluster, start it again with --new"
+                        }
+                    };
+                    format!("see that a full quorum of the nodes beside {member} serves; {first}")
+                }
                 Service::Starting => {
                     format!(
                         "wait: that takes milliseconds; if it lasts, look at the disk of {member}"
@@ -196,6 +205,11 @@ impl Unsafe {
                 Span(*lease)
             ),
             Self::Ending { .. } | Self::Later { .. } => "wait until then".to_owned(),
+            Self::Lost { led: true, .. } => "it is not the first start of the cluster, so leave \
+                                             --new out: if what is lost cannot be brought back, \
+                                             begin anew as docs/operations.md says under \"Too \
+                                             many lost directories\""
+                .to_owned(),
             Self::Lost { .. } => "if this is the first start of the cluster, start these nodes \
                                   again with --new; if not, begin it anew as docs/operations.md \
                                   says under \"Too many lost directories\""
@@ -240,7 +254,7 @@ impl fmt::Display for Does {
                 let left = Span(remaining);
                 write!(f, "grants nothing for {left} more, until leases that it may have given end")
             }
-            Service::Recovering => {
+            Service::Recovering { .. } => {
                 f.write_str("has no memory, lost or never had, and reads the fences of the others")
             }
             Service::Failing => f.write_str("is unable to write its state directory"),
@@ -296,14 +310,16 @@ impl Survey {
     /// One that does not answer may have its memory, and one that waits for old leases, too.
     fn lost(&self) -> Option<Unsafe> {
         let is_lost = |name: &&NodeName| {
-            self.members.get(*name).is_some_and(|service| *service == Some(Service::Recovering))
+            matches!(self.members.get(*name), Some(Some(Service::Recovering { .. })))
         };
+        let led = Some(Service::Recovering { led: true });
+        let led = self.members.values().any(|service| *service == led);
         let lost: Vec<_> =
             self.config.members.iter().map(|member| &member.name).filter(is_lost).collect();
         let positions = lost.iter().filter_map(|name| self.config.position(name)).collect();
         let quorums = &self.config.quorums;
         let never = !lost.is_empty() && !quorums.is_quorum(quorums.everyone().minus(positions));
-        never.then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
+        never.then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect(), led })
     }
 
     /// The member that lags behind the newest grant to the leader, if there is one.
@@ -380,7 +396,7 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
             };
             let last = listed.names.last().cloned();
             names.extend(listed.names);
-            // Whoever says that there are more after those, and has none, is not asked again.
+            // A member that says there are more after those, and has none, is not asked again.
             if !listed.more || last <= after {
                 break Some(listed.service);
             }
@@ -439,7 +455,7 @@ struct Asker {
 impl Asker {
     async fn new(config: &Checked, from: SocketAddr) -> io::Result<Self> {
         let inc = Inc(crate::entropy::number().map_err(io::Error::other)?);
-        let name = NodeName::new("survey").map_err(io::Error::other)?;
+        let name = NodeName::new(NAME).map_err(io::Error::other)?;
         let who = Who { name, inc };
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
@@ -686,7 +702,7 @@ mod tests {
             survey.members.insert(name(member), service);
             survey.obstacle(None).unwrap()
         };
-        let lost = Some(Service::Recovering);
+        let lost = Some(Service::Recovering { led: false });
         assert!(!set("a", lost).is_for_ever(), "two are left to read from");
         let why = set("b", lost);
         assert_eq!(
@@ -697,6 +713,10 @@ mod tests {
         assert!(why.is_for_ever() && why.fix().contains("--new"), "{}", why.fix());
         assert!(set("c", None).is_for_ever(), "whether the third answers or not");
         assert!(!set("b", Some(Service::Founding)).is_for_ever(), "--new may end it");
+        // Once one of them has heard of a leadership, none is told to begin anew.
+        let why = set("b", Some(Service::Recovering { led: true }));
+        assert!(why.is_for_ever() && !why.fix().contains("with --new"), "{}", why.fix());
+        assert!(why.fix().contains("leave --new out"), "{}", why.fix());
     }
 
     /// It may have its memory: nothing is said of one that was lost, and of `--new`.

@@ -10,10 +10,11 @@ use super::error::StateError;
 /// sees the clock with another offset; numbers of namespaces are used again, hence the offset
 /// beside it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct BootKey(String);
+pub struct BootKey(String);
 
 impl BootKey {
-    pub(super) fn current() -> Result<Self, StateError> {
+    /// That of this process.
+    pub fn current() -> Result<Self, StateError> {
         let path = Path::new("/proc/sys/kernel/random/boot_id");
         let boot = std::fs::read_to_string(path)
             .map_err(|source| StateError::Boot { path: path.to_owned(), source })?;
@@ -26,12 +27,14 @@ impl BootKey {
         Ok(Self(parts.collect::<Vec<_>>().join(" ")))
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    /// As it is written down.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
     #[cfg(test)]
-    pub(super) fn made_up(text: &str) -> Self {
+    pub(crate) fn made_up(text: &str) -> Self {
         Self(text.to_owned())
     }
 }

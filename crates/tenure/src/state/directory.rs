@@ -15,11 +15,11 @@ use super::disk::{Disk, Linux};
 use super::error::{Found, PathLoss, StateError, WriteError};
 
 /// Holds the pid of the process that has the directory, for people and error messages.
-pub(super) const LOCK: &str = "lock";
+const LOCK: &str = "lock";
 
 /// Is locked by the process that has the directory. Its name is none that people take for left
 /// over, and is not removed by `rm *`.
-pub(super) const HELD: &str = ".held";
+const HELD: &str = ".held";
 
 /// Others than its owner can open a directory of such a mode.
 const READABLE: u32 = 0o044;
@@ -30,6 +30,34 @@ const ATTEMPTS: u32 = 100;
 const HELD_TEXT: &[u8] =
     b"The process that uses this directory holds a lock on this file: leave it\n";
 
+/// What a protocol keeps in a state directory, as far as the directory must know.
+#[derive(Debug)]
+pub struct Layout {
+    /// The [`Document`](super::Document) without which there is no memory.
+    pub document: &'static str,
+    /// The other files of a memory.
+    pub others: &'static [&'static str],
+    /// What a start without `--new` does for a memory that is lost, as the end of a sentence.
+    pub relearn: &'static str,
+    /// What else to mind when a directory was lost under a running node, as the end of a sentence.
+    pub caution: &'static str,
+}
+
+impl Layout {
+    /// Whether a name is one of a memory whose document may be lost.
+    fn remains(&self, name: &str) -> bool {
+        self.others.iter().any(|other| name == *other || name == temporary(other))
+    }
+
+    /// Whether a name is one of a state directory. `lost+found` comes with a file system of one's
+    /// own.
+    fn has(&self, name: &str) -> bool {
+        [LOCK, HELD, "lost+found", self.document].contains(&name)
+            || name == temporary(self.document)
+            || self.remains(name)
+    }
+}
+
 /// An open directory that no other [`Directory`] has, in this or another process.
 ///
 /// The lock is the kernel's, on a file that only the owner can open: it ends with the process,
@@ -37,9 +65,10 @@ const HELD_TEXT: &[u8] =
 /// files are reached through the open directory, so that one put in its place later is never
 /// written to by mistake.
 #[derive(Debug)]
-pub(super) struct Directory {
+pub struct Directory {
     fd: OwnedFd,
     path: PathBuf,
+    layout: &'static Layout,
     /// Locked, from [`lock`](Self::lock) on.
     held: Option<File>,
     own: FileId,
@@ -73,8 +102,28 @@ impl Whole {
 }
 
 impl Directory {
-    /// Opens `path`, which is created with mode 0700 when it is missing, and changes nothing in it.
-    pub(super) fn open(path: &Path, disk: Arc<dyn Disk>) -> Result<Self, StateError> {
+    /// Opens `path`, which is created with mode 0700 when it is missing, but not its parents, and
+    /// locks it: from now on nobody else has it. A directory that holds anything foreign and no
+    /// document is refused, and nothing is put there.
+    ///
+    /// Blocks for as long as the disk takes; the lock is never waited for.
+    pub fn open(path: &Path, layout: &'static Layout) -> Result<Self, StateError> {
+        Self::open_on(path, layout, Arc::new(Linux))
+    }
+
+    pub(crate) fn open_on(
+        path: &Path,
+        layout: &'static Layout,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, StateError> {
+        let mut this = Self::find(path, layout, disk)?;
+        this.refuse_foreign()?;
+        this.lock()?;
+        Ok(this)
+    }
+
+    /// Opens `path`, and changes nothing in it.
+    fn find(path: &Path, layout: &'static Layout, disk: Arc<dyn Disk>) -> Result<Self, StateError> {
         let fd = match open_directory(path) {
             Err(Errno::NOENT) => {
                 create(path, &*disk)?;
@@ -90,11 +139,32 @@ impl Directory {
         let stat = rustix::fs::fstat(&fd)
             .map_err(|errno| StateError::io("open state directory", path, errno))?;
         let (path, own, in_use) = (path.to_owned(), file_id(&stat), Mutex::default());
-        Ok(Self { fd, path, held: None, own, in_use, disk })
+        Ok(Self { fd, path, layout, held: None, own, in_use, disk })
     }
 
-    /// From now on nobody else has the directory.
-    pub(super) fn lock(&mut self) -> Result<(), StateError> {
+    fn refuse_foreign(&self) -> Result<(), StateError> {
+        let names = self.names()?;
+        match names.iter().find(|name| !self.layout.has(name)) {
+            Some(found) if !names.iter().any(|name| name == self.layout.document) => {
+                Err(StateError::Foreign { path: self.path.clone(), found: found.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The first file of a memory beside its document.
+    pub fn remains(&self) -> Result<Option<String>, StateError> {
+        let names = self.names()?;
+        Ok(names.into_iter().find(|name| self.layout.remains(name)))
+    }
+
+    /// What is kept in it.
+    #[must_use]
+    pub const fn layout(&self) -> &'static Layout {
+        self.layout
+    }
+
+    fn lock(&mut self) -> Result<(), StateError> {
         for _ in 0..ATTEMPTS {
             let held = open_held(&self.fd, &self.path)?;
             match lock_now(held.as_fd()) {
@@ -139,7 +209,7 @@ impl Directory {
     }
 
     /// Writes down which process has the directory.
-    pub(super) fn sign(&self) -> Result<(), StateError> {
+    pub fn sign(&self) -> Result<(), StateError> {
         // Always as long, so that nobody finds it half written or with an older one's tail.
         let pid = format!("{:<10}\n", std::process::id());
         self.file(LOCK, OFlags::WRONLY | OFlags::CREATE)
@@ -148,16 +218,19 @@ impl Directory {
     }
 
     /// The path of the file `name`, for messages.
-    pub(super) fn at(&self, name: &str) -> PathBuf {
+    #[must_use]
+    pub fn at(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Its path, as it was named.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The names of all that is in the directory, sorted.
-    pub(super) fn names(&self) -> Result<Vec<String>, StateError> {
+    fn names(&self) -> Result<Vec<String>, StateError> {
         let failed = |errno| StateError::io("list", &self.path, errno);
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.fd).map_err(failed)? {
@@ -172,13 +245,13 @@ impl Directory {
     }
 
     /// Opens the regular file `name`, created with mode 0600 if the flags say so.
-    pub(super) fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+    pub fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
         self.disk.open(self.fd.as_fd(), name, flags)
     }
 
     /// Whether the next start would find this directory, and in it those of the files in use that
-    /// are `wanted`. Two system calls for one file, which every grant can afford.
-    pub(super) fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
+    /// are `wanted`. One system call for it and one for each of them, which every grant can afford.
+    pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
         // What is in a directory says nothing of its length.
         let own = InUse { own: Whole { id: self.own, bytes: 0 }, next: None };
         self.same(&self.path, own, rustix::fs::stat(&self.path))?;
@@ -210,11 +283,11 @@ impl Directory {
             }
             Err(errno) => PathLoss::Missing { path: path.to_owned(), source: errno.into() },
         };
-        Err(WriteError::Lost { path: self.path.clone(), loss })
+        Err(WriteError::Lost { path: self.path.clone(), loss, caution: self.layout.caution })
     }
 
     /// From now on `file` must be what is found under `name`, and no shorter than it is.
-    pub(super) fn remember(&self, name: &str, file: &File) -> io::Result<()> {
+    pub fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.insert(name.to_owned(), InUse { own: Whole::of(&stat), next: None });
@@ -234,7 +307,7 @@ impl Directory {
     }
 
     /// Opens what was stored under `name`, if there is anything.
-    pub(super) fn stored(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
+    pub fn stored(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
         let failed = |source: io::Error| StateError::io("read", &self.at(name), source);
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(None),
@@ -252,12 +325,12 @@ impl Directory {
     }
 
     /// Puts `bytes` under `name`, whole or not at all, in sight of this boot of the machine.
-    pub(super) fn put(&self, name: &str, bytes: &[u8]) -> io::Result<File> {
+    pub fn put(&self, name: &str, bytes: &[u8]) -> io::Result<File> {
         self.put_with(name, bytes, |_| Ok(()))
     }
 
     /// Puts `bytes` under `name`, whole or not at all, even if the machine stops at any moment.
-    pub(super) fn put_durably(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub fn put_durably(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.put_with(name, bytes, |file| self.disk.flush(file.as_fd()))?;
         self.disk.flush(self.fd.as_fd())
     }
@@ -304,7 +377,7 @@ fn lock_now(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
 }
 
 /// Where a file is prepared before it takes its name.
-pub(super) fn temporary(name: &str) -> String {
+fn temporary(name: &str) -> String {
     format!("{name}.tmp")
 }
 
@@ -322,7 +395,7 @@ fn owner(directory: &OwnedFd) -> Option<u32> {
     Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
 }
 
-/// Whoever can write into the directory can put another memory in the place of this one.
+/// A process that can write into the directory can put another memory in the place of this one.
 fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     let stat = rustix::fs::fstat(directory)
         .map_err(|errno| StateError::io("open state directory", path, errno))?;
@@ -336,8 +409,8 @@ fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     }
 }
 
-/// Opens the file that is to be locked, or makes it. A lock can be taken by whoever can open it,
-/// to read, too.
+/// Opens the file that is to be locked, or makes it. A lock can be taken by every process that can
+/// open it, to read, too.
 fn open_held(directory: &OwnedFd, path: &Path) -> Result<File, StateError> {
     let path = path.join(HELD);
     let failed = |source: io::Error| StateError::io("open", &path, source);

@@ -4,9 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tenure_core::nerio::{Boot, Instance};
-use tenure_core::{ClusterName, NodeName};
-
 /// Why a state directory was not opened. No memory in it was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -98,73 +95,18 @@ pub enum StateError {
         /// The first of the names found there.
         found: String,
     },
-    /// Said to be new, but it has a memory already.
-    #[error(
-        "state directory {path} is not new: it holds the memory {instance} of node {node} in \
-         cluster {cluster}, started {starts} times; start without --new"
-    )]
-    NotNew {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// Where that one belongs.
-        cluster: ClusterName,
-        /// Which memory.
-        instance: Instance,
-        /// How often it was started.
-        starts: Boot,
-    },
-    /// Said to be new, but it has lost a part of its memory.
-    #[error(
-        "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
-         is lost; start without --new, so that the fences are read from the other grantors"
-    )]
-    Remains {
-        /// The directory.
-        path: PathBuf,
-        /// The file that remained.
-        found: String,
-    },
-    /// Another node's.
-    #[error(
-        "state directory {path} belongs to node {found}, this is node {expected}; each node \
-         needs its own directory"
-    )]
-    OtherNode {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        found: NodeName,
-        /// Who asked.
-        expected: NodeName,
-    },
-    /// Another cluster's.
-    #[error(
-        "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
-         {expected}; each cluster needs its own directory"
-    )]
-    OtherCluster {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// Where that one belongs.
-        found: ClusterName,
-        /// Which cluster asked.
-        expected: ClusterName,
-    },
     /// A file of ours that is not what we wrote.
     #[error(
         "{path} is damaged: {damage}; it was left as it is. What it promised is lost: check the \
-         disk, move the whole directory away and start without --new, so that the fences are \
-         read from the other grantors"
+         disk, move the whole directory away and start without --new{relearn}"
     )]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         damage: Damage,
+        /// What such a start does: [`Layout::relearn`](super::Layout::relearn).
+        relearn: &'static str,
     },
     /// A file in the place of ours.
     #[error(
@@ -194,8 +136,8 @@ pub enum StateError {
     },
     /// The machine does not say which boot this is.
     #[error(
-        "cannot read {path}: {source}; without it nobody can tell whether the grants on disk \
-         are from this boot of the machine: mount /proc"
+        "cannot read {path}: {source}; without it nobody can tell whether what is on disk is \
+         from this boot of the machine: mount /proc"
     )]
     Boot {
         /// The file.
@@ -219,7 +161,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    pub(super) fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { action, path: path.to_owned(), source: source.into() }
     }
 }
@@ -240,28 +182,16 @@ pub enum WriteError {
     /// its name. Until it has it again nothing is written.
     #[error(
         "state directory {path} is lost: {loss}; put it back as it was, or start this node again, \
-         without --new, and no other node before it grants"
+         without --new{caution}"
     )]
     Lost {
         /// The directory.
         path: PathBuf,
         /// What was found.
         loss: PathLoss,
+        /// What to mind then: [`Layout::caution`](super::Layout::caution).
+        caution: &'static str,
     },
-    /// More elections than a table has room for.
-    #[error("{path} has no room for another election: it holds {held}; let some end first")]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// How many it holds.
-        held: usize,
-    },
-    /// A grant was handed to the [`Flusher`](super::Flusher). The fault is the caller's.
-    #[error("a grant is written, not flushed: hand it to StateDir::write")]
-    NotFlushed,
-    /// The system gave no thread to flush with.
-    #[error("there is no thread to write with: restart this node")]
-    NoThread,
 }
 
 /// How a state directory in use was lost.
@@ -323,33 +253,6 @@ pub enum Found {
     NotAFile,
 }
 
-/// Why a grant table of this boot is not believed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Tear {
-    /// Its head is damaged.
-    Head(Damage),
-    /// It does not have the length of a table.
-    Length {
-        /// Its bytes.
-        bytes: u64,
-    },
-    /// One pair of slots holds what no interrupted write leaves behind.
-    Pair {
-        /// Which one, from 0.
-        pair: u32,
-    },
-    /// A process dies in one write, so that one slot may be torn; more were.
-    Slots {
-        /// How many.
-        torn: u32,
-    },
-    /// An election has two entries.
-    Twice {
-        /// The second one, from 0.
-        pair: u32,
-    },
-}
-
 fn user(owner: Option<u32>) -> String {
     match owner {
         Some(pid) if pid == std::process::id() => format!("this process ({pid}) already"),
@@ -389,20 +292,6 @@ impl fmt::Display for Found {
         match self {
             Self::Begins(text) => write!(f, "begins with \"{text}\""),
             Self::NotAFile => f.write_str("is not a regular file"),
-        }
-    }
-}
-
-impl fmt::Display for Tear {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Head(damage) => write!(f, "the head of the grant table is damaged: {damage}"),
-            Self::Length { bytes } => write!(f, "the grant table has a length of {bytes} bytes"),
-            Self::Pair { pair } => write!(f, "pair {pair} of the grant table is damaged"),
-            Self::Slots { torn } => write!(f, "{torn} slots of the grant table are torn"),
-            Self::Twice { pair } => {
-                write!(f, "pair {pair} of the grant table repeats an election")
-            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a start does that may take long, on a thread of its own.
 //!
 //! Executing this binary and writing the until file wait for file systems, and a file system may
-//! not answer for hours. Whoever supervises has signals, control and a lease to look after.
+//! not answer for hours. The supervisor has signals, control and a lease to look after.
 
 use std::io;
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ pub(super) fn begin(mut guard: Command, path: PathBuf, until: Time) -> io::Resul
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
             });
         done.send(begun).ok();
-        // With it goes our copy of the guard's end of the link: whoever hears the end of that finds
-        // out why.
+        // With it goes our copy of the guard's end of the link: the side that hears the end of that
+        // finds out why.
         drop(guard);
     };
     thread::Builder::new().name("tenure-begin".to_owned()).spawn(work)?;

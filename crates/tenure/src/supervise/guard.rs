@@ -65,7 +65,7 @@ pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(until) = deadline.newest() else { return refuse(super::GUARD) };
     match Guard::launch(task, &link, deadline, until, &stdin) {
         Ok(guard) => {
-            // The command has its own; whoever writes to it must see when that is closed.
+            // The command has its own; a writer to it must see when that is closed.
             drop(stdin);
             guard.watch()
         }

@@ -58,7 +58,7 @@ impl Timeline {
         self.why
     }
 
-    /// What is due at `now`; whoever asks must do it.
+    /// What is due at `now`; the caller must do it.
     pub(super) fn due(&mut self, now: Time) -> Due {
         if self.stage == Stage::Killing || now >= self.kill_at() {
             self.end(Why::Deadline);

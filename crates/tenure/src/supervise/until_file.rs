@@ -1,7 +1,9 @@
 //! The file in which a command reads how long its lease holds.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,12 +11,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use rustix::fs::{AtFlags, Mode, OFlags};
 use tenure_core::Time;
 
 use crate::claim::end;
 
 /// Keeps a file current without ever making its caller wait for the disk: a thread writes the
-/// newest instant, and skips those that were overtaken. Dropping it removes the file, and waits
+/// newest instant, and skips those that were superseded. Dropping it removes the file, and waits
 /// for that as long as disks usually take.
 pub(super) struct UntilFile {
     shared: Arc<Shared>,
@@ -79,7 +82,11 @@ impl Shared {
             match &written {
                 Err(error) if !failing && !self.lock().closed => {
                     let path = writer.path.display();
-                    tracing::warn!(%path, %error, "the until file is out of date");
+                    tracing::warn!(
+                        %path, %error,
+                        "the until file cannot be renewed: who reads it finds an older, earlier \
+                         deadline"
+                    );
                 }
                 Ok(()) | Err(_) => {}
             }
@@ -121,11 +128,12 @@ static WRITERS: AtomicU64 = AtomicU64::new(0);
 /// Writes the file. A writer that was stuck goes on when nobody waits for it any more, and the
 /// path may belong to the next leadership by then: it touches only what it wrote itself. One that
 /// hangs within the rename cannot be called back: when that goes on, an older instant is there, and
-/// then no file, until the next renewal writes it anew. Whoever reads it stops too early, not late.
+/// then no file, until the next renewal writes it anew. Its reader stops too early, not late.
 struct Writer {
     path: PathBuf,
+    name: OsString,
     /// Where the next content is written before it takes the place of the one before.
-    new: PathBuf,
+    new: OsString,
     /// What was put at `path` last; open, so that no other file gets its inode.
     last: Option<File>,
 }
@@ -133,32 +141,41 @@ struct Writer {
 impl Writer {
     fn new(path: &Path) -> Self {
         let number = WRITERS.fetch_add(1, Ordering::Relaxed);
-        let mut new = path.as_os_str().to_owned();
+        let name = path.file_name().unwrap_or_default().to_owned();
+        let mut new = name.clone();
         new.push(format!(".{}-{number}.new", std::process::id()));
-        Self { path: path.to_owned(), new: new.into(), last: None }
+        Self { path: path.to_owned(), name, new, last: None }
     }
 
     fn write(&mut self, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<()> {
-        let written = self.replace(until, wanted);
+        let directory = own_directory(&self.path)?;
+        let written = self.replace(&directory, until, wanted);
         if written.is_err() {
-            fs::remove_file(&self.new).ok();
+            rustix::fs::unlinkat(&directory, &self.new, AtFlags::empty()).ok();
         }
         written
     }
 
     /// Readers see the old content or the new, never half of it. Nothing needs to survive a crash
     /// of the machine, so nothing is flushed.
-    fn replace(&mut self, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<()> {
+    fn replace(
+        &mut self,
+        directory: &OwnedFd,
+        until: Time,
+        wanted: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
         // A process of the same number may have left one behind. Where others can put names,
         // nothing of theirs is written to: with both flags, no link is followed either.
-        fs::remove_file(&self.new).ok();
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.new)?;
+        rustix::fs::unlinkat(directory, &self.new, AtFlags::empty()).ok();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(directory, &self.new, flags, Mode::from_raw_mode(0o666))?;
+        let mut file = File::from(file);
         let text = end(until).map_or_else(|| "none".into(), |until| until.as_nanos().to_string());
         file.write_all(format!("{text}\n").as_bytes())?;
         if !wanted() {
             return Err(io::Error::other("nobody waits for it any more"));
         }
-        fs::rename(&self.new, &self.path)?;
+        rustix::fs::renameat(directory, &self.new, directory, &self.name)?;
         self.last = Some(file);
         Ok(())
     }
@@ -171,6 +188,31 @@ impl Writer {
             fs::remove_file(&self.path).ok();
         }
     }
+}
+
+/// The directory of the file at `path`. Where others can change the names, it may be another one
+/// than at the start: nothing is written there, and CMD could be shown any deadline.
+fn own_directory(path: &Path) -> io::Result<OwnedFd> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(directory, flags, Mode::empty())?;
+    let about = rustix::fs::fstat(&opened)?;
+    let (owner, mode) = (about.st_uid, about.st_mode & 0o7777);
+    let user = rustix::process::geteuid().as_raw();
+    let refused = |why: String| {
+        let text = format!("its directory {why}: nothing is written there");
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+    };
+    if owner != user && owner != 0 {
+        return refused(format!("belongs to user {owner}, and this process runs as user {user}"));
+    }
+    if mode & 0o022 != 0 && mode & 0o1000 == 0 {
+        return refused(format!("has the mode {mode:03o}, so that others can write to it"));
+    }
+    Ok(opened)
 }
 
 #[cfg(test)]
@@ -201,6 +243,35 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("missing").join("until");
         assert!(UntilFile::create(&path, Time::ZERO, WANTED).is_err());
+    }
+
+    /// As the control socket beside it: what is there may be another directory of that name.
+    #[test]
+    fn nothing_is_written_where_others_can_change_the_names() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("d");
+        fs::create_dir(&directory).unwrap();
+        let mut writer = Writer::new(&directory.join("until"));
+        writer.write(Time::from_nanos(1), WANTED).unwrap();
+        let mode = |mode| fs::set_permissions(&directory, fs::Permissions::from_mode(mode));
+        let refused = |writer: &mut Writer, why: &str| {
+            let error = writer.write(Time::from_nanos(2), WANTED).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+            assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+            assert_eq!(fs::read_to_string(&writer.path).unwrap(), "1\n");
+        };
+        mode(0o777).unwrap();
+        refused(&mut writer, "its directory has the mode 777, so that others can write to it");
+        if rustix::process::geteuid().is_root() {
+            mode(0o755).unwrap();
+            chown(&directory, Some(65_534), None).unwrap();
+            refused(&mut writer, "its directory belongs to user 65534, and this process runs as");
+            chown(&directory, Some(0), None).unwrap();
+        }
+        mode(0o1777).unwrap();
+        writer.write(Time::from_nanos(3), WANTED).unwrap();
+        assert_eq!(fs::read_to_string(&writer.path).unwrap(), "3\n");
     }
 
     #[test]
@@ -238,10 +309,11 @@ mod tests {
         let precious = folder.path().join("precious");
         fs::write(&precious, "precious").unwrap();
         let mut writer = Writer::new(&folder.path().join("until"));
-        std::os::unix::fs::symlink(&precious, &writer.new).unwrap();
+        let new = folder.path().join(&writer.new);
+        std::os::unix::fs::symlink(&precious, &new).unwrap();
         writer.write(Time::from_nanos(1), WANTED).unwrap();
         assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
-        fs::create_dir(&writer.new).unwrap();
+        fs::create_dir(&new).unwrap();
         assert!(writer.write(Time::from_nanos(2), WANTED).is_err(), "not ours to remove");
         assert_eq!(fs::read_to_string(&writer.path).unwrap(), "1\n");
     }

@@ -10,7 +10,7 @@ pub use udp::{Udp, UdpError};
 
 /// An unreliable way to send datagrams: they may be lost, delayed, repeated and reordered.
 ///
-/// Whoever implements it decides whom to believe. What is handed to a node as the source of a
+/// Its implementation decides whom to believe. What is handed to a node as the source of a
 /// datagram counts as the address of its sender; a transport without authentication belongs on
 /// loopback or on a network that is somebody else's business.
 pub trait Transport: Send + 'static {
@@ -18,7 +18,7 @@ pub trait Transport: Send + 'static {
     fn local_address(&self) -> SocketAddr;
 
     /// Sends one datagram without waiting. `WouldBlock` means that there is no room; it is
-    /// dropped and counted, and whoever needs it sends it again.
+    /// dropped and counted, and its sender repeats it if need be.
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()>;
 
     /// Receives one datagram into `buffer`, giving its length and its source. Longer ones may

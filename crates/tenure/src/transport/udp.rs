@@ -26,10 +26,10 @@ pub struct Udp {
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
 pub enum UdpError {
-    /// Datagrams are not authenticated: whoever can reach the address could end and win
+    /// Datagrams are not authenticated: anybody who can reach the address could end and win
     /// leaderships.
     #[error(
-        "{address} is not a loopback address, and datagrams are not authenticated: whoever can \
+        "{address} is not a loopback address, and datagrams are not authenticated: anybody who can \
          send to it could end leaderships and win elections; allow it with insecure_any_address \
          where nobody else can"
     )]

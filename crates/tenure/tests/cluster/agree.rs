@@ -10,7 +10,6 @@ use tenure::state::Opening;
 use tenure_core::nerio::wire::{Envelope, Packer};
 use tenure_core::nerio::{Inc, List, Message, Service, Who};
 
-use crate::restart::restarted;
 use crate::setup::*;
 
 fn other(config: &Checked, change: impl FnOnce(&mut Config)) -> Checked {
@@ -133,7 +132,7 @@ async fn a_first_start_that_was_not_said_to_be_one_is_mended() {
     let leads = tokio::spawn(async move { asked.campaign("").await });
     for (place, name) in ["a", "b"].into_iter().enumerate() {
         soon(nodes[place].close()).await;
-        nodes[place] = soon(restarted(&open, name, Opening::New)).await;
+        nodes[place] = open(name, Opening::New);
         until(&nodes[place], |notice| *notice == Notice::Serving).await;
     }
     let leadership = soon(leads).await.unwrap().unwrap();

@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use tenure::nerio::{Checked, Config, Member, Node, Storage};
 use tenure::state::Opening;
-
-/// Generous: the machine may be busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) use tenure_testkit::handles::{PATIENCE, soon};
 
 /// The system gives none of these to whoever asks for any port, as candidates do; and none of
 /// them is given twice, so that a grantor finds its own free also when it comes back.
@@ -57,8 +55,4 @@ pub(crate) fn grantors(config: &Checked) -> Vec<Node> {
 
 pub(crate) fn candidate(config: &Checked, name: &str) -> Node {
     Node::builder(config.clone(), name.parse().unwrap()).start().unwrap()
-}
-
-pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("this takes too long")
 }

@@ -1,14 +1,41 @@
 //! One back end, driven for both classes of safety, and leaderships without an end.
 
+use std::collections::BTreeMap;
 use std::future::pending;
 
 use tenure::driver::Timer;
 
-use super::toy::{Grant, toy};
+use tenure_testkit::handles::Group;
+
+use super::toy::{All, Grant, Incoming, Outside, toy};
 use super::*;
 
 /// A lease that a machine survives which stands still for some seconds.
 const LEASE: Duration = Duration::from_secs(30);
+
+/// Where everybody leads who wants to.
+#[derive(Default)]
+struct Toys {
+    all: All,
+    nodes: BTreeMap<&'static str, Outside<MayOverlap>>,
+}
+
+impl Group for Toys {
+    type Class = MayOverlap;
+
+    const NO_TRANSFER: Option<&'static str> = Some("toy");
+
+    fn election(&mut self, participant: &'static str, election: &str) -> Election<MayOverlap> {
+        let start = || Outside::start(participant, Grant { lease: None, fence: None }, &self.all);
+        self.nodes.entry(participant).or_insert_with(start).election(election)
+    }
+
+    async fn close(&mut self, participant: &'static str) {
+        self.nodes[participant].close().await;
+    }
+}
+
+tenure_testkit::handles!(Toys::default());
 
 #[tokio::test]
 async fn one_back_end_serves_both_classes() {
@@ -27,7 +54,7 @@ async fn one_back_end_serves_both_classes() {
     let to = "two".parse().unwrap();
     let unsupported = TransferError::Unsupported { protocol: "toy" };
     assert_eq!(soon(leadership.transfer_to(to)).await, Err(unsupported));
-    outside.losses.send(Loss::Reassigned).unwrap();
+    outside.incoming.send(Incoming::Loss(Loss::Reassigned)).unwrap();
     assert_eq!(soon(leadership.lost()).await, Loss::Reassigned);
     assert!(!leadership.is_current());
 }
@@ -69,7 +96,7 @@ async fn a_leadership_without_an_end_lasts_until_it_is_ended() {
         () = timer.rung() => {}
     }
     assert!(leader.is_current());
-    outside.losses.send(Loss::Superseded).unwrap();
+    outside.incoming.send(Incoming::Loss(Loss::Superseded)).unwrap();
     assert_eq!(soon(lost).await, Loss::Superseded);
     soon(expiring).await;
     assert_eq!(soon(renewed).await, Err(Loss::Superseded));
@@ -81,12 +108,12 @@ async fn a_leadership_without_an_end_lasts_until_it_is_ended() {
 #[tokio::test]
 async fn a_leader_does_not_keep_the_thread_of_a_node() {
     let grant = Grant { lease: None, fence: Some(Fence::new(1)) };
-    let (election, outside) = toy::<AtMostOne>(grant);
+    let (election, Outside { node, ends, incoming: _news }) = toy::<AtMostOne>(grant);
     let leadership = soon(election.campaign("here")).await.unwrap();
     let leader = leadership.leader();
-    drop(election);
+    drop((election, node));
     assert!(leader.is_current(), "the leadership keeps it");
     drop(leadership);
-    assert!(soon(outside.ends).await.is_err(), "it says nothing, and is dropped");
+    assert!(soon(ends).await.is_err(), "it says nothing, and is dropped");
     assert_eq!(soon(leader.lost()).await, Loss::Resigned);
 }

@@ -65,14 +65,14 @@ impl Driver<AtMostOne> {
     async fn elect(&mut self, fence: u64) {
         assert!(self.open().await);
         assert_eq!(self.win(Fence::new(fence)), None);
-        self.seats.settled(&self.name);
+        self.campaigns.settled(&self.name);
     }
 
     /// A resignation comes, and others know of it.
     async fn release(&mut self) {
         assert_eq!(self.resignation().await, Some(Resign));
-        self.seats.ended(&self.name, Loss::Resigned);
-        self.seats.released(&self.name);
+        self.campaigns.ended(&self.name, Loss::Resigned);
+        self.campaigns.released(&self.name);
     }
 
     /// What is left of a candidacy or a leadership that is over already.
@@ -86,7 +86,7 @@ async fn a_shutdown_before_anything_begins_nothing() {
     let (election, mut driver) = start::<AtMostOne>();
     let work = |_| async { panic!("nobody leads") };
     soon(election.lead("here", ready(()), work)).await.unwrap();
-    assert!(driver.orders.try_recv().is_err());
+    assert!(driver.requests.try_recv().is_err());
 }
 
 #[tokio::test]
@@ -106,16 +106,16 @@ async fn a_shutdown_drops_the_work_then_resigns_and_waits() {
     let (leading, shut, works) = led(&election);
     driver.elect(1).await;
     works.begun().await;
-    assert!(driver.orders.try_recv().is_err());
+    assert!(driver.requests.try_recv().is_err());
     shut.send(()).unwrap();
     assert_eq!(driver.resignation().await, Some(Resign));
     assert_eq!(works.under_way(), 0, "resigned while the work went on");
-    driver.seats.ended(&driver.name, Loss::Resigned);
+    driver.campaigns.ended(&driver.name, Loss::Resigned);
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
     assert!(!leading.is_finished(), "others do not know yet");
-    driver.seats.released(&driver.name);
+    driver.campaigns.released(&driver.name);
     assert_eq!(soon(leading).await.unwrap(), Ok(()));
 }
 
@@ -126,17 +126,17 @@ async fn work_begins_with_a_lease_of_full_length() {
     let (_leading, _shut, works) = led(&election);
     assert!(driver.open().await);
     let first = clock::now().after(NEVER / 4);
-    assert_eq!(driver.seats.raise(&driver.name, first), None);
+    assert_eq!(driver.campaigns.raise(&driver.name, first), None);
     let extra = Arc::new(());
     let elected = Elected { id: "me".into(), fence: Fence::new(1), extra };
-    assert_eq!(driver.seats.elected(&driver.name, elected), None);
+    assert_eq!(driver.campaigns.elected(&driver.name, elected), None);
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
     assert_eq!(works.under_way(), 0);
-    assert!(driver.orders.is_empty(), "given up before it began");
-    assert_eq!(driver.seats.raise(&driver.name, later()), None);
-    driver.seats.settled(&driver.name);
+    assert!(driver.requests.is_empty(), "given up before it began");
+    assert_eq!(driver.campaigns.raise(&driver.name, later()), None);
+    driver.campaigns.settled(&driver.name);
     works.begun().await;
 }
 
@@ -147,14 +147,14 @@ async fn a_loss_drops_the_work_and_the_next_campaign_follows() {
     for fence in [1, 2] {
         driver.elect(fence).await;
         works.begun().await;
-        driver.seats.ended(&driver.name, Loss::Revoked);
+        driver.campaigns.ended(&driver.name, Loss::Revoked);
         driver.nothing_more().await;
         assert_eq!(works.under_way(), 0);
     }
     // One that is lost before its lease has full length.
     assert!(driver.open().await);
     assert_eq!(driver.win(Fence::new(3)), None);
-    driver.seats.ended(&driver.name, Loss::Expired);
+    driver.campaigns.ended(&driver.name, Loss::Expired);
     driver.nothing_more().await;
     assert!(driver.open().await);
     drop(shut);
@@ -173,13 +173,13 @@ async fn a_candidacy_that_is_lost_is_tried_again_and_other_errors_end_it() {
         let (leading, _shut, _) = led(&election);
         for lost in [Loss::Expired, Loss::Superseded] {
             assert!(driver.open().await);
-            driver.seats.ended(&driver.name, lost);
+            driver.campaigns.ended(&driver.name, lost);
             driver.nothing_more().await;
         }
         assert!(driver.open().await);
         match loss {
-            Some(loss) => driver.seats.ended(&driver.name, loss),
-            None => driver.seats.refused(&driver.name, "permission denied on /e/".to_owned()),
+            Some(loss) => driver.campaigns.ended(&driver.name, loss),
+            None => driver.campaigns.refused(&driver.name, "permission denied on /e/".to_owned()),
         }
         assert_eq!(soon(leading).await.unwrap(), Err(error));
     }
@@ -237,13 +237,13 @@ async fn a_shutdown_in_a_pause_begins_no_other_campaign() {
         driver.release().await;
         driver.nothing_more().await;
         // On a machine that stands still the pause may be over.
-        if driver.orders.is_empty() {
+        if driver.requests.is_empty() {
             break;
         }
     }
     shut.send(()).unwrap();
     assert_eq!(soon(leading).await.unwrap(), Ok(()));
-    assert!(driver.orders.try_recv().is_err());
+    assert!(driver.requests.try_recv().is_err());
 }
 
 #[tokio::test]
@@ -289,8 +289,8 @@ async fn a_priority_is_in_each_campaign() {
     let work = |_| ready(());
     let mut leading = Box::pin(election.lead_with("here", 7, pending::<()>(), work));
     assert!(is_pending(leading.as_mut()).await);
-    match driver.order().await {
-        Order::Campaign { priority, .. } => assert_eq!(priority, 7),
+    match driver.request().await {
+        Request::Campaign { priority, .. } => assert_eq!(priority, 7),
         other => panic!("{other:?}"),
     }
 }

@@ -19,7 +19,7 @@ async fn every_clone_is_over_in_the_instant_in_which_the_leadership_is_dropped()
     let mut lost = Box::pin(leader.lost());
     assert!(is_pending(lost.as_mut()).await);
     assert_eq!(driver.resignation().await, Some(Resign));
-    driver.seats.ended(&driver.name, Loss::Resigned);
+    driver.campaigns.ended(&driver.name, Loss::Resigned);
     assert_eq!(soon(lost).await, Loss::Resigned);
     assert_eq!(clone.loss(), Some(Loss::Resigned));
     soon(clone.expiring()).await;
@@ -35,11 +35,11 @@ async fn every_clone_is_over_in_the_instant_in_which_the_leadership_is_resigned(
     assert!(is_pending(resigned.as_mut()).await);
     assert!(!leader.is_current() && !leadership.is_current());
     // A renewal that is under way brings nothing back.
-    let owed = driver.seats.raise(&driver.name, later());
+    let owed = driver.campaigns.raise(&driver.name, later());
     assert_eq!(owed, Some(Resign));
     assert!(!leader.is_current());
-    driver.seats.ended(&driver.name, Loss::Resigned);
-    driver.seats.released(&driver.name);
+    driver.campaigns.ended(&driver.name, Loss::Resigned);
+    driver.campaigns.released(&driver.name);
     soon(resigned).await;
 }
 
@@ -48,7 +48,7 @@ async fn a_clone_gives_nothing_up() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(9)).await;
     drop((leadership.leader(), leadership.leader().clone()));
-    assert!(driver.orders.try_recv().is_err());
+    assert!(driver.requests.try_recv().is_err());
     assert!(leadership.is_current());
 }
 
@@ -60,7 +60,7 @@ async fn a_clone_keeps_no_driver_going_and_asks_none_that_is_gone() {
     drop(election);
     drop(leadership);
     assert_eq!(driver.resignation().await, Some(Resign));
-    assert!(soon(driver.orders.recv()).await.is_none(), "somebody holds the office");
+    assert!(soon(driver.requests.recv()).await.is_none(), "somebody holds the office");
     // The node is gone, and its thread is still at it.
     let to = || "two".parse().unwrap();
     assert_eq!(soon(leader.transfer_to(to())).await, Err(TransferError::NotLeading));
@@ -83,13 +83,13 @@ async fn work_may_hand_over() {
         std::future::pending::<()>().await;
     };
     let serve = async {
-        match driver.order().await {
-            Order::Transfer { election, seat, reply, .. } => {
-                assert!(driver.seats.transfer(&election, seat, reply));
+        match driver.request().await {
+            Request::Transfer { election, campaign, reply, .. } => {
+                assert!(driver.campaigns.transfer(&election, campaign, reply));
             }
             other => panic!("{other:?}"),
         }
-        driver.seats.ended(&driver.name, Loss::Transferred);
+        driver.campaigns.ended(&driver.name, Loss::Transferred);
     };
     let (done, ()) = tokio::join!(soon(leadership.run(work)), serve);
     assert_eq!(done, Err(Loss::Transferred));

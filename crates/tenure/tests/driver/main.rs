@@ -12,25 +12,27 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tenure::driver::{Boards, Elected, Office, Order, Resign, Seats, Timing, election, extra};
-use tenure::{
-    AtMostOne, CampaignError, Change, Election, ElectionName, Fence, Kind, LeaderView, Leadership,
-    Loss, MayOverlap, Time, TransferError, View, clock,
+use tenure::driver::{
+    Campaigns, DriverHandle, Elected, Request, Resign, Subscriptions, Timing, election, extra,
 };
+use tenure::{
+    AtMostOne, CampaignError, Change, Election, ElectionName, Fence, LeaderView, Leadership, Loss,
+    MayOverlap, SafetyClass, Time, TransferError, View, clock,
+};
+use tenure_testkit::handles::soon;
 use tokio::sync::mpsc;
 
 /// Nothing here waits for a time to pass, so a handle that waits for this never ends.
 const NEVER: Duration = Duration::from_secs(1_000_000);
-const PATIENCE: Duration = Duration::from_secs(20);
 
-struct Shared<K: Kind> {
-    orders: mpsc::UnboundedSender<Order<K>>,
+struct Shared<C: SafetyClass> {
+    requests: mpsc::UnboundedSender<Request<C>>,
     margin: Duration,
 }
 
-impl<K: Kind> Office<K> for Shared<K> {
-    fn order(&self, order: Order<K>) {
-        let _ = self.orders.send(order);
+impl<C: SafetyClass> DriverHandle<C> for Shared<C> {
+    fn request(&self, request: Request<C>) {
+        let _ = self.requests.send(request);
     }
 
     fn timing(&self) -> Timing {
@@ -40,58 +42,66 @@ impl<K: Kind> Office<K> for Shared<K> {
 }
 
 /// The driver's side of one election.
-struct Driver<K: Kind> {
+struct Driver<C: SafetyClass> {
     name: ElectionName,
-    orders: mpsc::UnboundedReceiver<Order<K>>,
-    seats: Seats<K>,
-    boards: Boards,
+    requests: mpsc::UnboundedReceiver<Request<C>>,
+    campaigns: Campaigns<C>,
+    subscriptions: Subscriptions,
 }
 
-fn start<K: Kind>() -> (Election<K>, Driver<K>) {
+fn start<C: SafetyClass>() -> (Election<C>, Driver<C>) {
     start_with(Duration::from_millis(1))
 }
 
-fn start_with<K: Kind>(margin: Duration) -> (Election<K>, Driver<K>) {
+fn start_with<C: SafetyClass>(margin: Duration) -> (Election<C>, Driver<C>) {
     let name: ElectionName = "x".parse().unwrap();
-    let (sender, orders) = mpsc::unbounded_channel();
-    let handle = election(Arc::new(Shared { orders: sender, margin }), name.clone());
-    (handle, Driver { name, orders, seats: Seats::default(), boards: Boards::default() })
+    let (sender, requests) = mpsc::unbounded_channel();
+    let handle = election(Arc::new(Shared { requests: sender, margin }), name.clone());
+    (
+        handle,
+        Driver {
+            name,
+            requests,
+            campaigns: Campaigns::default(),
+            subscriptions: Subscriptions::default(),
+        },
+    )
 }
 
-impl<K: Kind> Driver<K> {
-    async fn order(&mut self) -> Order<K> {
-        soon(self.orders.recv()).await.expect("nobody holds the office any more")
+impl<C: SafetyClass> Driver<C> {
+    async fn request(&mut self) -> Request<C> {
+        soon(self.requests.recv()).await.expect("nobody holds the office any more")
     }
 
     /// Takes up the campaign that comes next.
     async fn open(&mut self) -> bool {
-        match self.order().await {
-            Order::Campaign { election, seat, value, priority: 100, reply } => {
+        match self.request().await {
+            Request::Campaign { election, campaign, value, priority: 100, reply } => {
                 assert_eq!((&election, &*value), (&self.name, "here"));
-                self.seats.open(&election, seat, reply)
+                self.campaigns.open(&election, campaign, reply)
             }
             other => panic!("{other:?}"),
         }
     }
 
-    fn win(&mut self, fence: K::Fence) -> Option<Resign> {
-        assert_eq!(self.seats.raise(&self.name, later()), None);
+    fn win(&mut self, fence: C::Fence) -> Option<Resign> {
+        assert_eq!(self.campaigns.raise(&self.name, later()), None);
         let elected = Elected { id: "me".into(), fence, extra: Arc::new(7_u32) };
-        self.seats.elected(&self.name, elected)
+        self.campaigns.elected(&self.name, elected)
     }
 
     /// What a resignation asks of the core.
     async fn resignation(&mut self) -> Option<Resign> {
-        match self.order().await {
-            Order::Resign { election, seat } => self.seats.resign(&election, seat),
+        match self.request().await {
+            Request::Resign { election, campaign } => self.campaigns.resign(&election, campaign),
             other => panic!("{other:?}"),
         }
     }
 
     async fn observation(&mut self) -> Option<Duration> {
-        match self.order().await {
-            Order::Observe { election, every, reply } => {
-                self.boards.observe(&election, every, reply)
+        match self.request().await {
+            Request::Observe { election, every, reply } => {
+                self.subscriptions.observe(&election, every, reply)
             }
             other => panic!("{other:?}"),
         }
@@ -99,17 +109,17 @@ impl<K: Kind> Driver<K> {
 
     /// Whether the core must look for whoever comes.
     async fn newcomer(&mut self) -> bool {
-        match self.order().await {
-            Order::Observe { election, every, reply } => {
-                self.boards.observe_afresh(&election, every, reply).is_some()
+        match self.request().await {
+            Request::Observe { election, every, reply } => {
+                self.subscriptions.observe_afresh(&election, every, reply).is_some()
             }
             other => panic!("{other:?}"),
         }
     }
 
     async fn farewell(&mut self) -> bool {
-        match self.order().await {
-            Order::Unobserve { election } => self.boards.unobserve(&election),
+        match self.request().await {
+            Request::Unobserve { election } => self.subscriptions.unobserve(&election),
             other => panic!("{other:?}"),
         }
     }
@@ -119,24 +129,20 @@ fn later() -> Time {
     clock::now().after(NEVER)
 }
 
-async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("this takes too long")
-}
+type Campaign<C> = tokio::task::JoinHandle<Result<Leadership<C>, CampaignError>>;
 
-type Campaign<K> = tokio::task::JoinHandle<Result<Leadership<K>, CampaignError>>;
-
-async fn campaign<K: Kind>(election: &Election<K>, driver: &mut Driver<K>) -> Campaign<K> {
+async fn campaign<C: SafetyClass>(election: &Election<C>, driver: &mut Driver<C>) -> Campaign<C> {
     let election = election.clone();
     let campaign = tokio::spawn(async move { election.campaign("here").await });
     assert!(driver.open().await);
     campaign
 }
 
-async fn lead<K: Kind>(
-    election: &Election<K>,
-    driver: &mut Driver<K>,
-    fence: K::Fence,
-) -> Leadership<K> {
+async fn lead<C: SafetyClass>(
+    election: &Election<C>,
+    driver: &mut Driver<C>,
+    fence: C::Fence,
+) -> Leadership<C> {
     let campaign = campaign(election, driver).await;
     assert_eq!(driver.win(fence), None);
     soon(campaign).await.unwrap().unwrap()
@@ -155,20 +161,20 @@ async fn a_leadership_is_won_held_and_given_up() {
     assert_eq!((leadership.id(), leadership.fence()), ("me", Fence::new(9)));
     assert_eq!(extra::<u32, _>(&leadership).as_deref(), Some(&7));
     assert_eq!(extra::<u64, _>(&leadership), None);
-    driver.seats.settled(&driver.name);
+    driver.campaigns.settled(&driver.name);
     soon(leadership.settled()).await.unwrap();
     let until = leadership.until();
     let later = until.map(Time::next);
-    assert_eq!(driver.seats.raise(&driver.name, later.unwrap()), None);
+    assert_eq!(driver.campaigns.raise(&driver.name, later.unwrap()), None);
     assert_eq!(soon(leadership.renewed(until)).await, Ok(later));
     let serve = async {
         assert_eq!(driver.resignation().await, Some(Resign));
-        driver.seats.lower(&driver.name);
+        driver.campaigns.lower(&driver.name);
         assert!(!leadership.is_current());
-        driver.seats.ended(&driver.name, Loss::Resigned);
-        assert!(!driver.seats.is_quiet(), "others do not know yet");
-        driver.seats.released(&driver.name);
-        assert!(driver.seats.is_quiet());
+        driver.campaigns.ended(&driver.name, Loss::Resigned);
+        assert!(!driver.campaigns.is_quiet(), "others do not know yet");
+        driver.campaigns.released(&driver.name);
+        assert!(driver.campaigns.is_quiet());
     };
     tokio::join!(soon(leadership.resign()), serve);
     assert_eq!(leadership.loss(), Some(Loss::Resigned));
@@ -205,13 +211,13 @@ async fn nobody_who_waits_is_left_with_a_leadership() {
 async fn a_claim_that_has_lapsed_is_given_up() {
     let (election, mut driver) = start::<AtMostOne>();
     let campaign = campaign(&election, &mut driver).await;
-    assert_eq!(driver.seats.raise(&driver.name, clock::now()), None);
+    assert_eq!(driver.campaigns.raise(&driver.name, clock::now()), None);
     let extra = Arc::new(());
     let elected = Elected { id: "me".into(), fence: Fence::new(1), extra };
-    assert_eq!(driver.seats.elected(&driver.name, elected), None);
+    assert_eq!(driver.campaigns.elected(&driver.name, elected), None);
     let leadership = soon(campaign).await.unwrap().unwrap();
     assert!(!leadership.is_current());
-    assert_eq!(driver.seats.raise(&driver.name, later()), Some(Resign));
+    assert_eq!(driver.campaigns.raise(&driver.name, later()), Some(Resign));
     assert!(!leadership.is_current(), "a leadership came back");
     assert_eq!(soon(leadership.lost()).await, Loss::Expired);
 }
@@ -220,7 +226,7 @@ async fn a_claim_that_has_lapsed_is_given_up() {
 async fn a_campaign_that_ends_says_why() {
     let (election, mut driver) = start::<AtMostOne>();
     let refused = campaign(&election, &mut driver).await;
-    driver.seats.refused(&driver.name, "permission denied on /e/".to_owned());
+    driver.campaigns.refused(&driver.name, "permission denied on /e/".to_owned());
     let error = soon(refused).await.unwrap().unwrap_err();
     assert_eq!(error.to_string(), "permission denied on /e/");
     assert_eq!(driver.resignation().await, None);
@@ -232,7 +238,7 @@ async fn a_campaign_that_ends_says_why() {
         (Loss::Reassigned, CampaignError::Lost(Loss::Reassigned)),
     ] {
         let lost = campaign(&election, &mut driver).await;
-        driver.seats.ended(&driver.name, loss);
+        driver.campaigns.ended(&driver.name, loss);
         assert_eq!(soon(lost).await.unwrap().unwrap_err(), error);
         assert_eq!(driver.resignation().await, None);
     }
@@ -244,14 +250,14 @@ async fn a_leadership_that_ends_says_why() {
     let losses = [Loss::Revoked, Loss::Reset, Loss::Expired, Loss::Superseded, Loss::Reassigned];
     for loss in losses {
         let leadership = lead(&election, &mut driver, Fence::new(1)).await;
-        driver.seats.ended(&driver.name, loss);
+        driver.campaigns.ended(&driver.name, loss);
         assert!(!leadership.is_current());
         assert_eq!(soon(leadership.lost()).await, loss);
         drop(leadership);
         assert_eq!(driver.resignation().await, None);
     }
     let leadership = lead(&election, &mut driver, Fence::new(2)).await;
-    driver.seats.refused(&driver.name, "permission denied on /e/".to_owned());
+    driver.campaigns.refused(&driver.name, "permission denied on /e/".to_owned());
     assert_eq!(leadership.loss(), Some(Loss::Revoked));
 }
 
@@ -260,22 +266,22 @@ async fn a_leadership_that_ends_says_why() {
 async fn a_leadership_that_was_taken_away_has_not_expired() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(1)).await;
-    driver.seats.lower(&driver.name);
+    driver.campaigns.lower(&driver.name);
     assert!(!leadership.is_current());
     assert_eq!(leadership.loss(), None, "nobody has said why");
     let mut lost = Box::pin(leadership.lost());
     assert!(is_pending(lost.as_mut()).await);
-    driver.seats.ended(&driver.name, Loss::Revoked);
+    driver.campaigns.ended(&driver.name, Loss::Revoked);
     assert_eq!(soon(lost).await, Loss::Revoked);
     assert_eq!(leadership.loss(), Some(Loss::Revoked));
     drop(leadership);
     assert_eq!(driver.resignation().await, None);
     // The same of work that was to run under it.
     let leadership = lead(&election, &mut driver, Fence::new(2)).await;
-    driver.seats.lower(&driver.name);
+    driver.campaigns.lower(&driver.name);
     let mut work = Box::pin(leadership.run(std::future::pending::<()>()));
     assert!(is_pending(work.as_mut()).await);
-    driver.seats.ended(&driver.name, Loss::Revoked);
+    driver.campaigns.ended(&driver.name, Loss::Revoked);
     assert_eq!(soon(work).await, Err(Loss::Revoked));
 }
 
@@ -288,23 +294,23 @@ async fn is_pending<F: Future>(mut future: Pin<&mut F>) -> bool {
 async fn a_hand_over_may_be_unsupported_replaced_or_done() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(1)).await;
-    let protocol = "etcd";
+    let protocol = "queue";
     let serve = async {
-        match driver.order().await {
-            Order::Transfer { probe: false, reply, .. } => {
+        match driver.request().await {
+            Request::Transfer { probe: false, reply, .. } => {
                 reply.refuse(TransferError::Unsupported { protocol });
             }
             other => panic!("{other:?}"),
         }
         for _ in 0..2 {
-            match driver.order().await {
-                Order::Transfer { election, seat, reply, .. } => {
-                    assert!(driver.seats.transfer(&election, seat, reply));
+            match driver.request().await {
+                Request::Transfer { election, campaign, reply, .. } => {
+                    assert!(driver.campaigns.transfer(&election, campaign, reply));
                 }
                 other => panic!("{other:?}"),
             }
         }
-        driver.seats.ended(&driver.name, Loss::Transferred);
+        driver.campaigns.ended(&driver.name, Loss::Transferred);
     };
     let to = || "two".parse().unwrap();
     let ask = async {
@@ -324,15 +330,15 @@ async fn everybody_who_leaves_is_told_when_others_know() {
     let first = lead(&election, &mut driver, Fence::new(1)).await;
     let resigned = tokio::spawn(async move { first.resign().await });
     assert_eq!(driver.resignation().await, Some(Resign));
-    driver.seats.ended(&driver.name, Loss::Resigned);
+    driver.campaigns.ended(&driver.name, Loss::Resigned);
     let next = campaign(&election, &mut driver).await;
-    driver.seats.ended(&driver.name, Loss::Resigned);
+    driver.campaigns.ended(&driver.name, Loss::Resigned);
     assert_eq!(soon(next).await.unwrap().unwrap_err(), CampaignError::Withdrawn);
     tokio::task::yield_now().await;
-    assert!(!resigned.is_finished() && !driver.seats.is_quiet());
-    driver.seats.released(&driver.name);
+    assert!(!resigned.is_finished() && !driver.campaigns.is_quiet());
+    driver.campaigns.released(&driver.name);
     soon(resigned).await.unwrap();
-    assert!(driver.seats.is_quiet());
+    assert!(driver.campaigns.is_quiet());
 }
 
 #[tokio::test]
@@ -359,19 +365,19 @@ async fn observers_share_a_board_until_the_last_has_left() {
     assert_eq!(driver.observation().await, Some(slow));
     assert_eq!(driver.observation().await, Some(fast));
     let here = leader(b"\xff, any bytes", clock::now());
-    driver.boards.see(&driver.name, here.clone());
+    driver.subscriptions.see(&driver.name, here.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(here.clone())));
     assert_eq!(soon(second.next()).await, Some(Change::View(here)));
     // A lease that goes on is no change, but known.
     let renewed = leader(b"\xff, any bytes", later());
-    driver.boards.see(&driver.name, renewed.clone());
+    driver.subscriptions.see(&driver.name, renewed.clone());
     assert_eq!(first.latest(), Some(renewed));
     let proclaimed = leader(b"another value", later());
-    driver.boards.see(&driver.name, proclaimed.clone());
+    driver.subscriptions.see(&driver.name, proclaimed.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(proclaimed.clone())));
     // After a gap the same leader may be there again: it is told all the same.
-    driver.boards.missed(&driver.name);
-    driver.boards.see(&driver.name, proclaimed.clone());
+    driver.subscriptions.missed(&driver.name);
+    driver.subscriptions.see(&driver.name, proclaimed.clone());
     assert_eq!(soon(first.next()).await, Some(Change::Reset));
     assert_eq!(soon(first.next()).await, Some(Change::View(proclaimed)));
     drop(first);
@@ -388,9 +394,9 @@ async fn newcomers_are_shown_what_is_seen_after_they_came() {
     let new = leader(b"new", later());
     let mut first = election.observe();
     assert!(driver.newcomer().await);
-    driver.boards.see(&name, old.clone());
+    driver.subscriptions.see(&name, old.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(old.clone())));
-    assert_eq!(driver.boards.look_again(&name), None);
+    assert_eq!(driver.subscriptions.look_again(&name), None);
     let mut second = election.observe();
     assert!(driver.newcomer().await);
     // While the core looks for that one.
@@ -399,21 +405,21 @@ async fn newcomers_are_shown_what_is_seen_after_they_came() {
     assert!(!driver.newcomer().await && !driver.newcomer().await);
     drop(fourth);
     assert!(!driver.farewell().await);
-    driver.boards.see(&name, new.clone());
+    driver.subscriptions.see(&name, new.clone());
     assert_eq!(soon(second.next()).await, Some(Change::View(new.clone())));
     assert_eq!(soon(first.next()).await, Some(Change::View(new.clone())));
-    assert!(driver.boards.look_again(&name).is_some(), "for the third");
+    assert!(driver.subscriptions.look_again(&name).is_some(), "for the third");
     drop((first, second));
     assert!(!driver.farewell().await && !driver.farewell().await, "the third waits");
-    driver.boards.missed(&name);
-    driver.boards.see(&name, old.clone());
+    driver.subscriptions.missed(&name);
+    driver.subscriptions.see(&name, old.clone());
     assert_eq!(soon(third.next()).await, Some(Change::View(old)));
-    assert_eq!(driver.boards.look_again(&name), None);
+    assert_eq!(driver.subscriptions.look_again(&name), None);
     drop(third);
     assert!(driver.farewell().await);
     let mut refused = election.observe();
     assert!(driver.newcomer().await);
-    driver.boards.close(&name);
+    driver.subscriptions.close(&name);
     assert_eq!(soon(refused.next()).await, None);
 }
 
@@ -423,6 +429,6 @@ async fn an_observer_keeps_no_driver_going() {
     let observer = election.observe();
     assert!(driver.observation().await.is_some());
     drop(election);
-    assert!(soon(driver.orders.recv()).await.is_none());
+    assert!(soon(driver.requests.recv()).await.is_none());
     drop(observer);
 }

@@ -1,11 +1,13 @@
 //! A protocol of which one process always wins, carried by the common loop.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure::driver::{Backend, Hold, Machine, Office, Order, Timing, election, spawn};
-use tenure::{Election, ElectionName, Fence, Kind, Loss, Time};
+use tenure::driver::{Backend, Hold, Machine, Timing, spawn};
+use tenure::{Election, ElectionName, Fence, LeaderView, Loss, SafetyClass, Time, Value, View};
 use tenure_core::{
     Command, Deadline, Effect, Effects, End, Event, Input, Protocol, Standing, Ticket, Words,
 };
@@ -27,48 +29,111 @@ impl Words for Plain {
     type Start = ();
     type Sender = &'static str;
     type Address = &'static str;
-    type Message = &'static str;
+    type Message = Told;
     type Record = &'static str;
     type Command = Command<Loss>;
     type Event = Event<&'static str>;
 }
 
+/// That one leads, or leads no more.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Told {
+    election: ElectionName,
+    id: &'static str,
+    value: Option<Value>,
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.value.is_some() { "leads" } else { "leads no more" };
+        write!(f, "{}: {} {what}", self.election, self.id)
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Core {
+    id: &'static str,
     grant: Grant,
-    leads: Option<ElectionName>,
+    /// Who leads, as far as they have told.
+    leaders: BTreeMap<(ElectionName, &'static str), Value>,
+    observed: BTreeSet<ElectionName>,
 }
 
 impl Core {
-    fn end(&mut self, loss: Loss, out: &mut Effects<Plain>) {
-        if let Some(election) = self.leads.take() {
+    fn emit(election: &ElectionName, event: Event<&'static str>, out: &mut Effects<Plain>) {
+        out.push(Effect::Emit { election: Some(election.clone()), event });
+    }
+
+    fn end(&mut self, election: &ElectionName, loss: Loss, out: &mut Effects<Plain>) {
+        if self.leaders.contains_key(&(election.clone(), self.id)) {
             out.push(Effect::Lower { election: election.clone() });
-            for event in [Event::Ended(End::Lost(loss)), Event::Released] {
-                out.push(Effect::Emit { election: Some(election.clone()), event });
-            }
+            Self::emit(election, Event::Ended(End::Lost(loss)), out);
+            Self::emit(election, Event::Released, out);
+            self.tell(Told { election: election.clone(), id: self.id, value: None }, out);
         }
+    }
+
+    /// All others hear it, too.
+    fn tell(&mut self, told: Told, out: &mut Effects<Plain>) {
+        out.push(Effect::Send { to: "all", message: told.clone() });
+        self.hear(told, out);
+    }
+
+    fn hear(&mut self, Told { election, id, value }: Told, out: &mut Effects<Plain>) {
+        match value {
+            Some(value) => self.leaders.insert((election.clone(), id), value),
+            None => self.leaders.remove(&(election.clone(), id)),
+        };
+        self.show(&election, out);
+    }
+
+    fn show(&self, election: &ElectionName, out: &mut Effects<Plain>) {
+        if !self.observed.contains(election) {
+            return;
+        }
+        let of_it = self.leaders.iter().filter(|((name, _), _)| name == election);
+        let seen = |((_, id), value): (&(_, &str), &Value)| {
+            LeaderView::new((*id).into(), value.as_str().as_bytes().into())
+        };
+        let mut leaders = of_it.map(seen);
+        let view = match (leaders.next(), leaders.collect::<Vec<_>>()) {
+            (None, _) => View::Vacant,
+            (Some(leader), others) if others.is_empty() => View::Leader(leader),
+            (Some(followed), others) => View::Leaders { followed, others },
+        };
+        Self::emit(election, Event::View(view.into()), out);
     }
 }
 
 impl Protocol for Core {
     type Words = Plain;
+    type Now = Time;
 
     fn handle(&mut self, now: Time, input: Input<Plain>, out: &mut Effects<Plain>) {
         match input {
-            Input::Command { election, command: Command::Campaign { .. } } => {
+            Input::Command { election, command: Command::Campaign { value, .. } } => {
                 let until = self.grant.lease.map_or(Time::MAX, |lease| now.after(lease));
                 let fence = self.grant.fence;
                 self.grant.fence = fence.and_then(Fence::next);
                 out.push(Effect::Raise { election: election.clone(), until, fence });
-                for event in [Event::Elected { id: "me".into(), fence }, Event::Settled] {
-                    out.push(Effect::Emit { election: Some(election.clone()), event });
-                }
-                self.leads = Some(election);
+                Self::emit(&election, Event::Elected { id: self.id.into(), fence }, out);
+                Self::emit(&election, Event::Settled, out);
+                self.tell(Told { election, id: self.id, value: Some(value) }, out);
             }
-            Input::Command { command: Command::Resign, .. } => {
-                self.end(Loss::Resigned, out);
+            Input::Command { election, command: Command::Resign } => {
+                self.end(&election, Loss::Resigned, out);
             }
-            Input::Command { command: Command::Extra(loss), .. } => self.end(loss, out),
+            Input::Command { election, command: Command::Observe { .. } } => {
+                self.observed.insert(election.clone());
+                self.show(&election, out);
+            }
+            Input::Command { election, command: Command::Unobserve } => {
+                self.observed.remove(&election);
+            }
+            Input::Command { election, command: Command::Extra(loss) } => {
+                self.end(&election, loss, out);
+            }
+            Input::Message { message, .. } => self.hear(message, out),
             _ => {}
         }
     }
@@ -82,44 +147,64 @@ impl Protocol for Core {
     }
 }
 
-/// The same for both classes of safety.
-pub(crate) struct Toy<K: Kind> {
-    losses: mpsc::UnboundedReceiver<Loss>,
-    /// Dropped with the thread.
-    _ends: oneshot::Sender<()>,
-    kind: PhantomData<fn() -> K>,
+/// What comes to one from outside.
+pub(crate) enum Incoming {
+    Loss(Loss),
+    Told(Told),
 }
 
-impl<K: Kind> Backend for Toy<K> {
+/// How all of a group are reached.
+pub(crate) type All = Arc<Mutex<BTreeMap<&'static str, mpsc::UnboundedSender<Incoming>>>>;
+
+/// The same for both classes of safety.
+pub(crate) struct Toy<C: SafetyClass> {
+    id: &'static str,
+    all: All,
+    incoming: mpsc::UnboundedReceiver<Incoming>,
+    /// Dropped with the thread.
+    _ends: oneshot::Sender<()>,
+    kind: PhantomData<fn() -> C>,
+}
+
+impl<C: SafetyClass> Backend for Toy<C> {
     type Core = Core;
-    type Kind = K;
+    type Class = C;
     type Extra = Loss;
     type Own = &'static str;
-    type News = Loss;
+    type Incoming = Incoming;
     type Ask = ();
 
     const THREAD: &'static str = "toy";
     const KINDS: usize = 1;
     const NO_TRANSFER: Option<&'static str> = Some("toy");
 
-    async fn next(&mut self) -> Loss {
-        match self.losses.recv().await {
-            Some(loss) => loss,
+    async fn next(&mut self) -> Incoming {
+        match self.incoming.recv().await {
+            Some(incoming) => incoming,
             None => std::future::pending().await,
         }
     }
 
-    fn take(&mut self, _: usize) -> Option<Loss> {
-        self.losses.try_recv().ok()
+    fn take(&mut self, _: usize) -> Option<Incoming> {
+        self.incoming.try_recv().ok()
     }
 
-    fn on_news(&mut self, _: Time, loss: Loss, machine: &mut Machine<Self>) {
-        machine.command("x".parse().unwrap(), Command::Extra(loss));
+    fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::Loss(loss) => machine.command("x".parse().unwrap(), Command::Extra(loss)),
+            Incoming::Told(message) => machine.input(Input::Message { from: message.id, message }),
+        }
     }
 
     fn on_ask(&mut self, _: Time, (): (), _: &mut Machine<Self>) {}
 
-    fn send(&mut self, _: &'static str, _: &'static str) {}
+    fn send(&mut self, _: &'static str, told: Told) {
+        for (id, one) in &*self.all.lock().unwrap() {
+            if *id != self.id {
+                let _ = one.send(Incoming::Told(told.clone()));
+            }
+        }
+    }
 
     fn persist(&mut self, _: &&'static str) -> bool {
         true
@@ -135,32 +220,42 @@ impl<K: Kind> Backend for Toy<K> {
 }
 
 /// The test's side of a running toy.
-pub(crate) struct Outside {
-    pub(crate) losses: mpsc::UnboundedSender<Loss>,
+pub(crate) struct Outside<C: SafetyClass> {
+    pub(crate) node: Arc<Hold<C, ()>>,
+    pub(crate) incoming: mpsc::UnboundedSender<Incoming>,
     /// Resolves when the thread has ended.
     pub(crate) ends: oneshot::Receiver<()>,
 }
 
-struct Shared<K: Kind>(Hold<K, ()>);
-
-impl<K: Kind> Office<K> for Shared<K> {
-    fn order(&self, order: Order<K>) {
-        self.0.order(order);
+impl<C: SafetyClass> Outside<C> {
+    /// Starts one of a group.
+    pub(crate) fn start(id: &'static str, grant: Grant, all: &All) -> Self {
+        let (incoming, taken) = mpsc::unbounded_channel();
+        let (ended, ends) = oneshot::channel();
+        all.lock().unwrap().insert(id, incoming.clone());
+        let all = all.clone();
+        let begin = move || {
+            let toy = Toy::<C> { id, all, incoming: taken, _ends: ended, kind: PhantomData };
+            let (leaders, observed) = (BTreeMap::new(), BTreeSet::new());
+            (toy, Core { id, grant, leaders, observed }, ())
+        };
+        let (grace, kill_margin) = (Duration::from_millis(2), Duration::from_millis(1));
+        let resignation_max = Duration::from_secs(1);
+        let timing = move || Timing { grace, kill_margin, resignation_max };
+        Self { node: spawn(begin, timing).unwrap(), incoming, ends }
     }
 
-    fn timing(&self) -> Timing {
-        let (grace, kill_margin) = (Duration::from_millis(2), Duration::from_millis(1));
-        Timing { grace, kill_margin, resignation_max: Duration::from_secs(1) }
+    pub(crate) fn election(&self, name: &str) -> Election<C> {
+        self.node.election(name.parse().unwrap())
+    }
+
+    pub(crate) async fn close(&self) {
+        self.node.close().await;
     }
 }
 
-pub(crate) fn toy<K: Kind>(grant: Grant) -> (Election<K>, Outside) {
-    let (losses, taken) = mpsc::unbounded_channel();
-    let (ended, ends) = oneshot::channel();
-    let hold = spawn(move || {
-        let toy = Toy::<K> { losses: taken, _ends: ended, kind: PhantomData };
-        (toy, Core { grant, leads: None }, ())
-    });
-    let handle = election(Arc::new(Shared(hold.unwrap())), "x".parse().unwrap());
-    (handle, Outside { losses, ends })
+/// One that is alone, and its handle.
+pub(crate) fn toy<C: SafetyClass>(grant: Grant) -> (Election<C>, Outside<C>) {
+    let outside = Outside::start("me", grant, &All::default());
+    (outside.election("x"), outside)
 }

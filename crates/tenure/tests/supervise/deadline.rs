@@ -8,7 +8,7 @@ use tenure::{Time, clock};
 
 use crate::scene::{Lease, SECOND, Scene, millis};
 
-crate::tests!(
+tenure_testkit::tests!(
     sigterm_at_the_grace_and_sigkill_before_the_margin,
     a_polite_command_ends_at_the_grace,
     extensions_keep_it_alive,

@@ -10,11 +10,11 @@ use rustix::process::{Signal, getuid};
 use tenure::clock;
 
 use crate::deadline::EVERYWHERE;
-use crate::hanging::Hanging;
 use crate::scene::{Lease, SECOND, Scene, millis};
 use crate::start::{launching, plays};
+use tenure_testkit::processes::Hanging;
 
-crate::tests!(
+tenure_testkit::tests!(
     a_command_that_ran_is_not_called_hung,
     a_command_that_cannot_be_killed_is_waited_for,
     a_guard_that_cannot_be_reaped_is_not_waited_for,

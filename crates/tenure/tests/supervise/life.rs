@@ -12,7 +12,7 @@ use tenure::clock;
 use crate::actor::WITHHELD;
 use crate::scene::{Lease, SECOND, Scene};
 
-crate::tests!(
+tenure_testkit::tests!(
     its_own_code_passes_through,
     its_own_signal_passes_through,
     a_stop_is_a_sigterm_first,

@@ -10,7 +10,7 @@ use tenure::clock;
 use crate::deadline::{EVERYWHERE, expect_end_in_time, expect_silence_in_time};
 use crate::scene::{Lease, SECOND, Scene, millis};
 
-crate::tests!(
+tenure_testkit::tests!(
     a_stopped_supervisor_does_not_save_it,
     a_killed_supervisor_does_not_save_it,
     a_killed_supervisor_is_a_stop,

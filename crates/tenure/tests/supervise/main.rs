@@ -7,7 +7,6 @@
 
 mod actor;
 mod deadline;
-mod hanging;
 mod late;
 mod life;
 mod losses;
@@ -20,6 +19,7 @@ mod worker;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
+use tenure_testkit::processes::trials;
 
 fn main() -> ExitCode {
     if let Some(code) = tenure::supervise::reenter() {
@@ -29,13 +29,12 @@ fn main() -> ExitCode {
     match args.next().as_deref().and_then(|role| role.to_str()) {
         Some(actor::ROLE) => actor::main(args),
         Some(worker::ROLE) => worker::main(args),
-        _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
+        _ => libtest_mimic::run(&Arguments::from_args(), all()).exit_code(),
     }
 }
 
-fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
-    for (part, tests) in [
+fn all() -> Vec<Trial> {
+    trials(&[
         ("life", life::TESTS),
         ("deadline", deadline::TESTS),
         ("losses", losses::TESTS),
@@ -43,22 +42,5 @@ fn trials() -> Vec<Trial> {
         ("start", start::TESTS),
         ("late", late::TESTS),
         ("stranger", stranger::TESTS),
-    ] {
-        for (name, test) in tests {
-            let run = move || {
-                test();
-                Ok(())
-            };
-            trials.push(Trial::test(format!("{part}::{name}"), run));
-        }
-    }
-    trials
-}
-
-/// Names each test function once.
-#[macro_export]
-macro_rules! tests {
-    ($($name:ident),* $(,)?) => {
-        pub(crate) const TESTS: &[(&str, fn())] = &[$((stringify!($name), $name)),*];
-    };
+    ])
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use rustix::process::geteuid;
 use tenure::supervise::resolve;
 
-crate::tests!(
+tenure_testkit::tests!(
     a_session_and_group_without_numbers_are_left_alone,
     where_processes_have_other_numbers_nothing_is_started,
 );

@@ -15,12 +15,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure::clock;
 use tenure_core::Time;
+use tenure_testkit::processes::{MARK, Marked, PATIENCE, is_stopped};
 
 use crate::{actor, worker};
-
-/// Longer than anything here takes on a machine that is still of use.
-const PATIENCE: Duration = Duration::from_secs(60);
-const MARK: &str = "TENURE_TEST_SCENE";
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -298,13 +295,7 @@ impl Scene {
 
     /// All living processes that come from this scene, however they got away.
     pub(crate) fn alive(&self) -> Vec<i32> {
-        let mark = format!("{MARK}={}", self.folder.path().display());
-        let marked = |pid: &i32| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
-        };
-        let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
-        names.filter_map(|name| name.to_str()?.parse().ok()).filter(marked).collect()
+        Marked::all(self.folder.path()).iter().map(|process| process.pid).collect()
     }
 
     pub(crate) fn signal(&self, pid: i32, signal: Signal) {
@@ -314,10 +305,7 @@ impl Scene {
     /// Stops a process and waits until it stands still.
     pub(crate) fn freeze(&self, pid: i32) {
         self.signal(pid, Signal::STOP);
-        self.eventually("a process stops", || {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            stat.rsplit(')').next()?.trim_start().starts_with('T').then_some(())
-        });
+        self.eventually("a process stops", || is_stopped(pid).then_some(()));
     }
 }
 
@@ -334,11 +322,9 @@ impl Drop for Scene {
         let give_up = clock::now().after(PATIENCE);
         let mut nobody = 0;
         while nobody < 3 && clock::now() < give_up {
-            let alive = self.alive();
+            let alive = Marked::all(self.folder.path());
             nobody = if alive.is_empty() { nobody + 1 } else { 0 };
-            for pid in alive {
-                kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).ok();
-            }
+            alive.iter().for_each(|process| process.signal(Signal::KILL));
             sleep(millis(2));
         }
     }

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use tenure::clock;
 
-use crate::hanging::Hanging;
 use crate::scene::{Lease, SECOND, Scene, millis};
+use tenure_testkit::processes::Hanging;
 
-crate::tests!(
+tenure_testkit::tests!(
     a_command_that_does_not_exist,
     a_file_that_may_not_be_executed,
     a_script_without_its_interpreter,
@@ -113,7 +113,7 @@ fn expect_hung(scene: &mut Scene, why: &str) {
 }
 
 fn a_command_whose_execve_hangs_ends_with_its_lease() {
-    let hanging = Hanging::new();
+    let hanging = Hanging::script();
     let lease = Lease::short();
     let mut scene = Scene::begin(&lease, &[hanging.command()], |_| {});
     // Renewals go on; they are for a command that runs.
@@ -122,7 +122,7 @@ fn a_command_whose_execve_hangs_ends_with_its_lease() {
 }
 
 fn a_command_whose_execve_hangs_can_be_stopped() {
-    let hanging = Hanging::new();
+    let hanging = Hanging::script();
     let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.say("stop");
@@ -131,7 +131,7 @@ fn a_command_whose_execve_hangs_can_be_stopped() {
 
 /// Nobody but the supervisor is left to act.
 fn a_guard_that_stops_while_execve_hangs() {
-    let hanging = Hanging::new();
+    let hanging = Hanging::script();
     let mut scene = Scene::begin(&Lease::short(), &[hanging.command()], |_| {});
     launching(&scene);
     let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard"));

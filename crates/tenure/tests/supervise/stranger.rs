@@ -16,7 +16,7 @@ use tenure::clock;
 
 use crate::scene::{SECOND, Scene, millis, timed_out};
 
-crate::tests!(
+tenure_testkit::tests!(
     garbage_is_the_end_of_the_link,
     a_guard_without_a_first_order_starts_nothing,
     a_guard_whose_first_order_is_late_starts_nothing,

@@ -1,4 +1,4 @@
-//! Was there ever more than one leader? The file of the leaders' work tells.
+//! Was there ever more than one leader? The file of the leaders' work shows it.
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,7 @@ pub(super) struct Leadership {
     pub(super) first: Time,
     /// When the latest one was written.
     pub(super) last: Time,
-    /// The latest end of the lease that a line tells.
+    /// The latest end of the lease in a line.
     pub(super) until: Time,
     pub(super) lines: u64,
 }

@@ -7,35 +7,40 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tenure::{Time, clock};
 
-use super::cast::Departed;
 use super::judge::Leadership;
+use super::processes::Departed;
 use super::script::Strike;
 use super::tally::Failover;
 use super::words;
+use crate::failure::{one_line, shell_word};
 
 /// Something that happened.
 pub(super) enum News<'a> {
-    /// Everybody was started.
-    Opened { path: &'a Path, lease: Duration },
-    /// Somebody leads.
+    /// All processes were started.
+    Opened { path: &'a Path, lease: Duration, settings: &'a Path },
+    /// The first leader.
     Leads(&'a Leadership),
     /// Something was done to the leader.
     Struck(&'a Strike),
-    /// Somebody else leads.
+    /// The next leader.
     Failover(&'a Failover),
     /// The victim was set right.
     Mended(&'a Strike),
-    /// Somebody ended who should not have.
+    /// A process of the demo ended by itself.
     Departed(&'a Departed),
+    /// How things are, for people.
+    Status(String),
 }
 
 impl News<'_> {
     /// One line for people.
     pub(super) fn text(&self) -> String {
         match self {
-            Self::Opened { path, lease } => format!(
-                "three grantors and two candidates start in {}, with a lease of {lease:?}",
-                path.display()
+            Self::Opened { path, lease, settings } => format!(
+                "three grantors and two candidates start in {}, with a lease of {lease:?}; to \
+                 look on: tenure observe --config {}",
+                path.display(),
+                shell_word(&settings.display().to_string())
             ),
             Self::Leads(leader) => {
                 format!(
@@ -65,13 +70,14 @@ impl News<'_> {
                 let then = if *returns { "; it is started again" } else { "" };
                 format!("{name} ended without our doing: {how}{then}")
             }
+            Self::Status(text) => format!("status: {text}"),
         }
     }
 
     /// One object for programs. Durations in milliseconds.
     fn object(&self) -> Value {
         match self {
-            Self::Opened { path, lease } => json!({
+            Self::Opened { path, lease, .. } => json!({
                 "event": "opened",
                 "directory": path.display().to_string(),
                 "lease_ms": millis(*lease),
@@ -102,6 +108,7 @@ impl News<'_> {
             Self::Departed(Departed { name, how, returns }) => {
                 json!({"event": "departed", "name": name, "how": how, "returns": returns})
             }
+            Self::Status(text) => json!({"event": "status", "text": text}),
         }
     }
 }
@@ -113,12 +120,12 @@ pub(super) fn millis(span: Duration) -> f64 {
 }
 
 /// Writes a line on standard output for each piece of news.
-pub(super) struct Herald {
+pub(super) struct Reporter {
     pub(super) json: bool,
     pub(super) began: Time,
 }
 
-impl Herald {
+impl Reporter {
     /// Fails when standard output cannot be written, or its reader has left.
     pub(super) fn tell(&self, news: &News<'_>) -> io::Result<()> {
         let now = clock::now();
@@ -129,7 +136,7 @@ impl Herald {
             object["boottime_ns"] = now.as_nanos().into();
             object.to_string()
         } else {
-            format!("{:7.2}  {}", elapsed.as_secs_f64(), news.text())
+            format!("{:7.2}  {}", elapsed.as_secs_f64(), one_line(&news.text()))
         };
         let mut out = stdout().lock();
         writeln!(out, "{line}")?;

@@ -10,8 +10,8 @@ use super::judge::Leadership;
 const SLACK: Duration = Duration::from_secs(10);
 /// A leader whose last line is not older is at work.
 const FRESH: Duration = Duration::from_millis(500);
-/// How long a killed or stopped candidate is shown as such after somebody else has taken over.
-const MOURNING: Duration = Duration::from_millis(700);
+/// How long a killed or stopped candidate stays down after the other has taken over.
+const VICTIM_DOWN: Duration = Duration::from_millis(700);
 
 /// What is done to a leader.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -64,23 +64,23 @@ pub(super) struct Strike {
 
 /// Where the demo is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Scene {
+pub(super) enum Phase {
     /// Nobody has led yet.
     Opening { limit: Time },
     /// The leader works; the next fault comes at `until`.
     Pause { until: Time },
-    /// The fault was done at `at`, and somebody else must lead before `limit`.
+    /// The fault was done at `at`, and the other must lead before `limit`.
     Struck { strike: Strike, at: Time, limit: Time },
-    /// Somebody else leads, and the victim is set right at `at`.
-    Mourning { strike: Strike, at: Time },
+    /// The other leads, and the victim is set right at `at`.
+    TakenOver { strike: Strike, at: Time },
     /// Not enough time is left for another fault.
-    Epilogue,
+    Closing,
 }
 
 /// What is to be done now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Act {
-    /// Do it, and tell [`Script::struck`] when.
+    /// Do it, and call [`Script::struck`] with the time.
     Strike(Strike),
     /// Start the victim again, or let it go on.
     Mend(Strike),
@@ -96,19 +96,19 @@ pub(super) struct Script {
     grace: Duration,
     end: Option<Time>,
     began: Time,
-    scene: Scene,
+    phase: Phase,
     next: Fault,
 }
 
 impl Script {
     /// A demo that begins at `now` and ends at `end`, or never.
     pub(super) fn new(lease: Duration, grace: Duration, now: Time, end: Option<Time>) -> Self {
-        let scene = Scene::Opening { limit: now.after(lease + SLACK) };
-        Self { lease, grace, end, began: now, scene, next: Fault::Resign }
+        let phase = Phase::Opening { limit: now.after(lease + SLACK) };
+        Self { lease, grace, end, began: now, phase, next: Fault::Resign }
     }
 
-    pub(super) fn scene(&self) -> &Scene {
-        &self.scene
+    pub(super) fn phase(&self) -> &Phase {
+        &self.phase
     }
 
     /// The fault that comes next.
@@ -124,33 +124,33 @@ impl Script {
     fn rest(&mut self, now: Time) {
         let until = now.after(self.pause());
         let room = self.lease + Duration::from_secs(1);
-        self.scene = match self.end {
-            Some(end) if until.after(room) > end => Scene::Epilogue,
-            _ => Scene::Pause { until },
+        self.phase = match self.end {
+            Some(end) if until.after(room) > end => Phase::Closing,
+            _ => Phase::Pause { until },
         };
     }
 
     /// What to do at `now`, while the latest line of the file is one of `leader`.
     pub(super) fn step(&mut self, now: Time, leader: Option<&Leadership>) -> Option<Act> {
         let over = self.end.is_some_and(|end| now >= end);
-        match &self.scene {
-            Scene::Opening { .. } | Scene::Pause { .. } | Scene::Mourning { .. } if over => {
+        match &self.phase {
+            Phase::Opening { .. } | Phase::Pause { .. } | Phase::TakenOver { .. } if over => {
                 Some(Act::End)
             }
-            Scene::Epilogue => over.then_some(Act::End),
-            Scene::Opening { limit } => (now >= *limit).then(|| self.overdue(now, self.began)),
-            Scene::Pause { until } if now < *until => None,
-            Scene::Pause { until } => match leader {
+            Phase::Closing => over.then_some(Act::End),
+            Phase::Opening { limit } => (now >= *limit).then(|| self.overdue(now, self.began)),
+            Phase::Pause { until } if now < *until => None,
+            Phase::Pause { until } => match leader {
                 Some(leader) if now.since(leader.last) <= FRESH => {
                     let (victim, fence) = (leader.id.clone(), leader.fence);
                     Some(Act::Strike(Strike { fault: self.next, victim, fence }))
                 }
-                // It lost its lease without our doing: somebody will take over.
+                // It lost its lease by itself: another will take over.
                 _ => (now >= until.after(self.lease + SLACK)).then(|| self.overdue(now, *until)),
             },
-            Scene::Struck { at, limit, .. } => (now >= *limit).then(|| self.overdue(now, *at)),
-            Scene::Mourning { at, .. } if now < *at => None,
-            Scene::Mourning { strike, .. } => {
+            Phase::Struck { at, limit, .. } => (now >= *limit).then(|| self.overdue(now, *at)),
+            Phase::TakenOver { at, .. } if now < *at => None,
+            Phase::TakenOver { strike, .. } => {
                 let act = Act::Mend(strike.clone());
                 self.rest(now);
                 Some(act)
@@ -170,29 +170,29 @@ impl Script {
             Fault::Kill | Fault::Stop => self.lease,
         };
         self.next = strike.fault.next();
-        self.scene = Scene::Struck { strike, at, limit: at.after(wait + SLACK) };
+        self.phase = Phase::Struck { strike, at, limit: at.after(wait + SLACK) };
     }
 
-    /// Somebody else leads with `fence` since `now`. Returns what was done to the leader before,
+    /// Another leads with `fence` since `now`. Returns what was done to the leader before,
     /// and when; `None` when nothing was.
     pub(super) fn succeeded(&mut self, now: Time, fence: u64) -> Option<(Strike, Time)> {
-        match &self.scene {
-            Scene::Struck { strike, at, .. } if fence > strike.fence => {
+        match &self.phase {
+            Phase::Struck { strike, at, .. } if fence > strike.fence => {
                 let answered = (strike.clone(), *at);
                 match strike.fault {
                     Fault::Resign => self.rest(now),
                     Fault::Kill | Fault::Stop => {
-                        let (strike, at) = (strike.clone(), now.after(MOURNING));
-                        self.scene = Scene::Mourning { strike, at };
+                        let (strike, at) = (strike.clone(), now.after(VICTIM_DOWN));
+                        self.phase = Phase::TakenOver { strike, at };
                     }
                 }
                 Some(answered)
             }
-            Scene::Opening { .. } | Scene::Pause { .. } => {
+            Phase::Opening { .. } | Phase::Pause { .. } => {
                 self.rest(now);
                 None
             }
-            Scene::Struck { .. } | Scene::Mourning { .. } | Scene::Epilogue => None,
+            Phase::Struck { .. } | Phase::TakenOver { .. } | Phase::Closing => None,
         }
     }
 }
@@ -275,14 +275,14 @@ mod tests {
         let mut script = Script::new(LEASE, GRACE, at(0), None);
         script.succeeded(at(0), 1);
         assert_eq!(script.succeeded(at(1_000), 2), None);
-        assert_eq!(script.scene(), &Scene::Pause { until: at(2_500) });
+        assert_eq!(script.phase(), &Phase::Pause { until: at(2_500) });
     }
 
     #[test]
     fn nothing_is_begun_that_could_not_end_in_time() {
         let mut script = Script::new(LEASE, GRACE, at(0), Some(at(4_499)));
         script.succeeded(at(0), 1);
-        assert_eq!(script.scene(), &Scene::Epilogue);
+        assert_eq!(script.phase(), &Phase::Closing);
         assert_eq!(script.step(at(4_498), None), None);
         assert_eq!(script.step(at(4_499), None), Some(Act::End));
 

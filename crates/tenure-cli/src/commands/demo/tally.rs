@@ -1,6 +1,5 @@
 //! Who led, and how long each failover took.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use tenure::Time;
@@ -8,10 +7,7 @@ use tenure::Time;
 use super::judge::Leadership;
 use super::script::Fault;
 
-/// How many past leaderships are kept to be shown.
-const KEPT: usize = 64;
-
-/// The office changed hands.
+/// Leadership changed hands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failover {
     /// What was done to the leader before; `None` when it lost its lease by itself.
@@ -99,11 +95,10 @@ pub(super) struct Toll {
 pub(super) struct Tally {
     tolls: [Toll; Fault::ALL.len()],
     unprovoked: u64,
-    latest: VecDeque<Failover>,
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, failover: Failover) {
+    pub(super) fn add(&mut self, failover: &Failover) {
         match failover.fault {
             Some(fault) => {
                 let toll = &mut self.tolls[fault as usize];
@@ -113,10 +108,6 @@ impl Tally {
             }
             None => self.unprovoked += 1,
         }
-        if self.latest.len() == KEPT {
-            self.latest.pop_front();
-        }
-        self.latest.push_back(failover);
     }
 
     pub(super) fn toll(&self, fault: Fault) -> &Toll {
@@ -126,11 +117,6 @@ impl Tally {
     /// How often a leader lost its lease without our doing.
     pub(super) fn unprovoked(&self) -> u64 {
         self.unprovoked
-    }
-
-    /// The latest ones, the oldest first.
-    pub(super) fn latest(&self) -> impl DoubleEndedIterator<Item = &Failover> + ExactSizeIterator {
-        self.latest.iter()
     }
 }
 
@@ -163,18 +149,18 @@ mod tests {
     }
 
     #[test]
-    fn spreads_are_kept_by_fault_and_the_latest_in_full() {
+    fn spreads_are_kept_by_fault() {
         let mut tally = Tally::default();
         for nth in 0..100 {
             let fault = (nth != 99).then_some((Fault::Stop, at(1_000)));
             let to = led(2, 2_000 + nth, 2_000, 9_000);
-            tally.add(Failover::new(fault, led(1, 0, 1_500, 2_000), at(0), &to));
+            tally.add(&Failover::new(fault, led(1, 0, 1_500, 2_000), at(0), &to));
         }
         let toll = tally.toll(Fault::Stop);
         assert_eq!((toll.took.count, toll.took.least, toll.took.most), (99, ms(1_000), ms(1_098)));
         assert_eq!((toll.took.mean(), toll.idle.least), (ms(1_049), ms(500)));
         assert_eq!((toll.beyond.least, toll.beyond.most), (ms(0), ms(98)));
         assert_eq!(tally.toll(Fault::Kill), &Toll::default());
-        assert_eq!((tally.unprovoked(), tally.latest().len()), (1, KEPT));
+        assert_eq!(tally.unprovoked(), 1);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::place::CANDIDATES;
 use super::script::{Fault, Strike};
 use super::tally::Failover;
+use super::workdir::CANDIDATES;
 
 /// The candidate that is not `name`.
 pub(super) fn other(name: &str) -> &'static str {
@@ -51,7 +51,7 @@ pub(super) fn struck(strike: &Strike) -> String {
 }
 
 /// What is going on before the victim is set right.
-pub(super) fn mourning(strike: &Strike) -> String {
+pub(super) fn taken_over(strike: &Strike) -> String {
     let victim = &strike.victim;
     let heir = other(victim);
     match strike.fault {

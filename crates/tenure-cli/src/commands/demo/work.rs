@@ -83,7 +83,7 @@ impl Lines {
         }
     }
 
-    /// What came after the last line end: nothing, unless somebody stopped halfway.
+    /// What came after the last line end: nothing, unless a writer stopped halfway.
     pub(super) fn rest(&self) -> &[u8] {
         &self.begun
     }

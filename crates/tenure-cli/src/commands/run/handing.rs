@@ -1,14 +1,21 @@
-//! Handing a leadership over to a candidate that was named, and telling who took it up.
+//! Handing a leadership over to a named candidate, and reporting who leads next.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{AtMostOne, Election, Fence, Leadership, NodeName, TransferError, View, clock};
+use tenure::{Election, Fence, Leadership, NodeName, Time, TransferError, View, clock};
 use tokio::sync::oneshot;
 
 use super::Runner;
-use super::leading::{End, Hand, SOON, tell};
+use super::stepping_down::{End, SOON, tell};
 use crate::control::Answer;
+use crate::protocol::Class;
+
+/// To whom to hand over, and until when the one who asked waits for a new leader.
+pub(super) struct Hand {
+    pub(super) to: NodeName,
+    pub(super) wait: Option<Time>,
+}
 
 /// Who leads after a hand-over, as far as that was seen.
 pub(super) enum Next {
@@ -21,17 +28,17 @@ pub(super) enum Next {
         /// The fence of its leadership.
         fence: Option<Fence>,
     },
-    /// Nobody was seen to lead.
+    /// No leader was seen.
     Nobody,
 }
 
 /// Hands `leadership` over, now that CMD is gone, and answers with what came of it. Who waits for
 /// the next leader gets the answer later, while this runner campaigns again: the one that was named
 /// may be gone, and this runner the only candidate that is left.
-pub(super) async fn hand_over(
-    runner: &mut Runner,
+pub(super) async fn hand_over<K: Class>(
+    runner: &mut Runner<K>,
     end: &mut End,
-    leadership: &Leadership<AtMostOne>,
+    leadership: &Leadership<K>,
     Hand { to, wait }: Hand,
     reply: oneshot::Sender<Answer>,
 ) {
@@ -45,8 +52,9 @@ pub(super) async fn hand_over(
         None => return tell(reply, None),
     }
     let succession = Succession {
-        election: runner.participant.election(&runner.settings.election),
-        before: leadership.fence(),
+        election: runner.election.clone(),
+        before: K::fence_of(leadership),
+        from: leadership.id().into(),
         to,
     };
     let seen = async {
@@ -70,37 +78,44 @@ pub(super) async fn hand_over(
         Some(until) if runner.settings.once => {
             let next = succession.next(until.since(clock::now()));
             let next = end.within(runner, leadership, next).await;
-            tell(reply, next.map(|next| runner.voice.handed_over(None, &next)));
+            tell(reply, next.map(|next| runner.reporter.handed_over(None, &next)));
         }
         Some(until) => {
-            let voice = runner.voice.clone();
+            let reporter = runner.reporter.clone();
             runner.handing.spawn(async move {
                 let next = succession.next(until.since(clock::now())).await;
-                tell(reply, Some(voice.handed_over(None, &next)));
+                tell(reply, Some(reporter.handed_over(None, &next)));
             });
         }
-        None => tell(reply, Some(runner.voice.handed_over(held, &next))),
+        None => tell(reply, Some(runner.reporter.handed_over(held, &next))),
     }
 }
 
 /// What follows a leadership.
-struct Succession {
-    election: Election<AtMostOne>,
-    /// The fence of the leadership that was given up.
-    before: Fence,
+struct Succession<K: Class> {
+    election: Election<K>,
+    /// The fence of the leadership that was handed over, if there are fences.
+    before: Option<Fence>,
+    /// Whose leadership that was.
+    from: Arc<str>,
     /// The candidate that was named.
     to: NodeName,
 }
 
-impl Succession {
+impl<K: Class> Succession<K> {
     /// Who is seen to lead before `patience` is over.
     async fn next(&self, patience: Duration) -> Next {
         let next = async {
             let mut observer = self.election.observe();
             while let Some(change) = observer.next().await {
-                let Some(View::Leader(leader)) = change.view() else { continue };
-                if leader.fence.is_some_and(|fence| fence <= self.before) {
-                    // Not everybody knows yet that it was given up.
+                let Some(leader) = change.view().and_then(View::leader) else { continue };
+                let before = match (leader.fence, self.before) {
+                    (Some(fence), Some(before)) => fence <= before,
+                    (None, None) => leader.id == self.from,
+                    _ => false,
+                };
+                if before {
+                    // Not all grantors know yet that it has stepped down.
                     continue;
                 }
                 return match *leader.id == *self.to.as_str() {

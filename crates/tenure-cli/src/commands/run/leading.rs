@@ -5,15 +5,17 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
-use tenure::{AtMostOne, Leadership, Loss, NodeName, Time, TransferError, clock};
+use tenure::{Leadership, Loss, NodeName, Time, TransferError, clock};
 use tokio::sync::oneshot;
 
 use super::Runner;
-use super::handing::{hand_over, no_transfer};
+use super::handing::{Hand, hand_over, no_transfer};
+use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::settings::etcd::PASSWORD;
+use crate::protocol::Class;
+use crate::settings::tls::PASSWORD;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
 pub(super) enum Ended {
@@ -21,7 +23,9 @@ pub(super) enum Ended {
     Command(Exit),
     /// The lease ran out, or the guard was lost.
     Lost,
-    /// It was resigned or handed over from outside.
+    /// The lease ran out before CMD ran.
+    Late,
+    /// It was resigned or handed over by a request.
     GivenUp,
     /// The runner was asked to end.
     Signal(u8),
@@ -34,12 +38,6 @@ enum Stopping {
     Lost,
 }
 
-/// To whom to hand over, and until when the one who asked waits for a new leader.
-pub(super) struct Hand {
-    pub(super) to: NodeName,
-    pub(super) wait: Option<Time>,
-}
-
 /// What came while CMD ran.
 #[derive(Default)]
 struct Course {
@@ -49,10 +47,10 @@ struct Course {
 }
 
 impl Course {
-    /// The leadership is over. That is worth a word unless somebody asked for it.
-    fn lose(&mut self, runner: &Runner, loss: Loss) {
+    /// The leadership is over: a warning, unless it was asked for.
+    fn lose<K: Class>(&mut self, runner: &Runner<K>, loss: Loss) {
         if self.stopping.is_none() {
-            runner.voice.lost(loss);
+            runner.reporter.lost(loss);
             self.stopping = Some(Stopping::Lost);
         }
     }
@@ -63,11 +61,11 @@ impl Course {
     }
 }
 
-/// Runs CMD as long as `leadership` lasts. It is given up only after the last process of CMD
+/// Runs CMD as long as `leadership` lasts. It ends only after the last process of CMD
 /// has ended.
-pub(super) async fn lead(
-    runner: &mut Runner,
-    leadership: Leadership<AtMostOne>,
+pub(super) async fn lead<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: Leadership<K>,
 ) -> Result<Ended, Failure> {
     // The first lease is short: CMD begins with a full one.
     let settled = tokio::select! {
@@ -76,51 +74,75 @@ pub(super) async fn lead(
         settled = leadership.settled() => settled,
     };
     if let Err(loss) = settled {
-        runner.voice.ended(&format!("not leading any more before CMD was started: {loss}"));
-        return Ok(Ended::Lost);
+        runner.reporter.ended(&format!("not leading any more before CMD was started: {loss}"));
+        return Ok(Ended::Late);
     }
-    let until = leadership.until();
+    let (until, began) = (leadership.until(), clock::now());
     let (course, outcome) = match Supervised::start(&plan(runner, &leadership), until) {
         Ok(mut command) => watch(runner, &leadership, &mut command, until).await,
         Err(error) => (Course::default(), Err(error)),
     };
+    let ran = outcome.is_ok();
     let outcome = match outcome {
         Ok(outcome) => {
-            runner.voice.ended(&format!("CMD ended: {outcome}"));
+            runner.reporter.ended(&format!("CMD ended: {outcome}"));
             outcome
-        }
-        Err(SuperviseError::TooLate { .. }) => {
-            runner.voice.ended("the lease was almost over before CMD was started");
-            Outcome { ended: None, why: Why::Deadline }
         }
         // It was to end, so that it did not run is no failure.
         Err(error) if course.ends() => {
-            runner.voice.ended(&format!("CMD ended before it ran: {error}"));
+            runner.reporter.ended(&format!("CMD ended before it ran: {error}"));
             Outcome { ended: None, why: Why::Stopped }
+        }
+        Err(error) if is_late(&error, clock::now().since(began)) => {
+            let (waited, grace) = (clock::now().since(began), runner.settings.backend.grace());
+            runner.reporter.ended(&format!(
+                "the lease was almost over before CMD was started, for which there were \
+                 {waited:.1?} before the grace of {grace:?}: if that lasts, give a longer --lease"
+            ));
+            let mut end = End { signal: None };
+            end.within(runner, &leadership, leadership.resign()).await;
+            return Ok(end.signal.map_or(Ended::Late, Ended::Signal));
         }
         // Dropping it resigns.
         Err(error) => return Err(not_started(&error)),
     };
-    finish(runner, &leadership, course, outcome).await
+    match finish(runner, &leadership, course, outcome).await? {
+        Ended::Lost if !ran => Ok(Ended::Late),
+        ended => Ok(ended),
+    }
+}
+
+/// What takes less time than this says nothing of the guard and of the file system that CMD is on:
+/// the lease was short, or most of it was over already.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// Whether CMD did not come to run because the lease was too short for that.
+fn is_late(error: &SuperviseError, waited: Duration) -> bool {
+    match error {
+        SuperviseError::TooLate { .. } => true,
+        // A guard that does nothing is given up when the lease is nearly over.
+        SuperviseError::GuardLost | SuperviseError::Hung { .. } => waited < AT_ONCE,
+        _ => false,
+    }
 }
 
 /// What came of CMD.
-enum News {
+enum Progress {
     Started,
     Ended(Result<Outcome, SuperviseError>),
 }
 
-async fn news(command: &mut Supervised) -> News {
+async fn progress(command: &mut Supervised) -> Progress {
     if command.pid().is_some() {
-        return News::Ended(Ok(command.wait().await));
+        return Progress::Ended(Ok(command.wait().await));
     }
     match command.started().await {
-        Ok(()) => News::Started,
-        Err(error) => News::Ended(Err(error)),
+        Ok(()) => Progress::Started,
+        Err(error) => Progress::Ended(Err(error)),
     }
 }
 
-fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
+fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
     let settings = &runner.settings;
     Plan {
         program: settings.command.program.clone(),
@@ -128,19 +150,19 @@ fn plan(runner: &Runner, leadership: &Leadership<AtMostOne>) -> Plan {
         args: settings.command.args.clone(),
         election: settings.election.clone(),
         id: settings.id.clone(),
-        fence: Some(leadership.fence()),
+        fence: K::fence_of(leadership),
         withheld: vec![PASSWORD.into()],
         until_file: control::until_file(&settings.control),
-        grace: settings.with.grace(),
-        kill_margin: settings.with.kill_margin(),
+        grace: settings.backend.grace(),
+        kill_margin: settings.backend.kill_margin(),
     }
 }
 
 /// Keeps the guard's deadline current until no process of CMD is left. CMD may take long to come
 /// to run, so everything else is looked after from the beginning.
-async fn watch(
-    runner: &mut Runner,
-    leadership: &Leadership<AtMostOne>,
+async fn watch<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
     command: &mut Supervised,
     mut until: Option<Time>,
 ) -> (Course, Result<Outcome, SuperviseError>) {
@@ -153,9 +175,9 @@ async fn watch(
     loop {
         tokio::select! {
             biased;
-            news = news(command) => match news {
-                News::Started => runner.voice.started(command.pid()),
-                News::Ended(outcome) => return (course, outcome),
+            progress = progress(command) => match progress {
+                Progress::Started => runner.reporter.started(command.pid()),
+                Progress::Ended(outcome) => return (course, outcome),
             },
             renewed = leadership.renewed(until), if !over => match renewed {
                 Ok(later) => {
@@ -185,10 +207,10 @@ async fn watch(
                 }
             }
             // It ends the next campaign, and is known before that.
-            hopeless = &mut runner.hopeless, if !warned => {
+            permanent_failure = &mut runner.permanent_failure, if !warned => {
                 warned = true;
-                failure::warn(&format!("the next campaign will fail: {}", hopeless.what));
-                runner.hopeless = Box::pin(std::future::ready(hopeless));
+                failure::warn(&format!("the next campaign will fail: {}", permanent_failure.what));
+                runner.permanent_failure = Box::pin(std::future::ready(permanent_failure));
             }
             asked = runner.control.next() => {
                 let pid = command.pid();
@@ -211,16 +233,16 @@ async fn watch(
 
 fn hand_on(command: &mut Supervised, until: Option<Time>) {
     match command.extend(until) {
-        // CMD has ended or its guard is lost: that is told next.
+        // CMD has ended or its guard is lost: that is reported next.
         Ok(()) | Err(SuperviseError::GuardGone) => {}
         Err(error) => tracing::warn!(%error, "the guard keeps the deadline it has"),
     }
 }
 
 /// Answers a request, or says what it wants to be done.
-fn on_request(
-    runner: &Runner,
-    leadership: &Leadership<AtMostOne>,
+fn on_request<K: Class>(
+    runner: &Runner<K>,
+    leadership: &Leadership<K>,
     asked: Asked,
     pid: Option<u32>,
     busy: bool,
@@ -229,10 +251,10 @@ fn on_request(
     let refuse = |what: &str, fix: &str| Answer::Refused { what: what.into(), fix: fix.into() };
     let answer = match request {
         Request::Status => runner.leading(leadership, pid),
-        _ if busy => refuse("it is being given up already", "wait until that is done"),
+        _ if busy => refuse("it is stepping down already", "wait until that is done"),
         Request::Resign => return Some(Stopping::Resign(reply)),
         Request::Transfer { to, .. } if to == runner.settings.id.as_str() => {
-            runner.voice.leads_already()
+            runner.reporter.leads_already()
         }
         Request::Transfer { to, wait_ms } => match NodeName::new(&to) {
             Ok(to) => {
@@ -242,15 +264,15 @@ fn on_request(
             Err(error) => refuse(&error.to_string(), "give the --id of a waiting candidate"),
         },
     };
-    // Whoever asked may have left.
+    // The client may have left.
     let _ = reply.send(answer);
     None
 }
 
-/// CMD is gone: now the leadership may go.
-async fn finish(
-    runner: &mut Runner,
-    leadership: &Leadership<AtMostOne>,
+/// CMD is gone: now the leadership may end.
+async fn finish<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
     course: Course,
     outcome: Outcome,
 ) -> Result<Ended, Failure> {
@@ -262,13 +284,13 @@ async fn finish(
         }
         Some(Stopping::Resign(reply)) => {
             let resigned = end.within(runner, leadership, leadership.resign()).await;
-            tell(reply, resigned.map(|()| runner.voice.status(None)));
+            tell(reply, resigned.map(|()| runner.reporter.status(None)));
             Some(Ended::GivenUp)
         }
         Some(Stopping::Lost) => Some(Ended::Lost),
         None => None,
     };
-    // Whoever was asked to end does not campaign again, whatever else ended the leadership. With
+    // A runner that is to end does not campaign again, whatever else ended the leadership. With
     // a signal alone dropping it resigns; the participant waits for that as it closes.
     if let Some(ended) = end.signal.map(Ended::Signal).or(given_up) {
         return Ok(ended);
@@ -276,81 +298,13 @@ async fn finish(
     match outcome.why {
         Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
-            // Why it was stopped was told then.
+            // The reason was reported when it was stopped.
             if outcome.why != Why::Stopped {
                 failure::warn(&format!("CMD was ended: {}", outcome.why));
             }
             end.within(runner, leadership, leadership.resign()).await;
             Ok(end.signal.map_or(Ended::Lost, Ended::Signal))
         }
-    }
-}
-
-/// Whoever asked may have left. Without an answer it hears that this is ending.
-pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
-    if let Some(answer) = answer {
-        let _ = reply.send(answer);
-    }
-}
-
-/// How long others may still take to know that it was given up when the runner is to end. On an
-/// etcd that is silent they take as long as the lease.
-const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
-
-/// How often to look what keeps others from knowing that it was given up.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// Giving up takes about a round trip. What takes longer than this is worth a word.
-pub(super) const SOON: Duration = Duration::from_secs(1);
-
-/// Whether the runner is to end.
-pub(super) struct End {
-    pub(super) signal: Option<u8>,
-}
-
-impl End {
-    /// Waits until it is done, but not for long when the runner is to end. Says what that takes if
-    /// it is not done soon, and answers whoever asks meanwhile.
-    pub(super) async fn within<T>(
-        &mut self,
-        runner: &mut Runner,
-        leadership: &Leadership<AtMostOne>,
-        done: impl Future<Output = T>,
-    ) -> Option<T> {
-        tokio::pin!(done);
-        let began = clock::now();
-        let mut look = tokio::time::interval(LOOK);
-        let mut told = None;
-        while self.signal.is_none() {
-            tokio::select! {
-                biased;
-                done = &mut done => return Some(done),
-                signal = runner.signals.next() => self.signal = Some(signal),
-                asked = runner.control.next() => {
-                    let waiting = leadership.waiting();
-                    let answer = match asked.request {
-                        Request::Status => runner.voice.waiting(waiting.as_ref()),
-                        Request::Resign | Request::Transfer { .. } => {
-                            runner.voice.not_leading(waiting.as_ref())
-                        }
-                    };
-                    // Whoever asked may have left.
-                    let _ = asked.reply.send(answer);
-                }
-                _ = look.tick() => {
-                    let waiting = leadership.waiting();
-                    match &waiting {
-                        Some(waits) if told != Some(waiting.clone()) => runner.voice.waits(waits),
-                        None if told.is_none() && clock::now().since(began) >= SOON => {
-                            runner.voice.gives_up();
-                        }
-                        _ => continue,
-                    }
-                    told = Some(waiting);
-                }
-            }
-        }
-        tokio::time::timeout(AFTER_A_SIGNAL, done).await.ok()
     }
 }
 

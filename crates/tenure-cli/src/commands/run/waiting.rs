@@ -19,7 +19,7 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
             object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
             object["missing"] = names(missing);
         }
-        Waiting::Fences { at, missing } => {
+        Waiting::Fences { at, led: _, missing } => {
             object["at"] = names(at);
             object["missing"] = names(missing);
         }
@@ -39,11 +39,14 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
             object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
             object["missing"] = names(missing);
         }
+        Waiting::Listening { until } => {
+            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+        }
         Waiting::NameInUse { by, other } => {
             object["by"] = names(by);
             object["other"] = other.to_string().into();
         }
-        // What a later version of the library tells: its text says it.
+        // A kind of a later version of the library: its text says it.
         _ => {}
     }
     object
@@ -66,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_to_people_is_told_to_programs() {
+    fn people_and_programs_get_the_same() {
         let now = Time::from_nanos(1_000_000_000);
         let until = Time::from_nanos(3_400_000_000);
         let waiting = Waiting::OldLeases { at: vec!["b".into()], until, missing: vec!["c".into()] };

@@ -12,7 +12,7 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     let mut all = match (advice.better(), advice.best) {
         (Some(better), _) => better_than_asked(answer, better),
         (None, Some(_)) => vec![format!(
-            "your settings are the best of the {} that were tried: no shorter lease keeps \
+            "your settings are recommended, of the {} that were tried: no shorter lease keeps \
              needless changes at {} in 30 days or fewer, or is allowed",
             advice.trials.len(),
             digits(answer.question.target)

@@ -1,5 +1,5 @@
-//! `tenure simulate`: what these settings will give, answered by the real cores in a made-up
-//! world.
+//! `tenure simulate`: what these settings will give, answered by the real state machines in a
+//! made-up world.
 //!
 //! ```text
 //! settings ──► Question ──► tenure_sim::forecast ──► Answer ──┬─► text     a screen for people
@@ -8,10 +8,10 @@
 //! ```
 
 mod advice;
+mod drawing;
 mod object;
 mod page;
 mod plots;
-mod svg;
 mod text;
 mod words;
 
@@ -24,6 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::settings::simulate::{HTML, SimulateSettings, unanswerable};
+use crate::settings::{Context, Origins};
 
 /// An answer, and what surrounds it.
 struct Report {
@@ -34,21 +35,22 @@ struct Report {
     again: String,
 }
 
-/// Simulates, and tells what came of it.
-pub(super) fn run(settings: &SimulateSettings) -> Result<Exit, Failure> {
-    let SimulateSettings { question, html, json, ledger } = settings;
+/// Simulates, and prints what came of it.
+pub(super) fn run(settings: &SimulateSettings, context: &Context) -> Result<Exit, Failure> {
+    let SimulateSettings { question, html } = settings;
+    let Context { json, origins } = context;
     if let Some(path) = html {
         // Before the work, so that it is not done for nothing.
-        write(settings, path, "")?;
+        write(origins, path, "")?;
     }
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let begin = tenure::clock::now();
-    let answer = forecast(question, threads).map_err(|error| unanswerable(&error, ledger))?;
+    let answer = forecast(question, threads).map_err(|error| unanswerable(&error, origins))?;
     let took = tenure::clock::now().since(begin);
-    let again = ledger.command("tenure simulate", &["json", "html", "log"], "seed");
+    let again = origins.command("tenure simulate", &["json", "html", "log"], "seed");
     let report = Report { answer, took, again };
     if let Some(path) = html {
-        write(settings, path, &page::page(&report))?;
+        write(origins, path, &page::page(&report))?;
     }
     output::print(&match json {
         true => format!("{}\n", object::object(&report)),
@@ -57,11 +59,11 @@ pub(super) fn run(settings: &SimulateSettings) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn write(settings: &SimulateSettings, path: &std::path::Path, page: &str) -> Result<(), Failure> {
+fn write(origins: &Origins, path: &std::path::Path, page: &str) -> Result<(), Failure> {
     std::fs::write(path, page).map_err(|error| {
         let what = format!("the page {} cannot be written: {error}", path.display());
         let failure = Failure::new(Exit::System, what, "name a file in a directory you may write");
-        match settings.ledger.origin(&HTML) {
+        match origins.origin(&HTML) {
             Some(origin) => failure.origin(origin),
             None => failure,
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_sim::forecast::{Answer, Cause, Drill, Spread, Trial};
 
 use super::advice::lease;
-use super::svg::{Anchor, Drawing, Scale};
+use super::drawing::{Anchor, Drawing, Scale};
 use super::words::{cause, rate, span};
 
 const WIDTH: f64 = 720.0;
@@ -183,9 +183,9 @@ fn name_trial(drawing: &mut Drawing, answer: &Answer, at: usize, (x, y): (f64, f
     let class = if best || trial.asked { "strong" } else { "label" };
     drawing.text(class, (x, y + 18.0), Anchor::Middle, &name);
     let role = match (trial.asked, best) {
-        (true, true) => "yours, best",
+        (true, true) => "yours, recommended",
         (true, false) => "yours",
-        (false, true) => "best",
+        (false, true) => "recommended",
         (false, false) => "",
     };
     drawing.text("strong", (x, y + 34.0), Anchor::Middle, role);

@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
+use super::super::context::Context as SessionContext;
 use super::super::event::{Event, Ignored, Objection, OwnEvent};
 use super::super::key::{self, Bytes, LeaseId};
 use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Revision};
 use super::super::rule::{Rule, ruling};
-use super::super::session::Around;
 use super::super::words::Effect;
-use super::{Candidate, Doing, LOOK_AGAIN, MEND_AGAIN, Phase, Shared};
+use super::{Candidate, Context, Doing, LOOK_AGAIN, MEND_AGAIN, Phase};
 use crate::time::Time;
 use crate::waiting::Waiting;
 
@@ -17,48 +17,48 @@ impl Candidate {
     pub(in crate::etcd) fn on_answer(
         &mut self,
         (call, header, reply): (CallId, Option<Header>, Reply),
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
     ) {
         if self.watch.as_ref().is_some_and(|watch| watch.call == call) {
-            return self.on_watched(reply, shared);
+            return self.on_watched(reply, context);
         }
         let Some((_, doing)) = self.call.filter(|(asked, _)| *asked == call) else {
-            return self.tell(OwnEvent::Ignored(Ignored::Unasked), shared.out);
+            return self.tell(OwnEvent::Ignored(Ignored::Unasked), context.out);
         };
         self.call = None;
         match (reply, header) {
             (Reply::Txn { succeeded, found }, Some(header)) => {
-                // Whoever looks because its watch does not open has made no progress.
+                // A look because the watch does not open is no progress.
                 let looks = matches!(doing, Doing::Look | Doing::Wait | Doing::Check);
                 if self.watch.is_some() || !looks {
                     self.failures = 0;
                 }
-                let fits = self.on_txn(doing, succeeded, found, header, shared);
+                let fits = self.on_txn(doing, succeeded, found, header, context);
                 if fits.is_none() {
-                    self.tell(OwnEvent::Ignored(Ignored::Misfit), shared.out);
-                    self.pause(shared);
+                    self.tell(OwnEvent::Ignored(Ignored::Misfit), context.out);
+                    self.pause(context);
                 }
             }
             // The session has to hear of it from etcd itself.
             (Reply::LeaseGone, _) => {
-                shared.session.hurry(shared.now);
-                self.pause(shared);
+                context.session.hurry(context.now);
+                self.pause(context);
             }
-            (Reply::Refused(refusal), _) => self.on_refused(doing, refusal, shared),
+            (Reply::Refused(refusal), _) => self.on_refused(doing, refusal, context),
             (Reply::Unknown { why }, _) => {
-                self.tell(OwnEvent::Unsure { doing: doing.words(), why }, shared.out);
+                self.tell(OwnEvent::Unsure { doing: doing.words(), why }, context.out);
                 if doing == Doing::Create {
                     self.create_unsure();
                 }
                 if doing == Doing::Leave && !ruling(Rule::LeaveRepeated) {
-                    return self.left(shared);
+                    return self.left(context);
                 }
                 self.stale_value |= doing == Doing::Proclaim;
-                self.pause(shared);
+                self.pause(context);
             }
             _ => {
-                self.tell(OwnEvent::Ignored(Ignored::Misfit), shared.out);
-                self.pause(shared);
+                self.tell(OwnEvent::Ignored(Ignored::Misfit), context.out);
+                self.pause(context);
             }
         }
     }
@@ -70,57 +70,57 @@ impl Candidate {
         succeeded: bool,
         found: Vec<Option<KeyValue>>,
         header: Header,
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
     ) -> Option<()> {
         let mut found = found.into_iter();
         match (doing, succeeded) {
-            (Doing::Create, true) => self.queue(header.revision, shared),
+            (Doing::Create, true) => self.queue(header.revision, context),
             (Doing::Create, false) => {
                 let found = found.next()??;
-                self.on_found(&found, shared);
+                self.on_found(&found, context);
             }
-            (Doing::Clear, true) => self.create(shared),
+            (Doing::Clear, true) => self.create(context),
             (Doing::Clear, false) => {
                 match found.next()? {
                     Some(found) => self.phase = Phase::Clearing { revision: found.created },
                     None => self.phase = Phase::Creating { unsure: true },
                 }
-                self.pause(shared);
+                self.pause(context);
             }
             (Doing::Look, true) => {
                 if !ruling(Rule::ConfirmReads) {
-                    self.win(header, shared);
+                    self.win(header, context);
                     return Some(());
                 }
                 let (first, before) = (found.next()?, found.next()?);
-                self.on_first(first, before, header, shared);
+                self.on_first(first, before, header, context);
             }
-            (Doing::Wait, true) => self.wait_on(header, shared),
-            (Doing::Wait, false) => self.wait_no_longer(found.next()?.as_ref(), shared),
-            (Doing::Look, false) => self.look_elsewhere(found.next()?.as_ref(), shared),
-            (Doing::Proclaim | Doing::Check, false) => self.on_key_lost(shared),
+            (Doing::Wait, true) => self.wait_on(header, context),
+            (Doing::Wait, false) => self.wait_no_longer(found.next()?.as_ref(), context),
+            (Doing::Look, false) => self.look_elsewhere(found.next()?.as_ref(), context),
+            (Doing::Proclaim | Doing::Check, false) => self.on_key_lost(context),
             (Doing::Proclaim, true) => {
                 if self.watch.is_none() {
-                    self.look(shared);
+                    self.look(context);
                 }
             }
             (Doing::Check, true) if !ruling(Rule::ConfirmInOne) && self.fence().is_none() => {
                 let revision = self.revision()?;
-                self.ask(Doing::Look, self.first(revision, shared), shared);
+                self.ask(Doing::Look, self.first(revision, context), context);
             }
             (Doing::Check, true) => {
                 let own = found.next()??;
-                self.on_checked(&own, header, shared);
+                self.on_checked(&own, header, context);
             }
-            (Doing::Leave, true) => self.left(shared),
-            (Doing::Leave, false) => self.on_other(found.next()?, shared),
-            (Doing::Sweep, true) => self.sweep_later(header, shared),
+            (Doing::Leave, true) => self.left(context),
+            (Doing::Leave, false) => self.on_other(found.next()?, context),
+            (Doing::Sweep, true) => self.sweep_later(header, context),
             (Doing::Sweep, false) => {
                 let found = found.next()??;
-                self.on_zombie(found.created, found.lease, shared);
+                self.on_late_key(found.created, found.lease, context);
                 // Somebody else's.
                 if self.phase == Phase::Over {
-                    self.sweep_later(header, shared);
+                    self.sweep_later(header, context);
                 }
             }
         }
@@ -128,80 +128,80 @@ impl Candidate {
     }
 
     /// The key that was to go is not there, or another one is: that goes, too, if it is ours.
-    fn on_other(&mut self, found: Option<KeyValue>, shared: &mut Shared<'_>) {
+    fn on_other(&mut self, found: Option<KeyValue>, context: &mut Context<'_>) {
         match found {
-            Some(found) if shared.session.owns(found.lease) => {
+            Some(found) if context.session.owns(found.lease) => {
                 self.phase = Phase::Leaving { revision: Some(found.created) };
-                self.again = Some(shared.now);
-                self.work(shared);
+                self.again = Some(context.now);
+                self.work(context);
             }
-            Some(_) | None => self.left(shared),
+            Some(_) | None => self.left(context),
         }
     }
 
     /// Its own key is there; on a lease of somebody else it is not its own.
-    fn on_checked(&mut self, own: &KeyValue, header: Header, shared: &mut Shared<'_>) {
-        if !shared.session.owns(own.lease) && ruling(Rule::KeyAsItWas) {
-            return self.on_key_lost(shared);
+    fn on_checked(&mut self, own: &KeyValue, header: Header, context: &mut Context<'_>) {
+        if !context.session.owns(own.lease) && ruling(Rule::KeyAsItWas) {
+            return self.on_key_lost(context);
         }
-        self.watch(own.key.clone(), header.revision + 1, shared);
-        self.check_value(own, shared);
+        self.watch(own.key.clone(), header.revision + 1, context);
+        self.check_value(own, context);
     }
 
     /// A key is in the way. It is ours if a create of this campaign made it; one of an earlier
     /// process or campaign has a fence that is used up (ruling 6, E5). On a lease that was handed
     /// in nobody can tell, whatever the value.
-    fn on_found(&mut self, found: &KeyValue, shared: &mut Shared<'_>) {
-        let made_here = !shared.session.is_given();
+    fn on_found(&mut self, found: &KeyValue, context: &mut Context<'_>) {
+        let made_here = !context.session.is_given();
         let ours = self.phase == (Phase::Creating { unsure: true })
             && made_here
-            && found.lease == shared.lease()
+            && found.lease == context.lease()
             && (found.created > self.since || !ruling(Rule::AdoptNewer))
             && found.value == self.value.as_str().into();
         if ours || !ruling(Rule::AdoptOwn) {
             self.home = found.lease;
-            return self.queue(found.created, shared);
+            return self.queue(found.created, context);
         }
         self.phase = Phase::Clearing { revision: found.created };
-        self.again = Some(shared.now);
-        self.work(shared);
+        self.again = Some(context.now);
+        self.work(context);
     }
 
-    fn create(&mut self, shared: &mut Shared<'_>) {
+    fn create(&mut self, context: &mut Context<'_>) {
         self.phase = Phase::Creating { unsure: false };
-        self.again = Some(shared.now);
-        self.work(shared);
+        self.again = Some(context.now);
+        self.work(context);
     }
 
     /// The key may be made, now or later.
     fn create_unsure(&mut self) {
-        self.haunted = self.home;
+        self.late_on = self.home;
         self.phase = Phase::Creating { unsure: true };
     }
 
     /// The key is made.
-    fn queue(&mut self, revision: Revision, shared: &mut Shared<'_>) {
+    fn queue(&mut self, revision: Revision, context: &mut Context<'_>) {
         self.phase = Phase::Queued { revision, first: false };
-        if shared.config.fence(revision).is_none() {
-            return self.leave(Objection::RevisionTooHigh { revision }.into(), shared);
+        if context.config.fence(revision).is_none() {
+            return self.leave(Objection::RevisionTooHigh { revision }.into(), context);
         }
         if !ruling(Rule::WinConfirmed) {
             // As if nobody else could have been there.
             let header = Header { cluster: 0, member: 0, revision, term: 0 };
-            return self.win(header, shared);
+            return self.win(header, context);
         }
-        let own = (self.election.clone(), self.key(shared), revision);
-        let is_current = self.home == shared.lease();
-        let Shared { now, config, draw, calls, session, out } = shared;
+        let own = (self.election.clone(), self.key(context), revision);
+        let is_current = self.home == context.lease();
+        let Context { now, config, draw, calls, session, out } = context;
         if is_current {
-            session.on_key(own, &mut Around { now: *now, config, draw: *draw, calls, out });
+            session.on_key(own, &mut SessionContext { now: *now, config, draw: *draw, calls, out });
         }
-        self.look(shared);
+        self.look(context);
     }
 
-    fn look(&mut self, shared: &mut Shared<'_>) {
-        self.again = Some(shared.now);
-        self.work(shared);
+    fn look(&mut self, context: &mut Context<'_>) {
+        self.again = Some(context.now);
+        self.work(context);
     }
 
     /// Who is first, and who is just before us.
@@ -210,20 +210,20 @@ impl Candidate {
         first: Option<KeyValue>,
         before: Option<KeyValue>,
         header: Header,
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
     ) {
         let Some(before) = before else {
             self.before = None;
-            let key = self.key(shared);
+            let key = self.key(context);
             let is_own = |first: &KeyValue| {
                 Some(first.created) == self.revision()
                     && (first.key == key || !ruling(Rule::WinByName))
             };
             let known = !ruling(Rule::ConfirmOwnKey) || !ruling(Rule::ConfirmInOne);
             if first.as_ref().is_some_and(is_own) || known {
-                return self.win(header, shared);
+                return self.win(header, context);
             }
-            return self.on_key_lost(shared);
+            return self.on_key_lost(context);
         };
         let before = match first {
             Some(first) if !ruling(Rule::WatchPredecessor) => first,
@@ -231,119 +231,119 @@ impl Candidate {
         };
         self.before = Some((before.key.clone(), before.created));
         if self.watch.as_ref().is_none_or(|watch| watch.key != before.key) {
-            self.say_behind(&before.key, shared);
-            self.unwatch(shared);
-            self.watch(before.key, header.revision + 1, shared);
+            self.say_behind(&before.key, context);
+            self.unwatch(context);
+            self.watch(before.key, header.revision + 1, context);
         }
-        self.look_later(shared);
+        self.look_later(context);
     }
 
     /// The key before the own one has to go first.
-    fn say_behind(&self, key: &Bytes, shared: &mut Shared<'_>) {
-        let who = key::id(&shared.config.namespace, &self.election, key);
-        self.tell(Event::Waiting(Waiting::Behind { who, leading: false }), shared.out);
+    fn say_behind(&self, key: &Bytes, context: &mut Context<'_>) {
+        let who = key::id(&context.config.namespace, &self.election, key);
+        self.tell(Event::Waiting(Waiting::Behind { who, leading: false }), context.out);
     }
 
     /// The own key is not there, or not on the lease on which it was thought to be. On another one
     /// of ours it was moved, and the answer to that was lost; on one of somebody else it is not
-    /// ours, whoever made it.
-    fn look_elsewhere(&mut self, own: Option<&KeyValue>, shared: &mut Shared<'_>) {
+    /// ours, even if somebody else made it.
+    fn look_elsewhere(&mut self, own: Option<&KeyValue>, context: &mut Context<'_>) {
         let own = own.filter(|own| Some(own.created) == self.revision());
         let lease = own.and_then(|own| own.lease).filter(|_| self.fence().is_none());
-        if lease == self.home || !shared.session.owns(lease) {
-            return self.on_key_lost(shared);
+        if lease == self.home || !context.session.owns(lease) {
+            return self.on_key_lost(context);
         }
         self.home = lease;
-        self.look(shared);
+        self.look(context);
     }
 
     /// The key before the own one is as it was made. Nobody comes in between, and one that is made
     /// anew is behind: it is still the one to wait for.
-    fn wait_on(&mut self, header: Header, shared: &mut Shared<'_>) {
+    fn wait_on(&mut self, header: Header, context: &mut Context<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
             // Whatever ended the watch was told as what it waits for.
             if ruling(Rule::WaitingToldAgain) {
-                self.say_behind(&before, shared);
+                self.say_behind(&before, context);
             }
-            self.watch(before, header.revision + 1, shared);
+            self.watch(before, header.revision + 1, context);
         }
-        self.look_later(shared);
+        self.look_later(context);
     }
 
     /// The key before the own one has gone, or the own one has.
-    fn wait_no_longer(&mut self, own: Option<&KeyValue>, shared: &mut Shared<'_>) {
+    fn wait_no_longer(&mut self, own: Option<&KeyValue>, context: &mut Context<'_>) {
         self.before = None;
         match own.is_some_and(|own| Some(own.created) == self.revision()) {
-            true => self.look(shared),
-            false => self.on_key_lost(shared),
+            true => self.look(context),
+            false => self.on_key_lost(context),
         }
     }
 
-    /// Ruling 1: whoever waits looks again, whatever it is told.
-    fn look_later(&mut self, shared: &Shared<'_>) {
+    /// Ruling 1: a candidate that waits looks again, whatever its watch says.
+    fn look_later(&mut self, context: &Context<'_>) {
         if ruling(Rule::LookAgain) {
-            let least = shared.length().max(LOOK_AGAIN);
-            let jitter = self.draw(least / 8, "look", shared);
-            self.again = Some(shared.now.after(least + jitter));
+            let least = context.length().max(LOOK_AGAIN);
+            let jitter = self.draw(least / 8, "look", context);
+            self.again = Some(context.now.after(least + jitter));
         }
     }
 
     /// Nobody is before us.
-    fn win(&mut self, header: Header, shared: &mut Shared<'_>) {
+    fn win(&mut self, header: Header, context: &mut Context<'_>) {
         let Some(revision) = self.revision() else { return };
-        let Some(fence) = shared.config.fence(revision) else { return };
-        let Some(until) = shared.session.until(self.home, shared.now) else {
+        let Some(fence) = context.config.fence(revision) else { return };
+        let Some(until) = context.session.until(self.home, context.now) else {
             // The lease exists, but since when is not known: that comes first.
-            shared.session.hurry(shared.now);
+            context.session.hurry(context.now);
             self.phase = Phase::Queued { revision, first: true };
-            return self.look_later(shared);
+            return self.look_later(context);
         };
-        self.unwatch(shared);
-        let key = self.key(shared);
-        self.watch(key.clone(), header.revision + 1, shared);
+        self.unwatch(context);
+        let key = self.key(context);
+        self.watch(key.clone(), header.revision + 1, context);
         self.phase = Phase::Leading { revision, fence };
-        self.again = self.stale_value.then_some(shared.now);
+        self.again = self.stale_value.then_some(context.now);
         let election = self.election.clone();
-        shared.out.push(Effect::Raise { election, until, fence: Some(fence) });
-        let id = key::id(&shared.config.namespace, &self.election, &key);
-        self.tell(Event::Elected { id, fence: Some(fence) }, shared.out);
-        if self.home != shared.lease() && ruling(Rule::FoundMovedFirst) {
-            shared.session.moves_first(&self.election);
+        context.out.push(Effect::Raise { election, until, fence: Some(fence) });
+        let id = key::id(&context.config.namespace, &self.election, &key);
+        self.tell(Event::Elected { id, fence: Some(fence) }, context.out);
+        if self.home != context.lease() && ruling(Rule::FoundMovedFirst) {
+            context.session.moves_first(&self.election);
         }
-        self.work(shared);
+        self.work(context);
     }
 
-    /// There is an E, which there was not when whoever is first looked.
-    pub(in crate::etcd) fn on_proven(&mut self, shared: &mut Shared<'_>) {
+    /// There is an E, which there was not when this candidate saw that it is first.
+    pub(in crate::etcd) fn on_proven(&mut self, context: &mut Context<'_>) {
         let lacked_it = matches!(self.phase, Phase::Queued { first: true, .. });
         if lacked_it && self.call.is_none() && ruling(Rule::ProofWakes) {
-            self.look(shared);
+            self.look(context);
         }
     }
 
-    fn on_watched(&mut self, reply: Reply, shared: &mut Shared<'_>) {
+    fn on_watched(&mut self, reply: Reply, context: &mut Context<'_>) {
         match reply {
             Reply::Watching => self.failures = 0,
-            Reply::Changed(changes) => self.on_changes(&changes, shared),
+            Reply::Changed(changes) => self.on_changes(&changes, context),
             // It has ended: what it would have told must be asked.
             reply => {
                 self.watch = None;
                 let doing = "watching a key";
                 match reply {
                     Reply::Unknown { why } => {
-                        self.tell(OwnEvent::Unsure { doing, why }, shared.out)
+                        self.tell(OwnEvent::Unsure { doing, why }, context.out)
                     }
                     Reply::Refused(refusal) => {
-                        self.tell(OwnEvent::Obstacle { doing, refusal }, shared.out);
+                        self.tell(OwnEvent::Obstacle { doing, refusal }, context.out);
                     }
                     _ => {}
                 }
-                self.pause(shared);
+                self.pause(context);
             }
         }
     }
 
-    fn on_changes(&mut self, changes: &[Change], shared: &mut Shared<'_>) {
+    fn on_changes(&mut self, changes: &[Change], context: &mut Context<'_>) {
         let Some(watched) = self.watch.as_ref().map(|watch| watch.key.clone()) else { return };
         let gone = changes
             .iter()
@@ -351,14 +351,14 @@ impl Candidate {
         match self.phase {
             Phase::Queued { .. } if gone => {
                 self.before = None;
-                self.unwatch(shared);
+                self.unwatch(context);
                 if !ruling(Rule::LookAfterDeparture) {
-                    let revision = shared.calls.seen;
+                    let revision = context.calls.seen;
                     let header = Header { cluster: 0, member: 0, revision, term: 0 };
-                    return self.win(header, shared);
+                    return self.win(header, context);
                 }
-                self.drop_call(shared);
-                self.look(shared);
+                self.drop_call(context);
+                self.look(context);
             }
             Phase::Leading { revision, .. } => {
                 let other = |change: &Change| match change {
@@ -367,29 +367,29 @@ impl Candidate {
                     Change::TooLarge { .. } => false,
                 };
                 if changes.iter().any(other) {
-                    return self.on_key_lost(shared);
+                    return self.on_key_lost(context);
                 }
                 // It may be from before its lease was left, or somebody else has put the key on
                 // another one: a read tells.
                 let elsewhere = |change: &Change| match change {
                     Change::Deleted { .. } => false,
-                    Change::Put(kv) => !shared.session.owns(kv.lease),
+                    Change::Put(kv) => !context.session.owns(kv.lease),
                     Change::TooLarge { .. } => true,
                 };
                 if changes.iter().any(elsewhere) {
-                    self.unwatch(shared);
-                    return self.look(shared);
+                    self.unwatch(context);
+                    return self.look(context);
                 }
                 for change in changes {
                     if let Change::Put(kv) = change {
-                        self.check_value(kv, shared);
+                        self.check_value(kv, context);
                     }
                 }
             }
             Phase::Over => {
                 for change in changes {
                     if let Change::Put(kv) = change {
-                        return self.on_zombie(kv.created, kv.lease, shared);
+                        return self.on_late_key(kv.created, kv.lease, context);
                     }
                 }
             }
@@ -398,26 +398,26 @@ impl Candidate {
     }
 
     /// A confirmation found its key as it should be, but perhaps not its value.
-    pub(in crate::etcd) fn on_confirmed(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
+    pub(in crate::etcd) fn on_confirmed(&mut self, own: &KeyValue, context: &mut Context<'_>) {
         if self.call.is_none() && self.revision() == Some(own.created) {
-            self.check_value(own, shared);
+            self.check_value(own, context);
         }
     }
 
     /// A proclamation of unknown outcome may be carried out late, over a newer one.
-    fn check_value(&mut self, own: &KeyValue, shared: &mut Shared<'_>) {
+    fn check_value(&mut self, own: &KeyValue, context: &mut Context<'_>) {
         let is_other = own.value != self.value.as_str().into();
         if self.fence().is_none() || !is_other || !ruling(Rule::LateValueMended) {
             return;
         }
         let last = self.mended.filter(|_| ruling(Rule::MendsApart));
-        let at = last.map_or(shared.now, |last| shared.now.max(last.after(MEND_AGAIN)));
+        let at = last.map_or(context.now, |last| context.now.max(last.after(MEND_AGAIN)));
         match self.stale_value {
             false => (self.stale_value, self.mended, self.again) = (true, Some(at), Some(at)),
             // It is written when it was to be.
-            true => self.again = self.again.or(self.mended).or(Some(shared.now)),
+            true => self.again = self.again.or(self.mended).or(Some(context.now)),
         }
-        self.work(shared);
+        self.work(context);
     }
 
     /// Whether its value is to be written, and may be by now, whatever else it was woken up for.
@@ -426,33 +426,38 @@ impl Candidate {
     }
 
     /// A create of ours may still be carried out, as long as its lease is there.
-    fn sweep_later(&mut self, header: Header, shared: &mut Shared<'_>) {
+    fn sweep_later(&mut self, header: Header, context: &mut Context<'_>) {
         if self.watch.is_none() {
-            let key = self.key(shared);
-            self.watch(key, header.revision + 1, shared);
+            let key = self.key(context);
+            self.watch(key, header.revision + 1, context);
         }
-        self.again = Some(shared.now.after(shared.length()));
+        self.again = Some(context.now.after(context.length()));
     }
 
     /// A key that a create of ours made after we had left. It would hang the election for ever.
-    fn on_zombie(&mut self, created: Revision, lease: Option<LeaseId>, shared: &mut Shared<'_>) {
-        if self.phase != Phase::Over || !shared.session.owns(lease) {
+    fn on_late_key(
+        &mut self,
+        created: Revision,
+        lease: Option<LeaseId>,
+        context: &mut Context<'_>,
+    ) {
+        if self.phase != Phase::Over || !context.session.owns(lease) {
             return;
         }
-        let key = self.key(shared);
-        self.tell(OwnEvent::Zombie { key }, shared.out);
-        self.drop_call(shared);
-        self.unwatch(shared);
+        let key = self.key(context);
+        self.tell(OwnEvent::LateKey { key }, context.out);
+        self.drop_call(context);
+        self.unwatch(context);
         self.phase = Phase::Leaving { revision: Some(created) };
-        self.again = Some(shared.now);
-        self.work(shared);
+        self.again = Some(context.now);
+        self.work(context);
     }
 
-    fn on_refused(&mut self, doing: Doing, refusal: Refusal, shared: &mut Shared<'_>) {
+    fn on_refused(&mut self, doing: Doing, refusal: Refusal, context: &mut Context<'_>) {
         let is_permanent = refusal.is_permanent();
         let contends = matches!(doing, Doing::Create | Doing::Clear | Doing::Look | Doing::Wait);
         if is_permanent && contends {
-            return self.leave(Objection::Refused(refusal).into(), shared);
+            return self.leave(Objection::Refused(refusal).into(), context);
         }
         // etcd may say of a write that there is no room for it after it was carried out, when the
         // quota was crossed in between.
@@ -460,17 +465,17 @@ impl Candidate {
         if doing == Doing::Create && full {
             self.create_unsure();
         }
-        self.tell(OwnEvent::Obstacle { doing: doing.words(), refusal }, shared.out);
+        self.tell(OwnEvent::Obstacle { doing: doing.words(), refusal }, context.out);
         self.stale_value |= doing == Doing::Proclaim;
-        self.pause(shared);
+        self.pause(context);
         if is_permanent && doing == Doing::Leave {
             if !ruling(Rule::DeniedNotGone) {
-                return self.left(shared);
+                return self.left(context);
             }
             // The key goes with the lease, as soon as nobody else needs that; or the right to
             // delete it is given back before.
             self.denied = true;
-            self.again = self.again.max(Some(shared.now.after(shared.length() / 3)));
+            self.again = self.again.max(Some(context.now.after(context.length() / 3)));
         }
     }
 }

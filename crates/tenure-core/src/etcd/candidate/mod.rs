@@ -1,4 +1,4 @@
-//! A candidate in one election: its key, its place in the queue, its office, its leaving.
+//! A candidate in one election: its key, its place in the queue, its leadership, its leaving.
 
 mod answer;
 mod doing;
@@ -15,8 +15,9 @@ use super::key::{self, Bytes, Keys, LeaseId};
 use super::message::{Act, CallId, Compare, Op, Pick, Read, Refusal, Revision, Txn};
 use super::rule::{Rule, ruling};
 use super::session::Session;
+use super::timer::Timer;
 use super::words::{Effect, Out, emit};
-use crate::agenda::Appointment;
+use crate::deadlines::Booking;
 use crate::draw::Draw;
 use crate::event::{End, Loss};
 use crate::fence::Fence;
@@ -45,7 +46,7 @@ pub(super) struct Candidate {
     before: Option<(Bytes, Revision)>,
     /// A create of ours had no certain outcome: it may still be carried out, on this lease, long
     /// after we left (ruling 5, E4).
-    haunted: Option<LeaseId>,
+    late_on: Option<LeaseId>,
     /// etcd refuses to let the key be deleted: it goes with the lease, unless that is soon.
     denied: bool,
     /// The highest revision known when the campaign began: keys up to it are not of its making.
@@ -60,7 +61,7 @@ pub(super) struct Candidate {
     again: Option<Time>,
     failures: u32,
     draws: u64,
-    pub(super) appointment: Appointment,
+    pub(super) booking: Booking,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -98,8 +99,8 @@ struct Watch {
     key: Bytes,
 }
 
-/// What a candidate needs of its surroundings.
-pub(super) struct Shared<'a> {
+/// What a candidate needs of its node.
+pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) config: &'a Checked,
     pub(super) draw: Draw,
@@ -108,7 +109,7 @@ pub(super) struct Shared<'a> {
     pub(super) out: &'a mut Out,
 }
 
-impl Shared<'_> {
+impl Context<'_> {
     fn lease(&self) -> Option<LeaseId> {
         self.session.lease().map(|lease| lease.id)
     }
@@ -133,7 +134,7 @@ impl Candidate {
             call: None,
             watch: None,
             before: None,
-            haunted: None,
+            late_on: None,
             denied: false,
             since: 0,
             stale_value: false,
@@ -142,13 +143,13 @@ impl Candidate {
             again: None,
             failures: 0,
             draws: 0,
-            appointment: Appointment::default(),
+            booking: Booking::default(),
         }
     }
 
     /// Whether nothing is left of it.
     pub(super) fn is_over(&self) -> bool {
-        self.phase == Phase::Over && self.haunted.is_none()
+        self.phase == Phase::Over && self.late_on.is_none()
     }
 
     /// Whether it needs the lease. A key that may not be deleted goes with it.
@@ -181,8 +182,8 @@ impl Candidate {
     }
 
     /// The lease on which a create of its own may still be carried out.
-    pub(super) const fn haunted_by(&self) -> Option<LeaseId> {
-        self.haunted
+    pub(super) const fn late_key_on(&self) -> Option<LeaseId> {
+        self.late_on
     }
 
     /// Its fence, if it leads.
@@ -198,35 +199,44 @@ impl Candidate {
         if self.call.is_some() { None } else { self.again }
     }
 
+    /// What it waits for then.
+    pub(super) const fn timer(&self) -> Timer {
+        match self.phase {
+            Phase::Creating { .. } | Phase::Clearing { .. } => Timer::Create,
+            Phase::Queued { .. } | Phase::Leading { .. } => Timer::Look,
+            Phase::Over | Phase::Leaving { .. } => Timer::Leave,
+        }
+    }
+
     /// A campaign begins.
-    pub(super) fn contend(&mut self, value: Value, shared: &mut Shared<'_>) {
+    pub(super) fn contend(&mut self, value: Value, context: &mut Context<'_>) {
         if self.is_active() && ruling(Rule::OneCampaign) {
-            return self.tell(OwnEvent::Ignored(Ignored::Command), shared.out);
+            return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
         }
         if matches!(self.phase, Phase::Leaving { .. }) {
             self.next = Some(value);
             return;
         }
-        self.begin(value, shared);
+        self.begin(value, context);
     }
 
-    fn begin(&mut self, value: Value, shared: &mut Shared<'_>) {
+    fn begin(&mut self, value: Value, context: &mut Context<'_>) {
         self.before = None;
-        self.drop_call(shared);
-        self.unwatch(shared);
+        self.drop_call(context);
+        self.unwatch(context);
         self.value = value;
         self.stale_value = false;
         self.phase = Phase::Creating { unsure: false };
-        self.since = shared.calls.seen;
+        self.since = context.calls.seen;
         self.failures = 0;
-        self.again = Some(shared.now);
-        self.work(shared);
+        self.again = Some(context.now);
+        self.work(context);
     }
 
     /// A new value.
-    pub(super) fn proclaim(&mut self, value: Value, shared: &mut Shared<'_>) {
+    pub(super) fn proclaim(&mut self, value: Value, context: &mut Context<'_>) {
         if !self.is_active() {
-            return self.tell(OwnEvent::Ignored(Ignored::Command), shared.out);
+            return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
         }
         if let Some(next) = &mut self.next {
             *next = value;
@@ -235,163 +245,163 @@ impl Candidate {
         self.stale_value = true;
         self.value = value;
         // It is another value, and no answer to anybody's.
-        self.mended = self.mended.min(Some(shared.now));
+        self.mended = self.mended.min(Some(context.now));
         if matches!(self.phase, Phase::Leading { .. }) {
-            self.again = Some(shared.now);
-            self.work(shared);
+            self.again = Some(context.now);
+            self.work(context);
         }
     }
 
     /// Stops contending or leading.
-    pub(super) fn resign(&mut self, shared: &mut Shared<'_>) {
+    pub(super) fn resign(&mut self, context: &mut Context<'_>) {
         if self.next.take().is_some() {
-            return self.tell(Event::Ended(End::Withdrawn), shared.out);
+            return self.tell(Event::Ended(End::Withdrawn), context.out);
         }
         let end = match self.phase {
             Phase::Over | Phase::Leaving { .. } => {
-                return self.tell(OwnEvent::Ignored(Ignored::Command), shared.out);
+                return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
             }
             Phase::Leading { .. } => End::Lost(Loss::Resigned),
             Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
                 End::Withdrawn
             }
         };
-        self.leave(end, shared);
+        self.leave(end, context);
     }
 
     /// Ends what there is, and sees to it that no key is left.
-    fn leave(&mut self, end: End, shared: &mut Shared<'_>) {
+    fn leave(&mut self, end: End, context: &mut Context<'_>) {
         if self.fence().is_some() {
-            self.lower(shared);
+            self.lower(context);
         }
         // A create that is under way may still be carried out.
         let creating = matches!(self.call, Some((_, Doing::Create)));
-        self.haunted = self.home.filter(|_| creating).or(self.haunted);
+        self.late_on = self.home.filter(|_| creating).or(self.late_on);
         let nothing = !creating && self.phase == (Phase::Creating { unsure: false });
         let revision = self.revision();
-        self.drop_call(shared);
-        self.unwatch(shared);
-        self.tell(Event::Ended(end), shared.out);
+        self.drop_call(context);
+        self.unwatch(context);
+        self.tell(Event::Ended(end), context.out);
         self.phase = Phase::Leaving { revision };
         self.failures = 0;
-        self.again = Some(shared.now);
+        self.again = Some(context.now);
         if nothing {
-            return self.left(shared);
+            return self.left(context);
         }
-        self.work(shared);
+        self.work(context);
     }
 
     /// The key is gone, or its lease is.
-    fn left(&mut self, shared: &mut Shared<'_>) {
-        self.tell(Event::Released, shared.out);
+    fn left(&mut self, context: &mut Context<'_>) {
+        self.tell(Event::Released, context.out);
         self.phase = Phase::Over;
         self.denied = false;
         self.again = None;
-        self.haunted = self.haunted.filter(|_| ruling(Rule::ZombieSwept));
+        self.late_on = self.late_on.filter(|_| ruling(Rule::LateKeySwept));
         if let Some(next) = self.next.take() {
-            return self.begin(next, shared);
+            return self.begin(next, context);
         }
-        if self.haunted.is_some() {
-            let key = self.key(shared);
-            self.watch(key, shared.calls.seen + 1, shared);
-            self.again = Some(shared.now);
-            self.work(shared);
+        if self.late_on.is_some() {
+            let key = self.key(context);
+            self.watch(key, context.calls.seen + 1, context);
+            self.again = Some(context.now);
+            self.work(context);
         }
     }
 
     /// The lease is over, and all keys on it.
-    pub(super) fn on_lease_lost(&mut self, lost: Lost, shared: &mut Shared<'_>) {
-        self.drop_call(shared);
-        self.unwatch(shared);
-        self.haunted = None;
+    pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut Context<'_>) {
+        self.drop_call(context);
+        self.unwatch(context);
+        self.late_on = None;
         self.again = None;
         match self.phase {
             Phase::Over => {}
-            Phase::Leaving { .. } => self.left(shared),
+            Phase::Leaving { .. } => self.left(context),
             Phase::Leading { .. } => {
-                self.lower(shared);
-                self.lose(lost, shared);
+                self.lower(context);
+                self.lose(lost, context);
             }
             Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
-                self.contend_again(lost, shared);
+                self.contend_again(lost, context);
             }
         }
     }
 
-    fn lose(&mut self, lost: Lost, shared: &mut Shared<'_>) {
-        self.tell(OwnEvent::Lost(lost), shared.out);
-        self.tell(Event::Ended(lost.into()), shared.out);
-        self.left(shared);
+    fn lose(&mut self, lost: Lost, context: &mut Context<'_>) {
+        self.tell(OwnEvent::Lost(lost), context.out);
+        self.tell(Event::Ended(lost.into()), context.out);
+        self.left(context);
     }
 
     /// The lease on which a create of its own may still be carried out is given back, and ends
     /// soon: what appears on it goes with it.
-    pub(super) fn on_lease_left(&mut self, shared: &mut Shared<'_>) {
-        self.haunted = None;
+    pub(super) fn on_lease_left(&mut self, context: &mut Context<'_>) {
+        self.late_on = None;
         if self.phase == Phase::Over {
-            self.drop_call(shared);
-            self.unwatch(shared);
+            self.drop_call(context);
+            self.unwatch(context);
             self.again = None;
         }
     }
 
     /// There is a lease.
-    pub(super) fn wake(&mut self, shared: &mut Shared<'_>) {
+    pub(super) fn wake(&mut self, context: &mut Context<'_>) {
         if matches!(self.phase, Phase::Creating { .. }) && self.call.is_none() {
-            self.again = Some(shared.now);
-            self.work(shared);
+            self.again = Some(context.now);
+            self.work(context);
         }
     }
 
     /// There will be no lease.
-    pub(super) fn on_lease_refused(&mut self, refusal: Refusal, shared: &mut Shared<'_>) {
+    pub(super) fn on_lease_refused(&mut self, refusal: Refusal, context: &mut Context<'_>) {
         // Its key may be on its way all the same, on the lease of the term before.
         if matches!(self.phase, Phase::Creating { .. }) {
-            self.leave(Objection::Refused(refusal).into(), shared);
+            self.leave(Objection::Refused(refusal).into(), context);
         }
     }
 
     /// Ruling 13: by default a candidate that has not won goes on.
-    fn contend_again(&mut self, lost: Lost, shared: &mut Shared<'_>) {
-        if !shared.config.contend_again {
-            self.drop_call(shared);
+    fn contend_again(&mut self, lost: Lost, context: &mut Context<'_>) {
+        if !context.config.contend_again {
+            self.drop_call(context);
             if ruling(Rule::WatchEnds) {
-                self.unwatch(shared);
+                self.unwatch(context);
             }
-            return self.lose(lost, shared);
+            return self.lose(lost, context);
         }
-        self.tell(OwnEvent::Again(lost), shared.out);
+        self.tell(OwnEvent::Again(lost), context.out);
         let value = self.value.clone();
-        self.begin(value, shared);
+        self.begin(value, context);
     }
 
     /// The key is not there any more, or is another one. Losing one election leaves the lease
     /// and all others alone (ruling 10, E9).
-    pub(super) fn on_key_lost(&mut self, shared: &mut Shared<'_>) {
+    pub(super) fn on_key_lost(&mut self, context: &mut Context<'_>) {
         match self.phase {
             Phase::Leading { .. } => {
-                self.tell(OwnEvent::Lost(Lost::KeyGone), shared.out);
-                self.leave(Lost::KeyGone.into(), shared);
+                self.tell(OwnEvent::Lost(Lost::KeyGone), context.out);
+                self.leave(Lost::KeyGone.into(), context);
                 if !ruling(Rule::LossKeepsLease) {
-                    shared.session.give_up(shared.now);
+                    context.session.give_up(context.now);
                 }
             }
-            Phase::Queued { .. } => self.contend_again(Lost::KeyGone, shared),
+            Phase::Queued { .. } => self.contend_again(Lost::KeyGone, context),
             _ => {}
         }
     }
 
     /// Does what is due.
-    pub(super) fn work(&mut self, shared: &mut Shared<'_>) {
-        if self.due().is_none_or(|due| shared.now < due) {
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        if self.due().is_none_or(|due| context.now < due) {
             return;
         }
-        let Some(lease) = shared.lease() else {
+        let Some(lease) = context.lease() else {
             // The session calls when there is one, or when the old one is over.
             self.again = None;
             return;
         };
-        let key = self.key(shared);
+        let key = self.key(context);
         let read = || Act::read(key.clone());
         let only = |revision: Revision, then: Act| Txn {
             when: vec![Compare::Created { key: key.clone(), revision }],
@@ -417,15 +427,15 @@ impl Candidate {
             Phase::Queued { revision, .. } if !ruling(Rule::ConfirmInOne) => {
                 (Doing::Check, only(revision, read()))
             }
-            Phase::Queued { revision, .. } => self.look_for(revision, shared),
-            Phase::Leading { revision, .. } if self.may_write(shared.now) => {
+            Phase::Queued { revision, .. } => self.look_for(revision, context),
+            Phase::Leading { revision, .. } if self.may_write(context.now) => {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, proclaim()))
             }
             // The watch has ended: what it would have told meanwhile must be asked.
             Phase::Leading { .. } if self.watch.is_none() && !ruling(Rule::MissedAsked) => {
                 self.again = None;
-                return self.watch(key, shared.calls.seen + 1, shared);
+                return self.watch(key, context.calls.seen + 1, context);
             }
             Phase::Leading { revision, .. } if self.watch.is_none() => {
                 (Doing::Check, only(revision, read()))
@@ -436,34 +446,34 @@ impl Candidate {
             }
             Phase::Leaving { revision: Some(revision) } => (Doing::Leave, only(revision, delete())),
             Phase::Leaving { revision: None } => (Doing::Leave, only(0, read())),
-            Phase::Over if self.haunted.is_some() => (Doing::Sweep, only(0, read())),
+            Phase::Over if self.late_on.is_some() => (Doing::Sweep, only(0, read())),
             Phase::Over => return,
         };
         self.again = None;
-        self.ask(doing, txn, shared);
+        self.ask(doing, txn, context);
     }
 
     /// The whole queue is looked at only when the one before has gone: etcd sorts it for each who
     /// does.
-    fn look_for(&self, revision: Revision, shared: &Shared<'_>) -> (Doing, Txn) {
+    fn look_for(&self, revision: Revision, context: &Context<'_>) -> (Doing, Txn) {
         match self.before.clone() {
             Some((before, created)) if ruling(Rule::LookNarrow) => {
-                let key = self.key(shared);
+                let key = self.key(context);
                 let is_there = |key, revision| Compare::Created { key, revision };
                 let when = vec![is_there(key.clone(), revision), is_there(before, created)];
                 let own = Act::read(key);
                 (Doing::Wait, Txn { when, then: vec![own.clone()], otherwise: vec![own] })
             }
-            _ => (Doing::Look, self.first(revision, shared)),
+            _ => (Doing::Look, self.first(revision, context)),
         }
     }
 
     /// Ruling 2, E1: that the key is there, that it is the first, and that nobody is before it,
     /// in one linearizable transaction. Of others only the keys are read: a value may be too large
     /// to be taken. A key comes without its lease (3.7), so that of the own one is compared.
-    fn first(&self, revision: Revision, shared: &Shared<'_>) -> Txn {
-        let key = self.key(shared);
-        let keys = Keys::Prefix(key::prefix(&shared.config.namespace, &self.election));
+    fn first(&self, revision: Revision, context: &Context<'_>) -> Txn {
+        let key = self.key(context);
+        let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));
         let keys_only = ruling(Rule::KeysOnly);
         let of_all = |pick| Act::Read(Read { keys: keys.clone(), pick, keys_only });
         let before = Pick::LastUpTo(revision.saturating_sub(1));
@@ -483,34 +493,34 @@ impl Candidate {
         Txn { when, then, otherwise }
     }
 
-    fn ask(&mut self, doing: Doing, txn: Txn, shared: &mut Shared<'_>) {
-        let within = shared.config.patience(shared.ttl());
+    fn ask(&mut self, doing: Doing, txn: Txn, context: &mut Context<'_>) {
+        let within = context.config.patience(context.ttl());
         let asker = Asker::Candidate(self.election.clone());
-        let call = shared.calls.ask((shared.now, within), asker, Op::Txn(txn), shared.out);
+        let call = context.calls.ask((context.now, within), asker, Op::Txn(txn), context.out);
         self.call = Some((call, doing));
     }
 
     /// Its key is on this lease now, from which its claim counts: on one of which no leader of an
     /// earlier term knows.
-    pub(super) fn moved(&mut self, home: LeaseId, shared: &mut Shared<'_>) {
+    pub(super) fn moved(&mut self, home: LeaseId, context: &mut Context<'_>) {
         self.home = Some(home);
         if matches!(self.call, Some((_, Doing::Check | Doing::Look | Doing::Wait))) {
             // What it finds may be from before.
-            self.drop_call(shared);
-            self.again = Some(shared.now);
-            self.work(shared);
+            self.drop_call(context);
+            self.again = Some(context.now);
+            self.work(context);
         }
-        let Some(until) = shared.session.until(self.home, shared.now) else { return };
-        self.renew(until, shared.out);
-        self.on_proven(shared);
+        let Some(until) = context.session.until(self.home, context.now) else { return };
+        self.renew(until, context.out);
+        self.on_proven(context);
     }
 
     /// The lease that its key is on has run out.
-    pub(super) fn on_old_run_out(&mut self, shared: &mut Shared<'_>) {
-        let is_over = || shared.session.until(self.home, shared.now).is_none();
-        if self.fence().is_some() && self.home != shared.lease() && is_over() {
-            self.tell(OwnEvent::Lost(Lost::Expired), shared.out);
-            self.leave(Lost::Expired.into(), shared);
+    pub(super) fn on_old_run_out(&mut self, context: &mut Context<'_>) {
+        let is_over = || context.session.until(self.home, context.now).is_none();
+        if self.fence().is_some() && self.home != context.lease() && is_over() {
+            self.tell(OwnEvent::Lost(Lost::Expired), context.out);
+            self.leave(Lost::Expired.into(), context);
         }
     }
 
@@ -522,50 +532,50 @@ impl Candidate {
         }
     }
 
-    fn lower(&self, shared: &mut Shared<'_>) {
-        shared.out.push(Effect::Lower { election: self.election.clone() });
+    fn lower(&self, context: &mut Context<'_>) {
+        context.out.push(Effect::Lower { election: self.election.clone() });
     }
 
-    fn pause(&mut self, shared: &Shared<'_>) {
+    fn pause(&mut self, context: &Context<'_>) {
         self.failures = self.failures.saturating_add(1);
-        let pause = BACKOFF.pause(self.failures, |bound| self.draw(bound, "pause", shared));
-        self.again = Some(shared.now.after(pause));
+        let pause = BACKOFF.pause(self.failures, |bound| self.draw(bound, "pause", context));
+        self.again = Some(context.now.after(pause));
     }
 
-    fn draw(&mut self, bound: Duration, purpose: &'static str, shared: &Shared<'_>) -> Duration {
+    fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {
         self.draws += 1;
-        shared.draw.span(bound, self.election.as_str(), purpose, self.draws)
+        context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
-    fn watch(&mut self, key: Bytes, from: Revision, shared: &mut Shared<'_>) {
+    fn watch(&mut self, key: Bytes, from: Revision, context: &mut Context<'_>) {
         // Of another one's key only that it goes is of interest, whatever its value.
-        let deletions = key != self.key(shared) && ruling(Rule::DeletionsOnly);
+        let deletions = key != self.key(context) && ruling(Rule::DeletionsOnly);
         let from = match ruling(Rule::WatchFromAnswer) {
             true => from,
-            false => from.max(shared.calls.seen + 1),
+            false => from.max(context.calls.seen + 1),
         };
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
-        let within = shared.config.patience(shared.ttl());
+        let within = context.config.patience(context.ttl());
         let asker = Asker::Candidate(self.election.clone());
-        let call = shared.calls.ask((shared.now, within), asker, op, shared.out);
+        let call = context.calls.ask((context.now, within), asker, op, context.out);
         self.watch = Some(Watch { call, key });
     }
 
-    fn unwatch(&mut self, shared: &mut Shared<'_>) {
+    fn unwatch(&mut self, context: &mut Context<'_>) {
         if let Some(Watch { call, .. }) = self.watch.take() {
-            shared.calls.unwatch(call, shared.out);
+            context.calls.unwatch(call, context.out);
         }
     }
 
-    fn drop_call(&mut self, shared: &mut Shared<'_>) {
+    fn drop_call(&mut self, context: &mut Context<'_>) {
         if let Some((call, _)) = self.call.take() {
-            shared.calls.forget(call);
+            context.calls.forget(call);
         }
     }
 
-    fn key(&self, shared: &Shared<'_>) -> Bytes {
-        let lease = shared.session.name().unwrap_or(LeaseId(0));
-        key::key(&shared.config.namespace, &self.election, lease)
+    fn key(&self, context: &Context<'_>) -> Bytes {
+        let lease = context.session.name().unwrap_or(LeaseId(0));
+        key::key(&context.config.namespace, &self.election, lease)
     }
 
     fn tell(&self, event: impl Into<Event>, out: &mut Out) {

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use super::super::candidate::Candidate;
+use super::super::context::Context;
 use super::super::key::{self, LeaseId};
 use super::super::message::{KeyValue, Revision};
 use super::super::rule::{Rule, ruling};
-use super::super::session::{Around, Found, Own, Placed, Shifted};
+use super::super::session::{Found, Own, Placed, Shifted};
 use super::{Etcd, Out};
 use crate::name::ElectionName;
 
@@ -52,8 +53,8 @@ impl Etcd {
         }
         let now = self.now;
         let is_first_proof = self.session.until(Some(lease), now).is_none();
-        let (session, mut around) = self.around(out);
-        if session.confirmed(!right.is_empty(), &mut around)
+        let (session, mut context) = self.context(out);
+        if session.confirmed(!right.is_empty(), &mut context)
             && let Some(until) = self.session.until(Some(lease), now)
         {
             let here = self.candidates.values().filter(|candidate| {
@@ -66,8 +67,8 @@ impl Etcd {
         }
         for Found { election, kv, .. } in right {
             if let Some(kv) = kv {
-                self.with_candidate(&election, out, |candidate, shared| {
-                    candidate.on_confirmed(&kv, shared);
+                self.with_candidate(&election, out, |candidate, context| {
+                    candidate.on_confirmed(&kv, context);
                 });
             }
         }
@@ -86,8 +87,8 @@ impl Etcd {
         if keys.is_empty() {
             let round = self.all_to_move();
             let none = round.is_empty();
-            let (session, around) = self.around(out);
-            let begins = session.begin_round(round, &around);
+            let (session, context) = self.context(out);
+            let begins = session.begin_round(round, &context);
             if none {
                 return self.leave_old(out);
             }
@@ -96,8 +97,8 @@ impl Etcd {
             }
             keys = self.next_to_move();
         }
-        let (session, mut around) = self.around(out);
-        session.shift(keys, &mut around);
+        let (session, mut context) = self.context(out);
+        session.shift(keys, &mut context);
     }
 
     /// The next keys of this round that are still to be moved, as many as one transaction takes.
@@ -141,12 +142,12 @@ impl Etcd {
     /// whatever a create of unknown outcome may still make on it.
     fn leave_old(&mut self, out: &mut Out) {
         let Self { config, draw, session, calls, candidates, now, .. } = self;
-        let mut around = Around { now: *now, config, draw: *draw, calls, out };
+        let mut context = Context { now: *now, config, draw: *draw, calls, out };
         let carries = |lease| candidates.values().any(|candidate| candidate.stands_on(lease));
-        let left = session.leave_old(carries, &mut around);
-        if !left.is_empty() && ruling(Rule::HauntedUntilLeft) {
+        let left = session.leave_old(carries, &mut context);
+        if !left.is_empty() && ruling(Rule::LateKeyUntilLeft) {
             let is_freed = |candidate: &Candidate| {
-                candidate.haunted_by().is_some_and(|lease| left.contains(&lease))
+                candidate.late_key_on().is_some_and(|lease| left.contains(&lease))
             };
             let all = self.candidates.iter();
             let freed = all.filter(|(_, candidate)| is_freed(candidate));
@@ -176,9 +177,9 @@ impl Etcd {
             if !self.still_has(&election, asked) {
                 continue;
             }
-            self.with_candidate(&election, out, |candidate, shared| match home {
-                Some(home) => candidate.moved(home, shared),
-                None => candidate.on_key_lost(shared),
+            self.with_candidate(&election, out, |candidate, context| match home {
+                Some(home) => candidate.moved(home, context),
+                None => candidate.on_key_lost(context),
             });
         }
     }

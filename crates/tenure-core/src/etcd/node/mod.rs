@@ -9,18 +9,20 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use super::calls::{Asker, Calls};
-use super::candidate::{Candidate, Shared};
+use super::candidate::{self, Candidate};
 use super::command::{Command, Extra};
 use super::config::Checked;
+use super::context::Context;
 use super::event::{Event, Ignored, Lost, Objection, OwnEvent};
 use super::key::{self, LeaseId};
 use super::message::{Answer, CallId, Header, Message, Reply};
-use super::observer::{Observer, Scene};
+use super::observer::Observer;
 use super::rule::{Rule, ruling};
-use super::session::{Around, News, Session};
+use super::session::{Session, SessionEvent};
+use super::timer::Timer;
 use super::words::{Out, Words, emit};
-use crate::agenda::Agenda;
 use crate::contract::{Input, Protocol};
+use crate::deadlines::Deadlines;
 use crate::draw::Draw;
 use crate::name::{ElectionName, Value};
 use crate::standing::Standing;
@@ -35,8 +37,8 @@ pub struct Etcd {
     calls: Calls,
     candidates: BTreeMap<ElectionName, Candidate>,
     observers: BTreeMap<ElectionName, Observer>,
-    candidates_due: Agenda,
-    observers_due: Agenda,
+    candidates_due: Deadlines,
+    observers_due: Deadlines,
     cluster: Option<u64>,
     now: Time,
 }
@@ -52,8 +54,8 @@ impl Etcd {
             calls: Calls::default(),
             candidates: BTreeMap::new(),
             observers: BTreeMap::new(),
-            candidates_due: Agenda::default(),
-            observers_due: Agenda::default(),
+            candidates_due: Deadlines::default(),
+            observers_due: Deadlines::default(),
             cluster: None,
             now: Time::ZERO,
         }
@@ -89,8 +91,8 @@ impl Etcd {
         match command {
             Command::Campaign { value, .. } => self.campaign(election, value, out),
             Command::Extra(Extra::Proclaim { value }) => {
-                self.with_candidate(&election, out, |candidate, shared| {
-                    candidate.proclaim(value, shared);
+                self.with_candidate(&election, out, |candidate, context| {
+                    candidate.proclaim(value, context);
                 });
             }
             Command::Resign => self.with_candidate(&election, out, Candidate::resign),
@@ -101,7 +103,7 @@ impl Etcd {
             Command::Unobserve => {
                 if let Some(mut observer) = self.observers.remove(&election) {
                     observer.stop(&mut self.calls, out);
-                    self.observers_due.set(&mut observer.appointment, &election, None);
+                    self.observers_due.set(&mut observer.booking, &election, None);
                 }
             }
         }
@@ -117,15 +119,15 @@ impl Etcd {
             let candidate = Candidate::new(election.clone(), value.clone());
             self.candidates.insert(election.clone(), candidate);
         }
-        self.with_candidate(&election, out, |candidate, shared| candidate.contend(value, shared));
+        self.with_candidate(&election, out, |candidate, context| candidate.contend(value, context));
         self.want(out);
     }
 
     /// A candidate needs a lease.
     fn want(&mut self, out: &mut Out) {
         self.choose_probe(None);
-        let (session, mut around) = self.around(out);
-        session.want(&mut around);
+        let (session, mut context) = self.context(out);
+        session.want(&mut context);
     }
 
     /// Chooses an election whose keys can be read, so that etcd's term is seen: the next one after
@@ -195,21 +197,21 @@ impl Etcd {
         }
         self.hand_over(asked.asker, (call, header, reply), out);
         if established {
-            let (session, mut around) = self.around(out);
-            session.on_term(&mut around);
+            let (session, mut context) = self.context(out);
+            session.on_term(&mut context);
         }
     }
 
     fn hand_over(&mut self, asker: Asker, answer: (CallId, Option<Header>, Reply), out: &mut Out) {
         match asker {
             Asker::Session => {
-                let (session, mut around) = self.around(out);
-                let news = session.on_answer(answer, &mut around);
-                self.on_news(news, out);
+                let (session, mut context) = self.context(out);
+                let event = session.on_answer(answer, &mut context);
+                self.on_session_event(event, out);
             }
             Asker::Candidate(election) => {
-                self.with_candidate(&election, out, |candidate, shared| {
-                    candidate.on_answer(answer, shared);
+                self.with_candidate(&election, out, |candidate, context| {
+                    candidate.on_answer(answer, context);
                 });
             }
             Asker::Observer(election) => {
@@ -220,32 +222,32 @@ impl Etcd {
         }
     }
 
-    fn on_news(&mut self, news: News, out: &mut Out) {
-        match news {
+    fn on_session_event(&mut self, event: SessionEvent, out: &mut Out) {
+        match event {
             // What it asks for is asked in the end of the step.
-            News::Nothing | News::Moving => {}
-            News::Opened => {
-                self.each_candidate(out, |candidate, shared| candidate.wake(shared));
+            SessionEvent::Nothing | SessionEvent::Moving => {}
+            SessionEvent::Opened => {
+                self.each_candidate(out, |candidate, context| candidate.wake(context));
             }
-            News::Answered => {
+            SessionEvent::Answered => {
                 let own = self.own_keys();
-                let (session, mut around) = self.around(out);
-                session.confirm(own, &mut around);
+                let (session, mut context) = self.context(out);
+                session.confirm(own, &mut context);
             }
-            News::Found(found) => self.on_found(found, out),
-            News::Shifted(shifted) => self.on_shifted(shifted, out),
-            News::Lost(lost) => self.on_lease_lost(lost, out),
-            News::Refused(refusal) => {
+            SessionEvent::Found(found) => self.on_found(found, out),
+            SessionEvent::Shifted(shifted) => self.on_shifted(shifted, out),
+            SessionEvent::Lost(lost) => self.on_lease_lost(lost, out),
+            SessionEvent::Refused(refusal) => {
                 if refusal.is_permanent() {
-                    self.each_candidate(out, |candidate, shared| {
-                        candidate.on_lease_refused(refusal.clone(), shared);
+                    self.each_candidate(out, |candidate, context| {
+                        candidate.on_lease_refused(refusal.clone(), context);
                     });
                 }
             }
-            News::Unread(election, refusal) => {
+            SessionEvent::Unread(election, refusal) => {
                 if refusal.is_permanent() && self.candidates.contains_key(&election) {
-                    self.with_candidate(&election, out, |candidate, shared| {
-                        candidate.on_lease_refused(refusal, shared);
+                    self.with_candidate(&election, out, |candidate, context| {
+                        candidate.on_lease_refused(refusal, context);
                     });
                 }
                 self.choose_probe(Some(&election));
@@ -255,12 +257,12 @@ impl Etcd {
 
     /// The lease is over, for whatever reason: so is all that stands on it.
     fn on_lease_lost(&mut self, lost: Lost, out: &mut Out) {
-        let (session, mut around) = self.around(out);
-        let retired = session.retire(&mut around);
+        let (session, mut context) = self.context(out);
+        let retired = session.retire(&mut context);
         if !ruling(Rule::LoweredFirst) {
-            session.work(&mut around);
+            session.work(&mut context);
         }
-        self.each_candidate(out, |candidate, shared| candidate.on_lease_lost(lost, shared));
+        self.each_candidate(out, |candidate, context| candidate.on_lease_lost(lost, context));
         self.close(retired, Some(lost), out);
         if self.candidates.values().any(Candidate::needs_lease) {
             self.want(out);
@@ -272,8 +274,8 @@ impl Etcd {
         if let Some(lease) = retired {
             emit(None, OwnEvent::Closed { lease, lost }, out);
         }
-        let (session, mut around) = self.around(out);
-        session.work(&mut around);
+        let (session, mut context) = self.context(out);
+        session.work(&mut context);
     }
 
     /// The store is not what it was (ruling 7, E6): nothing that was learned from it counts.
@@ -296,7 +298,7 @@ impl Etcd {
         if self.lease().is_some() {
             self.on_lease_lost(Lost::Cluster, out);
         }
-        // Whoever asked asks again after a pause, unless that was for the lost lease.
+        // The asker asks again after a pause, unless that was for the lost lease.
         let why = Lost::Cluster.to_string().into();
         self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
     }
@@ -315,8 +317,8 @@ impl Etcd {
             let why = "no answer in time".into();
             self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
         }
-        let (session, mut around) = self.around(out);
-        session.work(&mut around);
+        let (session, mut context) = self.context(out);
+        session.work(&mut context);
         for election in self.candidates_due.take_due(self.now) {
             self.with_candidate(&election, out, Candidate::work);
         }
@@ -331,11 +333,11 @@ impl Etcd {
         if needed {
             return;
         }
-        let (session, mut around) = self.around(out);
-        let retired = session.retire(&mut around);
+        let (session, mut context) = self.context(out);
+        let retired = session.retire(&mut context);
         if retired.is_some() {
-            self.each_candidate(out, |candidate, shared| {
-                candidate.on_lease_lost(Lost::LeaseGone, shared);
+            self.each_candidate(out, |candidate, context| {
+                candidate.on_lease_lost(Lost::LeaseGone, context);
             });
             self.close(retired, None, out);
             // A campaign may have waited for that.
@@ -345,30 +347,37 @@ impl Etcd {
         }
     }
 
-    fn around<'a>(&'a mut self, out: &'a mut Out) -> (&'a mut Session, Around<'a>) {
+    fn context<'a>(&'a mut self, out: &'a mut Out) -> (&'a mut Session, Context<'a>) {
         let Self { config, draw, session, calls, now, .. } = self;
-        (session, Around { now: *now, config, draw: *draw, calls, out })
+        (session, Context { now: *now, config, draw: *draw, calls, out })
     }
 
     fn with_candidate(
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Candidate, &mut Shared<'_>),
+        act: impl FnOnce(&mut Candidate, &mut candidate::Context<'_>),
     ) {
         let Some(candidate) = self.candidates.get_mut(election) else {
             return emit(Some(election), OwnEvent::Ignored(Ignored::Command), out);
         };
         let Self { config, draw, session, calls, now, .. } = self;
-        act(candidate, &mut Shared { now: *now, config, draw: *draw, calls, session, out });
+        act(
+            candidate,
+            &mut candidate::Context { now: *now, config, draw: *draw, calls, session, out },
+        );
         let due = candidate.due();
-        self.candidates_due.set(&mut candidate.appointment, election, due);
+        self.candidates_due.set(&mut candidate.booking, election, due);
         if candidate.is_over() {
             self.candidates.remove(election);
         }
     }
 
-    fn each_candidate(&mut self, out: &mut Out, act: impl Fn(&mut Candidate, &mut Shared<'_>)) {
+    fn each_candidate(
+        &mut self,
+        out: &mut Out,
+        act: impl Fn(&mut Candidate, &mut candidate::Context<'_>),
+    ) {
         let elections: Vec<_> = self.candidates.keys().cloned().collect();
         for election in elections {
             self.with_candidate(&election, out, &act);
@@ -379,18 +388,19 @@ impl Etcd {
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Observer, &mut Scene<'_>),
+        act: impl FnOnce(&mut Observer, &mut Context<'_>),
     ) {
         let Some(observer) = self.observers.get_mut(election) else { return };
         let Self { config, draw, calls, now, .. } = self;
-        act(observer, &mut Scene { now: *now, config, draw: *draw, calls, out });
+        act(observer, &mut Context { now: *now, config, draw: *draw, calls, out });
         let due = observer.due();
-        self.observers_due.set(&mut observer.appointment, election, due);
+        self.observers_due.set(&mut observer.booking, election, due);
     }
 }
 
 impl Protocol for Etcd {
     type Words = Words;
+    type Now = Time;
 
     fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         if matches!(input, Input::Timeout) && self.is_early(now) {
@@ -417,15 +427,15 @@ impl Protocol for Etcd {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let dues = [
-            (self.session.due(), "the lease"),
-            (self.calls.due(), "an answer"),
-            (self.candidates_due.first(), "a candidate"),
-            (self.observers_due.first(), "an observer"),
-        ];
-        let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
+        let candidate = self.candidates_due.next().map(|(at, election)| {
+            let timer = self.candidates.get(election).map(Candidate::timer);
+            timer.unwrap_or(Timer::Look).at(at)
+        });
+        let answer = self.calls.due().map(|at| Timer::Answer.at(at));
+        let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
+        let all = [self.session.due(), answer, candidate, observer];
         // The end of time never comes.
-        first.filter(|deadline| deadline.at < Time::MAX).min_by_key(|deadline| deadline.at)
+        all.into_iter().fold(None, Deadline::first).filter(|deadline| deadline.at < Time::MAX)
     }
 
     fn standing(&self, election: &ElectionName, now: Time) -> Standing {

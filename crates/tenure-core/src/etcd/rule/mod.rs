@@ -14,13 +14,14 @@ rules! {
     LookAfterDeparture: "ruling 1", [WIN, ONE_LEADER];
     /// A waiting candidate watches the one just before it, so that one departure wakes one.
     WatchPredecessor: "ruling 1", [WAKES], by hand;
-    /// Whoever waits or observes looks again after a while, whatever its watch says: one from a
-    /// revision that a restored store has not reached is silent.
+    /// A candidate that waits, and an observer, looks again after a while, whatever its watch says:
+    /// one from a revision that a restored store has not reached is silent.
     LookAgain: "rulings 1 and 7 (E6)", [AGAIN, LEADER, OBSERVERS], by hand;
-    /// Whoever waits looks at its own key and the one before; at the whole queue only when that
-    /// has gone.
+    /// A candidate that waits looks at its own key and the one before; at the whole queue only when
+    /// that has gone.
     LookNarrow: "ruling 1", [REASON], by hand;
-    /// Whoever watches again says whom it waits for: what ended the watch was told meanwhile.
+    /// A candidate that watches again says whom it waits for: what ended its watch was said
+    /// meanwhile.
     WaitingToldAgain: "ruling 1", [SAYS], by hand;
     /// A candidate that is over watches nothing: its process may contend again and again.
     WatchEnds: "ruling 1", [WATCHES], by hand;
@@ -41,7 +42,7 @@ rules! {
     KeysOnly: "ruling 2 (E1); wire facts: --max-request-bytes", [SOUND], by hand;
     /// Of the key before the own one only its deletion is told, for the same reason.
     DeletionsOnly: "ruling 1; wire facts: --max-request-bytes", [WATCHES], by hand;
-    /// Whoever is first and lacks only a proven E looks again as soon as there is one.
+    /// A candidate that is first and lacks only a proven E looks again as soon as there is one.
     ProofWakes: "ruling 2 (E1)", [SOON, LEADER], by hand;
     /// A leader whose watch has ended asks what it did not tell, before it watches again.
     MissedAsked: "ruling 2 (E1)", [WATCHES], by hand;
@@ -108,9 +109,9 @@ rules! {
     /// its lease is over.
     DeniedNotGone: "ruling 5 (E4)", [RELEASED, LEFT, LEADER], by hand;
     /// A key that a create of unknown outcome makes later is deleted.
-    ZombieSwept: "ruling 5 (E4)", [RELEASED, LEFT, LEADER], by hand;
+    LateKeySwept: "ruling 5 (E4)", [RELEASED, LEFT, LEADER], by hand;
     /// And nobody looks for it any more once its lease is given back: it goes with that.
-    HauntedUntilLeft: "ruling 5 (E4)", [REASON], by hand;
+    LateKeyUntilLeft: "ruling 5 (E4)", [REASON], by hand;
     /// A lost lease is revoked after its claims are lowered.
     LoweredFirst: "ruling 13; the contract, duty 6", [KEY], by hand;
     /// Ids of leases are positive.

@@ -1,11 +1,12 @@
 //! How a lease is got: a term is established, and then it is granted in it.
 
+use super::super::context::Context;
 use super::super::event::{Lost, OwnEvent};
 use super::super::key::LeaseId;
 use super::super::message::{Act, CallId, Op, Refusal, Reply, Txn};
 use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
-use super::{Around, Beat, Lease, News, Old, Phase, Session, third};
+use super::{Lease, Old, Phase, Renewal, Session, SessionEvent, third};
 use crate::draw::Draw;
 use crate::time::Time;
 
@@ -64,65 +65,70 @@ impl Grant {
         self.call.is_none().then_some(self.again)
     }
 
-    pub(super) fn work(&mut self, around: &mut Around<'_>) {
-        if self.due().is_some_and(|due| due <= around.now) {
-            let (lease, ttl) = (self.lease, around.config.ttl());
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        if self.due().is_some_and(|due| due <= context.now) {
+            let (lease, ttl) = (self.lease, context.config.ttl());
             let op = match self.joining {
                 None => Op::Grant { lease, ttl },
                 Some(_) => Op::KeepAlive { lease },
             };
-            self.call = Some((around.ask(around.patience(), op), around.now));
+            self.call = Some((context.ask(context.patience(), op), context.now));
         }
     }
 
-    fn pause(&mut self, around: &Around<'_>) {
-        self.again = around.again(&mut self.failures, "lease");
+    fn pause(&mut self, context: &Context<'_>) {
+        self.again = context.again(&mut self.failures, "lease");
     }
 
-    fn on_answer(&mut self, reply: Reply, around: &mut Around<'_>) -> (Step, News) {
-        let Some((_, sent)) = self.call.take() else { return (Step::Wait, News::Nothing) };
+    fn on_answer(&mut self, reply: Reply, context: &mut Context<'_>) -> (Step, SessionEvent) {
+        let Some((_, sent)) = self.call.take() else { return (Step::Wait, SessionEvent::Nothing) };
         match self.joining {
-            Some(end) => self.on_joined(sent, end, reply, around),
-            None => self.on_granted(sent, reply, around),
+            Some(end) => self.on_joined(sent, end, reply, context),
+            None => self.on_granted(sent, reply, context),
         }
     }
 
-    fn on_granted(&mut self, sent: Time, reply: Reply, around: &mut Around<'_>) -> (Step, News) {
+    fn on_granted(
+        &mut self,
+        sent: Time,
+        reply: Reply,
+        context: &mut Context<'_>,
+    ) -> (Step, SessionEvent) {
         let doing = "asking for a lease";
-        let mut news = News::Nothing;
-        let end = |first: Time| first.after(around.config.proven(around.config.ttl()));
-        let over = self.first.is_some_and(|first| end(first) <= around.now);
+        let mut event = SessionEvent::Nothing;
+        let end = |first: Time| first.after(context.config.proven(context.config.ttl()));
+        let over = self.first.is_some_and(|first| end(first) <= context.now);
         match (reply, self.first) {
             // An earlier one of this id may have ended, and its revocation be on its way.
             (Reply::Granted { .. }, _) if over && ruling(Rule::IdUsedOnce) => {
-                return (Step::Anew { is_ours: true }, news);
+                return (Step::Anew { is_ours: true }, event);
             }
             // A grant goes through Raft.
             (Reply::Granted { ttl }, _) if ttl > 0 => {
-                let promised = sent.after(around.config.proven(ttl));
+                let promised = sent.after(context.config.proven(ttl));
                 let (proven, renewed) = (Some(promised), Some(sent));
-                return (Step::Open { ttl, proven, promised, renewed }, news);
+                return (Step::Open { ttl, proven, promised, renewed }, event);
             }
             // Granted to an earlier request of ours whose answer was lost (ruling 6): since when
             // it lasts is not known.
             (Reply::LeaseExists, Some(first)) => {
-                (self.joining, self.again) = (Some(end(first)), around.now);
-                return (Step::Wait, news);
+                (self.joining, self.again) = (Some(end(first)), context.now);
+                return (Step::Wait, event);
             }
-            (Reply::LeaseExists, None) => return (Step::Anew { is_ours: false }, news),
+            (Reply::LeaseExists, None) => return (Step::Anew { is_ours: false }, event),
             (Reply::Refused(refusal), first) => {
                 let first = first.filter(|_| ruling(Rule::CountsFromFirst));
                 self.first = first.or((!is_certain(&refusal)).then_some(sent));
-                news = around.refused(doing, refusal);
+                event = context.refused(doing, refusal);
             }
             (reply, first) => {
                 let first = first.filter(|_| ruling(Rule::CountsFromFirst));
                 self.first = first.or(Some(sent));
-                around.unsure(doing, reply);
+                context.unsure(doing, reply);
             }
         }
-        self.pause(around);
-        (Step::Wait, news)
+        self.pause(context);
+        (Step::Wait, event)
     }
 
     fn on_joined(
@@ -130,87 +136,93 @@ impl Grant {
         sent: Time,
         end: Time,
         reply: Reply,
-        around: &mut Around<'_>,
-    ) -> (Step, News) {
+        context: &mut Context<'_>,
+    ) -> (Step, SessionEvent) {
         let doing = "asking how long a lease lasts";
-        let mut news = News::Nothing;
+        let mut event = SessionEvent::Nothing;
         // It may have ended, and its revocation be under way: then a renewal counts for nothing,
         // though it is answered, and its keys are still there (ruling 4).
-        let joined = if ruling(Rule::JoinedNow) { around.now } else { sent };
+        let joined = if ruling(Rule::JoinedNow) { context.now } else { sent };
         if end <= joined && ruling(Rule::JoinInTime) {
-            return (Step::Anew { is_ours: true }, news);
+            return (Step::Anew { is_ours: true }, event);
         }
         match reply {
             // No key is there to confirm it.
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
-                let promised = sent.after(around.config.proven(ttl));
+                let promised = sent.after(context.config.proven(ttl));
                 let proven = (!ruling(Rule::AliveConfirmed)).then_some(promised);
-                return (Step::Open { ttl, proven, promised, renewed: None }, news);
+                return (Step::Open { ttl, proven, promised, renewed: None }, event);
             }
             Reply::Alive { .. } | Reply::LeaseGone => {
-                return (Step::Anew { is_ours: false }, news);
+                return (Step::Anew { is_ours: false }, event);
             }
-            Reply::Refused(refusal) => news = around.refused(doing, refusal),
-            reply => around.unsure(doing, reply),
+            Reply::Refused(refusal) => event = context.refused(doing, refusal),
+            reply => context.unsure(doing, reply),
         }
-        self.pause(around);
-        (Step::Wait, news)
+        self.pause(context);
+        (Step::Wait, event)
     }
 }
 
 impl Session {
     /// Reads something, so that the answer shows in which term etcd is. One header proves
     /// nothing, as it is filled after the read; the second of one member does.
-    pub(super) fn establish(&mut self, around: &mut Around<'_>) {
+    pub(super) fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());
         let txn = Txn { when: [].into(), then: [read].into(), otherwise: [].into() };
-        let asked = around.ask(around.patience(), Op::Txn(txn));
+        let asked = context.ask(context.patience(), Op::Txn(txn));
         if let Phase::Establishing { call, .. } = &mut self.phase {
             *call = Some(asked);
         }
     }
 
     /// The answer to that. The term itself is known already, if it is established.
-    pub(super) fn on_established(&mut self, reply: Reply, around: &mut Around<'_>) -> News {
+    pub(super) fn on_established(
+        &mut self,
+        reply: Reply,
+        context: &mut Context<'_>,
+    ) -> SessionEvent {
         let doing = "looking which term etcd is in";
-        let later = around.again(&mut self.failures, "lease");
+        let later = context.again(&mut self.failures, "lease");
         // Two answers are enough, unless they come from two members.
         let again = match &reply {
-            Reply::Txn { .. } if self.failures <= 2 => around.now,
+            Reply::Txn { .. } if self.failures <= 2 => context.now,
             _ => later,
         };
         self.phase = Phase::Establishing { call: None, again };
         match reply {
             Reply::Txn { .. } => {
-                self.on_term(around);
-                self.work(around);
+                self.on_term(context);
+                self.work(context);
             }
             Reply::Refused(refusal) => {
-                let news = around.refused(doing, refusal);
-                if let (Some((election, _)), News::Refused(refusal)) = (self.probe.take(), news) {
-                    return News::Unread(election, refusal);
+                let event = context.refused(doing, refusal);
+                if let (Some((election, _)), SessionEvent::Refused(refusal)) =
+                    (self.probe.take(), event)
+                {
+                    return SessionEvent::Unread(election, refusal);
                 }
             }
-            reply => around.unsure(doing, reply),
+            reply => context.unsure(doing, reply),
         }
-        News::Nothing
+        SessionEvent::Nothing
     }
 
     /// A term may have been established. A lease that was first asked for before that is not
     /// used: a leader of an earlier term may know it (ruling 14, E3b).
-    pub(in crate::etcd) fn on_term(&mut self, around: &mut Around<'_>) {
-        let Some(term) = around.calls.term else { return };
+    pub(in crate::etcd) fn on_term(&mut self, context: &mut Context<'_>) {
+        let Some(term) = context.calls.term else { return };
         match &self.phase {
             Phase::Establishing { call, .. } => {
-                call.iter().for_each(|call| around.calls.forget(*call));
-                self.ask_for_first(term, around);
+                call.iter().for_each(|call| context.calls.forget(*call));
+                self.ask_for_first(term, context);
             }
             Phase::Granting(grant) if grant.term != term && ruling(Rule::EarlierGrantLeft) => {
                 if let Phase::Granting(grant) = core::mem::take(&mut self.phase) {
-                    self.retire_grant(grant, around);
+                    self.retire_grant(grant, context);
                 }
-                self.ask_for_first(term, around);
+                self.ask_for_first(term, context);
             }
             Phase::Open(lease) if lease.term != term && ruling(Rule::TermOwnsLease) => {
                 match &mut self.next {
@@ -218,20 +230,20 @@ impl Session {
                     Some(next) if !ruling(Rule::EarlierGrantLeft) => next.term = term,
                     next => {
                         let earlier = next.take();
-                        earlier.into_iter().for_each(|next| self.retire_grant(next, around));
-                        let lease = self.draw_id(around.draw);
-                        self.next = Some(Grant::new(lease, term, around.now));
+                        earlier.into_iter().for_each(|next| self.retire_grant(next, context));
+                        let lease = self.draw_id(context.draw);
+                        self.next = Some(Grant::new(lease, term, context.now));
                     }
                 }
             }
             _ => return,
         }
-        self.work(around);
+        self.work(context);
     }
 
-    fn ask_for_first(&mut self, term: u64, around: &Around<'_>) {
-        let lease = self.draw_id(around.draw);
-        self.phase = Phase::Granting(Grant::new(lease, term, around.now));
+    fn ask_for_first(&mut self, term: u64, context: &Context<'_>) {
+        let lease = self.draw_id(context.draw);
+        self.phase = Phase::Granting(Grant::new(lease, term, context.now));
     }
 
     /// In [1, 2⁶³ − 1]: Go would print another one with a sign (ruling 6).
@@ -249,8 +261,8 @@ impl Session {
         &mut self,
         is_next: bool,
         reply: Reply,
-        around: &mut Around<'_>,
-    ) -> News {
+        context: &mut Context<'_>,
+    ) -> SessionEvent {
         let grant = match is_next {
             true => self.next.take(),
             false => match core::mem::take(&mut self.phase) {
@@ -258,33 +270,33 @@ impl Session {
                 _ => None,
             },
         };
-        let Some(mut grant) = grant else { return News::Nothing };
-        let (step, news) = grant.on_answer(reply, around);
+        let Some(mut grant) = grant else { return SessionEvent::Nothing };
+        let (step, event) = grant.on_answer(reply, context);
         let term = grant.term;
         match step {
             Step::Open { ttl, proven, promised, renewed } => {
                 // Since it was first asked for it lasts, if not longer.
                 let proven = proven.or(grant.joining.filter(|_| is_next));
-                let wait = self.rest_for(ttl, around);
-                let until = renewed.map_or(around.now, |sent| sent.after(wait));
-                let (id, beat) = (grant.lease, Beat::Resting { until, bare: None });
-                let lease = Lease { id, ttl, term, proven, promised, beat };
+                let wait = self.rest_for(ttl, context);
+                let until = renewed.map_or(context.now, |sent| sent.after(wait));
+                let (id, renewal) = (grant.lease, Renewal::Idle { until, bare: None });
+                let lease = Lease { id, ttl, term, proven, promised, renewal };
                 return match is_next {
-                    true => self.open_next(lease, around),
-                    false => self.open(lease, around),
+                    true => self.open_next(lease, context),
+                    false => self.open(lease, context),
                 };
             }
             Step::Wait => self.put_back(is_next, grant),
             Step::Anew { is_ours } => {
                 if is_ours {
-                    self.retire_grant(grant, around);
+                    self.retire_grant(grant, context);
                 }
-                let lease = self.draw_id(around.draw);
-                self.put_back(is_next, Grant::new(lease, term, around.now));
+                let lease = self.draw_id(context.draw);
+                self.put_back(is_next, Grant::new(lease, term, context.now));
             }
         }
-        self.work(around);
-        news
+        self.work(context);
+        event
     }
 
     fn put_back(&mut self, is_next: bool, grant: Grant) {
@@ -294,61 +306,68 @@ impl Session {
         }
     }
 
-    fn open(&mut self, lease: Lease, around: &mut Around<'_>) -> News {
-        let (asked, granted, lease_id) = (around.config.ttl(), lease.ttl, lease.id);
+    fn open(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
+        let (asked, granted, lease_id) = (context.config.ttl(), lease.ttl, lease.id);
         self.name = Some(self.name.unwrap_or(lease_id));
         self.phase = Phase::Open(lease);
         self.failures = 0;
         // If somebody revokes it, that is known within a third of ours.
         if let Some(side) = &mut self.side {
-            side.again = side.again.min(around.now.after(third(granted)));
+            side.again = side.again.min(context.now.after(third(granted)));
         }
-        emit(None, OwnEvent::Opened { lease: lease_id, asked, granted }, around.out);
-        News::Opened
+        emit(None, OwnEvent::Opened { lease: lease_id, asked, granted }, context.out);
+        SessionEvent::Opened
     }
 
     /// A grant that is answered after its lease was given up: what a careless core does with it.
-    pub(super) fn open_late(&mut self, id: LeaseId, ttl: u32, around: &mut Around<'_>) -> News {
-        let end = around.now.after(around.config.proven(ttl));
-        let beat = Beat::Resting { until: around.now.after(third(ttl)), bare: None };
-        let term = around.calls.term.unwrap_or(0);
+    pub(super) fn open_late(
+        &mut self,
+        id: LeaseId,
+        ttl: u32,
+        context: &mut Context<'_>,
+    ) -> SessionEvent {
+        let end = context.now.after(context.config.proven(ttl));
+        let renewal = Renewal::Idle { until: context.now.after(third(ttl)), bare: None };
+        let term = context.calls.term.unwrap_or(0);
         let (proven, promised) = (Some(end), end);
-        self.open(Lease { id, ttl, term, proven, promised, beat }, around)
+        self.open(Lease { id, ttl, term, proven, promised, renewal }, context)
     }
 
     /// The lease of the new term is there: keys are made on it, and moved to it. The one before
     /// keeps its E.
-    fn open_next(&mut self, lease: Lease, around: &mut Around<'_>) -> News {
-        let Phase::Open(current) = &self.phase else { return News::Nothing };
+    fn open_next(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
+        let Phase::Open(current) = &self.phase else { return SessionEvent::Nothing };
         let of_old = self.old.iter().filter_map(|old| old.proven);
         let latest = of_old.chain(current.proven).max();
         // A key may be on it before that is known: it must not end before the claims.
         if lease.proven < latest && ruling(Rule::NextLastsLonger) {
-            self.give_back(lease.id, lease.ttl, around);
-            let id = self.draw_id(around.draw);
-            let mut next = Grant::new(id, lease.term, around.now);
-            next.pause(around);
+            self.give_back(lease.id, lease.ttl, context);
+            let id = self.draw_id(context.draw);
+            let mut next = Grant::new(id, lease.term, context.now);
+            next.pause(context);
             self.next = Some(next);
-            self.work(around);
-            return News::Nothing;
+            self.work(context);
+            return SessionEvent::Nothing;
         }
         if self.old.len() >= OLD_MAX {
-            self.give_back(lease.id, lease.ttl, around);
-            return News::Lost(Lost::Expired);
+            self.give_back(lease.id, lease.ttl, context);
+            return SessionEvent::Lost(Lost::Expired);
         }
         let (from, to, granted, term) = (current.id, lease.id, lease.ttl, lease.term);
         let Phase::Open(current) = core::mem::replace(&mut self.phase, Phase::Open(lease)) else {
-            return News::Nothing;
+            return SessionEvent::Nothing;
         };
-        if let Beat::Asked { call, .. } | Beat::Confirming { call, .. } = current.beat {
-            around.calls.forget(call);
+        if let Renewal::KeepAliveSent { call, .. } | Renewal::Confirming { call, .. } =
+            current.renewal
+        {
+            context.calls.forget(call);
         }
         let Lease { id, ttl, proven, .. } = current;
         self.old.push(Old { id, ttl, proven });
         self.failures = 0;
-        self.reset_shift(around);
-        emit(None, OwnEvent::Moving { from, to, granted, term }, around.out);
-        News::Moving
+        self.reset_shift(context);
+        emit(None, OwnEvent::Moving { from, to, granted, term }, context.out);
+        SessionEvent::Moving
     }
 }
 

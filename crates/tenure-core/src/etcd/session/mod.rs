@@ -12,17 +12,18 @@ use self::grant::Grant;
 use self::retired::Retired;
 use self::shift::Shift;
 pub(super) use self::shift::{Placed, Shifted};
-use super::calls::{Asker, Calls};
-use super::config::{BACKOFF, Checked};
+use super::calls::Asker;
+use super::config::BACKOFF;
+use super::context::Context;
 use super::event::{Ignored, Lost, OwnEvent};
 use super::key::{Bytes, LeaseId};
 use super::message::{CallId, Header, KeyValue, Op, Refusal, Reply, Revision};
 use super::rule::{Rule, ruling};
-use super::words::{Out, emit};
+use super::timer::Timer;
+use super::words::emit;
 use crate::backoff::Backoff;
-use crate::draw::Draw;
 use crate::name::ElectionName;
-use crate::time::Time;
+use crate::time::{Deadline, Time};
 
 /// The most operations of one transaction that etcd takes, unless it is set to fewer.
 const OPERATIONS_MAX: usize = 128;
@@ -85,7 +86,7 @@ pub(super) struct Lease {
     pub(super) proven: Option<Time>,
     /// What the last keep-alive promised, without confirmation: nobody leads by this.
     promised: Time,
-    beat: Beat,
+    renewal: Renewal,
 }
 
 /// A lease of an earlier term: it is not renewed any more, and its E stands.
@@ -108,13 +109,13 @@ struct Side {
 
 /// Where the renewal is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Beat {
-    Resting {
+enum Renewal {
+    Idle {
         until: Time,
         /// The last keep-alive, if there was no key to confirm it.
         bare: Option<Alive>,
     },
-    Asked {
+    KeepAliveSent {
         call: CallId,
         sent: Time,
     },
@@ -147,16 +148,7 @@ pub(super) struct Found {
     pub(super) kv: Option<KeyValue>,
 }
 
-/// What a session needs of its surroundings.
-pub(super) struct Around<'a> {
-    pub(super) now: Time,
-    pub(super) config: &'a Checked,
-    pub(super) draw: Draw,
-    pub(super) calls: &'a mut Calls,
-    pub(super) out: &'a mut Out,
-}
-
-impl Around<'_> {
+impl Context<'_> {
     fn pause(&self, failures: u32, backoff: Backoff, purpose: &'static str) -> Duration {
         let attempt = u64::from(failures);
         backoff.pause(failures, |bound| self.draw.span(bound, "session", purpose, attempt))
@@ -186,16 +178,16 @@ impl Around<'_> {
         emit(None, event, self.out);
     }
 
-    fn refused(&mut self, doing: &'static str, refusal: Refusal) -> News {
+    fn refused(&mut self, doing: &'static str, refusal: Refusal) -> SessionEvent {
         let event = OwnEvent::Obstacle { doing, refusal: refusal.clone() };
         emit(None, event, self.out);
-        News::Refused(refusal)
+        SessionEvent::Refused(refusal)
     }
 }
 
 /// What has become of the session in a step; the node sees to the rest.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum News {
+pub(super) enum SessionEvent {
     Nothing,
     /// There is a lease: keys can be made.
     Opened,
@@ -277,7 +269,7 @@ impl Session {
 
     /// A renewal is wanted now, if none is under way.
     pub(super) fn hurry(&mut self, now: Time) {
-        if let Phase::Open(Lease { beat: Beat::Resting { until, .. }, .. }) = &mut self.phase {
+        if let Phase::Open(Lease { renewal: Renewal::Idle { until, .. }, .. }) = &mut self.phase {
             *until = now.min(*until);
         }
     }
@@ -313,62 +305,64 @@ impl Session {
     }
 
     /// Somebody needs a lease.
-    pub(super) fn want(&mut self, around: &mut Around<'_>) {
+    pub(super) fn want(&mut self, context: &mut Context<'_>) {
         if !matches!(self.phase, Phase::Idle) {
             return;
         }
         self.failures = 0;
-        let again = around.now;
+        let again = context.now;
         self.phase = match self.given.take() {
             Some(lease) => {
-                self.side = Some(Side { lease, ttl: around.config.ttl(), call: None, again });
+                self.side = Some(Side { lease, ttl: context.config.ttl(), call: None, again });
                 Phase::Checking
             }
             None => Phase::Establishing { call: None, again },
         };
-        self.work(around);
+        self.work(context);
     }
 
     /// Nobody needs the lease any more, or it is over: [`Session::work`] will revoke it, so that
     /// its keys go, once all that stood on it is lowered. If it was asked for and that is not
     /// answered yet, its revocation waits for the answer, or it may come first and find nothing.
     /// What was certainly not granted is not revoked.
-    pub(super) fn retire(&mut self, around: &mut Around<'_>) -> Option<LeaseId> {
+    pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();
         for old in core::mem::take(&mut self.old) {
-            self.give_back(old.id, old.ttl, around);
+            self.give_back(old.id, old.ttl, context);
         }
         if let Some(next) = self.next.take() {
-            self.retire_grant(next, around);
+            self.retire_grant(next, context);
         }
-        self.drop_shift(around);
+        self.drop_shift(context);
         if let Some(Side { lease, ttl, call, .. }) = self.side.take() {
-            call.into_iter().for_each(|call| around.calls.forget(call));
-            self.give_back(lease, ttl, around);
+            call.into_iter().for_each(|call| context.calls.forget(call));
+            self.give_back(lease, ttl, context);
         }
         let lease = match core::mem::take(&mut self.phase) {
             Phase::Idle => return None,
             Phase::Checking => name,
             Phase::Establishing { call, .. } => {
-                call.into_iter().for_each(|call| around.calls.forget(call));
+                call.into_iter().for_each(|call| context.calls.forget(call));
                 name
             }
             Phase::Granting(grant) => {
                 let lease = grant.lease;
-                self.retire_grant(grant, around);
+                self.retire_grant(grant, context);
                 Some(lease)
             }
             Phase::Open(lease) => {
-                if let Beat::Asked { call, .. } | Beat::Confirming { call, .. } = lease.beat {
-                    around.calls.forget(call);
+                if let Renewal::KeepAliveSent { call, .. } | Renewal::Confirming { call, .. } =
+                    lease.renewal
+                {
+                    context.calls.forget(call);
                 }
-                self.give_back(lease.id, lease.ttl, around);
+                self.give_back(lease.id, lease.ttl, context);
                 Some(lease.id)
             }
         };
         self.failures = 0;
-        // Whoever leads etcd by the time of the next lease is asked then.
-        around.calls.term = None;
+        // The member that leads etcd by then is asked for the next lease.
+        context.calls.term = None;
         lease
     }
 
@@ -378,96 +372,101 @@ impl Session {
     }
 
     /// When there is something to do.
-    pub(super) fn due(&self) -> Option<Time> {
+    pub(super) fn due(&self) -> Option<Deadline> {
+        let end = || Some(Timer::LeaseEnd.at(self.end()?));
         let own = match &self.phase {
             Phase::Idle | Phase::Checking => None,
             Phase::Establishing { call, again } => {
-                (call.is_none() && self.probe.is_some()).then_some(*again)
+                (call.is_none() && self.probe.is_some()).then_some(Timer::Establish.at(*again))
             }
-            Phase::Granting(grant) => grant.due(),
-            Phase::Open(Lease { beat: Beat::Resting { until, .. }, .. }) => {
-                Some(self.end().map_or(*until, |end| end.min(*until)))
+            Phase::Granting(grant) => grant.due().map(|at| Timer::Establish.at(at)),
+            Phase::Open(Lease { renewal: Renewal::Idle { until, .. }, .. }) => {
+                Deadline::first(end(), Some(Timer::Renewal.at(*until)))
             }
-            Phase::Open(_) => self.end(),
+            Phase::Open(_) => end(),
         };
-        let next = self.next.as_ref().and_then(Grant::due);
+        let next = self.next.as_ref().and_then(Grant::due).map(|at| Timer::NewTerm.at(at));
         let side = self.side.as_ref().filter(|side| side.call.is_none());
-        let side = side.map(|side| side.again);
+        let side = side.map(|side| Timer::GivenLease.at(side.again));
         let old = self.old.iter().filter_map(|old| old.proven).min();
-        let all = [own, next, side, old, self.shift.due(), self.retired_due()];
-        all.into_iter().flatten().min()
+        let old = old.map(|at| Timer::LeaseEnd.at(at));
+        let shift = self.shift.due().map(|at| Timer::NewTerm.at(at));
+        let retired = self.retired_due().map(|at| Timer::Revoke.at(at));
+        [own, next, side, old, shift, retired].into_iter().fold(None, Deadline::first)
     }
 
     /// Does what is due.
-    pub(super) fn work(&mut self, around: &mut Around<'_>) {
-        let now = around.now;
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        let now = context.now;
         match &mut self.phase {
-            Phase::Establishing { call: None, again } if *again <= now => self.establish(around),
-            Phase::Granting(grant) => grant.work(around),
-            Phase::Open(Lease { id, ttl, beat, .. }) => match beat {
-                Beat::Resting { until, .. } if *until <= now => {
-                    let within = around.config.patience(*ttl);
-                    let call = around.ask(within, Op::KeepAlive { lease: *id });
-                    *beat = Beat::Asked { call, sent: now };
+            Phase::Establishing { call: None, again } if *again <= now => self.establish(context),
+            Phase::Granting(grant) => grant.work(context),
+            Phase::Open(Lease { id, ttl, renewal, .. }) => match renewal {
+                Renewal::Idle { until, .. } if *until <= now => {
+                    let within = context.config.patience(*ttl);
+                    let call = context.ask(within, Op::KeepAlive { lease: *id });
+                    *renewal = Renewal::KeepAliveSent { call, sent: now };
                 }
-                Beat::Resting { .. } | Beat::Asked { .. } | Beat::Confirming { .. } => {}
+                Renewal::Idle { .. }
+                | Renewal::KeepAliveSent { .. }
+                | Renewal::Confirming { .. } => {}
             },
             Phase::Idle | Phase::Checking | Phase::Establishing { .. } => {}
         }
         if let Some(next) = &mut self.next {
-            next.work(around);
+            next.work(context);
         }
         if let Some(Side { lease, ttl, call: call @ None, again }) = &mut self.side
             && *again <= now
         {
-            let within = around.config.patience((*ttl).min(around.config.ttl()));
-            *call = Some(around.ask(within, Op::KeepAlive { lease: *lease }));
+            let within = context.config.patience((*ttl).min(context.config.ttl()));
+            *call = Some(context.ask(within, Op::KeepAlive { lease: *lease }));
         }
-        self.work_off(around);
+        self.work_off(context);
     }
 
     /// An answer to a call of the session's.
     pub(super) fn on_answer(
         &mut self,
         (call, header, reply): (CallId, Option<Header>, Reply),
-        around: &mut Around<'_>,
-    ) -> News {
-        if let Some(news) = self.on_retired_answer(call, &reply, around) {
-            return news;
+        context: &mut Context<'_>,
+    ) -> SessionEvent {
+        if let Some(event) = self.on_retired_answer(call, &reply, context) {
+            return event;
         }
         if self.shift.is(call) {
-            return self.on_shifted(reply, around);
+            return self.on_shifted(reply, context);
         }
         if self.side.as_ref().is_some_and(|side| side.call == Some(call)) {
-            return self.on_side_answer(reply, around);
+            return self.on_side_answer(reply, context);
         }
         if self.next.as_ref().is_some_and(|next| next.is(call)) {
-            return self.on_grant_answer(true, reply, around);
+            return self.on_grant_answer(true, reply, context);
         }
         match &mut self.phase {
             Phase::Establishing { call: asked, .. } if *asked == Some(call) => {
-                self.on_established(reply, around)
+                self.on_established(reply, context)
             }
-            Phase::Granting(grant) if grant.is(call) => self.on_grant_answer(false, reply, around),
-            Phase::Open(Lease { beat: Beat::Asked { call: asked, sent }, .. })
-                if *asked == call =>
-            {
+            Phase::Granting(grant) if grant.is(call) => self.on_grant_answer(false, reply, context),
+            Phase::Open(Lease {
+                renewal: Renewal::KeepAliveSent { call: asked, sent }, ..
+            }) if *asked == call => {
                 let sent = *sent;
-                self.on_alive(sent, header, reply, around)
+                self.on_alive(sent, header, reply, context)
             }
-            Phase::Open(Lease { beat: Beat::Confirming { call: asked, .. }, .. })
+            Phase::Open(Lease { renewal: Renewal::Confirming { call: asked, .. }, .. })
                 if *asked == call =>
             {
-                self.on_read(header, reply, around)
+                self.on_read(header, reply, context)
             }
-            _ => News::Nothing,
+            _ => SessionEvent::Nothing,
         }
     }
 
     /// What has become of the lease that was handed in.
-    fn on_side_answer(&mut self, reply: Reply, around: &mut Around<'_>) -> News {
+    fn on_side_answer(&mut self, reply: Reply, context: &mut Context<'_>) -> SessionEvent {
         let ours = self.lease().map(|lease| lease.ttl);
-        let Some(side) = &mut self.side else { return News::Nothing };
+        let Some(side) = &mut self.side else { return SessionEvent::Nothing };
         side.call = None;
         let is_first = matches!(self.phase, Phase::Checking);
         let doing = "asking how long a lease lasts";
@@ -475,38 +474,38 @@ impl Session {
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
                 // If somebody revokes it, that is known within a third of ours.
                 let rest = third(ours.unwrap_or(ttl).min(ttl));
-                (side.ttl, side.again) = (ttl, around.now.after(rest));
+                (side.ttl, side.again) = (ttl, context.now.after(rest));
                 if is_first {
                     self.name = Some(side.lease);
-                    self.phase = Phase::Establishing { call: None, again: around.now };
-                    self.on_term(around);
-                    self.work(around);
+                    self.phase = Phase::Establishing { call: None, again: context.now };
+                    self.on_term(context);
+                    self.work(context);
                 }
-                News::Nothing
+                SessionEvent::Nothing
             }
             Reply::Alive { .. } | Reply::LeaseGone if is_first => {
                 (self.side, self.phase) = (None, Phase::Idle);
-                self.want(around);
-                News::Nothing
+                self.want(context);
+                SessionEvent::Nothing
             }
             Reply::Alive { .. } | Reply::LeaseGone => {
                 self.side = None;
                 if ruling(Rule::GivenEndsAll) {
-                    return News::Lost(Lost::LeaseGone);
+                    return SessionEvent::Lost(Lost::LeaseGone);
                 }
-                News::Nothing
+                SessionEvent::Nothing
             }
             reply => {
-                side.again = around.again(&mut self.failures, "lease");
+                side.again = context.again(&mut self.failures, "lease");
                 match reply {
-                    Reply::Refused(refusal) if is_first => around.refused(doing, refusal),
+                    Reply::Refused(refusal) if is_first => context.refused(doing, refusal),
                     Reply::Refused(refusal) => {
-                        emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
-                        News::Nothing
+                        emit(None, OwnEvent::Obstacle { doing, refusal }, context.out);
+                        SessionEvent::Nothing
                     }
                     reply => {
-                        around.unsure(doing, reply);
-                        News::Nothing
+                        context.unsure(doing, reply);
+                        SessionEvent::Nothing
                     }
                 }
             }
@@ -517,10 +516,10 @@ impl Session {
 impl Session {
     /// How long after the last renewal the next one begins: a third of the lease, and a little
     /// earlier by chance, so that processes that started together do not end together.
-    fn rest_for(&mut self, ttl: u32, around: &Around<'_>) -> Duration {
+    fn rest_for(&mut self, ttl: u32, context: &Context<'_>) -> Duration {
         self.renewals += 1;
         let third = third(ttl);
-        third.saturating_sub(around.draw.span(third / 8, "session", "renewal", self.renewals))
+        third.saturating_sub(context.draw.span(third / 8, "session", "renewal", self.renewals))
     }
 }
 

@@ -3,11 +3,12 @@
 use alloc::vec::Vec;
 
 use super::super::config::BACKOFF;
+use super::super::context::Context;
 use super::super::event::{Lost, OwnEvent};
 use super::super::message::{Act, CallId, Compare, Header, Op, Reply, Txn};
 use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
-use super::{Alive, Around, Beat, Found, Lease, News, Own, Phase, Session, third};
+use super::{Alive, Found, Lease, Own, Phase, Renewal, Session, SessionEvent, third};
 use crate::backoff::Backoff;
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -18,70 +19,70 @@ impl Session {
         sent: Time,
         header: Option<Header>,
         reply: Reply,
-        around: &mut Around<'_>,
-    ) -> News {
+        context: &mut Context<'_>,
+    ) -> SessionEvent {
         let doing = "renewing the lease";
         match (reply, header) {
             (Reply::Alive { ttl: Some(ttl) }, Some(Header { term, .. })) if ttl > 0 => {
-                let Phase::Open(lease) = &mut self.phase else { return News::Nothing };
+                let Phase::Open(lease) = &mut self.phase else { return SessionEvent::Nothing };
                 lease.ttl = ttl;
-                let sent = if ruling(Rule::DeadlineFromSend) { sent } else { around.now };
+                let sent = if ruling(Rule::DeadlineFromSend) { sent } else { context.now };
                 let (alive, asked) = (Alive { sent, ttl, term }, Vec::new());
                 let (call, witness) = (CallId::default(), 0);
-                lease.beat = Beat::Confirming { call, alive, asked, witness };
-                return News::Answered;
+                lease.renewal = Renewal::Confirming { call, alive, asked, witness };
+                return SessionEvent::Answered;
             }
             // Not an error of etcd's: it answers without a TTL (ruling 3, E2).
             (Reply::Alive { ttl: None } | Reply::LeaseGone, _) if ruling(Rule::MissingTtlIsEnd) => {
-                return News::Lost(Lost::LeaseGone);
+                return SessionEvent::Lost(Lost::LeaseGone);
             }
             // It renews nothing, and E stands (ruling 11, E10).
             (Reply::Refused(refusal), _) => {
                 if !ruling(Rule::RefusedRenewsNothing)
                     && let Phase::Open(lease) = &mut self.phase
                 {
-                    lease.proven = Some(sent.after(around.config.proven(lease.ttl)));
+                    lease.proven = Some(sent.after(context.config.proven(lease.ttl)));
                 }
-                emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
+                emit(None, OwnEvent::Obstacle { doing, refusal }, context.out);
             }
-            (reply, _) => around.unsure(doing, reply),
+            (reply, _) => context.unsure(doing, reply),
         }
-        self.rest(true, around);
-        News::Nothing
+        self.rest(true, context);
+        SessionEvent::Nothing
     }
 
     /// Reads keys of ours: only that shows that the member which answered a keep-alive was not
     /// one that is cut off or stuck (ruling 4, E3).
-    pub(in crate::etcd) fn confirm(&mut self, own: Vec<Own>, around: &mut Around<'_>) {
-        let Phase::Open(Lease { proven, promised, beat, .. }) = &mut self.phase else { return };
-        let Beat::Confirming { alive, .. } = *beat else { return };
-        let end = alive.sent.after(around.config.proven(alive.ttl));
+    pub(in crate::etcd) fn confirm(&mut self, own: Vec<Own>, context: &mut Context<'_>) {
+        let Phase::Open(Lease { proven, promised, renewal, .. }) = &mut self.phase else { return };
+        let Renewal::Confirming { alive, .. } = *renewal else { return };
+        let end = alive.sent.after(context.config.proven(alive.ttl));
         if !ruling(Rule::AliveConfirmed) {
             *proven = (*proven).max(Some(end));
         }
         if !own.is_empty() {
-            return self.read(alive, own, around);
+            return self.read(alive, own, context);
         }
         // Nobody can lead by it, but keys can be made.
         *promised = end.max(*promised);
-        self.rest(false, around);
-        if let Phase::Open(Lease { beat: Beat::Resting { bare, .. }, .. }) = &mut self.phase {
+        self.rest(false, context);
+        if let Phase::Open(Lease { renewal: Renewal::Idle { bare, .. }, .. }) = &mut self.phase {
             *bare = Some(alive);
         }
     }
 
     /// A key is made. If there was none to confirm the last keep-alive, this one does.
-    pub(in crate::etcd) fn on_key(&mut self, own: Own, around: &mut Around<'_>) {
-        let Phase::Open(Lease { beat, .. }) = &self.phase else { return };
-        if let Beat::Resting { bare: Some(alive), .. } = *beat {
-            self.read(alive, [own].into(), around);
+    pub(in crate::etcd) fn on_key(&mut self, own: Own, context: &mut Context<'_>) {
+        let Phase::Open(Lease { renewal, .. }) = &self.phase else { return };
+        if let Renewal::Idle { bare: Some(alive), .. } = *renewal {
+            self.read(alive, [own].into(), context);
         }
     }
 
     /// If there is no key of ours, delete it, else read: what may write goes through Raft, whatever
     /// it does, and a deletion needs no room. Only an entry of the log cannot hide its term: of one
     /// that was brought up to date with a snapshot a header says an earlier one until then.
-    fn read(&mut self, alive: Alive, own: Vec<Own>, around: &mut Around<'_>) {
+    fn read(&mut self, alive: Alive, own: Vec<Own>, context: &mut Context<'_>) {
         let read = |(.., key, _): &Own| Act::read(key.clone());
         // One that may not be written does not stand in the way for long.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
@@ -97,10 +98,10 @@ impl Session {
         }
         let asked: Vec<_> = own.into_iter().map(|(name, _, created)| (name, created)).collect();
         self.cursor = asked.last().map(|(name, _)| name.clone());
-        let within = around.config.patience(alive.ttl);
-        let call = around.ask(within, Op::Txn(txn));
-        if let Phase::Open(Lease { beat, .. }) = &mut self.phase {
-            *beat = Beat::Confirming { call, alive, asked, witness };
+        let within = context.config.patience(alive.ttl);
+        let call = context.ask(within, Op::Txn(txn));
+        if let Phase::Open(Lease { renewal, .. }) = &mut self.phase {
+            *renewal = Renewal::Confirming { call, alive, asked, witness };
         }
     }
 
@@ -113,76 +114,82 @@ impl Session {
         &mut self,
         header: Option<Header>,
         reply: Reply,
-        around: &mut Around<'_>,
-    ) -> News {
+        context: &mut Context<'_>,
+    ) -> SessionEvent {
         let doing = "confirming a renewal";
-        let Phase::Open(Lease { beat, .. }) = &mut self.phase else { return News::Nothing };
-        let Beat::Confirming { alive, asked, witness, .. } = beat else { return News::Nothing };
+        let Phase::Open(Lease { renewal, .. }) = &mut self.phase else {
+            return SessionEvent::Nothing;
+        };
+        let Renewal::Confirming { alive, asked, witness, .. } = renewal else {
+            return SessionEvent::Nothing;
+        };
         let reply = with_the_witness(reply, *witness);
         match (reply, header) {
             (Reply::Txn { found, .. }, Some(header)) if found.len() == asked.len() => {
                 // Another leader may not know of the renewal.
                 if header.term != alive.term && ruling(Rule::SameTerm) {
-                    self.rest(true, around);
-                    return News::Nothing;
+                    self.rest(true, context);
+                    return SessionEvent::Nothing;
                 }
                 let asked = core::mem::take(asked).into_iter().zip(found);
                 let found = asked.map(|((election, asked), kv)| Found { election, asked, kv });
-                return News::Found(found.collect());
+                return SessionEvent::Found(found.collect());
             }
             (Reply::Refused(refusal), _) => {
                 let count = asked.len();
                 // The keep-alive before it still counts.
                 if self.takes_fewer(&refusal, count) {
-                    return News::Answered;
+                    return SessionEvent::Answered;
                 }
-                emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
+                emit(None, OwnEvent::Obstacle { doing, refusal }, context.out);
             }
-            (reply, _) => around.unsure(doing, reply),
+            (reply, _) => context.unsure(doing, reply),
         }
-        self.rest(true, around);
-        News::Nothing
+        self.rest(true, context);
+        SessionEvent::Nothing
     }
 
     /// The confirmation found at least one key as it should be, or none. Whether E moved.
-    pub(in crate::etcd) fn confirmed(&mut self, alive: bool, around: &mut Around<'_>) -> bool {
-        let Phase::Open(Lease { term, proven, promised, beat, .. }) = &mut self.phase else {
+    pub(in crate::etcd) fn confirmed(&mut self, alive: bool, context: &mut Context<'_>) -> bool {
+        let Phase::Open(Lease { term, proven, promised, renewal, .. }) = &mut self.phase else {
             return false;
         };
-        let Beat::Confirming { alive: Alive { sent, ttl, term: renewed }, .. } = beat else {
+        let Renewal::Confirming { alive: Alive { sent, ttl, term: renewed }, .. } = renewal else {
             return false;
         };
         // Leaders of earlier terms know the lease, and may revoke it late (ruling 14, E3b).
         let counts = renewed == term || !ruling(Rule::TermOwnsLease);
-        let end = sent.after(around.config.proven(*ttl));
-        let moved = alive && counts && around.now < end && proven.is_none_or(|proven| proven < end);
+        let end = sent.after(context.config.proven(*ttl));
+        let moved =
+            alive && counts && context.now < end && proven.is_none_or(|proven| proven < end);
         if moved {
             *proven = Some(end);
             *promised = end.max(*promised);
         }
-        self.rest(!alive, around);
+        self.rest(!alive, context);
         moved
     }
 
     /// Until the next keep-alive: a third of the TTL after the last one, or sooner after a
     /// failure.
-    fn rest(&mut self, failed: bool, around: &Around<'_>) {
+    fn rest(&mut self, failed: bool, context: &Context<'_>) {
         let failures = if failed { self.failures.saturating_add(1) } else { 0 };
         self.failures = failures;
-        let Phase::Open(Lease { ttl, beat, .. }) = &self.phase else { return };
-        let (ttl, beat) = (*ttl, beat.clone());
-        let until = match beat {
+        let Phase::Open(Lease { ttl, renewal, .. }) = &self.phase else { return };
+        let (ttl, renewal) = (*ttl, renewal.clone());
+        let until = match renewal {
             _ if failed => {
                 let backoff = Backoff { longest: third(ttl), ..BACKOFF };
-                around.now.after(around.pause(failures, backoff, "renewal"))
+                context.now.after(context.pause(failures, backoff, "renewal"))
             }
-            Beat::Asked { sent, .. } | Beat::Confirming { alive: Alive { sent, .. }, .. } => {
-                sent.after(self.rest_for(ttl, around))
+            Renewal::KeepAliveSent { sent, .. }
+            | Renewal::Confirming { alive: Alive { sent, .. }, .. } => {
+                sent.after(self.rest_for(ttl, context))
             }
-            Beat::Resting { until, .. } => until,
+            Renewal::Idle { until, .. } => until,
         };
-        let Phase::Open(Lease { beat, .. }) = &mut self.phase else { return };
-        *beat = Beat::Resting { until: until.max(around.now), bare: None };
+        let Phase::Open(Lease { renewal, .. }) = &mut self.phase else { return };
+        *renewal = Renewal::Idle { until: until.max(context.now), bare: None };
     }
 }
 

@@ -3,13 +3,14 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::super::context::Context;
 use super::super::event::OwnEvent;
 use super::super::key::LeaseId;
 use super::super::message::{CallId, Op, Reply};
 use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
 use super::grant::{Grant, is_certain};
-use super::{Around, News, Old, Session};
+use super::{Old, Session, SessionEvent};
 use crate::time::Time;
 
 /// The most that are remembered until etcd has revoked them.
@@ -39,25 +40,25 @@ impl Retired {
 
 impl Session {
     /// A lease that exists is to go.
-    pub(super) fn give_back(&mut self, lease: LeaseId, ttl: u32, around: &mut Around<'_>) {
-        self.remember((lease, ttl), None, true, around);
+    pub(super) fn give_back(&mut self, lease: LeaseId, ttl: u32, context: &mut Context<'_>) {
+        self.remember((lease, ttl), None, true, context);
     }
 
     /// A lease that was asked for is to go, if it was granted.
-    pub(super) fn retire_grant(&mut self, asked: Grant, around: &mut Around<'_>) {
-        let ttl = around.config.ttl();
+    pub(super) fn retire_grant(&mut self, asked: Grant, context: &mut Context<'_>) {
+        let ttl = context.config.ttl();
         if asked.is_joining() {
-            asked.call().into_iter().for_each(|call| around.calls.forget(call));
-            return self.give_back(asked.lease, ttl, around);
+            asked.call().into_iter().for_each(|call| context.calls.forget(call));
+            return self.give_back(asked.lease, ttl, context);
         }
         let waits = ruling(Rule::RevokeAfterGrant);
         let grant = asked.call().filter(|_| waits);
         if grant.is_none() {
-            asked.call().into_iter().for_each(|call| around.calls.forget(call));
+            asked.call().into_iter().for_each(|call| context.calls.forget(call));
         }
         let made = asked.may_exist() || !waits;
         if made || grant.is_some() {
-            self.remember((asked.lease, ttl), grant, made, around);
+            self.remember((asked.lease, ttl), grant, made, context);
         }
     }
 
@@ -66,14 +67,14 @@ impl Session {
         (lease, ttl): (LeaseId, u32),
         grant: Option<CallId>,
         made: bool,
-        around: &mut Around<'_>,
+        context: &mut Context<'_>,
     ) {
-        let until = around.now.after(Duration::from_secs(u64::from(ttl)) * 2);
-        let again = around.now;
+        let until = context.now.after(Duration::from_secs(u64::from(ttl)) * 2);
+        let again = context.now;
         if self.retired.len() >= RETIRED_MAX {
             // etcd ends it by itself.
             let Retired { grant, call, .. } = self.retired.remove(0);
-            grant.into_iter().chain(call).for_each(|call| around.calls.forget(call));
+            grant.into_iter().chain(call).for_each(|call| context.calls.forget(call));
         }
         self.retired.push(Retired { lease, grant, made, call: None, again, until, failures: 0 });
     }
@@ -83,15 +84,15 @@ impl Session {
     pub(in crate::etcd) fn leave_old(
         &mut self,
         carries: impl Fn(LeaseId) -> bool,
-        around: &mut Around<'_>,
+        context: &mut Context<'_>,
     ) -> Vec<LeaseId> {
         let is_left = |old: &mut Old| !carries(old.id) || !ruling(Rule::OldLeftEmpty);
         let left: Vec<Old> = self.old.extract_if(.., is_left).collect();
         for Old { id, ttl, .. } in &left {
-            self.give_back(*id, *ttl, around);
+            self.give_back(*id, *ttl, context);
         }
         if !left.is_empty() {
-            self.work_off(around);
+            self.work_off(context);
         }
         left.into_iter().map(|old| old.id).collect()
     }
@@ -101,12 +102,12 @@ impl Session {
     }
 
     /// Revokes what is due.
-    pub(super) fn work_off(&mut self, around: &mut Around<'_>) {
-        let (now, within) = (around.now, around.patience());
+    pub(super) fn work_off(&mut self, context: &mut Context<'_>) {
+        let (now, within) = (context.now, context.patience());
         self.retired.retain(|old| now < old.until || !old.is_resting());
         for old in &mut self.retired {
             if old.is_resting() && old.again <= now {
-                old.call = Some(around.ask(within, Op::Revoke { lease: old.lease }));
+                old.call = Some(context.ask(within, Op::Revoke { lease: old.lease }));
             }
         }
     }
@@ -116,24 +117,29 @@ impl Session {
         &mut self,
         call: CallId,
         reply: &Reply,
-        around: &mut Around<'_>,
-    ) -> Option<News> {
+        context: &mut Context<'_>,
+    ) -> Option<SessionEvent> {
         if let Some(nth) = self.retired.iter().position(|old| old.call == Some(call)) {
-            self.on_revoked(nth, reply, around);
-            return Some(News::Nothing);
+            self.on_revoked(nth, reply, context);
+            return Some(SessionEvent::Nothing);
         }
         let nth = self.retired.iter().position(|old| old.grant == Some(call))?;
-        Some(self.on_late_grant(nth, reply, around))
+        Some(self.on_late_grant(nth, reply, context))
     }
 
     /// What has become of the grant of a lease that was given up meanwhile.
-    fn on_late_grant(&mut self, nth: usize, reply: &Reply, around: &mut Around<'_>) -> News {
+    fn on_late_grant(
+        &mut self,
+        nth: usize,
+        reply: &Reply,
+        context: &mut Context<'_>,
+    ) -> SessionEvent {
         let old = &mut self.retired[nth];
-        (old.grant, old.again) = (None, around.now);
+        (old.grant, old.again) = (None, context.now);
         let (lease, made) = (old.lease, old.made);
         match reply {
             Reply::Granted { ttl } if !ruling(Rule::LateGrantLeft) => {
-                return self.open_late(lease, *ttl, around);
+                return self.open_late(lease, *ttl, context);
             }
             Reply::Refused(refusal) if !made && is_certain(refusal) => {
                 self.retired.remove(nth);
@@ -142,12 +148,12 @@ impl Session {
             Reply::LeaseExists if !made => {
                 self.retired.remove(nth);
             }
-            _ => self.work_off(around),
+            _ => self.work_off(context),
         }
-        News::Nothing
+        SessionEvent::Nothing
     }
 
-    fn on_revoked(&mut self, nth: usize, reply: &Reply, around: &mut Around<'_>) {
+    fn on_revoked(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {
         match reply {
             Reply::Revoked | Reply::LeaseGone => {
                 self.retired.remove(nth);
@@ -155,12 +161,12 @@ impl Session {
             }
             Reply::Refused(refusal) => {
                 let (doing, refusal) = ("revoking a lease", refusal.clone());
-                emit(None, OwnEvent::Obstacle { doing, refusal }, around.out);
+                emit(None, OwnEvent::Obstacle { doing, refusal }, context.out);
             }
-            reply => around.unsure("revoking a lease", reply.clone()),
+            reply => context.unsure("revoking a lease", reply.clone()),
         }
         let old = &mut self.retired[nth];
         old.call = None;
-        old.again = around.again(&mut old.failures, "revoke");
+        old.again = context.again(&mut old.failures, "revoke");
     }
 }

@@ -3,12 +3,13 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use super::super::context::Context;
 use super::super::event::OwnEvent;
 use super::super::key::LeaseId;
 use super::super::message::{Act, CallId, Compare, KeyValue, Op, Reply, Revision, Txn};
 use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
-use super::{Around, Found, Own, Phase, Session};
+use super::{Found, Own, Phase, Session};
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -73,8 +74,8 @@ impl Shift {
         if self.call.is_some() { None } else { self.again }
     }
 
-    fn pause(&mut self, around: &Around<'_>) {
-        self.again = Some(around.again(&mut self.failures, "move"));
+    fn pause(&mut self, context: &Context<'_>) {
+        self.again = Some(context.again(&mut self.failures, "move"));
     }
 
     /// These are asked for again before the others.
@@ -115,7 +116,7 @@ impl Session {
     pub(in crate::etcd) fn begin_round(
         &mut self,
         round: VecDeque<ElectionName>,
-        around: &Around<'_>,
+        context: &Context<'_>,
     ) -> bool {
         self.shift.again = None;
         if round.is_empty() {
@@ -124,21 +125,21 @@ impl Session {
         self.shift.round = round;
         let moved = core::mem::replace(&mut self.shift.moved, false);
         if !moved {
-            self.shift.pause(around);
+            self.shift.pause(context);
         }
         moved
     }
 
     /// Moves these keys, if each is as it was made and where it is thought to be: then a move that
     /// comes late moves nothing back. Else what they are is read, in the same transaction.
-    pub(in crate::etcd) fn shift(&mut self, keys: Vec<Placed>, around: &mut Around<'_>) {
+    pub(in crate::etcd) fn shift(&mut self, keys: Vec<Placed>, context: &mut Context<'_>) {
         self.shift.again = None;
         let Phase::Open(lease) = &self.phase else { return };
         if keys.is_empty() {
             return;
         }
         let to = lease.id;
-        let within = around.config.patience(lease.ttl);
+        let within = context.config.patience(lease.ttl);
         let mut txn = Txn { when: Vec::new(), then: Vec::new(), otherwise: Vec::new() };
         for ((.., key, revision), home) in &keys {
             let (key, revision, lease) = (key.clone(), *revision, *home);
@@ -151,21 +152,25 @@ impl Session {
         }
         self.shift.asked =
             keys.into_iter().map(|((name, _, created), _)| (name, created)).collect();
-        self.shift.call = Some(around.ask(within, Op::Txn(txn)));
+        self.shift.call = Some(context.ask(within, Op::Txn(txn)));
     }
 
-    pub(super) fn on_shifted(&mut self, reply: Reply, around: &mut Around<'_>) -> super::News {
-        use super::News;
+    pub(super) fn on_shifted(
+        &mut self,
+        reply: Reply,
+        context: &mut Context<'_>,
+    ) -> super::SessionEvent {
+        use super::SessionEvent;
         let doing = "moving keys to the lease of a new term";
         self.shift.call = None;
         let asked = core::mem::take(&mut self.shift.asked);
-        let Phase::Open(lease) = &self.phase else { return News::Nothing };
+        let Phase::Open(lease) = &self.phase else { return SessionEvent::Nothing };
         let to = lease.id;
         match reply {
             Reply::Txn { succeeded: true, .. } => {
                 (self.shift.moved, self.shift.refused, self.shift.failures) = (true, 0, 0);
                 self.shift.most = self.shift.most.saturating_mul(2);
-                return News::Shifted(Shifted::All(to, asked));
+                return SessionEvent::Shifted(Shifted::All(to, asked));
             }
             Reply::Txn { succeeded: false, found } if found.len() == asked.len() => {
                 if ruling(Rule::FailedMoveRead) {
@@ -180,7 +185,7 @@ impl Session {
                         asked,
                         kv,
                     });
-                    return News::Shifted(Shifted::Found(found.collect()));
+                    return SessionEvent::Shifted(Shifted::Found(found.collect()));
                 }
             }
             // The rest is asked for in the end of the step.
@@ -188,23 +193,23 @@ impl Session {
                 if asked.len() > 1 && self.takes_fewer(&refusal, asked.len() * OPERATIONS) =>
             {
                 self.shift.put_back(asked);
-                return News::Nothing;
+                return SessionEvent::Nothing;
             }
             Reply::Refused(refusal) => {
                 // Which key it is shows when it is asked for alone.
                 let splits = asked.len() > 1 && ruling(Rule::RefusedMoveSplit);
                 if let Some((election, _)) = asked.first().filter(|_| !splits) {
-                    emit(Some(election), OwnEvent::Obstacle { doing, refusal }, around.out);
+                    emit(Some(election), OwnEvent::Obstacle { doing, refusal }, context.out);
                 }
                 // Neither its parts nor the others wait for a key that may not be written.
                 if splits {
                     self.shift.most = asked.len() / 2;
                     self.shift.put_back(asked);
-                    return News::Nothing;
+                    return SessionEvent::Nothing;
                 }
                 self.shift.refused += 1;
                 if self.shift.refused < REFUSED_MAX && ruling(Rule::RefusedMovePassed) {
-                    return News::Nothing;
+                    return SessionEvent::Nothing;
                 }
                 self.shift.refused = 0;
             }
@@ -212,24 +217,24 @@ impl Session {
                 self.shift.put_back(asked);
                 match reply {
                     // The new lease is gone: its renewal will say so.
-                    Reply::LeaseGone => self.hurry(around.now),
-                    reply => around.unsure(doing, reply),
+                    Reply::LeaseGone => self.hurry(context.now),
+                    reply => context.unsure(doing, reply),
                 }
             }
         }
-        self.shift.pause(around);
-        News::Nothing
+        self.shift.pause(context);
+        SessionEvent::Nothing
     }
 
     /// Another lease is to be moved to: a move to the one before may still be carried out, and
     /// does no harm.
-    pub(super) fn reset_shift(&mut self, around: &mut Around<'_>) {
-        self.drop_shift(around);
-        self.shift.again = Some(around.now);
+    pub(super) fn reset_shift(&mut self, context: &mut Context<'_>) {
+        self.drop_shift(context);
+        self.shift.again = Some(context.now);
     }
 
-    pub(super) fn drop_shift(&mut self, around: &mut Around<'_>) {
+    pub(super) fn drop_shift(&mut self, context: &mut Context<'_>) {
         let call = core::mem::take(&mut self.shift).call;
-        call.into_iter().for_each(|call| around.calls.forget(call));
+        call.into_iter().for_each(|call| context.calls.forget(call));
     }
 }

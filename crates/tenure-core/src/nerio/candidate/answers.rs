@@ -2,9 +2,8 @@
 
 use super::super::grantor::{REACH, holder_rank};
 use super::super::message::{Granted, Holder, Refusal, Refused, Release};
-use super::instance::{Answer, Sent};
+use super::instance::Answer;
 use super::*;
-use crate::drift::Drift;
 use crate::event::{End, Loss};
 
 impl Candidate {
@@ -14,11 +13,11 @@ impl Candidate {
         now: Time,
         member: usize,
         granted: &Granted,
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
         out: &mut Out,
     ) {
         self.hear_fence(granted.seen);
-        self.work(now, shared, out);
+        self.work(now, context, out);
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
@@ -34,10 +33,10 @@ impl Candidate {
             && granted.next_waits
         {
             transfer.waits = transfer.waits.with(member);
-            if shared.config.quorums.is_quorum(transfer.waits) {
+            if context.config.quorums.is_quorum(transfer.waits) {
                 let (to, probe) = (transfer.to.clone(), transfer.probe);
                 if !probe {
-                    return self.end(now, End::Lost(Loss::Transferred), Some(to), shared, out);
+                    return self.end(now, End::Lost(Loss::Transferred), Some(to), context, out);
                 }
                 campaign.transfer = None;
                 out.push(Effect::Emit {
@@ -54,22 +53,22 @@ impl Candidate {
         if granted.waited {
             campaign.on_left(now, member);
         } else {
-            shared.trips.observe(now.since(sent.start));
+            context.trips.observe(now.since(sent.start));
         }
         let known = campaign.oks.get(member);
         if known.is_some_and(|known| known.start >= granted.start) && ruling(Rule::OneOkEach) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
-        let answer = answer(now, granted, &sent, known, shared.config.drift);
+        let answer = Answer::of(now, granted, &sent, known, context.config.drift);
         let counts_for = if ruling(Rule::OneOkEach) {
             member
         } else {
-            campaign.oks.len() % shared.config.members.len()
+            campaign.oks.len() % context.config.members.len()
         };
         campaign.oks.insert(counts_for, answer);
-        self.try_complete(now, shared, out);
-        self.yield_if_hopeless(now, shared, out);
-        self.work(now, shared, out);
+        self.try_complete(now, context, out);
+        self.yield_if_hopeless(now, context, out);
+        self.work(now, context, out);
     }
 
     /// A refusal. It tells who is in the way and for how long.
@@ -78,11 +77,11 @@ impl Candidate {
         now: Time,
         member: usize,
         refused: &Refused,
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
         out: &mut Out,
     ) {
         self.hear_fence(refused.seen);
-        self.work(now, shared, out);
+        self.work(now, context, out);
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
@@ -91,7 +90,7 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         }
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
-            shared.trips.observe(now.since(refused.start));
+            context.trips.observe(now.since(refused.start));
         }
         let is_too_long = matches!(refused.refusal, Refusal::TooLong { .. });
         let is_news = campaign.reach.is_news(member, refused.start) || !ruling(Rule::TooLongNews);
@@ -102,22 +101,22 @@ impl Candidate {
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.reach.answered(member, refused.start, able);
-            campaign.hindrances.refused(now, member, refused, shared.config);
+            campaign.hindrances.refused(now, member, refused, context.config);
         }
-        let grantor = &shared.config.members[member].name;
+        let grantor = &context.config.members[member].name;
         if !is_too_long {
             campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
         }
         match &refused.refusal {
             Refusal::Held { holder, .. } => {
                 let rank = campaign.rank_of(&self.election, member, holder);
-                let until = now.after(shared.config.drift.stretch(holder.remaining));
+                let until = now.after(context.config.drift.stretch(holder.remaining));
                 campaign.on_held(member, refused.start, holder, (rank, until));
                 let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
                 if settled && !holder.leading {
                     // Somebody who cannot win holds a grantor that should come back to us: wait
                     // there, so that its release reaches us and not the next one.
-                    campaign.next_at = campaign.next_at.min(now.after(shared.config.refresh));
+                    campaign.next_at = campaign.next_at.min(now.after(context.config.refresh));
                 }
             }
             Refusal::Quarantine { .. } => {}
@@ -129,14 +128,14 @@ impl Candidate {
                     self.on_too_far(refused.start, refused.seen);
                 }
                 if is_too_long {
-                    self.on_too_long(now, member, shared, out);
+                    self.on_too_long(now, member, context, out);
                 }
             }
         }
         if let Some(other) = refused.name_shared {
             self.emit(OwnEvent::NameShared { grantor: grantor.clone(), other }, out);
         }
-        self.yield_if_hopeless(now, shared, out);
+        self.yield_if_hopeless(now, context, out);
     }
 
     /// What was heard of the fences is too far above what this grantor has `seen`. It may have been
@@ -157,12 +156,12 @@ impl Candidate {
 
     /// `member` gives no lease as long as this one's. Once no quorum does, what the others granted
     /// is given back, and the places in their queues: another candidate may win with them.
-    fn on_too_long(&mut self, now: Time, member: usize, shared: &Shared<'_>, out: &mut Out) {
+    fn on_too_long(&mut self, now: Time, member: usize, context: &Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
-        let before = campaign.too_long_for(now, shared.config);
+        let before = campaign.too_long_for(now, context.config);
         campaign.too_long = campaign.too_long.with(member);
-        let Some(unable) = campaign.too_long_for(now, shared.config) else { return };
-        let members = shared.config.quorums.everyone().minus(unable);
+        let Some(unable) = campaign.too_long_for(now, context.config) else { return };
+        let members = context.config.quorums.everyone().minus(unable);
         // That somebody is silent is news without a message.
         if before.is_some() && !campaign.oks.members().any(|granted| members.contains(granted)) {
             return;
@@ -171,7 +170,7 @@ impl Candidate {
             campaign.oks.remove(member);
             campaign.floors[member] = self.last_start;
         }
-        self.release_to(members, self.last_start, shared, out);
+        self.release_to(members, self.last_start, context, out);
     }
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their
@@ -181,7 +180,7 @@ impl Candidate {
     /// goes on waiting. A refusal from before the last grant says nothing any more: that grant came
     /// because somebody left. Nor does one that names a leader of which no renewal was seen since:
     /// its grants may be what a dead one left behind.
-    fn yield_if_hopeless(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+    fn yield_if_hopeless(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if campaign.lease.is_some() {
             return;
@@ -196,14 +195,14 @@ impl Candidate {
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.members().filter(|m| !blocked.contains(*m)).collect();
-        let lost = campaign.reach.lost(now, shared.config.parked_for());
+        let lost = campaign.reach.lost(now, context.config.parked_for());
         let lost = if ruling(Rule::YieldWithoutLost) { lost } else { MemberSet::EMPTY };
-        let possible = shared.config.quorums.is_possible(blocked.or(lost));
+        let possible = context.config.quorums.is_possible(blocked.or(lost));
         let hopeless = !possible || !ruling(Rule::YieldHopeless);
         if held.is_empty() || !hopeless {
             return;
         }
-        let own = Rank::of(&self.election, shared.who, campaign.priority, false, false);
+        let own = Rank::of(&self.election, context.who, campaign.priority, false, false);
         let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(*member));
         let rivals = rivals.map(|(_, rival)| rival);
         let renews =
@@ -214,8 +213,8 @@ impl Candidate {
         let best = rivals.clone().filter(contends).max_by_key(|rival| rival.rank);
         let outranks = |rival: &&Rival| rival.rank > own || !ruling(Rule::YieldOutranked);
         let Some(best) = best.filter(outranks).cloned() else { return };
-        let base = if best.rank.leading { shared.config.refresh } else { best.until.since(now) };
-        let until = now.after(base + self.draw(shared.config.refresh, "yield", shared));
+        let base = if best.rank.leading { context.config.refresh } else { best.until.since(now) };
+        let until = now.after(base + self.draw(context.config.refresh, "yield", context));
         let Some(campaign) = &mut self.campaign else { return };
         for member in held.iter() {
             campaign.oks.remove(member);
@@ -228,7 +227,7 @@ impl Candidate {
             let (election, start) = (self.election.clone(), self.last_start);
             let next = ruling(Rule::YieldNamesNext).then(|| best.who.name.clone());
             let release = Release { election, start, next };
-            let to = shared.config.members[member].address;
+            let to = context.config.members[member].address;
             out.push(Effect::Send { to, message: Message::Release(release) });
         }
     }
@@ -285,32 +284,5 @@ impl Campaign {
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);
         self.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });
-    }
-}
-
-/// What an ok to `sent` counts for: all of it comes from this one, nothing from the one `known`
-/// before.
-fn answer(
-    now: Time,
-    granted: &Granted,
-    sent: &Sent,
-    known: Option<&Answer>,
-    drift: Drift,
-) -> Answer {
-    let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
-    let shrinks = ruling(Rule::ClaimShrinks);
-    let good_until = from.after(if shrinks { drift.shrink(sent.delta) } else { sent.delta });
-    let (stamp, good_until) = match known {
-        Some(known) if !ruling(Rule::OneOk) => (known.stamp, good_until),
-        Some(known) if !ruling(Rule::LatestOk) => (granted.stamp, known.good_until),
-        Some(_) | None => (granted.stamp, good_until),
-    };
-    Answer {
-        start: sent.start,
-        instance: granted.instance,
-        stamp,
-        accepted: granted.accepted.then_some(sent.fence),
-        news: if granted.waited { now } else { sent.start },
-        good_until,
     }
 }

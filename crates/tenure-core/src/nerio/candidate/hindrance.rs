@@ -22,8 +22,8 @@ enum Word {
     Held { who: NodeName, leading: bool, leaves: Option<Time> },
     /// It waits until all leases have ended.
     Quarantine { until: Time },
-    /// It reads the fences of the others.
-    Recovering,
+    /// It reads the fences of the others, and knows whether somebody led.
+    Recovering { led: bool },
     /// It refuses for another reason.
     Objection { label: &'static str, why: Arc<str> },
 }
@@ -32,8 +32,8 @@ enum Word {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Hindrances {
     words: ByMember<Word>,
-    /// Who says that another life uses this candidate's name.
-    shared: MemberSet,
+    /// Who says that another incarnation uses this candidate's name.
+    context: MemberSet,
     /// Where that one is.
     other: Option<SocketAddr>,
     /// What was said last, and when.
@@ -52,7 +52,7 @@ impl Hindrances {
         if ruling(Rule::WaitingByLastWord) {
             self.words.remove(member);
         }
-        self.shared = self.shared.minus(MemberSet::EMPTY.with(member));
+        self.context = self.context.minus(MemberSet::EMPTY.with(member));
     }
 
     /// `member` refused, and said so at `now`.
@@ -65,7 +65,7 @@ impl Hindrances {
     ) {
         let this = MemberSet::EMPTY.with(member);
         let shares = refused.name_shared.is_some();
-        self.shared = if shares { self.shared.or(this) } else { self.shared.minus(this) };
+        self.context = if shares { self.context.or(this) } else { self.context.minus(this) };
         self.other = refused.name_shared.or(self.other);
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
@@ -82,7 +82,7 @@ impl Hindrances {
             Refusal::Quarantine { remaining } => {
                 Word::Quarantine { until: now.after(config.drift.stretch(*remaining)) }
             }
-            Refusal::Recovering => Word::Recovering,
+            Refusal::Recovering { led } => Word::Recovering { led: *led },
             objection => {
                 let (label, why) = told(objection);
                 Word::Objection { label, why }
@@ -123,8 +123,8 @@ impl Hindrances {
             false => excluded.is_empty(),
         };
         let missing = config.named(silent);
-        if let Some(other) = self.other.filter(|_| !self.shared.is_empty()) {
-            return Some(Waiting::NameInUse { by: config.named(self.shared), other });
+        if let Some(other) = self.other.filter(|_| !self.context.is_empty()) {
+            return Some(Waiting::NameInUse { by: config.named(self.context), other });
         }
         if !possible(silent) {
             return Some(Waiting::NoQuorum { missing });
@@ -134,12 +134,13 @@ impl Hindrances {
             heard.clone().filter(|(_, word)| is_it(word)).map(|(member, _)| *member).collect()
         };
         let quarantined = with(|word| matches!(word, Word::Quarantine { .. }));
-        let recovering = with(|word| matches!(word, Word::Recovering));
+        let recovering = with(|word| matches!(word, Word::Recovering { .. }));
+        let led = heard.clone().any(|(_, word)| matches!(word, Word::Recovering { led: true }));
         let unable = silent.or(quarantined).or(recovering);
         if !possible(unable) {
             return Some(match self.enough_again(unable, quarantined, config) {
                 Some(until) => Waiting::OldLeases { at: config.named(quarantined), until, missing },
-                None => Waiting::Fences { at: config.named(recovering), missing },
+                None => Waiting::Fences { at: config.named(recovering), led, missing },
             });
         }
         let objecting = with(|word| matches!(word, Word::Objection { .. }));
@@ -224,7 +225,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
             "it starts, and what it must write down first is on its way to its state directory"
                 .into(),
         ),
-        Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering => {
+        Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {
             ("not-now", alloc::format!("{refusal}").into())
         }
     }

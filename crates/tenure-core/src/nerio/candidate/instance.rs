@@ -1,8 +1,9 @@
 //! One instance of OQwBD: requests out, oks in, and the completion.
 
 use super::super::identity::{Instance, Stamp};
-use super::super::message::Request;
+use super::super::message::{Granted, Request};
 use super::*;
+use crate::drift::Drift;
 
 /// How many unanswered requests a candidate remembers.
 const SENT_MAX: usize = 64;
@@ -30,9 +31,38 @@ pub(super) struct Answer {
     pub(super) good_until: Time,
 }
 
+impl Answer {
+    /// What an ok to `sent` counts for: all of it comes from this one, nothing from the one `known`
+    /// before.
+    pub(super) fn of(
+        now: Time,
+        granted: &Granted,
+        sent: &Sent,
+        known: Option<&Self>,
+        drift: Drift,
+    ) -> Self {
+        let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
+        let shrinks = ruling(Rule::ClaimShrinks);
+        let good_until = from.after(if shrinks { drift.shrink(sent.delta) } else { sent.delta });
+        let (stamp, good_until) = match known {
+            Some(known) if !ruling(Rule::OneOk) => (known.stamp, good_until),
+            Some(known) if !ruling(Rule::LatestOk) => (granted.stamp, known.good_until),
+            Some(_) | None => (granted.stamp, good_until),
+        };
+        Self {
+            start: sent.start,
+            instance: granted.instance,
+            stamp,
+            accepted: granted.accepted.then_some(sent.fence),
+            news: if granted.waited { now } else { sent.start },
+            good_until,
+        }
+    }
+}
+
 impl Candidate {
     /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
-    pub(super) fn request(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+    pub(super) fn request(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if now <= self.last_start && ruling(Rule::StartGrows) {
             campaign.next_at = self.last_start.next();
@@ -40,16 +70,16 @@ impl Candidate {
         }
         let failed = self.last_start;
         self.last_start = now;
-        let promised = self.giving.as_ref().is_some_and(|giving| now < giving.not_before());
+        let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();
         if !leading {
-            self.say_what_it_waits_for(now, shared, out);
+            self.say_what_it_waits_for(now, context, out);
         }
         let Some(campaign) = &mut self.campaign else { return };
         let announced = campaign.announced();
         let full = leading || !ruling(Rule::ShortFirstLease);
-        let delta = if full { shared.config.lease } else { shared.config.lease_first() };
+        let delta = if full { context.config.lease } else { context.config.lease_first() };
         campaign.first.get_or_insert(now);
         if !leading && self.best >= campaign.fence {
             // While it waits others lead: propose what the next leader needs.
@@ -67,22 +97,22 @@ impl Candidate {
             election: self.election.clone(),
             start: now,
             delta,
-            lease: shared.config.lease,
+            lease: context.config.lease,
             first: campaign.first.unwrap_or(now),
             fence: campaign.fence,
             announced: if ruling(Rule::Announced) { announced } else { Some(campaign.fence) },
             priority: campaign.priority,
             leading,
-            next: transfer.or_else(|| campaign.successor(now, shared.config).cloned()),
+            next: transfer.or_else(|| campaign.successor(now, context.config).cloned()),
             value: campaign.value.clone(),
         };
-        let too_long = campaign.too_long_for(now, shared.config);
-        for (member, to) in shared.config.members.iter().enumerate() {
+        let too_long = campaign.too_long_for(now, context.config);
+        for (member, to) in context.config.members.iter().enumerate() {
             if too_long.is_some_and(|asked| !asked.contains(member)) {
                 continue;
             }
-            let giving = self.giving.as_ref().is_some_and(|giving| giving.awaits(member));
-            if giving || campaign.held_off.contains(member) {
+            let pending = self.pending.as_ref().is_some_and(|pending| pending.awaits(member));
+            if pending || campaign.held_off.contains(member) {
                 continue;
             }
             if !leading {
@@ -92,20 +122,20 @@ impl Candidate {
             out.push(Effect::Send { to: to.address, message });
         }
         campaign.next_at = match (leading, &campaign.transfer) {
-            (false, _) => now.after(shared.config.refresh),
-            (true, Some(_)) => now.after(shared.retry().min(shared.config.refresh)),
-            (true, None) => now.after(shared.retry()),
+            (false, _) => now.after(context.config.refresh),
+            (true, Some(_)) => now.after(context.retry().min(context.config.refresh)),
+            (true, None) => now.after(context.retry()),
         };
         if leading && unanswered && !ruling(Rule::KeepWhileInUse) {
-            self.release_to(MemberSet::first(shared.config.members.len()), failed, shared, out);
+            self.release_to(MemberSet::first(context.config.members.len()), failed, context, out);
         }
     }
 
     /// Says what the campaign waits for, if that has changed: when it asks again, so that those who
     /// answer at once have answered.
-    fn say_what_it_waits_for(&mut self, now: Time, shared: &Shared<'_>, out: &mut Out) {
+    fn say_what_it_waits_for(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
-        let config = shared.config;
+        let config = context.config;
         let silent = campaign.reach.silent(now, config.parked_for());
         let limits = (config.refresh, config);
         if let Some(waiting) = campaign.hindrances.news(now, silent, limits) {
@@ -114,13 +144,13 @@ impl Candidate {
     }
 
     /// Steps 7 and 8: completes if oks of a quorum are at hand and still good.
-    pub(super) fn try_complete(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+    pub(super) fn try_complete(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
-        let with_fence = if announced { None } else { campaign.best_quorum(now, true, shared) };
+        let with_fence = if announced { None } else { campaign.best_quorum(now, true, context) };
         let completed = match with_fence {
             Some(found) => Some((found, true)),
-            None => campaign.best_quorum(now, false, shared).map(|found| (found, announced)),
+            None => campaign.best_quorum(now, false, context).map(|found| (found, announced)),
         };
         let Some(((members, until), has_fence)) = completed else { return };
         let stamps = members.iter().filter_map(|member| {
@@ -129,7 +159,7 @@ impl Candidate {
             Some((if ruling(Rule::StampNamesMemory) { ok.instance } else { grantor }, ok.stamp))
         });
         let timestamp = QuorumTimestamp::new(stamps);
-        debug_assert!(shared.config.quorums.is_quorum(members), "I6: a quorum completes");
+        debug_assert!(context.config.quorums.is_quorum(members), "I6: a quorum completes");
         debug_assert!(now < until, "I6: in time");
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
@@ -143,12 +173,12 @@ impl Candidate {
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
         if has_fence {
-            self.claim(announced, timestamp, shared, out);
+            self.claim(announced, timestamp, context, out);
         }
         if settles {
             self.emit(Event::Settled, out);
         }
-        self.after_completion(now, has_fence, announced, shared, out);
+        self.after_completion(now, has_fence, announced, context, out);
     }
 
     /// Raises the claim; the first time it also says what was won.
@@ -156,7 +186,7 @@ impl Candidate {
         &mut self,
         announced: bool,
         timestamp: QuorumTimestamp,
-        shared: &Shared<'_>,
+        context: &Context<'_>,
         out: &mut Out,
     ) {
         let Some(campaign) = &mut self.campaign else { return };
@@ -171,7 +201,7 @@ impl Candidate {
         out.push(Effect::Raise { election, until, fence: Some(fence) });
         if !announced {
             self.emit(OwnEvent::Stamped { fence, timestamp }, out);
-            let id = shared.who.name.clone().into();
+            let id = context.who.name.clone().into();
             self.emit(Event::Elected { id, fence: Some(fence) }, out);
         }
     }
@@ -185,34 +215,34 @@ impl Candidate {
         now: Time,
         has_fence: bool,
         announced: bool,
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
         out: &mut Out,
     ) {
-        let period = self.renewal_period(shared);
+        let period = self.renewal_period(context);
         let Some(campaign) = &mut self.campaign else { return };
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
         let announced = announced || !ruling(Rule::AnnouncedAtOnce);
         if !has_fence {
             campaign.fence = self.best.next().unwrap_or(self.best);
-            campaign.next_at = now.after(campaign.fence_pause(shared));
+            campaign.next_at = now.after(campaign.fence_pause(context));
             campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
         } else if (settled && announced) || !ruling(Rule::RenewedAtOnce) {
-            campaign.next_at = align(now.after(period), shared.config.renew_after() / 32);
+            campaign.next_at = align(now.after(period), context.config.renew_after() / 32);
         } else {
             campaign.next_at = now;
         }
         if campaign.transfer.is_some() {
-            campaign.next_at = now.after(shared.retry().min(shared.config.refresh));
+            campaign.next_at = now.after(context.retry().min(context.config.refresh));
         } else if now >= campaign.next_at {
-            self.request(now, shared, out);
+            self.request(now, context, out);
         }
     }
 
     /// Between three quarters of a third of the lease and all of it, always the same for one
     /// election: elections that began together drift apart instead of renewing in one burst.
-    fn renewal_period(&self, shared: &Shared<'_>) -> Duration {
-        let longest = shared.config.renew_after();
-        longest - shared.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
+    fn renewal_period(&self, context: &Context<'_>) -> Duration {
+        let longest = context.config.renew_after();
+        longest - context.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
     }
 }
 
@@ -226,12 +256,12 @@ impl Campaign {
 
     /// How long to wait before the fence is proposed again: not at all after the first round,
     /// and then ever longer, because a grantor that cannot write accepts none.
-    fn fence_pause(&self, shared: &Shared<'_>) -> Duration {
+    fn fence_pause(&self, context: &Context<'_>) -> Duration {
         match self.fence_rounds {
             0 => Duration::ZERO,
             rounds => {
-                let pause = shared.round_trip().saturating_mul(1 << rounds.min(16));
-                pause.min(shared.config.refresh)
+                let pause = context.round_trip().saturating_mul(1 << rounds.min(16));
+                pause.min(context.config.refresh)
             }
         }
     }
@@ -242,7 +272,7 @@ impl Campaign {
         &self,
         now: Time,
         accepted: bool,
-        shared: &Shared<'_>,
+        context: &Context<'_>,
     ) -> Option<(MemberSet, Time)> {
         let same = |ok: &Answer| match ok.accepted {
             Some(fence) => fence == self.fence || !ruling(Rule::OneFence),
@@ -251,7 +281,7 @@ impl Campaign {
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
         let oks = self.oks.iter().filter(|(_, ok)| good(ok));
         let ends = oks.map(|(member, ok)| (ok.good_until, *member));
-        let (members, until) = shared.config.quorums.longest(ends.clone())?;
+        let (members, until) = context.config.quorums.longest(ends.clone())?;
         if ruling(Rule::ClaimByMinimum) {
             return Some((members, until));
         }

@@ -15,7 +15,7 @@ use core::time::Duration;
 use self::hindrance::Hindrances;
 use self::instance::{Answer, Sent};
 use self::reach::Reach;
-use self::release::Giving;
+use self::release::PendingRelease;
 use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent};
@@ -24,10 +24,11 @@ use super::message::{Message, Remainder, Sender, Verify};
 use super::quorum::MemberSet;
 use super::rank::Rank;
 use super::rule::{Rule, ruling};
+use super::timer::Timer;
 use super::timestamp::QuorumTimestamp;
 use super::trips::RoundTrips;
 use super::words::{Effect, Out, emit};
-use crate::agenda::{Agenda, Appointment};
+use crate::deadlines::{Booking, Deadlines};
 use crate::draw::Draw;
 use crate::event::{End, Loss, TransferFailure};
 use crate::fence::Fence;
@@ -37,14 +38,14 @@ use crate::time::Time;
 use crate::waiting::Waiting;
 
 /// What all candidates of a node share.
-pub(super) struct Shared<'a> {
+pub(super) struct Context<'a> {
     pub(super) config: &'a Checked,
     pub(super) who: &'a Who,
     pub(super) draw: Draw,
     pub(super) trips: &'a mut RoundTrips,
 }
 
-impl Shared<'_> {
+impl Context<'_> {
     fn round_trip(&self) -> Duration {
         self.trips.high(self.config.round_trip)
     }
@@ -59,7 +60,7 @@ impl Shared<'_> {
 pub(super) struct Candidate {
     election: ElectionName,
     campaign: Option<Campaign>,
-    giving: Option<Giving>,
+    pending: Option<PendingRelease>,
     /// The highest fence heard of, so that the next proposal is accepted at once.
     best: Fence,
     /// Every Start is above the one before: (p, Start) names an instance.
@@ -67,7 +68,7 @@ pub(super) struct Candidate {
     /// The latest instant until which a verification answer said that this node leads.
     promise: Time,
     draws: u64,
-    appointment: Appointment,
+    booking: Booking,
 }
 
 /// From the wish to lead to the end of leading.
@@ -145,19 +146,19 @@ impl Candidate {
         Self {
             election,
             campaign: None,
-            giving: None,
+            pending: None,
             best: Fence::NONE,
             last_start: Time::ZERO,
             promise: Time::ZERO,
             draws: 0,
-            appointment: Appointment::default(),
+            booking: Booking::default(),
         }
     }
 
     /// Whether nothing of it matters any more at `now` but the fence it has heard of: another
     /// candidate in its place could neither send a Start again nor break a promise.
     pub(super) fn is_over(&self, now: Time) -> bool {
-        let idle = self.campaign.is_none() && self.giving.is_none();
+        let idle = self.campaign.is_none() && self.pending.is_none();
         idle && now > self.last_start && now >= self.promise
     }
 
@@ -184,13 +185,13 @@ impl Candidate {
         &mut self,
         now: Time,
         (value, priority): (Value, u8),
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
         out: &mut Out,
     ) {
         if self.campaign.is_some() {
             return self.emit(OwnEvent::Ignored(Ignored::Command), out);
         }
-        let begin = self.giving.as_ref().map_or(now, |giving| giving.not_before().max(now));
+        let begin = self.pending.as_ref().map_or(now, |pending| pending.not_before().max(now));
         self.campaign = Some(Campaign {
             value,
             priority,
@@ -199,7 +200,7 @@ impl Candidate {
             too_far: None,
             fence_rounds: 0,
             sent: Vec::new(),
-            floors: alloc::vec![self.last_start; shared.config.members.len()],
+            floors: alloc::vec![self.last_start; context.config.members.len()],
             oks: ByMember::default(),
             refusals: ByMember::default(),
             held_off: ByMember::default(),
@@ -211,60 +212,70 @@ impl Candidate {
             waiting: None,
             next_at: begin,
         });
-        self.say_what_was_promised(now, shared, out);
-        self.work(now, shared, out);
+        self.say_what_was_promised(now, context, out);
+        self.work(now, context, out);
     }
 
     /// Does whatever is due at `now`. Called with every input, so that nothing that comes late
     /// is ever mistaken for being in time.
-    pub(super) fn work(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
-        self.end_lapsed(now, shared, out);
+    pub(super) fn work(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+        self.end_lapsed(now, context, out);
         self.end_transfer(now, out);
-        self.give_up_due(now, shared, out);
+        self.give_up_due(now, context, out);
         if self.campaign.as_ref().is_some_and(|campaign| now >= campaign.next_at) {
-            self.request(now, shared, out);
+            self.request(now, context, out);
         }
     }
 
     /// Puts down when there is something to do.
-    pub(super) fn book(&mut self, agenda: &mut Agenda) {
-        let due = self.due();
-        agenda.set(&mut self.appointment, &self.election, due);
+    pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
+        let due = self.due().map(|(at, _)| at);
+        deadlines.set(&mut self.booking, &self.election, due);
     }
 
-    fn due(&self) -> Option<Time> {
-        let giving = self.giving.as_ref().map(Giving::due);
-        let Some(campaign) = &self.campaign else { return giving };
+    fn due(&self) -> Option<(Time, Timer)> {
+        let pending = self.pending.as_ref().map(|pending| (pending.due(), Timer::Release));
+        let Some(campaign) = &self.campaign else { return pending };
         let ends = |_: &&Lease| ruling(Rule::FenceEndsAtLapse);
-        let lease = campaign.lease.as_ref().filter(ends).map(|lease| lease.until);
-        let transfer = campaign.transfer.as_ref().map(|transfer| transfer.until);
-        [giving, lease, transfer, Some(campaign.next_at)].into_iter().flatten().min()
+        let lease =
+            campaign.lease.as_ref().filter(ends).map(|lease| (lease.until, Timer::LeaseEnd));
+        let transfer = campaign.transfer.as_ref();
+        let transfer = transfer.map(|transfer| (transfer.until, Timer::TransferEnd));
+        let leads = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
+        let ask = (campaign.next_at, if leads { Timer::Renewal } else { Timer::Attempt });
+        let all = [pending, lease, transfer, Some(ask)];
+        all.into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    /// What it waits for.
+    pub(super) fn timer(&self) -> Option<Timer> {
+        self.due().map(|(_, timer)| timer)
     }
 
     /// A lease that ran out is over for ever: a renewal that completes later belongs to another
     /// leadership with another fence, even if nobody led in between.
-    fn end_lapsed(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+    fn end_lapsed(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &campaign.lease else { return };
         if now < lease.until || (lease.office.is_some() && !ruling(Rule::FenceEndsAtLapse)) {
             return;
         }
         if lease.office.is_some() {
-            self.end(now, End::Lost(Loss::Expired), None, shared, out);
+            self.end(now, End::Lost(Loss::Expired), None, context, out);
         } else {
             campaign.begin_anew(self.last_start, now);
         }
     }
 
     /// Stops contending or leading.
-    pub(super) fn resign(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
+    pub(super) fn resign(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Command), out);
         };
         let led = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
         let end = if led { End::Lost(Loss::Resigned) } else { End::Withdrawn };
-        let next = campaign.successor(now, shared.config).cloned();
-        self.end(now, end, next, shared, out);
+        let next = campaign.successor(now, context.config).cloned();
+        self.end(now, end, next, context, out);
     }
 
     /// Section 6: first the claim is lowered, then the release is sent, never the other way.
@@ -273,7 +284,7 @@ impl Candidate {
         now: Time,
         end: End,
         next: Option<NodeName>,
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
         out: &mut Out,
     ) {
         let Some(campaign) = self.campaign.take() else { return };
@@ -287,11 +298,12 @@ impl Candidate {
             let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
             let old = led.map_or(Time::ZERO, |lease| lease.until);
             let next = (next, end != End::Lost(Loss::Expired));
-            self.giving = Some(Giving::new(now, hold, old, self.last_start, next, shared));
+            self.pending =
+                Some(PendingRelease::new(now, hold, old, self.last_start, next, context));
             held = Some(hold).filter(|hold| now < *hold);
-            self.give_up_due(now, shared, out);
+            self.give_up_due(now, context, out);
             if held.is_some() {
-                self.say_that_it_leaves(now, shared, out);
+                self.say_that_it_leaves(now, context, out);
             }
         }
         if leads && !ruling(Rule::LowerBeforeRelease) {
@@ -314,7 +326,7 @@ impl Candidate {
         &mut self,
         now: Time,
         (to, probe): (NodeName, bool),
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
         out: &mut Out,
     ) {
         let leads = self.standing(now).is_leading();
@@ -322,7 +334,7 @@ impl Candidate {
             let why = TransferFailure::NotLeading;
             return self.emit(Event::TransferFailed { to, why }, out);
         };
-        let patience = shared.config.heard_within() + shared.round_trip().saturating_mul(2);
+        let patience = context.config.heard_within() + context.round_trip().saturating_mul(2);
         let (since, until) = (self.last_start, now.after(patience));
         let same = to.clone();
         let transfer = Transfer { to, probe, since, until, waits: MemberSet::EMPTY };
@@ -332,7 +344,7 @@ impl Candidate {
             let why = TransferFailure::Replaced;
             self.emit(Event::TransferFailed { to, why }, out);
         }
-        self.work(now, shared, out);
+        self.work(now, context, out);
     }
 
     fn end_transfer(&mut self, now: Time, out: &mut Out) {
@@ -350,19 +362,21 @@ impl Candidate {
         now: Time,
         from: &Sender,
         verify: &Verify,
-        shared: &Shared<'_>,
+        context: &Context<'_>,
         out: &mut Out,
     ) {
         let (left, fence) = match self.standing(now) {
             Standing::Leading { until, fence } => (until.since(now), fence),
-            Standing::NotLeading => match &self.giving {
-                Some(giving) if !ruling(Rule::VerifyEnds) => (giving.old_until().since(now), None),
+            Standing::NotLeading => match &self.pending {
+                Some(pending) if !ruling(Rule::VerifyEnds) => {
+                    (pending.old_until().since(now), None)
+                }
                 Some(_) | None => (Duration::ZERO, None),
             },
         };
-        let left = if ruling(Rule::VerifyMax) { left.min(shared.config.verify_max) } else { left };
+        let left = if ruling(Rule::VerifyMax) { left.min(context.config.verify_max) } else { left };
         self.promise = self.promise.max(now.after(left));
-        let real = shared.config.drift.real_at_least(left);
+        let real = context.config.drift.real_at_least(left);
         let remainder = Remainder {
             election: self.election.clone(),
             start: verify.start,
@@ -373,9 +387,9 @@ impl Candidate {
         out.push(Effect::Send { to: from.address, message: Message::Remainder(remainder) });
     }
 
-    fn draw(&mut self, bound: Duration, purpose: &'static str, shared: &Shared<'_>) -> Duration {
+    fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {
         self.draws += 1;
-        shared.draw.span(bound, self.election.as_str(), purpose, self.draws)
+        context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
     fn emit(&self, event: impl Into<Event>, out: &mut Out) {

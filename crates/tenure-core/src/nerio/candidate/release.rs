@@ -1,11 +1,11 @@
-//! Giving grants up: after every promise, and again until it arrived or no longer matters.
+//! PendingRelease grants up: after every promise, and again until it arrived or no longer matters.
 
 use super::super::message::{Leaving, Release, Released};
 use super::*;
 
 /// A release that is on its way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Giving {
+pub(super) struct PendingRelease {
     /// Everything up to this Start is given up.
     start: Time,
     next: Option<NodeName>,
@@ -25,25 +25,25 @@ pub(super) struct Giving {
     on_purpose: bool,
 }
 
-impl Giving {
+impl PendingRelease {
     pub(super) fn new(
         now: Time,
         hold: Time,
         old_until: Time,
         start: Time,
         (next, on_purpose): (Option<NodeName>, bool),
-        shared: &Shared<'_>,
+        context: &Context<'_>,
     ) -> Self {
-        let longest = shared.config.lease.max(shared.config.lease_first());
+        let longest = context.config.lease.max(context.config.lease_first());
         Self {
             start,
             next,
             hold,
-            until: now.after(shared.config.drift.stretch(shared.config.drift.stretch(longest))),
+            until: now.after(context.config.drift.stretch(context.config.drift.stretch(longest))),
             old_until,
             begins: now.max(hold),
             again: now.max(hold),
-            pause: shared.retry(),
+            pause: context.retry(),
             arrived: MemberSet::EMPTY,
             told: false,
             on_purpose: on_purpose && ruling(Rule::ReleaseConfirmed),
@@ -88,43 +88,48 @@ impl Giving {
 
 impl Candidate {
     /// Sends the release if it is due, to those who have not confirmed it.
-    pub(super) fn give_up_due(&mut self, now: Time, shared: &mut Shared<'_>, out: &mut Out) {
-        let everybody = MemberSet::first(shared.config.members.len());
-        let Some(giving) = &mut self.giving else { return };
-        if now >= giving.until {
-            let told = giving.told;
-            self.giving = None;
+    pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+        let everybody = MemberSet::first(context.config.members.len());
+        let Some(pending) = &mut self.pending else { return };
+        if now >= pending.until {
+            let told = pending.told;
+            self.pending = None;
             if !told {
                 self.emit(Event::Released, out);
             }
             return;
         }
-        if now < giving.again {
+        if now < pending.again {
             return;
         }
-        debug_assert!(now >= giving.hold, "I9: a release waits for what was promised");
-        giving.again = now.after(giving.pause);
-        giving.pause = giving.pause.saturating_mul(2);
-        let (missing, start) = (everybody.minus(giving.arrived), giving.start);
-        if let Some(waiting) = giving.hinders(now, shared.config) {
-            self.say(now, waiting, shared, out);
+        debug_assert!(now >= pending.hold, "I9: a release waits for what was promised");
+        pending.again = now.after(pending.pause);
+        pending.pause = pending.pause.saturating_mul(2);
+        let (missing, start) = (everybody.minus(pending.arrived), pending.start);
+        if let Some(waiting) = pending.hinders(now, context.config) {
+            self.say(now, waiting, context, out);
         }
-        self.release_to(missing, start, shared, out);
+        self.release_to(missing, start, context, out);
     }
 
     /// What holds the release up, if a promise does: the next campaign waits for that.
-    pub(super) fn say_what_was_promised(&mut self, now: Time, shared: &Shared<'_>, out: &mut Out) {
-        let hold = self.giving.as_ref().map(|giving| giving.hold).filter(|hold| now < *hold);
+    pub(super) fn say_what_was_promised(
+        &mut self,
+        now: Time,
+        context: &Context<'_>,
+        out: &mut Out,
+    ) {
+        let hold = self.pending.as_ref().map(|pending| pending.hold).filter(|hold| now < *hold);
         if let Some(until) = hold.filter(|_| ruling(Rule::WaitingForRelease)) {
-            let who = shared.who.name.clone().into();
-            self.say(now, Waiting::Promised { who, until }, shared, out);
+            let who = context.who.name.clone().into();
+            self.say(now, Waiting::Promised { who, until }, context, out);
         }
     }
 
     /// Says what a campaign waits for, or the end of a leadership that is over, if it has changed.
-    fn say(&mut self, now: Time, waiting: Waiting, shared: &Shared<'_>, out: &mut Out) {
+    fn say(&mut self, now: Time, waiting: Waiting, context: &Context<'_>, out: &mut Out) {
         let said = match &mut self.campaign {
-            Some(campaign) => campaign.hindrances.say(now, waiting, shared.config.refresh),
+            Some(campaign) => campaign.hindrances.say(now, waiting, context.config.refresh),
             None => Some(waiting),
         };
         if let Some(waiting) = said {
@@ -133,11 +138,11 @@ impl Candidate {
     }
 
     /// Tells the grantors that the claim is over though the release is not sent yet.
-    pub(super) fn say_that_it_leaves(&self, now: Time, shared: &Shared<'_>, out: &mut Out) {
-        let Some(giving) = &self.giving else { return };
-        let held = shared.config.drift.real_at_most(giving.hold.since(now));
-        for member in &shared.config.members {
-            let leaving = Leaving { election: self.election.clone(), start: giving.start, held };
+    pub(super) fn say_that_it_leaves(&self, now: Time, context: &Context<'_>, out: &mut Out) {
+        let Some(pending) = &self.pending else { return };
+        let held = context.config.drift.real_at_most(pending.hold.since(now));
+        for member in &context.config.members {
+            let leaving = Leaving { election: self.election.clone(), start: pending.start, held };
             out.push(Effect::Send { to: member.address, message: Message::Leaving(leaving) });
         }
     }
@@ -146,13 +151,13 @@ impl Candidate {
         &self,
         members: MemberSet,
         start: Time,
-        shared: &Shared<'_>,
+        context: &Context<'_>,
         out: &mut Out,
     ) {
-        let next = self.giving.as_ref().and_then(|giving| giving.next.clone());
+        let next = self.pending.as_ref().and_then(|pending| pending.next.clone());
         for member in members.iter() {
             let release = Release { election: self.election.clone(), start, next: next.clone() };
-            let to = shared.config.members[member].address;
+            let to = context.config.members[member].address;
             out.push(Effect::Send { to, message: Message::Release(release) });
         }
     }
@@ -163,28 +168,29 @@ impl Candidate {
         now: Time,
         member: usize,
         released: &Released,
-        shared: &mut Shared<'_>,
+        context: &mut Context<'_>,
         out: &mut Out,
     ) {
-        self.work(now, shared, out);
-        let sent = |giving: &&mut Giving| giving.start == released.start && now >= giving.hold;
-        let Some(giving) = self.giving.as_mut().filter(sent) else {
+        self.work(now, context, out);
+        let sent =
+            |pending: &&mut PendingRelease| pending.start == released.start && now >= pending.hold;
+        let Some(pending) = self.pending.as_mut().filter(sent) else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
-        giving.arrived = giving.arrived.with(member);
-        let (arrived, told) = (giving.arrived, giving.told);
-        giving.told |= shared.config.quorums.is_quorum(arrived);
-        let tell = giving.told && !told;
-        let begin = giving.not_before().max(now);
-        if arrived.len() == shared.config.members.len() {
-            self.giving = None;
+        pending.arrived = pending.arrived.with(member);
+        let (arrived, told) = (pending.arrived, pending.told);
+        pending.told |= context.config.quorums.is_quorum(arrived);
+        let tell = pending.told && !told;
+        let begin = pending.not_before().max(now);
+        if arrived.len() == context.config.members.len() {
+            self.pending = None;
         }
         if tell {
             self.emit(Event::Released, out);
             if let Some(campaign) = self.campaign.as_mut().filter(|c| c.first.is_none()) {
                 campaign.next_at = begin;
             }
-            self.work(now, shared, out);
+            self.work(now, context, out);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::record::{Record, Tenancy};
 use super::super::rule::{Rule, ruling};
+use super::election::ElectionState;
 use super::flush::Flush;
-use super::office::Office;
 use crate::contract::Ticket;
 use crate::fence::Fence;
 
@@ -16,7 +16,7 @@ pub(in super::super) const REACH: u64 = 1 << 40;
 /// remembered one by one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Fences {
-    /// At least every fence ever seen in an election that has no office here.
+    /// At least every fence ever seen in an election that is not kept here.
     floor: Fence,
     /// At least every fence ever seen in any election: kept, because it is asked for.
     highest: Fence,
@@ -35,9 +35,9 @@ impl Fences {
         Self { floor, highest: floor, high, pending: None, wanted: Fence::NONE }
     }
 
-    /// The highest fence seen in an election; the floor when it has no office here.
-    pub(super) fn seen(&self, office: Option<&Office>) -> Fence {
-        office.map_or(self.floor, |office| office.fence_seen)
+    /// The highest fence seen in an election; the floor when it is not kept here.
+    pub(super) fn seen(&self, state: Option<&ElectionState>) -> Fence {
+        state.map_or(self.floor, |state| state.fence_seen)
     }
 
     /// At least every fence ever seen in any election.
@@ -61,21 +61,26 @@ impl Fences {
     }
 
     /// Whether a proposal is so far ahead that it must be refused.
-    pub(super) fn is_too_far(&self, office: Option<&Office>, proposed: Fence) -> bool {
-        let reach = self.seen(office).number().saturating_add(REACH);
+    pub(super) fn is_too_far(&self, state: Option<&ElectionState>, proposed: Fence) -> bool {
+        let reach = self.seen(state).number().saturating_add(REACH);
         proposed.number() > reach && ruling(Rule::FenceReach)
     }
 
     /// Takes a proposal for a leadership, with the grant that carries it; says whether it was
     /// accepted (the scalar fence, rule 1).
-    pub(super) fn propose(&mut self, office: &mut Office, fence: Fence, by: &Tenancy) -> bool {
-        let seen = office.fence_seen;
+    pub(super) fn propose(
+        &mut self,
+        state: &mut ElectionState,
+        fence: Fence,
+        by: &Tenancy,
+    ) -> bool {
+        let seen = state.fence_seen;
         let within = fence <= self.high || !ruling(Rule::WithinReserve);
         if fence > seen && within {
             debug_assert!(fence <= self.high, "I5: what is accepted is below the durable H");
-            office.fence_seen = fence;
+            state.fence_seen = fence;
             self.note(fence);
-            office.fence_owner = Some(by.clone());
+            state.fence_owner = Some(by.clone());
             return true;
         }
         if !ruling(Rule::FenceAbove) && fence >= seen && within {
@@ -84,7 +89,7 @@ impl Fences {
         let same = |owner: &Tenancy| {
             owner == by || (!ruling(Rule::FenceOwner) && owner.who.name == by.who.name)
         };
-        fence == seen && office.fence_owner.as_ref().is_some_and(same)
+        fence == seen && state.fence_owner.as_ref().is_some_and(same)
     }
 
     /// Whether the next reserve should be made durable now: half of the last one is used up, and

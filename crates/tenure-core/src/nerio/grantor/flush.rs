@@ -6,8 +6,11 @@ use core::time::Duration;
 use super::*;
 
 /// How long a flush may take before its disk is told as failing. A healthy one needs milliseconds,
-/// a busy one tenths of a second; whoever waits for this one should hear of it soon.
+/// a busy one tenths of a second; a candidate that waits for this one should hear of it soon.
 const SLOW: Duration = Duration::from_secs(1);
+
+/// How long a grantor that could not write its identity down waits before it tries again.
+pub(super) const REWRITE: Duration = Duration::from_secs(1);
 
 /// A flush that was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +36,7 @@ impl Grantor {
     /// Since when the disk has ended no flush, though one is under way.
     fn waits_for_disk_since(&self) -> Option<Time> {
         let raise = self.raise.as_ref().and_then(Raise::flush);
-        let under_way = [self.life.flush(), self.fences.flush(), raise].into_iter().flatten();
+        let under_way = [self.phase.flush(), self.fences.flush(), raise].into_iter().flatten();
         let since = under_way.map(|flush| flush.since).min()?;
         // They are carried out one after the other.
         Some(self.writes.flushed_at().map_or(since, |ended| since.max(ended)))
@@ -45,7 +48,7 @@ impl Grantor {
         let at = since.after(SLOW);
         // The last instant of a clock never comes.
         let comes = at < Time::MAX && ruling(Rule::HangSaid);
-        comes.then_some(Deadline { at, why: "a flush takes too long" })
+        comes.then_some(Timer::FlushHangs.at(at))
     }
 
     /// Tells that the disk hangs, if it is time to.

@@ -30,13 +30,13 @@ impl Grantor {
         if !self.listing.collected_at.is_some_and(is_fresh) {
             self.listing.collected_at = Some(now);
             self.listing.names.clear();
-            let live = self.offices.iter().filter(|(_, office)| office.live(now).is_some());
+            let live = self.elections.iter().filter(|(_, state)| state.live(now).is_some());
             self.listing.names.extend(live.map(|(name, _)| name.clone()));
         }
         let known = &self.listing.names;
         let first = list.after.as_ref().map_or(0, |after| known.partition_point(|n| n <= after));
         let is_live = |name: &&ElectionName| {
-            let held = self.office(name).is_some_and(|office| office.live(now).is_some());
+            let held = self.state(name).is_some_and(|state| state.live(now).is_some());
             held && self.is_told(name)
         };
         let mut live = known.iter().skip(first).filter(is_live).peekable();

@@ -1,12 +1,12 @@
 //! The grantor: steps 4 to 6 of OQwBD, with state `A` and `F`. It alone carries the safety
 //! argument.
 
+mod election;
 mod fences;
 mod flush;
-mod life;
+mod incarnations;
 mod listing;
-mod lives;
-mod office;
+mod phase;
 mod raise;
 mod reading;
 mod recovery;
@@ -16,16 +16,16 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
+pub(super) use self::election::holder_rank;
+use self::election::{ElectionState, Grant, Parked};
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
 use self::flush::Flush;
-use self::life::Life;
+use self::incarnations::Incarnations;
 use self::listing::Listing;
 #[cfg(test)]
 pub(super) use self::listing::PAGE_BYTES;
-use self::lives::Lives;
-pub(super) use self::office::holder_rank;
-use self::office::{Grant, Office, Parked};
+use self::phase::Phase;
 use self::raise::Raise;
 use self::writes::{Entry, Writes};
 use super::config::Checked;
@@ -38,9 +38,10 @@ use super::message::{
 };
 use super::record::{GrantRecord, Record, Tenancy};
 use super::rule::{Rule, ruling};
+use super::timer::Timer;
 use super::words::{Effect, Out, emit};
-use crate::agenda::Agenda;
 use crate::contract::Ticket;
+use crate::deadlines::Deadlines;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 use crate::time::{Deadline, Time};
@@ -56,19 +57,19 @@ pub(super) struct Grantor {
     delta_max: core::time::Duration,
     /// A larger one than before that is not given yet.
     raise: Option<Raise>,
-    /// When this life began.
+    /// When this incarnation began.
     started: Time,
     /// Whether it knows of a leadership, or may have forgotten one.
     led: bool,
-    life: Life,
+    phase: Phase,
     serving_since: Time,
     fences: Fences,
-    offices: BTreeMap<ElectionName, Office>,
+    elections: BTreeMap<ElectionName, ElectionState>,
     /// Those that a release opened, and no grant since: anybody can name elections.
     early: BTreeSet<ElectionName>,
-    agenda: Agenda,
+    deadlines: Deadlines,
     listing: Listing,
-    lives: Lives,
+    incarnations: Incarnations,
     last_stamp: Stamp,
     last_ticket: Ticket,
     writes: Writes,
@@ -88,14 +89,14 @@ impl Grantor {
             name,
             instance: Instance(0),
             boot: Boot(0),
-            life: Life::Unborn,
+            phase: Phase::Unborn,
             serving_since: Time::ZERO,
             fences: Fences::new(Fence::NONE),
-            offices: BTreeMap::new(),
+            elections: BTreeMap::new(),
             early: BTreeSet::new(),
-            agenda: Agenda::default(),
+            deadlines: Deadlines::default(),
             listing: Listing::default(),
-            lives: Lives::default(),
+            incarnations: Incarnations::default(),
             last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
             last_ticket: Ticket(0),
             writes: Writes::default(),
@@ -128,10 +129,10 @@ impl Grantor {
     /// Does what is due at `now`.
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
         self.settle(out);
-        self.on_life_due(now, out);
+        self.on_incarnation_due(now, out);
         self.on_raise_due(now, out);
         self.on_hang_due(now, out);
-        for election in self.agenda.take_due(now) {
+        for election in self.deadlines.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
             self.schedule(&election);
@@ -143,16 +144,15 @@ impl Grantor {
 
     /// When it wants to be called again.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let office = self.agenda.first();
-        let office = office.map(|at| Deadline { at, why: "a grant or a waiting request ends" });
+        let state = self.deadlines.first().map(|at| Timer::GrantEnd.at(at));
         let raise = self.raise.as_ref().and_then(Raise::due);
-        let all = [self.life.due(), raise, office, self.writes.due(), self.hang_due()];
+        let all = [self.phase.due(), raise, state, self.writes.due(), self.hang_due()];
         all.into_iter().fold(None, Deadline::first)
     }
 
     /// What it says of itself to others.
     pub(super) fn service(&self, now: Time) -> Service {
-        let service = self.life.service(now);
+        let service = self.phase.service(now, self.led);
         let fails =
             self.writes.hangs() || (service == Service::Serving && self.writes.is_failing());
         if fails && ruling(Rule::FailingSaid) { Service::Failing } else { service }
@@ -183,29 +183,29 @@ impl Grantor {
         if request.delta.is_zero() {
             return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Empty));
         }
-        let released = |o: &Office| o.is_released(&from.who, from.address, request.start);
-        let office = self.office(election);
-        if office.is_some_and(released) {
+        let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
+        let state = self.state(election);
+        if state.is_some_and(released) {
             return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
         }
-        if let Some(refusal) = self.inadmissible(now, &request, office) {
+        if let Some(refusal) = self.inadmissible(now, &request, state) {
             return self.refuse(from, (election, request.start), refusal, shared, out);
         }
         // Those who wait go first, even if the timer that should have said so is late: the order
         // of arrival differs from grantor to grantor.
-        let others_wait = office.is_some_and(|office| office.waiting() > 0);
+        let others_wait = state.is_some_and(|state| state.waiting() > 0);
         if others_wait && ruling(Rule::WaitersFirst) && self.handle_waiting(now, election, out) {
             self.schedule(election);
-            // Whoever was granted just now may have taken the place of this request's own lease.
-            if self.office(election).is_some_and(released) && ruling(Rule::LapsedNotParked) {
+            // The request granted just now may have taken the place of this request's own lease.
+            if self.state(election).is_some_and(released) && ruling(Rule::LapsedNotParked) {
                 return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
             }
         }
         let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
         let stamp = self.sample(now);
         let at = stamp.clock;
-        let office = self.office(election);
-        match office.and_then(|office| office.grant.as_ref()) {
+        let state = self.state(election);
+        match state.and_then(|state| state.grant.as_ref()) {
             Some(grant) if grant.is_held_by(&from.who) && ruling(Rule::HolderNotParked) => {
                 let record = &grant.record;
                 let elsewhere = record.address != from.address && ruling(Rule::OneAddress);
@@ -244,9 +244,9 @@ impl Grantor {
         &self,
         now: Time,
         request: &Request,
-        office: Option<&Office>,
+        state: Option<&ElectionState>,
     ) -> Option<Refusal> {
-        match self.life.service(now) {
+        match self.phase.service(now, self.led) {
             Service::Serving => {}
             Service::Quarantine { remaining } => {
                 let leader_let_in = request.leading && !ruling(Rule::QuarantineForAll);
@@ -256,23 +256,24 @@ impl Grantor {
             }
             Service::Starting if !self.writes.hangs() => return Some(Refusal::Starting),
             Service::Starting => return Some(Refusal::Disk),
-            Service::Recovering | Service::Founding => return Some(Refusal::Recovering),
+            Service::Recovering { led } => return Some(Refusal::Recovering { led }),
+            Service::Founding => return Some(Refusal::Recovering { led: false }),
             Service::Failing => return Some(Refusal::Disk),
         }
-        // A first lease is short. Whoever cannot have a full one after it must not begin to lead.
+        // A first lease is short. A candidate that cannot have a full one after it must not lead.
         let lease = if ruling(Rule::FullLeaseFits) { request.lease } else { request.delta };
         let (lease, delta_max) = (request.delta.max(lease), self.longest());
         if lease > delta_max && ruling(Rule::WithinDeltaMax) {
             return Some(Refusal::TooLong { lease, delta_max });
         }
-        if self.fences.is_too_far(office, request.fence) {
+        if self.fences.is_too_far(state, request.fence) {
             return Some(Refusal::FenceTooFar);
         }
-        let has_record = office.is_some_and(|office| office.grant.is_some());
+        let has_record = state.is_some_and(|state| state.grant.is_some());
         if self.writes.refuses(now, &request.election, has_record) {
             return Some(Refusal::Disk);
         }
-        if !self.has_room_for(&request.election, office) {
+        if !self.has_room_for(&request.election, state) {
             return Some(Refusal::Full);
         }
         None
@@ -280,10 +281,10 @@ impl Grantor {
 
     /// Whether one more election may be granted. Those that only a release opened have room of
     /// their own.
-    fn has_room_for(&self, election: &ElectionName, office: Option<&Office>) -> bool {
+    fn has_room_for(&self, election: &ElectionName, state: Option<&ElectionState>) -> bool {
         let early = if ruling(Rule::EarlyApart) { self.early.len() } else { 0 };
-        let known = office.is_some() && !self.early.contains(election);
-        known || self.offices.len() - early < self.config.limits.elections
+        let known = state.is_some() && !self.early.contains(election);
+        known || self.elections.len() - early < self.config.limits.elections
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
@@ -301,9 +302,8 @@ impl Grantor {
         let stretched = self.config.drift.stretch(request.delta);
         let held = if ruling(Rule::GrantStretches) { stretched } else { request.delta };
         let floor = self.fences.floor();
-        let office =
-            self.offices.entry(request.election.clone()).or_insert_with(|| Office::vacant(floor));
-        let before = office.grant.take();
+        let state = ElectionState::of(&request.election, &mut self.elections, floor);
+        let before = state.grant.take();
         let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
         let mut finish = arrival.clock.after(held);
@@ -327,12 +327,12 @@ impl Grantor {
         if let Some(before) = before.filter(|_| changed && ruling(Rule::Tombstone)) {
             let (other, start) = (before.record.holder, before.record.start);
             let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
-            office.raise_watermark(taken.clock, from, start, bound);
+            state.raise_watermark(taken.clock, from, start, bound);
         }
-        let (seen_before, highest) = (office.fence_seen, office.fence_seen.max(request.fence));
+        let (seen_before, highest) = (state.fence_seen, state.fence_seen.max(request.fence));
         let tenancy = Tenancy { who: who.clone(), first: request.first };
-        let accepted = self.fences.propose(office, request.fence, &tenancy);
-        office.unpark(&who);
+        let accepted = self.fences.propose(state, request.fence, &tenancy);
+        state.unpark(&who);
         let record = GrantRecord {
             election: request.election.clone(),
             holder: who.clone(),
@@ -345,12 +345,12 @@ impl Grantor {
             leading: request.leading,
             announced: request.announced,
             accepted,
-            fence_seen: office.fence_seen,
-            fence_owner: office.fence_owner.clone(),
+            fence_seen: state.fence_seen,
+            fence_owner: state.fence_owner.clone(),
         };
         let (waited, next) = (waited.is_some(), request.next.or(kept_next));
         let grant = Grant::new(record, request.lease, seen_before, waited);
-        office.grant = Some(Grant { next, was_next, ..grant });
+        state.grant = Some(Grant { next, was_next, ..grant });
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
             // Said when it is written, and after the ok, for which somebody waits.
@@ -363,11 +363,11 @@ impl Grantor {
     /// that none leaves whose grant could be forgotten.
     fn answer(&mut self, at: Time, election: &ElectionName, entry: Entry, out: &mut Out) {
         self.writes.put(election, entry);
-        let Some(office) = self.office(election) else { return };
-        let Some(grant) = &office.grant else { return };
+        let Some(state) = self.state(election) else { return };
+        let Some(grant) = &state.grant else { return };
         let record = &grant.record;
         let persist = Effect::Persist(record.clone().into());
-        let next_waits = grant.next.as_ref().is_some_and(|next| office.waits(next, at));
+        let next_waits = grant.next.as_ref().is_some_and(|next| state.waits(next, at));
         let granted = Granted {
             election: election.clone(),
             asker: record.holder.inc,
@@ -378,7 +378,7 @@ impl Grantor {
             seen: grant.seen_before,
             waited: grant.waited,
             next_waits,
-            waiting: office.first_waiting(at, &self.config).cloned(),
+            waiting: state.first_waiting(at, &self.config).cloned(),
         };
         let message = Message::Granted(granted);
         let send = Effect::Send { to: record.address, message };
@@ -391,7 +391,7 @@ impl Grantor {
 
     /// A request that was granted before: the same ok again, and F is not extended.
     fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
-        if self.office(election).is_some_and(|office| office.live(at).is_some()) {
+        if self.state(election).is_some_and(|state| state.live(at).is_some()) {
             self.answer(at, election, Entry::Renewed, out);
         } else {
             emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
@@ -408,14 +408,14 @@ impl Grantor {
         out: &mut Out,
     ) {
         let (election, start, fence) = (request.election.clone(), request.start, request.fence);
-        let Some(office) = self.offices.get_mut(&election) else { return };
-        office.drop_expired(at);
-        let parked = office.park(from, request, at, &self.config);
+        let Some(state) = self.elections.get_mut(&election) else { return };
+        state.drop_expired(at);
+        let parked = state.park(from, request, at, &self.config);
         if !ruling(Rule::RefusalRaisesNothing) {
-            office.fence_seen = office.fence_seen.max(fence);
+            state.fence_seen = state.fence_seen.max(fence);
         }
-        office.book(&election, &self.config, &mut self.agenda);
-        let (seen, asker, name_shared) = (office.fence_seen, from.who.inc, shared);
+        state.book(&election, &self.config, &mut self.deadlines);
+        let (seen, asker, name_shared) = (state.fence_seen, from.who.inc, shared);
         let refusal = Refusal::Held { holder, parked };
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
         send(out, from.address, Message::Refused(refused));
@@ -429,7 +429,7 @@ impl Grantor {
         name_shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
-        let seen = self.fences.seen(self.office(election));
+        let seen = self.fences.seen(self.state(election));
         let (election, asker) = (election.clone(), from.who.inc);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
         send(out, from.address, Message::Refused(refused));
@@ -438,21 +438,21 @@ impl Grantor {
     /// Section 6, with erratum 4: a release ends what it names and nothing else.
     fn on_release(&mut self, now: Time, from: &Sender, release: &Release, out: &mut Out) {
         let election = release.election.clone();
-        let serving = self.life == Life::Serving;
+        let serving = self.phase == Phase::Serving;
         let (asker, start) = (from.who.inc, release.start);
         let released = Message::Released(Released { election: election.clone(), asker, start });
-        if self.office(&election).is_none() && !self.remember_early(&election) {
+        if self.state(&election).is_none() && !self.remember_early(&election) {
             // There is nothing to give up. A request that it overtook may be granted for a while.
             emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
             return send(out, from.address, released);
         }
         let at = self.sample(now).clock;
         let floor = self.fences.floor();
-        let office = self.offices.entry(election.clone()).or_insert_with(|| Office::vacant(floor));
-        let holds = office.live(at).filter(|grant| {
+        let state = ElectionState::of(&election, &mut self.elections, floor);
+        let holds = state.live(at).filter(|grant| {
             let holder = &grant.record.holder;
             *holder == from.who
-                || (!ruling(Rule::ReleaseByLife) && holder.name == from.who.name)
+                || (!ruling(Rule::ReleaseByIncarnation) && holder.name == from.who.name)
                 || !ruling(Rule::ReleaseByHolder)
         });
         if let Some(grant) = holds
@@ -467,9 +467,9 @@ impl Grantor {
             release.start >= grant.record.start || !ruling(Rule::ReleaseNamesStart)
         });
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
-        let unparked = office.raise_watermark(at, by, release.start, bound);
+        let unparked = state.raise_watermark(at, by, release.start, bound);
         if !serving && !ruling(Rule::ReleaseInQuarantine) {
-            self.life = Life::Serving;
+            self.phase = Phase::Serving;
         }
         if ends && !serving {
             // Not confirmed, so that it comes again when it can be carried out.
@@ -477,7 +477,7 @@ impl Grantor {
             return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
         }
         if ends {
-            if let Some(grant) = &mut office.grant {
+            if let Some(grant) = &mut state.grant {
                 grant.record.finish = at;
                 grant.next = release.next.clone().or(grant.next.take());
             }
@@ -501,19 +501,19 @@ impl Grantor {
     /// Says whether anything has changed with the grant or with those who wait.
     fn handle_waiting(&mut self, now: Time, election: &ElectionName, out: &mut Out) -> bool {
         let taken = self.sample(now);
-        let Some(office) = self.offices.get_mut(election) else { return false };
-        let mut changed = office.drop_expired(taken.clock);
-        if office.live(taken.clock).is_some() {
+        let Some(state) = self.elections.get_mut(election) else { return false };
+        let mut changed = state.drop_expired(taken.clock);
+        if state.live(taken.clock).is_some() {
             return changed;
         }
-        while let Some(office) = self.offices.get_mut(election)
-            && office.live(taken.clock).is_none()
-            && let Some((parked, was_next)) = office.take_first()
+        while let Some(state) = self.elections.get_mut(election)
+            && state.live(taken.clock).is_none()
+            && let Some((parked, was_next)) = state.take_first()
         {
             changed = true;
             let start = parked.request.start;
-            let refused = office.is_released(&parked.who, parked.address, start)
-                || self.inadmissible(now, &parked.request, self.office(election)).is_some();
+            let refused = state.is_released(&parked.who, parked.address, start)
+                || self.inadmissible(now, &parked.request, self.state(election)).is_some();
             if refused && ruling(Rule::ChecksAgain) {
                 continue;
             }
@@ -528,12 +528,12 @@ impl Grantor {
 
     /// Drops an election of which nothing matters any more; the floor keeps its fences.
     fn forget_if_over(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
-        let Some(office) = self.offices.get(election) else { return };
-        if office.is_forgettable(now, &self.config) {
+        let Some(state) = self.elections.get(election) else { return };
+        if state.is_forgettable(now, &self.config) {
             if ruling(Rule::FloorRises) {
-                self.fences.raise_floor(office.fence_seen);
+                self.fences.raise_floor(state.fence_seen);
             }
-            self.offices.remove(election);
+            self.elections.remove(election);
             self.early.remove(election);
             let record = Record::Forget(election.clone());
             self.persist(election, record, Entry::Forgotten, out);
@@ -541,30 +541,30 @@ impl Grantor {
     }
 
     fn schedule(&mut self, election: &ElectionName) {
-        let Some(office) = self.offices.get_mut(election) else { return };
-        office.book(election, &self.config, &mut self.agenda);
+        let Some(state) = self.elections.get_mut(election) else { return };
+        state.book(election, &self.config, &mut self.deadlines);
     }
 
-    fn office(&self, election: &ElectionName) -> Option<&Office> {
-        self.offices.get(election)
+    fn state(&self, election: &ElectionName) -> Option<&ElectionState> {
+        self.elections.get(election)
     }
 
     /// Section 10.4: what this grantor knows of the leader.
     fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
-        let office = self.office(&query.election);
+        let state = self.state(&query.election);
         let service = self.service(now);
-        let told = office.filter(|_| self.is_told(&query.election));
+        let told = state.filter(|_| self.is_told(&query.election));
         let state = State {
             election: query.election.clone(),
             asker: from.who.inc,
             start: query.start,
             service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
             holder: told
-                .and_then(|office| office.live(now))
+                .and_then(|state| state.live(now))
                 .map(|grant| Box::new(grant.describe(now))),
-            free_for: self.free_for(now, office),
-            waiting: office.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
-            seen: self.fences.seen(office),
+            free_for: self.free_for(now, state),
+            waiting: state.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
+            seen: self.fences.seen(state),
             delta_max: self.config.delta_max,
             raise: self.raise.as_ref().map(|raise| Box::new(raise.describe(now))),
         };
@@ -573,9 +573,9 @@ impl Grantor {
 
     /// How long nobody has held a grant, at least: since the last one ended and this grantor
     /// serves. Of an election that was forgotten it is known that it was idle for a quarantine.
-    fn free_for(&self, now: Time, office: Option<&Office>) -> core::time::Duration {
+    fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
         let served = now.since(self.serving_since).min(self.config.quarantine());
-        let grant = office.and_then(|office| office.grant.as_ref());
+        let grant = state.and_then(|state| state.grant.as_ref());
         grant.map_or(served, |grant| now.since(grant.record.finish).min(served))
     }
 }

@@ -11,7 +11,8 @@ use core::time::Duration;
 
 use super::super::config::Checked;
 use super::super::message::Raising;
-use super::recovery::REWRITE;
+use super::super::timer::Timer;
+use super::flush::REWRITE;
 use super::*;
 
 /// A larger `delta_max` that is not given yet.
@@ -54,7 +55,7 @@ impl Raise {
 
     pub(super) fn due(&self) -> Option<Deadline> {
         match self.stage {
-            Stage::Waiting { until: at } => Some(Deadline { at, why: "longer leases are given" }),
+            Stage::Waiting { until: at } => Some(Timer::LongerLeases.at(at)),
             Stage::Writing { .. } => None,
         }
     }

@@ -11,15 +11,17 @@ use super::super::config::Config;
 use super::super::identity::Who;
 use super::super::message::{FenceRead, Recall};
 use super::super::quorum::MemberSet;
-use super::life::{Known, Missing, Read};
+use super::phase::{Known, Missing, Read};
 use super::*;
 
 impl Grantor {
     /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
     /// repetitions: whatever was answered after the quarantine ended is good.
     pub(super) fn read_fences(&mut self, now: Time, read: Read, out: &mut Out) {
-        let (since, answers, told) = match &mut self.life {
-            Life::Reading { since, answers, told, .. } => (*since, core::mem::take(answers), *told),
+        let (since, answers, told) = match &mut self.phase {
+            Phase::Reading { since, answers, told, .. } => {
+                (*since, core::mem::take(answers), *told)
+            }
             _ => (now, BTreeMap::new(), None),
         };
         let told =
@@ -28,7 +30,7 @@ impl Grantor {
             send(out, member.address, Message::FenceRead(FenceRead { start: since }));
         }
         let again = now.after(self.config.refresh);
-        self.life = Life::Reading { since, again, read, answers, told };
+        self.phase = Phase::Reading { since, again, read, answers, told };
         // In a cluster of one there is nobody to wait for.
         self.conclude(now, out);
     }
@@ -44,10 +46,9 @@ impl Grantor {
         let own = self.config.position(&self.name).into_iter().collect();
         let answered = answers.keys().copied().collect();
         let nothing = answers.iter().filter(|(_, known)| !known.recall.is_whole());
-        let knows = |known: &Known| matches!(known.recall, Recall::Led | Recall::Lost);
         let missing = Missing {
             read,
-            led: self.led || answers.values().any(knows),
+            led: self.led || answers.values().any(Known::knows_a_leader),
             silent: self.config.quorums.everyone().minus(own).minus(answered),
             unfounded: nothing.map(|(member, _)| *member).collect(),
         };
@@ -64,18 +65,18 @@ impl Grantor {
     /// that theirs is not, for those who found a cluster, and for people.
     pub(super) fn on_fence_read(&self, from: &Sender, start: Time, out: &mut Out) {
         let whole = if self.led { Recall::Led } else { Recall::Unled };
-        let recall = match &self.life {
-            Life::Serving | Life::Quarantine { read: Read::Nothing, .. } => whole,
+        let recall = match &self.phase {
+            Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => whole,
             // What it remembers may still be on its way from the disk.
-            Life::Unborn
-            | Life::Opening { read: Read::Nothing, .. }
-            | Life::Unwritten { read: Read::Nothing, .. } => return,
-            Life::Opening { .. }
-            | Life::Unwritten { .. }
-            | Life::Quarantine { .. }
-            | Life::Reading { .. }
-            | Life::Storing { .. }
-            | Life::Unstored { .. } => {
+            Phase::Unborn
+            | Phase::Opening { read: Read::Nothing, .. }
+            | Phase::Unwritten { read: Read::Nothing, .. } => return,
+            Phase::Opening { .. }
+            | Phase::Unwritten { .. }
+            | Phase::Quarantine { .. }
+            | Phase::Reading { .. }
+            | Phase::Storing { .. }
+            | Phase::Unstored { .. } => {
                 if !ruling(Rule::RecoveringSilent) {
                     whole
                 } else if self.led {
@@ -85,11 +86,11 @@ impl Grantor {
                 }
             }
         };
-        // All offices are asked only where a rule is broken: this is answered in one step.
+        // All elections are asked only where a rule is broken: this is answered in one step.
         let seen = if ruling(Rule::AnswerHasFloor) {
             self.fences.highest()
         } else {
-            self.offices.values().map(|office| office.fence_seen).max().unwrap_or(Fence::NONE)
+            self.elections.values().map(|state| state.fence_seen).max().unwrap_or(Fence::NONE)
         };
         let (asker, delta_max) = (from.who.inc, self.delta_max);
         let answer = FenceSeen { asker, start, seen, delta_max, recall };
@@ -105,7 +106,7 @@ impl Grantor {
     ) {
         let member = self.config.members.iter().position(|m| m.name == from.who.name);
         let own = from.who.name == self.name;
-        let Life::Reading { since, answers, .. } = &mut self.life else {
+        let Phase::Reading { since, answers, .. } = &mut self.phase else {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         };
         let Some(member) = member.filter(|_| !own && *since == seen.start) else {
@@ -113,8 +114,9 @@ impl Grantor {
         };
         let FenceSeen { seen, delta_max, recall, .. } = *seen;
         let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
-        answers.insert(member, Known { seen, delta_max, recall });
-        let knows = matches!(recall, Recall::Led | Recall::Lost);
+        let known = Known { seen, delta_max, recall };
+        let knows = known.knows_a_leader();
+        answers.insert(member, known);
         if knows && ruling(Rule::FoundingRefused) {
             self.not_founded(now, &from.who.name, out);
         }
@@ -129,13 +131,13 @@ impl Grantor {
 
     /// The cluster is not new, says `by`, so this memory was lost, and others may have been.
     fn not_founded(&mut self, now: Time, by: &NodeName, out: &mut Out) {
-        let read = self.life.read_mut().filter(|read| **read == Read::Founding);
+        let read = self.phase.read_mut().filter(|read| **read == Read::Founding);
         let asks = read.map(|read| *read = Read::Fences).is_some();
         // What was answered is being written down, or cannot be: nothing is granted by it yet.
         let stores = matches!(
-            self.life,
-            Life::Storing { read: Read::Founding, .. }
-                | Life::Unstored { read: Read::Founding, .. }
+            self.phase,
+            Phase::Storing { read: Read::Founding, .. }
+                | Phase::Unstored { read: Read::Founding, .. }
         ) && ruling(Rule::FoundingUntilGrant);
         if asks || stores {
             emit(out, None, OwnEvent::NotFounded { by: by.clone() });
@@ -147,7 +149,7 @@ impl Grantor {
 
     /// Ends the read when enough members have answered.
     fn conclude(&mut self, now: Time, out: &mut Out) {
-        let Life::Reading { since, read, answers, .. } = &self.life else { return };
+        let Phase::Reading { since, read, answers, .. } = &self.phase else { return };
         let (since, read) = (*since, *read);
         let counts = |known: &Known| known.recall.is_whole() || read == Read::Founding;
         let counted = || answers.iter().filter(|(_, known)| counts(known));
@@ -162,18 +164,18 @@ impl Grantor {
         if until > since && ruling(Rule::ReadAfterQuarantine) && ruling(Rule::Quarantine) {
             // A lease that was forgotten may still be live: read again when it is not.
             emit(out, None, OwnEvent::Quarantined { until: until.max(now) });
-            self.life = Life::Quarantine { until, read };
-            return self.on_life_due(now, out);
+            self.phase = Phase::Quarantine { until, read };
+            return self.on_incarnation_due(now, out);
         }
         self.fences.raise_floor(highest.unwrap_or(Fence::NONE));
-        // A release may have opened offices since the start, at the floor of that moment.
-        for office in self.offices.values_mut().filter(|_| ruling(Rule::ReadRaisesAll)) {
-            office.raise_fence(self.fences.floor());
+        // A release may have opened elections since the start, at the floor of that moment.
+        for state in self.elections.values_mut().filter(|_| ruling(Rule::ReadRaisesAll)) {
+            state.raise_fence(self.fences.floor());
         }
         // The first reserve says that the read is done: until it is durable, every start reads
         // again.
         let flush = self.reserve(now, self.fences.floor(), out);
-        self.life = Life::Storing { flush, read };
+        self.phase = Phase::Storing { flush, read };
     }
 
     /// Whether the answers of `answered` are enough: a quorum of others meets every quorum that

@@ -3,16 +3,14 @@
 use core::time::Duration;
 
 use super::super::identity::Boot;
-use super::life::Read;
+use super::flush::REWRITE;
+use super::phase::Read;
 use super::raise::Raise;
 use super::*;
 
-/// How long a grantor that could not write its identity down waits before it tries again.
-pub(super) const REWRITE: Duration = Duration::from_secs(1);
-
 impl Grantor {
-    /// Begins a life with what is remembered of the ones before. `now` was sampled after the
-    /// lock on the state directory was held: the quarantine counts from it.
+    /// Begins an incarnation with what is remembered of the ones before. `now` was sampled after
+    /// the lock on the state directory was held: the quarantine counts from it.
     pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
         self.instance = memory.instance;
         self.boot = Boot(memory.boot.0 + 1);
@@ -35,7 +33,7 @@ impl Grantor {
             for record in grants {
                 let election = record.election.clone();
                 self.fences.note(record.fence_seen);
-                self.offices.insert(election.clone(), Office::restore(record));
+                self.elections.insert(election.clone(), ElectionState::restore(record));
                 self.schedule(&election);
             }
         }
@@ -45,8 +43,8 @@ impl Grantor {
         self.write_boot(now, quarantine, read, out);
     }
 
-    /// When every lease that was given before this life, and was no longer than `delta_max`, has
-    /// ended.
+    /// When every lease that was given before this incarnation, and was no longer than `delta_max`,
+    /// has ended.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
         let drift = self.config.drift;
         let wait = match (ruling(Rule::QuarantineStretches), ruling(Rule::QuarantineNotShrunk)) {
@@ -60,7 +58,7 @@ impl Grantor {
     fn write_boot(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
         let allowed = self.raise.as_ref().map_or(self.delta_max, Raise::before);
         let flush = self.write_identity(now, allowed, out);
-        self.life = Life::Opening { flush, quarantine, read };
+        self.phase = Phase::Opening { flush, quarantine, read };
         if !ruling(Rule::BootDurable) {
             self.open(now, quarantine, read, out);
         }
@@ -83,8 +81,8 @@ impl Grantor {
     /// The boot is written down.
     fn open(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
         let until = quarantine.unwrap_or(now);
-        self.life = Life::Quarantine { until, read };
-        self.on_life_due(now, out);
+        self.phase = Phase::Quarantine { until, read };
+        self.on_incarnation_due(now, out);
     }
 
     /// A flush has ended, well or not.
@@ -99,26 +97,26 @@ impl Grantor {
         if let Some(news) = self.writes.flushed(now, flushed, written) {
             emit(out, None, news);
         }
-        match self.life {
-            Life::Opening { flush, quarantine, read } if flush.ticket == flushed => {
+        match self.phase {
+            Phase::Opening { flush, quarantine, read } if flush.ticket == flushed => {
                 if written {
                     self.open(now, quarantine, read, out);
                 } else {
-                    self.life = Life::Unwritten { at: now.after(REWRITE), quarantine, read };
+                    self.phase = Phase::Unwritten { at: now.after(REWRITE), quarantine, read };
                 }
             }
-            Life::Storing { flush, read } if flush.ticket == flushed => {
+            Phase::Storing { flush, read } if flush.ticket == flushed => {
                 self.fences.settled(flushed, written);
                 if written {
                     self.led |= read != Read::Founding;
                     self.serve(now, out);
                 } else {
-                    self.life = Life::Unstored { at: now.after(REWRITE), read };
+                    self.phase = Phase::Unstored { at: now.after(REWRITE), read };
                 }
             }
             _ => self.fences.settled(flushed, written),
         }
-        if written && self.life == Life::Serving {
+        if written && self.phase == Phase::Serving {
             let wanted = self.fences.take_wanted();
             self.reserve_if_short(now, wanted, out);
         }
@@ -126,9 +124,9 @@ impl Grantor {
     }
 
     /// Whatever stage of the start is due at `now`.
-    pub(super) fn on_life_due(&mut self, now: Time, out: &mut Out) {
-        match self.life {
-            Life::Quarantine { until, read } if now >= until => {
+    pub(super) fn on_incarnation_due(&mut self, now: Time, out: &mut Out) {
+        match self.phase {
+            Phase::Quarantine { until, read } if now >= until => {
                 if read != Read::Nothing {
                     emit(out, None, OwnEvent::Recovering);
                     if !ruling(Rule::ReserveAfterRead) {
@@ -139,17 +137,17 @@ impl Grantor {
                     self.serve(now, out);
                 }
             }
-            Life::Quarantine { read: read @ (Read::Fences | Read::Founding), .. }
+            Phase::Quarantine { read: read @ (Read::Fences | Read::Founding), .. }
                 if !ruling(Rule::ReadAfterQuarantine) =>
             {
                 self.read_fences(now, read, out);
             }
-            Life::Reading { again, read, .. } if now >= again => self.read_fences(now, read, out),
-            Life::Unstored { at, read } if now >= at => {
+            Phase::Reading { again, read, .. } if now >= again => self.read_fences(now, read, out),
+            Phase::Unstored { at, read } if now >= at => {
                 let flush = self.reserve(now, self.fences.floor(), out);
-                self.life = Life::Storing { flush, read };
+                self.phase = Phase::Storing { flush, read };
             }
-            Life::Unwritten { at, quarantine, read } if now >= at => {
+            Phase::Unwritten { at, quarantine, read } if now >= at => {
                 self.write_boot(now, quarantine, read, out);
             }
             _ => {}
@@ -157,7 +155,7 @@ impl Grantor {
     }
 
     fn serve(&mut self, now: Time, out: &mut Out) {
-        self.life = Life::Serving;
+        self.phase = Phase::Serving;
         self.serving_since = now;
         emit(out, None, OwnEvent::Serving);
         self.tell_raise(out);

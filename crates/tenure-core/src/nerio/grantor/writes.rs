@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Bound::{Excluded, Unbounded};
 use core::time::Duration;
 
+use super::super::timer::Timer;
 use super::*;
 
 /// How long until a record that could not be written is written again, and how long a grant that
@@ -154,7 +155,7 @@ impl Writes {
     pub(super) fn due(&self) -> Option<Deadline> {
         // The last instant of a clock never comes.
         let comes = self.lacks_any() && self.again_at < Time::MAX;
-        comes.then_some(Deadline { at: self.again_at, why: "writing again" })
+        comes.then_some(Timer::WriteRecords.at(self.again_at))
     }
 
     /// The next of what to write again, if it is time to; `None` in it for a flush alone. Each time
@@ -199,12 +200,14 @@ impl Grantor {
     /// would learn that the disk is whole again.
     pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
         let Some(again) = self.writes.take_due(now) else { return };
-        if self.writes.lacks_flush() && self.life == Life::Serving && self.fences.flush().is_none()
+        if self.writes.lacks_flush()
+            && self.phase == Phase::Serving
+            && self.fences.flush().is_none()
         {
             self.reserve(now, self.fences.floor(), out);
         }
         let Some(election) = again else { return };
-        let grant = self.office(&election).and_then(|office| office.grant.as_ref());
+        let grant = self.state(&election).and_then(|state| state.grant.as_ref());
         let (record, entry) = match grant {
             Some(grant) => (grant.record.clone().into(), Entry::Renewed),
             None => (Record::Forget(election.clone()), Entry::Forgotten),

@@ -2,7 +2,7 @@
 //!
 //! Leader Uniqueness rests on one sentence of section 2 (equation 7): every two quorums have a
 //! member in common. A [`Quorums`] can only be made by a constructor that has proved it, so that
-//! whoever holds one need not ask again.
+//! its holder need not ask again.
 //!
 //! | system | a quorum is | why every two meet |
 //! |---|---|---|

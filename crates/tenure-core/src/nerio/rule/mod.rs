@@ -45,23 +45,23 @@ rules! {
 
     // Identity.
 
-    /// A grant is held by a life, not by a name.
-    HolderByLife: "identity", [ONE_LEADER, GRANTS];
-    /// A request waits for a life, not for a name.
-    ParkedByLife: "identity", [WAITS], by hand;
-    /// A life that gave its Starts up binds no later one of the same name.
-    WatermarkByLife: "identity", [ELECTION, SUCCESSION], by hand;
-    /// A release comes from the holder's own life, not from its name.
-    ReleaseByLife: "identity", [OWN_RELEASE, GRANTS, DEAD], by hand;
-    /// Two lives that use one name at the same time are reported.
+    /// A grant is held by an incarnation, not by a name.
+    HolderByIncarnation: "identity", [ONE_LEADER, GRANTS];
+    /// A request waits for an incarnation, not for a name.
+    ParkedByIncarnation: "identity", [WAITS], by hand;
+    /// An incarnation that gave its Starts up binds no later one of the same name.
+    WatermarkByIncarnation: "identity", [ELECTION, SUCCESSION], by hand;
+    /// A release comes from the holder's incarnation, not from its name.
+    ReleaseByIncarnation: "identity", [OWN_RELEASE, GRANTS, DEAD], by hand;
+    /// Two incarnations that use one name at the same time are reported.
     NameContested: "identity", [NAMES], by hand;
     /// That a name is shared is said steadily, and not only to the one that asks in turn.
     NameStaysShared: "identity", [NAMES], by hand;
-    /// One life asks from one address: the first, while its grant lives.
+    /// One incarnation asks from one address: the first, while its grant lives.
     OneAddress: "identity", [LASTS], by hand;
     /// A release from another address ends nothing.
     ReleaseFromAddress: "identity", [OWN_RELEASE, GRANTS], by hand;
-    /// An answer counts only for the life that asked.
+    /// An answer counts only for the incarnation that asked.
     AnswerBound: "identity", [ONE_LEADER, GRANTS, ASKS], by hand;
     /// Oks count only from a member's own address.
     OkFromMember: "identity", [ONE_LEADER, GRANTS, ASKS], by hand;
@@ -145,7 +145,7 @@ rules! {
     YieldNews: "who is next 4", [YIELDS, SUCCESSION], by hand;
     /// A candidate yields to a leader only after seeing it renew.
     YieldRenewed: "who is next 4", [SUCCESSION], by hand;
-    /// Whoever is silent, or cannot grant, is not waited for.
+    /// A member that is silent, or cannot grant, is not waited for.
     YieldWithoutLost: "who is next 4", [ELECTION, SUCCESSION], by hand;
     /// What was yielded is asked for again only after a while.
     YieldWaits: "who is next 4", [YIELDS, SUCCESSION], by hand;
@@ -189,7 +189,7 @@ rules! {
     /// The read begins after the quarantine has ended.
     ReadAfterQuarantine: "scalar fence 4", [ONE_LEADER, GRANTS, FENCES], by hand;
     /// It grants nothing before the read is done.
-    ReadBeforeGrant: "scalar fence 4", [FENCES, EDICTS], by hand;
+    ReadBeforeGrant: "scalar fence 4", [STARTS, FENCES, EDICTS], by hand;
     /// Its first reserve says that the read is done, and is not written before.
     ReserveAfterRead: "scalar fence 4", [STARTS, FENCES], by hand;
     /// Recovering members do not answer reads.
@@ -219,7 +219,7 @@ rules! {
     AttemptWaits: "verification", [ONE_LEADER, GRANTS, ASKS];
     /// Nothing is promised beyond vmax.
     VerifyMax: "verification", [SUCCESSION], by hand;
-    /// An answer is bound to its asker's life and question.
+    /// An answer is bound to its asker's incarnation and question.
     VerifyBound: "verification", [VERIFICATION], by hand;
     /// Each of several verifications of one election is answered for itself.
     VerifyEach: "verification", [ANSWERED], by hand;
@@ -273,8 +273,8 @@ rules! {
 
     /// A leader is who is named by a quorum.
     ViewByQuorum: "readings", [OBSERVERS], by hand;
-    /// A quorum names one life, not one name.
-    ViewByLife: "readings", [OBSERVERS], by hand;
+    /// A quorum names one incarnation, not one name.
+    ViewByIncarnation: "readings", [OBSERVERS], by hand;
     /// What is left of a lease counts from the send of the question.
     ViewFromSend: "readings", [OBSERVERS], by hand;
     /// A view lasts as long as a quorum of grants, not as long as the first of all.

@@ -1,7 +1,7 @@
 //! A first start that was not said to be one, and is said later.
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Config, Event, OwnEvent, Refusal};
+use tenure_core::nerio::{Config, Event, OwnEvent, Refusal, Service};
 
 use crate::story::*;
 
@@ -26,7 +26,10 @@ fn a_first_start_that_was_not_said_to_be_one_is_mended() {
     s.campaign("p");
     s.run(ms(10_000));
     for grantor in GRANTORS {
-        assert_eq!(refusal(&s.ask("q", grantor, request(at(10)))), Some(Refusal::Recovering));
+        assert_eq!(
+            refusal(&s.ask("q", grantor, request(at(10)))),
+            Some(Refusal::Recovering { led: false })
+        );
     }
     let others = Event::Own(OwnEvent::RecoveryWaits {
         founding: false,
@@ -63,7 +66,12 @@ pub(crate) fn nobody_founds_what_another_member_has_seen() {
     let refused = Event::Own(OwnEvent::NotFounded { by: name("c") });
     assert_eq!(s.events("a").iter().filter(|event| **event == refused).count(), 1);
     assert!(!founded(&s, "a"), "b may have seen a fence that c has not");
-    assert_eq!(refusal(&s.ask("q", "a", request(at(10)))), Some(Refusal::Recovering));
+    // Both say so to those who ask: neither is to be started as a new one again.
+    for lost in ["a", "b"] {
+        let refusal = refusal(&s.ask("q", lost, request(at(10))));
+        assert_eq!(refusal, Some(Refusal::Recovering { led: true }), "{lost}");
+        assert_eq!(s.state(lost).service, Service::Recovering { led: true }, "{lost}");
+    }
 }
 
 /// A lone loss that is taken for a first start recovers as any other.
@@ -238,7 +246,7 @@ fn a_cluster_of_one_or_two_is_founded_late() {
     for all in [&["a"][..], &["a", "b"][..]] {
         let mut s = Story::empty(config(all));
         for grantor in all {
-            s.start(grantor, Some(Disk::new(7 << 64, false)));
+            s.start(grantor, Some(directory(7 << 64, false)));
         }
         s.run(ms(3_000));
         assert!(!founded(&s, "a"));
@@ -253,7 +261,7 @@ fn a_cluster_of_one_or_two_is_founded_late() {
         }
     }
     let mut s = Story::empty(config(&["a", "b"]));
-    s.start("a", Some(Disk::new(7 << 64, false)));
+    s.start("a", Some(directory(7 << 64, false)));
     s.found("a");
     s.run(ms(60_000));
     assert!(!founded(&s, "a"), "b may know");

@@ -4,10 +4,10 @@ use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Sender};
 
 use crate::story::*;
 
-/// Comparing by name alone is unsafe: a delayed release of an earlier life frees a grantor
+/// Comparing by name alone is unsafe: a delayed release of an earlier incarnation frees a grantor
 /// under its successor.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_release_of_an_earlier_life_frees_nobody() {
+pub(crate) fn a_release_of_an_earlier_incarnation_frees_nobody() {
     let mut s = Story::new();
     let earlier = s.sender("p");
     s.restart("p");
@@ -20,7 +20,7 @@ pub(crate) fn a_release_of_an_earlier_life_frees_nobody() {
 
 /// A grantor that sees inc1, inc2, inc1 again raises an event, and its refusal says so.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_name_that_two_lives_use_at_once_is_reported() {
+pub(crate) fn a_name_that_two_incarnations_use_at_once_is_reported() {
     let mut s = Story::new();
     s.ask("r", "a", request(at(1)));
     let first = s.sender("p");
@@ -71,7 +71,7 @@ pub(crate) fn that_a_name_is_shared_is_said_steadily() {
 /// One inc from two addresses: the first wins while its grant lives, the second is refused,
 /// counted and reported.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_life_from_two_addresses_keeps_the_first() {
+pub(crate) fn one_incarnation_from_two_addresses_keeps_the_first() {
     let mut s = Story::new();
     let forger = Sender { address: address("z"), ..s.sender("p") };
     s.ask("p", "a", request(at(10)));
@@ -105,9 +105,9 @@ pub(crate) fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
     assert!(!s.leads("p"));
 }
 
-/// Requests wait by life: what the one before gave up is not taken from the one after.
+/// Requests wait by incarnation: what the one before gave up is not taken from the one after.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_new_life_waits_beside_the_one_before() {
+pub(crate) fn a_new_incarnation_waits_beside_the_one_before() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(30)));
@@ -121,7 +121,7 @@ pub(crate) fn a_new_life_waits_beside_the_one_before() {
 
 /// A restarted candidate is a new one: its clock may have begun anew, below what it released.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_an_earlier_life_released_binds_no_later_one() {
+pub(crate) fn what_an_earlier_incarnation_released_binds_no_later_one() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(99)));
     s.tell("p", "a", release(at(99)));
@@ -129,10 +129,10 @@ pub(crate) fn what_an_earlier_life_released_binds_no_later_one() {
     assert!(granted(&s.ask("p", "a", request(at(10)))).is_some());
 }
 
-/// An answer is for the life that asked: the next one of its name may use the same Start, for a
-/// lease and a fence of its own, and must not count what was granted to the one before.
+/// An answer is for the incarnation that asked: the next one of its name may use the same Start,
+/// for a lease and a fence of its own, and must not count what was granted to the one before.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_to_an_earlier_life_is_not_for_this_one() {
+pub(crate) fn an_answer_to_an_earlier_incarnation_is_not_for_this_one() {
     let mut s = Story::new();
     for grantor in GRANTORS {
         s.ask("q", grantor, request(at(10)));
@@ -142,11 +142,15 @@ pub(crate) fn an_answer_to_an_earlier_life_is_not_for_this_one() {
     s.restart("p");
     let second = s.campaign("p");
     s.drop_all();
-    assert_eq!(requests(&first)[0].start, requests(&second)[0].start, "one Start, two lives");
+    assert_eq!(
+        requests(&first)[0].start,
+        requests(&second)[0].start,
+        "one Start, two incarnations"
+    );
     for grantor in GRANTORS {
         s.tell("q", grantor, release(at(10)));
         let effects = s.deliver(grantor, "p");
-        assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherLife))]);
+        assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherIncarnation))]);
     }
     assert!(!s.leads("p"), "its grants are another's");
 }

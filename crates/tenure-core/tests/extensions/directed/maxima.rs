@@ -80,6 +80,7 @@ pub(crate) fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     assert_eq!(s.leader(), Some("q"), "nothing of the lease that c forgot is left elsewhere");
     s.drop_all();
     s.configure(|config| config.delta_max = ms(2_000));
+    s.has_granted("b");
     s.restart("b");
     s.slip(ms(10));
     s.step("p", tenure_core::Input::Timeout);
@@ -93,6 +94,7 @@ pub(crate) fn longer_leases_are_given_when_what_others_forgot_has_ended() {
 #[cfg_attr(not(tenure_planted), test)]
 fn a_larger_delta_max_that_waits_is_told() {
     let mut s = Story::new();
+    s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
     s.restart("a");
     let until = s.now("a").after(ms(4_400));
@@ -117,6 +119,7 @@ fn a_larger_delta_max_that_waits_is_told() {
 #[cfg_attr(not(tenure_planted), test)]
 fn a_larger_delta_max_is_answered_at_once_and_given_later() {
     let mut s = Story::new();
+    s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
     s.restart("a");
     let long = |start| for_span(at(start), ms(3_000));
@@ -143,6 +146,7 @@ fn a_larger_delta_max_is_answered_at_once_and_given_later() {
 #[cfg_attr(not(tenure_planted), test)]
 fn a_larger_delta_max_is_given_when_it_is_written() {
     let mut s = Story::new();
+    s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
     s.slow_disks = true;
     s.restart("a");
@@ -155,7 +159,7 @@ fn a_larger_delta_max_is_given_when_it_is_written() {
     s.pass(ms(1_000));
     assert!(granted(&s.ask("p", "a", long(11))).is_none());
     let last = s.actor("a").flushes.pop_back().unwrap();
-    s.flushed("a", last.0, &last.1);
+    s.flushed("a", last.0, last.1);
     assert!(granted(&s.ask("p", "a", long(12))).is_some());
 }
 

@@ -276,7 +276,8 @@ pub(crate) fn nobody_waits_for_a_grantor_that_is_silent() {
     s.campaign("q");
     s.deliver("p", "a");
     s.deliver("q", "b");
-    s.run(s.config.parked_for() + s.config.refresh * 2);
+    let parked_for = s.config.parked_for();
+    s.run(parked_for + REFRESH * 2);
     let leader = s.leader();
     assert!(leader.is_some(), "of the two that are left a quorum can be made");
     s.run(ms(2_000));
@@ -293,6 +294,6 @@ fn nobody_waits_for_a_grantor_in_quarantine() {
     s.campaign("q");
     s.deliver("p", "a");
     s.deliver("q", "b");
-    s.run(s.config.refresh * 3);
+    s.run(REFRESH * 3);
     assert!(s.leader().is_some(), "long before the quarantine ends");
 }

@@ -59,6 +59,7 @@ pub(crate) fn no_lease_is_longer_than_delta_max() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn nothing_is_granted_before_the_boot_is_durable() {
     let mut s = Story::new();
+    s.has_granted("a");
     s.slow_disks = true;
     s.restart("a");
     assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Starting));

@@ -15,7 +15,7 @@ pub(crate) fn nothing_is_promised_after_the_claim_was_lowered() {
 
 /// The answer is bound to the asker's (name, inc) and Start.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_is_bound_to_the_life_of_its_asker() {
+pub(crate) fn an_answer_is_bound_to_the_incarnation_of_its_asker() {
     let mut s = Story::new();
     s.elect("p");
     s.verify("q", "p");
@@ -26,7 +26,7 @@ pub(crate) fn an_answer_is_bound_to_the_life_of_its_asker() {
     s.put(&answer[0]);
     assert!(
         !s.events("q").iter().any(|event| matches!(event, Event::Own(OwnEvent::Verified { .. }))),
-        "an answer to an earlier life was believed: {:?}",
+        "an answer to an earlier incarnation was believed: {:?}",
         s.events("q")
     );
 }

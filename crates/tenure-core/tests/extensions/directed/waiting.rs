@@ -1,7 +1,7 @@
 //! What a candidate waits for, and whom those who ask are told of, must be what is.
 
 use tenure_core::nerio::{Command, Event, Holder, Message, OwnEvent, Refusal, Refused};
-use tenure_core::{Fence, View, Waiting};
+use tenure_core::{Fence, Waiting};
 
 use crate::story::*;
 
@@ -56,7 +56,7 @@ pub(crate) fn one_that_grants_stands_in_nobodys_way() {
         refuse(&mut s, "a", Refusal::Disk);
         refuse(&mut s, "b", Refusal::Disk);
         refuse(&mut s, "c", held.clone());
-        s.pass(s.config.refresh);
+        s.pass(REFRESH);
     }
     let Some(Waiting::Refused { .. }) = told(&s, "p").pop() else { panic!("{:?}", told(&s, "p")) };
     for _ in 0..3 {
@@ -64,7 +64,7 @@ pub(crate) fn one_that_grants_stands_in_nobodys_way() {
         refuse(&mut s, "c", held.clone());
         s.deliver("p", "b");
         s.deliver("b", "p");
-        s.pass(s.config.refresh);
+        s.pass(REFRESH);
     }
     let behind = Waiting::Behind { who: "q".into(), leading: true };
     assert_eq!(told(&s, "p").last(), Some(&behind), "{:?}", told(&s, "p"));
@@ -110,7 +110,7 @@ pub(crate) fn one_that_a_promise_holds_up_is_not_told_as_leading() {
     let held = held.unwrap();
     s.run(ms(40));
     let view = s.events("r").iter().rev().find_map(|event| match event {
-        Event::View(View::Leader(leader)) => Some(leader.clone()),
+        Event::View(view) => view.leader().cloned(),
         _ => None,
     });
     let view = view.unwrap();
@@ -122,7 +122,8 @@ pub(crate) fn one_that_a_promise_holds_up_is_not_told_as_leading() {
     // The one that waits, and the one that campaigns anew.
     s.campaign("p");
     assert_eq!(told(&s, "p"), [Waiting::Promised { who: "p".into(), until: held }]);
-    s.run(held.since(s.now("p")).saturating_sub(ms(1)));
+    let left = held.since(s.now("p"));
+    s.run(left.saturating_sub(ms(1)));
     let promised = told(&s, "q").into_iter().find_map(|waiting| match waiting {
         Waiting::Promised { who, until } => Some((who, until)),
         _ => None,

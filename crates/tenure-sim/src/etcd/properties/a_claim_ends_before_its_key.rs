@@ -1,52 +1,47 @@
 use tenure_core::etcd::{Act, Op};
 
-use super::{Court, Fact, Plan, Property, is_foul, seconds};
+use super::{Check, Elections, Fact, Leadership, Own, Property, is_foul, seconds};
 use crate::etcd::store::note::Note;
 
 /// A claim is lowered before a request leaves that ends its key or lease, and nobody else's
 /// request ends it: contract, duty 6.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct AClaimEndsBeforeItsKey;
 
-impl Property for AClaimEndsBeforeItsKey {
+impl Property<Elections> for AClaimEndsBeforeItsKey {
     const NAME: &'static str = "A claim ends before its key goes";
     const SOURCE: &'static str = "ruling 5 (E4); the contract, duty 6";
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let holding = |is: &dyn Fn(&super::Leadership) -> bool| {
-            let all = court.ledger.annals.iter().enumerate();
-            let mut all = all.flat_map(|(n, annals)| {
-                annals.leaderships.iter().rev().take(8).map(move |l| (n, l))
-            });
-            all.find(|(_, l)| l.holds(court.now) && !l.robbed && is(l))
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let holding = |is: &dyn Fn(&Leadership) -> bool| {
+            let all = check.history.elections.iter().enumerate();
+            let mut all = all
+                .flat_map(|(n, past)| past.leaderships.iter().rev().take(8).map(move |l| (n, l)));
+            all.find(|(_, l)| l.holds(check.now) && !l.own.robbed && is(l))
         };
         let (found, what) = match fact {
-            Fact::Stored(Note::Gone { key, cause }) if !is_foul(*cause) => {
-                (holding(&|l| l.key == *key), format!("its key is gone: {cause}"))
+            Fact::Own(Own::Stored(Note::Gone { key, cause })) if !is_foul(*cause) => {
+                (holding(&|l| l.own.key == *key), format!("its key is gone: {cause}"))
             }
-            Fact::Sent { node, request, .. } => {
+            Fact::Own(Own::Sent { node, request, .. }) => {
                 let what = format!("it sends: {}", request.op);
                 match &request.op {
                     Op::Revoke { lease } => {
-                        let on_it = |l: &super::Leadership| {
-                            let kv = court.ledger.keys.get(&l.key);
+                        let on_it = |l: &Leadership| {
+                            let kv = check.records().keys.get(&l.own.key);
                             kv.is_some_and(|kv| kv.lease == Some(*lease))
                         };
-                        let ends = |l: &super::Leadership| l.node == *node && on_it(l);
+                        let ends = |l: &Leadership| l.node == node && on_it(l);
                         (holding(&ends), what)
                     }
                     // Only a key that is not there.
                     Op::Txn(txn) if txn.deletes_nothing() => return Ok(()),
                     Op::Txn(txn) => {
-                        let deletes = |l: &super::Leadership| {
+                        let deletes = |l: &Leadership| {
                             let is =
-                                |act: &Act| matches!(act, Act::Delete { key } if *key == l.key);
-                            l.node == *node && txn.then.iter().any(is)
+                                |act: &Act| matches!(act, Act::Delete { key } if *key == l.own.key);
+                            l.node == node && txn.then.iter().any(is)
                         };
                         match txn.then.iter().any(|act| matches!(act, Act::Delete { .. })) {
                             true => (holding(&deletes), what),
@@ -60,10 +55,10 @@ impl Property for AClaimEndsBeforeItsKey {
         };
         let Some((election, leadership)) = found else { return Ok(()) };
         Err(format!(
-            "{} leads {} with fence {} until {}, and {what}",
-            court.name(leadership.node),
-            court.election(election),
-            leadership.fence,
+            "{} leads {}{} until {}, and {what}",
+            check.name(leadership.node),
+            check.election(election),
+            leadership.under(),
             seconds(leadership.until),
         ))
     }

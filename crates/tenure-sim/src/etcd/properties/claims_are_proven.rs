@@ -7,7 +7,7 @@ use tenure_core::etcd::{
 };
 
 use super::lives::Lives;
-use super::{Court, Fact, Plan, Property, moved};
+use super::{Check, Claimed, Elections, Fact, Own, Property, moved};
 
 /// E by a second, simpler hand, of what each process has asked and was answered: a grant counts
 /// from its send, while no earlier one of its id can have ended; a keep-alive counts from its
@@ -16,7 +16,7 @@ use super::{Court, Fact, Plan, Property, moved};
 /// a lease on which its key was found. Keys are moved only to a lease that lasts as long.
 ///
 /// What the core has forgotten since counts here, too: this allows more than it may.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ClaimsAreProven {
     lives: Lives<Life>,
 }
@@ -75,51 +75,48 @@ struct Lease {
     proven: Option<Time>,
 }
 
-impl Property for ClaimsAreProven {
+impl Property<Elections> for ClaimsAreProven {
     const NAME: &'static str = "A claim lasts as long as its lease was proven to";
     const SOURCE: &'static str = "rulings 3, 4, 6 and 14";
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: Lives::new(plan) }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         self.lives.see(fact);
         match fact {
-            Fact::Sent { node, request, local, .. } => {
-                let counts = |ttl| counts(court, *node, ttl);
-                let what = self.lives[*node].ask(request, *local, &counts);
+            Fact::Own(Own::Sent { node, request, local, .. }) => {
+                let counts = |ttl| counts(check, node, ttl);
+                let what = self.lives[node].ask(request, local, &counts);
                 if let What::Move(to, keys) = &what {
-                    self.lives[*node].may_move(court, *to, keys).map_err(|why| {
-                        format!("{} moves a key to lease {to}, {why}", court.name(*node))
+                    self.lives[node].may_move(check, *to, keys).map_err(|why| {
+                        format!("{} moves a key to lease {to}, {why}", check.name(node))
                     })?;
                 }
-                self.lives[*node].note(request, *local, what);
+                self.lives[node].note(request, local, what);
                 Ok(())
             }
-            Fact::Heard { node, answer, local } => {
-                let counts = |ttl| counts(court, *node, ttl);
-                self.lives[*node].hear(answer, *local, &counts);
+            Fact::Own(Own::Heard { node, answer, local }) => {
+                let counts = |ttl| counts(check, node, ttl);
+                self.lives[node].hear(answer, local, &counts);
                 Ok(())
             }
             Fact::Lowered { node, election } => {
-                self.lives[*node].claims.remove(election);
+                self.lives[node].claims.remove(&election);
                 Ok(())
             }
-            Fact::Claimed { node, election, fence, key, ends, .. } => {
-                let life = &mut self.lives[*node];
-                life.claims.insert(*election, *ends);
+            Fact::Claimed(Claimed { node, election, fence: Some(fence), ends, .. }) => {
+                let key = &check.own.key;
+                let life = &mut self.lives[node];
+                life.claims.insert(election, ends);
                 let proven = life.proven(key);
-                if proven >= Some(*ends) {
+                if proven >= Some(ends) {
                     return Ok(());
                 }
                 let proven = proven.map_or("never".to_owned(), |proven| proven.to_string());
                 Err(format!(
                     "{} leads {} with fence {fence} until {ends} on its clock, and what it asked \
                      and was answered proves the lease of {key} until {proven}",
-                    court.name(*node),
-                    court.election(*election),
+                    check.name(node),
+                    check.election(election),
                 ))
             }
             _ => Ok(()),
@@ -162,10 +159,10 @@ impl Life {
     }
 
     /// A key may be on the next lease before that is known: that must last as long as its claim.
-    fn may_move(&self, court: &Court<'_>, to: LeaseId, keys: &[Bytes]) -> Result<(), String> {
+    fn may_move(&self, check: &Check<'_>, to: LeaseId, keys: &[Bytes]) -> Result<(), String> {
         let lasts = self.leases.get(&to).and_then(Lease::proven);
         for key in keys {
-            let election = court.ledger.election_of(key);
+            let election = check.records().election_of(key);
             let claimed = election.and_then(|election| self.claims.get(&election));
             if claimed.is_some_and(|claimed| lasts < Some(*claimed)) {
                 let lasts = lasts.map_or("never".to_owned(), |lasts| lasts.to_string());
@@ -295,8 +292,8 @@ impl Lease {
 
 /// How long a lease of `ttl` seconds lasts at least on the clock of a node, while that of etcd's
 /// leader runs fast: TTL·(1 − ρ)/(1 + ρ).
-fn counts(court: &Court<'_>, node: usize, ttl: u32) -> Duration {
-    let config = court.plan.ours(node).map(|ours| &ours.config);
+fn counts(check: &Check<'_>, node: usize, ttl: u32) -> Duration {
+    let config = check.plan.ours(node).map(|ours| &ours.config);
     let drift = config.map_or(0, |config| u128::from(config.drift.parts_per_billion()));
     let nanos = u128::from(ttl) * 1_000_000_000 * (1_000_000_000 - drift);
     Duration::from_nanos((nanos / (1_000_000_000 + drift)) as u64)

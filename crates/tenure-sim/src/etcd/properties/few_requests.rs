@@ -6,7 +6,7 @@ use tenure_core::etcd::{
     Act, Bytes, CallId, Change, Compare, Keys, LeaseId, Op, Reply, Request, Txn,
 };
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Elections, Fact, Own, Plan, Property};
 
 /// How long a leader waits at least before it writes its value anew once more.
 const MEND_AGAIN: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const LOOKS_MAX: u32 = 3;
 /// who does. Who finds another value than its own writes that anew once a second. Who observes
 /// looks again at once only if something was told meanwhile. And who has left looks for a key that
 /// comes late only while the lease of that is its own.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FewRequests {
     elections: usize,
     lives: Vec<Life>,
@@ -85,43 +85,43 @@ struct Mends {
     call: Option<CallId>,
 }
 
-impl Property for FewRequests {
+impl Property<Elections> for FewRequests {
     const NAME: &'static str = "Nothing is asked for without a reason";
     const SOURCE: &'static str = "ruling 1; wire facts: proclaim";
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let elections = plan.elections.len();
-        Self { elections, lives: vec![Life::new(elections); plan.nodes.len()] }
+        *self = Self { elections, lives: vec![Life::new(elections); plan.nodes.len()] };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.lives[*node] = Life::new(self.elections);
+                self.lives[node] = Life::new(self.elections);
                 Ok(())
             }
-            Fact::Sent { node, request, decided, .. } => {
+            Fact::Own(Own::Sent { node, request, decided, .. }) => {
                 if let Op::Unwatch { .. } = request.op {
-                    self.lives[*node].pause();
+                    self.lives[node].pause();
                 }
                 if let Op::Revoke { lease } = request.op {
-                    self.lives[*node].returned.insert(lease);
+                    self.lives[node].returned.insert(lease);
                 }
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
-                let Some(election) = about(court, txn) else { return Ok(()) };
-                let said = court.apps[*node].offices[election].said;
-                let life = &mut self.lives[*node];
-                life.ask(election, request, txn, (said, *decided))
-                    .map_err(|why| format!("{} sends {request}, {why}", court.name(*node)))
+                let Some(election) = about(check, txn) else { return Ok(()) };
+                let said = check.apps[node][election].said;
+                let life = &mut self.lives[node];
+                life.ask(election, request, txn, (said, decided))
+                    .map_err(|why| format!("{} sends {request}, {why}", check.name(node)))
             }
-            Fact::Heard { node, answer, .. } => {
-                self.lives[*node].hear(answer.call, &answer.reply);
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                self.lives[node].hear(answer.call, &answer.reply);
                 Ok(())
             }
             // It had given up waiting for that answer: what that told is not known to it.
-            Fact::Unasked { node } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Unasked { node }) => {
+                let life = &mut self.lives[node];
                 if let Some(election) = life.answered {
                     life.waits[election].behind = None;
                     life.mends[election].answered = false;
@@ -130,12 +130,12 @@ impl Property for FewRequests {
                 Ok(())
             }
             Fact::Handled { node, .. } => {
-                let looks = self.lives[*node].looks.iter_mut();
+                let looks = self.lives[node].looks.iter_mut();
                 looks.for_each(|looks| looks.answered = [looks.answered[1], false]);
                 Ok(())
             }
-            Fact::Released { node, election, .. } => {
-                self.lives[*node].left[*election].is_over = true;
+            Fact::Own(Own::Released { node, election, .. }) => {
+                self.lives[node].left[election].is_over = true;
                 Ok(())
             }
             _ => Ok(()),
@@ -266,6 +266,6 @@ impl Mends {
 }
 
 /// Which election the keys of a transaction belong to.
-fn about(court: &Court<'_>, txn: &Txn) -> Option<usize> {
-    court.ledger.election_of(txn.then.first()?.key())
+fn about(check: &Check<'_>, txn: &Txn) -> Option<usize> {
+    check.records().election_of(txn.then.first()?.key())
 }

@@ -3,11 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::etcd::{Act, CallId, Keys, Op, Reply, Request};
 
 use super::lives::Lives;
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Elections, Fact, Own, Property};
 
 /// When an observer has missed what happened, because the history of its watch was compacted, the
 /// next that it sees is told, even if that is as before.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct GapsAreTold {
     lives: Lives<Life>,
 }
@@ -27,24 +27,20 @@ struct Life {
     gap: Option<usize>,
 }
 
-impl Property for GapsAreTold {
+impl Property<Elections> for GapsAreTold {
     const NAME: &'static str = "A gap is told";
     const SOURCE: &'static str = "ruling 9 (E8)";
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: Lives::new(plan) }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         self.lives.see(fact);
         match fact {
             Fact::Observes { node, election, begins: false } => {
-                self.lives[*node].missed.remove(election);
+                self.lives[node].missed.remove(&election);
             }
-            Fact::Sent { node, request, .. } => self.lives[*node].ask(court, request),
-            Fact::Heard { node, answer, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Sent { node, request, .. }) => self.lives[node].ask(check, request),
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let life = &mut self.lives[node];
                 life.gap = None;
                 match answer.reply {
                     Reply::Compacted { .. } => {
@@ -60,13 +56,13 @@ impl Property for GapsAreTold {
             }
             // And what is missed from now on is not told with that.
             Fact::Viewed { node, election, .. } => {
-                let life = &mut self.lives[*node];
-                life.missed.remove(election);
-                life.told = life.told.filter(|told| told != election);
+                let life = &mut self.lives[node];
+                life.missed.remove(&election);
+                life.told = life.told.filter(|told| *told != election);
             }
             // It did not wait for that any more.
-            Fact::Unasked { node } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Unasked { node }) => {
+                let life = &mut self.lives[node];
                 if let Some(gap) = life.gap.take() {
                     life.missed.remove(&gap);
                 }
@@ -74,15 +70,15 @@ impl Property for GapsAreTold {
             }
             // What came with that was told before the next.
             Fact::Handled { node, .. } => {
-                let life = &mut self.lives[*node];
+                let life = &mut self.lives[node];
                 let seen = life.seen.take();
                 if let Some(election) = std::mem::replace(&mut life.told, seen)
                     && life.missed.contains(&election)
                 {
                     return Err(format!(
                         "{} has missed what happened in {}, and does not tell what is",
-                        court.name(*node),
-                        court.election(election),
+                        check.name(node),
+                        check.election(election),
                     ));
                 }
             }
@@ -93,7 +89,7 @@ impl Property for GapsAreTold {
 }
 
 impl Life {
-    fn ask(&mut self, court: &Court<'_>, request: &Request) {
+    fn ask(&mut self, check: &Check<'_>, request: &Request) {
         let (keys, asked) = match &request.op {
             // Its driver breaks off a stream that is silent: then that is what is told.
             Op::Unwatch { watch } => {
@@ -108,7 +104,7 @@ impl Life {
             Op::Grant { .. } | Op::KeepAlive { .. } | Op::Revoke { .. } => return,
         };
         if let Keys::Prefix(prefix) = keys
-            && let Some(election) = court.ledger.election_of(prefix)
+            && let Some(election) = check.records().election_of(prefix)
         {
             asked.insert(request.call, election);
         }

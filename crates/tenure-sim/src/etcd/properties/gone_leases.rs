@@ -3,11 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::etcd::{CallId, Etcd, LeaseId, Op, Reply};
 
 use super::lives::Lives;
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Elections, Fact, Own, Property};
 
 /// A process that is told that its lease is gone, that by which its keys are named among them,
 /// counts on it no more; and none that it has given up is opened after all.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct GoneLeases {
     lives: Lives<Life>,
 }
@@ -28,20 +28,16 @@ struct Life {
     counts: Option<String>,
 }
 
-impl Property for GoneLeases {
+impl Property<Elections> for GoneLeases {
     const NAME: &'static str = "A lease that is gone is not counted on";
     const SOURCE: &'static str = "rulings 3, 6 and 14";
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: Lives::new(plan) }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         self.lives.see(fact);
         match fact {
-            Fact::Sent { node, request, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Sent { node, request, .. }) => {
+                let life = &mut self.lives[node];
                 match request.op {
                     Op::Grant { lease, .. } => life.asked = Some(lease),
                     Op::KeepAlive { lease } => {
@@ -53,19 +49,19 @@ impl Property for GoneLeases {
                     Op::Txn(_) | Op::Watch { .. } | Op::Unwatch { .. } => {}
                 }
             }
-            Fact::Closed { node, lease, .. } => {
-                self.lives[*node].given_up.insert(*lease);
+            Fact::Own(Own::Closed { node, lease, .. }) => {
+                self.lives[node].given_up.insert(lease);
             }
-            Fact::Heard { node, answer, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let life = &mut self.lives[node];
                 let gone = matches!(answer.reply, Reply::Alive { ttl: None } | Reply::LeaseGone);
                 life.gone = life.alive.remove(&answer.call).filter(|_| gone);
             }
-            Fact::Unasked { node } => self.lives[*node].counts = None,
+            Fact::Own(Own::Unasked { node }) => self.lives[node].counts = None,
             Fact::Handled { node, core, .. } => {
-                self.lives[*node]
+                self.lives[node]
                     .judge(core)
-                    .map_err(|why| format!("{} {why}", court.name(*node)))?;
+                    .map_err(|why| format!("{} {why}", check.name(node)))?;
             }
             _ => {}
         }

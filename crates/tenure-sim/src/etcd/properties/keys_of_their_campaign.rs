@@ -3,13 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::etcd::{Act, Answer, CallId, Op, Reply, Request, Revision};
 
 use super::lives::Lives;
-use super::{Court, Fact, Plan, Property};
-use crate::etcd::ledger::Ledger;
+use super::{Check, Claimed, Elections, Fact, Own, Property, Records};
 
 /// Whoever leads does so with a key that was made since it campaigns: one of an earlier process or
 /// campaign has a fence that is used up. Whoever notices that a backup was restored begins anew
 /// with the revision of that.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KeysOfTheirCampaign {
     lives: Lives<Life>,
 }
@@ -48,37 +47,33 @@ impl Life {
     }
 }
 
-impl Property for KeysOfTheirCampaign {
+impl Property<Elections> for KeysOfTheirCampaign {
     const NAME: &'static str = "A leader's key was made by its campaign";
     const SOURCE: &'static str = "rulings 6 and 8 (E5, E7)";
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: Lives::new(plan) }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         self.lives.see(fact);
         match fact {
             Fact::Ended { node, election, .. } => {
                 // The next one may begin with that.
-                let life = &mut self.lives[*node];
-                life.since.insert(*election, life.seen);
-                life.made.remove(election);
+                let life = &mut self.lives[node];
+                life.since.insert(election, life.seen);
+                life.made.remove(&election);
             }
-            Fact::Sent { node, request, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Sent { node, request, .. }) => {
+                let life = &mut self.lives[node];
                 life.asks(request);
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
                 if let Some(Act::Put { key, .. }) = txn.then.first()
-                    && let Some(election) = court.ledger.election_of(key)
+                    && let Some(election) = check.records().election_of(key)
                 {
                     life.since.entry(election).or_insert(life.seen);
                     life.asked.insert(request.call, election);
                 }
             }
-            Fact::Heard { node, answer, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let life = &mut self.lives[node];
                 if life.drops(answer) {
                     return Ok(());
                 }
@@ -97,26 +92,26 @@ impl Property for KeysOfTheirCampaign {
                 }
                 life.seen = header.revision.max(life.seen);
             }
-            Fact::Unasked { node } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Unasked { node }) => {
+                let life = &mut self.lives[node];
                 life.seen = life.before;
                 if let Some(since) = life.voided.take() {
                     life.since = since;
                 }
             }
             // It was decided before its process slept over its end.
-            Fact::Claimed { until, .. } if *until <= court.now => {}
-            Fact::Claimed { node, election, fence, .. } => {
-                let created = Ledger::created(*fence);
-                let Life { since, made, .. } = &self.lives[*node];
-                let made = made.get(election) == Some(&created);
-                let since = since.get(election).filter(|_| !made);
+            Fact::Claimed(Claimed { until, .. }) if until <= check.now => {}
+            Fact::Claimed(Claimed { node, election, fence: Some(fence), .. }) => {
+                let created = Records::created(fence);
+                let Life { since, made, .. } = &self.lives[node];
+                let made = made.get(&election) == Some(&created);
+                let since = since.get(&election).filter(|_| !made);
                 if let Some(since) = since.filter(|since| created <= **since) {
                     return Err(format!(
                         "{} leads {} with fence {fence}, and knew of revision {since} when it \
                          asked for its key",
-                        court.name(*node),
-                        court.election(*election),
+                        check.name(node),
+                        check.election(election),
                     ));
                 }
             }

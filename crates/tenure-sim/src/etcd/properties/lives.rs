@@ -1,22 +1,26 @@
 use std::ops::{Index, IndexMut};
 
-use super::{Fact, Plan};
+use super::Fact;
 
 /// What a property keeps of each node, by its number: it begins anew with each life of the node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Lives<L>(Vec<L>);
 
 impl<L: Default> Lives<L> {
-    pub(super) fn new(plan: &Plan) -> Self {
-        Self(plan.nodes.iter().map(|_| L::default()).collect())
-    }
-
     /// To be called with every fact, before what is kept is asked for.
     #[inline(always)]
-    pub(super) fn see(&mut self, fact: &Fact<'_>) {
+    pub(super) fn see(&mut self, fact: Fact<'_>) {
         if let Fact::Started { node, .. } | Fact::Crashed { node } = fact {
-            self.0[*node] = L::default();
+            self.0.resize_with(self.0.len().max(node + 1), L::default);
+            self.0[node] = L::default();
         }
+    }
+}
+
+impl<L> Lives<L> {
+    /// Of all nodes that have begun, by their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &L> {
+        self.0.iter()
     }
 }
 

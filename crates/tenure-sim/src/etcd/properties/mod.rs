@@ -1,33 +1,27 @@
 //! What must hold, one file each, named after the sentence that it checks.
 //!
-//! A property sees every [`Fact`] before it is written into the [`Ledger`], and says what must
-//! not be, with what it saw. It judges in true time and by what is in the store, which no process
-//! knows.
+//! What every protocol promises is judged by [`promises`](crate::scenario::promises); here is what
+//! only elections on etcd have, judged by what is in the store, which no process knows.
 
 mod a_claim_ends_before_its_key;
-mod a_claim_never_lapses_and_returns;
-mod at_most_one_leader;
-mod bounded_memory;
 mod claims_are_proven;
 mod claims_stand_on_their_lease;
-mod deadlines_pass;
-mod eventual_leader;
-mod fences_grow;
+mod fences_have_room;
 mod few_keep_alives;
 mod few_requests;
 mod gaps_are_told;
 mod gone_leases;
-mod handles_agree;
 mod keys_of_their_campaign;
 mod lives;
 mod losses_stay_apart;
 mod moves_get_on;
 mod no_claim_on_older_state;
+mod no_lease_is_lost;
 mod nothing_left_behind;
 mod observers_see_what_is;
 mod one_wake_up;
 mod sound_requests;
-mod stability;
+
 mod values_are_what_was_said;
 mod waits_look_again;
 mod watches_follow_answers;
@@ -39,47 +33,104 @@ mod wins_are_confirmed;
 
 use tenure_core::etcd::{Act, Bytes, Txn};
 
-use super::app::App;
-use super::fact::Fact;
-use super::ledger::{Annals, Leadership, Ledger};
+use super::fact::Own;
 use super::plan::Plan;
+use super::records::Records;
+use super::scenario::{Elections, Led};
 use super::store::note::Cause;
-use crate::violation::Violation;
+use crate::scenario::promises::{
+    AtMostOne, BoundedMemory, DeadlinesPass, FencesGrow, HandlesAgree, LeaderInTheEnd, NoReturn,
+    Observers, Sentence, Stability, Told,
+};
+use crate::scenario::{Checks, Claimed, Property, Sentences, seconds};
 
-/// What a property may look at.
-pub(super) struct Court<'a> {
-    /// True time.
-    pub(super) now: u64,
-    /// What the world is like.
-    pub(super) plan: &'a Plan,
-    /// What was before.
-    pub(super) ledger: &'a Ledger,
-    /// What the applications hold and want.
-    pub(super) apps: &'a [App],
+type Check<'a> = crate::scenario::Check<'a, Elections>;
+type Fact<'a> = crate::scenario::Fact<'a, Elections>;
+type Leadership = crate::scenario::Leadership<Led>;
+
+/// Shared by what is judged for every protocol and what only etcd has of it.
+const FENCES: Sentence = ("Fences strictly grow and are unique", "the promise; ruling 8 (E7)");
+const OBSERVERS: Sentence = ("Observers see what is", "ruling 9 (E8)");
+const NO_LEASE_IS_LOST: Sentence =
+    ("No lease is lost in calm worlds", "ruling 3 (E2): renewed at a third of its length");
+
+/// What the common promises are called.
+pub(super) const SENTENCES: Sentences = Sentences {
+    no_return: ("A claim that has lapsed does not return", "ruling 3 (E2)"),
+    fences_grow: FENCES,
+    observers: OBSERVERS,
+    stability: NO_LEASE_IS_LOST,
+    leader_in_the_end: (
+        "Every election has a leader in the end",
+        "rulings 1 and 7: nothing waits for ever",
+    ),
+    ..Sentences::NAMED
+};
+
+crate::checks! {
+    /// All of them, in the order in which they see a fact.
+    pub Properties of Elections {
+        AtMostOne,
+        claims_stand_on_their_lease::ClaimsStandOnTheirLease,
+        claims_are_proven::ClaimsAreProven,
+        wins_are_confirmed::WinsAreConfirmed,
+        a_claim_ends_before_its_key::AClaimEndsBeforeItsKey,
+        NoReturn,
+        HandlesAgree,
+        FencesGrow,
+        fences_have_room::FencesHaveRoom,
+        losses_stay_apart::LossesStayApart,
+        no_claim_on_older_state::NoClaimOnOlderState,
+        gone_leases::GoneLeases,
+        keys_of_their_campaign::KeysOfTheirCampaign,
+        sound_requests::SoundRequests,
+        few_requests::FewRequests,
+        watches_follow_answers::WatchesFollowAnswers,
+        moves_get_on::MovesGetOn,
+        one_wake_up::OneWakeUp,
+        what_is_released_is_gone::WhatIsReleasedIsGone,
+        who_is_idle_left_no_lease::WhoIsIdleLeftNoLease,
+        nothing_left_behind::NothingLeftBehind,
+        observers_see_what_is::ObserversSeeWhatIs,
+        Observers,
+        gaps_are_told::GapsAreTold,
+        waits_look_again::WaitsLookAgain,
+        who_waits_says_so::WhoWaitsSaysSo,
+        values_are_what_was_said::ValuesAreWhatWasSaid,
+        no_lease_is_lost::NoLeaseIsLost,
+        Stability,
+        who_is_first_leads::WhoIsFirstLeads,
+        LeaderInTheEnd,
+        few_keep_alives::FewKeepAlives,
+        DeadlinesPass,
+        BoundedMemory,
+        Told,
+    }
 }
 
-impl Court<'_> {
-    /// The annals of an election.
-    fn annals(&self, election: usize) -> &Annals {
-        &self.ledger.annals[election]
+/// The name and the source of each.
+#[must_use]
+pub fn all() -> Vec<(&'static str, &'static str)> {
+    <Properties as Checks<Elections>>::names()
+}
+
+impl Check<'_> {
+    /// What is in the store, and who asked for what.
+    fn records(&self) -> &Records {
+        &self.own.records
     }
 
-    /// The name of an election.
-    fn election(&self, election: usize) -> &str {
-        self.plan.elections[election].as_str()
-    }
-
-    /// The name of a node.
-    fn name(&self, node: usize) -> &str {
-        &self.plan.nodes[node].name
+    /// Whether this is the life of a node that runs.
+    fn runs(&self, node: usize, life: u64) -> bool {
+        self.history.lives[node].is_some_and(|runs| runs as u64 == life)
     }
 
     /// Whether a key was taken away since then by somebody who may, or the store went back: that
     /// is outside the promise.
     fn is_robbed(&self, key: &Bytes, since: u64) -> bool {
-        let taken = self.ledger.gone.get(key);
+        let taken = self.records().gone.get(key);
         let taken = taken.is_some_and(|(at, cause)| *at >= since && is_foul(*cause));
-        taken || self.ledger.went_back(since)
+        taken || self.records().went_back(since)
     }
 }
 
@@ -91,95 +142,4 @@ const fn is_foul(cause: Cause) -> bool {
 /// The keys that a transaction moves.
 fn moved(txn: &Txn) -> impl Iterator<Item = &Bytes> {
     txn.then.iter().filter(|act| matches!(act, Act::Move { .. })).map(Act::key)
-}
-
-/// True time as people read it.
-fn seconds(at: u64) -> String {
-    format!("{:.6} s", at as f64 / 1e9)
-}
-
-/// One sentence that must hold.
-trait Property {
-    /// The sentence.
-    const NAME: &'static str;
-    /// Where it is written.
-    const SOURCE: &'static str;
-
-    /// Before the world begins.
-    fn new(plan: &Plan) -> Self;
-
-    /// Judges a fact.
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String>;
-}
-
-macro_rules! properties {
-    ($($file:ident :: $name:ident),+ $(,)?) => {
-        /// All properties, with what each remembers.
-        #[derive(Debug)]
-        #[allow(non_snake_case)]
-        pub(super) struct Properties { $($file: $file::$name),+ }
-
-        impl Properties {
-            pub(super) fn new(plan: &Plan) -> Self {
-                Self { $($file: $file::$name::new(plan)),+ }
-            }
-
-            // Inlined with all that it asks: where a fact is told its kind is known, and those who
-            // do not judge that kind cost nothing.
-            #[inline(always)]
-            pub(super) fn see(
-                &mut self,
-                court: &Court<'_>,
-                fact: Fact<'_>,
-            ) -> Result<(), Box<Violation>> {
-                $(
-                    self.$file.see(court, &{ fact }).map_err(|said| {
-                        let property = <$file::$name as Property>::NAME;
-                        let source = <$file::$name as Property>::SOURCE;
-                        Box::new(Violation { property, source, at: court.now, said })
-                    })?;
-                )+
-                Ok(())
-            }
-        }
-
-        /// The name and the source of each property.
-        pub const ALL: &[(&str, &str)] = &[
-            $((<$file::$name as Property>::NAME, <$file::$name as Property>::SOURCE)),+
-        ];
-    };
-}
-
-properties! {
-    at_most_one_leader::AtMostOneLeader,
-    claims_stand_on_their_lease::ClaimsStandOnTheirLease,
-    claims_are_proven::ClaimsAreProven,
-    wins_are_confirmed::WinsAreConfirmed,
-    a_claim_ends_before_its_key::AClaimEndsBeforeItsKey,
-    a_claim_never_lapses_and_returns::AClaimNeverLapsesAndReturns,
-    handles_agree::HandlesAgree,
-    fences_grow::FencesGrow,
-    losses_stay_apart::LossesStayApart,
-    no_claim_on_older_state::NoClaimOnOlderState,
-    gone_leases::GoneLeases,
-    keys_of_their_campaign::KeysOfTheirCampaign,
-    sound_requests::SoundRequests,
-    few_requests::FewRequests,
-    watches_follow_answers::WatchesFollowAnswers,
-    moves_get_on::MovesGetOn,
-    one_wake_up::OneWakeUp,
-    what_is_released_is_gone::WhatIsReleasedIsGone,
-    who_is_idle_left_no_lease::WhoIsIdleLeftNoLease,
-    nothing_left_behind::NothingLeftBehind,
-    observers_see_what_is::ObserversSeeWhatIs,
-    gaps_are_told::GapsAreTold,
-    waits_look_again::WaitsLookAgain,
-    who_waits_says_so::WhoWaitsSaysSo,
-    values_are_what_was_said::ValuesAreWhatWasSaid,
-    stability::Stability,
-    who_is_first_leads::WhoIsFirstLeads,
-    eventual_leader::EventualLeader,
-    few_keep_alives::FewKeepAlives,
-    deadlines_pass::DeadlinesPass,
-    bounded_memory::BoundedMemory,
 }

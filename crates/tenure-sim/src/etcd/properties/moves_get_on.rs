@@ -3,12 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::etcd::{Act, Bytes, CallId, Compare, LeaseId, Op, Refusal, Reply, Request, Txn};
 
 use super::lives::Lives;
-use super::{Court, Fact, Plan, Property, moved};
+use super::{Check, Elections, Fact, Own, Property, moved};
 
 /// Keys are moved to the lease of a new term from where they are, all of them, and what etcd said
 /// of a move is heard: what was not so is not asked for again as it was, and of keys that it
 /// refuses to move together half are tried.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct MovesGetOn {
     lives: Lives<Life>,
 }
@@ -58,28 +58,24 @@ struct Moves {
     waits: Option<String>,
 }
 
-impl Property for MovesGetOn {
+impl Property<Elections> for MovesGetOn {
     const NAME: &'static str = "Keys move to the lease of a new term";
     const SOURCE: &'static str = "ruling 14 (E3b)";
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: Lives::new(plan) }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         self.lives.see(fact);
         match fact {
             Fact::Ended { node, election, .. } => {
-                let life = &mut self.lives[*node];
-                life.homes.remove(election);
+                let life = &mut self.lives[node];
+                life.homes.remove(&election);
                 if let Some((_, homes)) = &mut life.before {
-                    homes.remove(election);
+                    homes.remove(&election);
                 }
                 Ok(())
             }
-            Fact::Closed { node, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Closed { node, .. }) => {
+                let life = &mut self.lives[node];
                 life.homes.clear();
                 if let Some((_, homes)) = &mut life.before {
                     homes.clear();
@@ -87,15 +83,15 @@ impl Property for MovesGetOn {
                 life.waits = None;
                 Ok(())
             }
-            Fact::Sent { node, request, .. } => self.lives[*node]
-                .ask(court, request)
-                .map_err(|why| format!("{} sends {request}, {why}", court.name(*node))),
-            Fact::Heard { node, answer, .. } => {
-                self.lives[*node].hear(answer.call, &answer.reply);
+            Fact::Own(Own::Sent { node, request, .. }) => self.lives[node]
+                .ask(check, request)
+                .map_err(|why| format!("{} sends {request}, {why}", check.name(node))),
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                self.lives[node].hear(answer.call, &answer.reply);
                 Ok(())
             }
-            Fact::Unasked { node } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Unasked { node }) => {
+                let life = &mut self.lives[node];
                 if let Some(before) = life.before.take() {
                     (life.moves, life.homes) = before;
                 }
@@ -106,13 +102,13 @@ impl Property for MovesGetOn {
                 Ok(())
             }
             Fact::Handled { node, core, .. } => {
-                let life = &mut self.lives[*node];
+                let life = &mut self.lives[node];
                 if life.open != core.lease() {
                     (life.open, life.renewed) = (core.lease(), 0);
                 }
                 // It came with the input before.
                 let waits = std::mem::replace(&mut life.waits, life.moves.waits.take());
-                waits.map_or(Ok(()), |why| Err(format!("{}: {why}", court.name(*node))))
+                waits.map_or(Ok(()), |why| Err(format!("{}: {why}", check.name(node))))
             }
             _ => Ok(()),
         }
@@ -120,11 +116,11 @@ impl Property for MovesGetOn {
 }
 
 impl Life {
-    fn ask(&mut self, court: &Court<'_>, request: &Request) -> Result<(), String> {
+    fn ask(&mut self, check: &Check<'_>, request: &Request) -> Result<(), String> {
         match &request.op {
             Op::Txn(txn) => match txn.then.first() {
                 Some(Act::Put { key, lease, .. }) => {
-                    if let Some(election) = court.ledger.election_of(key) {
+                    if let Some(election) = check.records().election_of(key) {
                         let create = Asked::Create(election, key.clone(), *lease);
                         self.asked.insert(request.call, create);
                         self.homes.remove(&election);

@@ -2,17 +2,18 @@ use std::collections::BTreeMap;
 
 use tenure_core::etcd::{CallId, LeaseId, Op, Reply, Revision};
 
-use super::{Court, Fact, Plan, Property};
+use super::lives::Lives;
+use super::{Check, Claimed, Elections, Fact, Own, Property};
 
 /// A linearizable answer below the highest revision that was known when it was asked comes from a
 /// store that went back: no claim is raised on it, and no lease of before is counted on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct NoClaimOnOlderState {
-    nodes: Vec<Known>,
+    nodes: Lives<Known>,
 }
 
 /// What one life knows.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Known {
     /// The highest revision of an answer that it waited for, and what that was before the answer
     /// that it handles now. What watches tell does not count: they may have been given up.
@@ -30,31 +31,25 @@ struct Known {
     keeps: Option<String>,
 }
 
-impl Property for NoClaimOnOlderState {
+impl Property<Elections> for NoClaimOnOlderState {
     const NAME: &'static str = "No claim stands on a store that went back";
     const SOURCE: &'static str = "ruling 7 (E6)";
 
-    fn new(plan: &Plan) -> Self {
-        Self { nodes: vec![Known::default(); plan.nodes.len()] }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        if !court.plan.restores {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        self.nodes.see(fact);
+        if !check.plan.own.restores {
             return Ok(());
         }
         match fact {
-            Fact::Started { node, .. } | Fact::Crashed { node } => {
-                self.nodes[*node] = Known::default();
-            }
-            Fact::Sent { node, request, .. } => {
-                let known = &mut self.nodes[*node];
+            Fact::Own(Own::Sent { node, request, .. }) => {
+                let known = &mut self.nodes[node];
                 if !matches!(request.op, Op::Watch { .. } | Op::Unwatch { .. }) {
                     known.floors.insert(request.call, known.seen);
                 }
             }
-            Fact::Heard { node, answer, .. } => {
-                let known = &mut self.nodes[*node];
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let known = &mut self.nodes[node];
                 (known.answers, known.back) = (true, None);
                 known.before = known.seen;
                 let floor = known.floors.remove(&answer.call);
@@ -65,14 +60,14 @@ impl Property for NoClaimOnOlderState {
                 }
                 known.seen = known.seen.max(header.revision);
             }
-            Fact::Unasked { node } => {
-                let known = &mut self.nodes[*node];
+            Fact::Own(Own::Unasked { node }) => {
+                let known = &mut self.nodes[node];
                 (known.seen, known.keeps) = (known.before, None);
             }
             Fact::Handled { node, core, .. } => {
-                let known = &mut self.nodes[*node];
+                let known = &mut self.nodes[node];
                 if let Some(keeps) = known.keeps.take() {
-                    return Err(format!("{} {keeps}", court.name(*node)));
+                    return Err(format!("{} {keeps}", check.name(node)));
                 }
                 let lease = std::mem::replace(&mut known.lease, core.lease());
                 if !std::mem::take(&mut known.answers) {
@@ -87,13 +82,13 @@ impl Property for NoClaimOnOlderState {
                     ));
                 }
             }
-            Fact::Claimed { node, election, fence, .. } => {
-                let Some((revision, floor)) = self.nodes[*node].back else { return Ok(()) };
+            Fact::Claimed(Claimed { node, election, fence: Some(fence), .. }) => {
+                let Some((revision, floor)) = self.nodes[node].back else { return Ok(()) };
                 return Err(format!(
                     "{} leads {} with fence {fence} because of an answer at revision {revision}; \
                      it had asked at {floor}",
-                    court.name(*node),
-                    court.election(*election),
+                    check.name(node),
+                    check.election(election),
                 ));
             }
             _ => {}

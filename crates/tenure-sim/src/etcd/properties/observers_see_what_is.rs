@@ -1,12 +1,12 @@
 use tenure_core::etcd::KeyValue;
 use tenure_core::{LeaderView, View};
 
-use super::{Court, Fact, Plan, Property, seconds};
+use super::{Check, Elections, Fact, Plan, Property, Records, seconds};
 
 /// What an observer says was so at some instant since it last asked, never from memory; and when
 /// nothing goes wrong it says what is. In calm worlds it does so soon, and elsewhere once it has
 /// looked again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
     /// What each node says of each election, and since when it observes.
     told: Vec<Vec<Option<Told>>>,
@@ -24,7 +24,7 @@ struct Told {
 fn is(view: &View, first: Option<&KeyValue>) -> bool {
     match (view, first) {
         (View::Leader(LeaderView { id, value, fence, .. }), Some(kv)) => {
-            let created = fence.map_or(kv.created, crate::etcd::ledger::Ledger::created);
+            let created = fence.map_or(kv.created, Records::created);
             let rest = kv.key.as_slice().strip_suffix(id.as_bytes());
             let is_own = rest.is_some_and(|rest| rest.ends_with(b"/"));
             is_own && value.as_bytes() == kv.value.as_slice() && created == kv.created
@@ -36,20 +36,20 @@ fn is(view: &View, first: Option<&KeyValue>) -> bool {
 
 impl ObserversSeeWhatIs {
     /// Once nothing goes wrong any more, or where nothing ever does.
-    fn in_the_end(&self, court: &Court<'_>) -> Result<(), String> {
-        let plan = court.plan;
+    fn in_the_end(&self, check: &Check<'_>) -> Result<(), String> {
+        let plan = check.plan;
         let (from, within) = match plan.calm {
             true => (0, plan.news()),
-            false => (plan.conditions.storm_ends, plan.look_again() + 3 * plan.unit),
+            false => (plan.conditions.storm_ends, plan.look_again() + 3 * plan.conditions.unit),
         };
         for (node, told) in self.told.iter().enumerate() {
             for (election, told) in told.iter().enumerate() {
                 let Some(told) = told else { continue };
-                let Some(first) = court.annals(election).firsts.back() else { continue };
+                let Some(first) = check.records().firsts[election].firsts.back() else { continue };
                 let doubt = matches!(told.view, Some(View::Unknown { .. }));
                 let told_at = if doubt { told.at } else { told.began };
                 let since = first.since.max(told_at).max(from);
-                if court.now < since + within {
+                if check.now < since + within {
                     continue;
                 }
                 let says = told.view.as_ref();
@@ -58,8 +58,8 @@ impl ObserversSeeWhatIs {
                     let first = first.key.as_ref();
                     return Err(format!(
                         "{} says of {}: {says}; the first is {}, since {}",
-                        court.name(node),
-                        court.election(election),
+                        check.name(node),
+                        check.election(election),
                         first.map_or("nobody".to_owned(), ToString::to_string),
                         seconds(since),
                     ));
@@ -70,50 +70,50 @@ impl ObserversSeeWhatIs {
     }
 }
 
-impl Property for ObserversSeeWhatIs {
-    const NAME: &'static str = "Observers see what is";
-    const SOURCE: &'static str = "ruling 9 (E8)";
+impl Property<Elections> for ObserversSeeWhatIs {
+    const NAME: &'static str = super::OBSERVERS.0;
+    const SOURCE: &'static str = super::OBSERVERS.1;
 
-    fn new(plan: &Plan) -> Self {
-        Self { told: vec![vec![None; plan.elections.len()]; plan.nodes.len()] }
+    fn begin(&mut self, plan: &Plan) {
+        self.told = vec![vec![None; plan.elections.len()]; plan.nodes.len()];
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Crashed { node } => self.told[*node].fill(None),
+            Fact::Crashed { node } => self.told[node].fill(None),
             Fact::Observes { node, election, begins } => {
-                let told = &mut self.told[*node][*election];
+                let told = &mut self.told[node][election];
                 match begins {
                     true if told.is_none() => {
-                        *told = Some(Told { began: court.now, view: None, at: court.now });
+                        *told = Some(Told { began: check.now, view: None, at: check.now });
                     }
                     true => {}
                     false => *told = None,
                 }
             }
             Fact::Viewed { node, election, view, .. } => {
-                let asked = court.ledger.asked[*node][*election][1];
-                let mut firsts = court.annals(*election).firsts_since(asked);
+                let asked = check.records().asked[node][election][1];
+                let mut firsts = check.records().firsts[election].since(asked);
                 let known = matches!(view, View::Unknown { .. })
                     || firsts.any(|first| is(view, first.key.as_ref()))
-                    || court.ledger.went_back(asked);
+                    || check.records().went_back(asked);
                 if !known {
-                    let first = court.annals(*election).first();
+                    let first = check.records().firsts[election].now();
                     return Err(format!(
                         "{} says of {}: {view}; that was not so since it asked at {}, and the \
                          first is {}",
-                        court.name(*node),
-                        court.election(*election),
+                        check.name(node),
+                        check.election(election),
                         seconds(asked),
                         first.map_or("nobody".to_owned(), ToString::to_string),
                     ));
                 }
-                if let Some(told) = &mut self.told[*node][*election] {
-                    (told.view, told.at) = (Some((*view).clone()), court.now);
+                if let Some(told) = &mut self.told[node][election] {
+                    (told.view, told.at) = (Some((*view).clone()), check.now);
                 }
             }
-            Fact::Moment => self.in_the_end(court)?,
+            Fact::Moment => self.in_the_end(check)?,
             _ => {}
         }
         Ok(())

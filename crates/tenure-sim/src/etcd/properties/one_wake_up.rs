@@ -2,11 +2,11 @@ use std::collections::VecDeque;
 
 use tenure_core::etcd::{Act, Bytes, Change, Compare, Op, Reply, Revision};
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Elections, Fact, Own, Plan, Property};
 use crate::etcd::store::note::Note;
 
 /// One departure wakes at most one other candidate that has a key, and that one looks again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OneWakeUp {
     /// The deletions that each node is hearing of.
     hearing: Vec<Vec<(Bytes, Revision)>>,
@@ -16,23 +16,23 @@ pub(super) struct OneWakeUp {
     woken: VecDeque<(Bytes, Revision, usize, Bytes)>,
 }
 
-impl Property for OneWakeUp {
+impl Property<Elections> for OneWakeUp {
     const NAME: &'static str = "One departure wakes at most one other";
     const SOURCE: &'static str = "ruling 1";
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let nodes = plan.nodes.len();
         let (hearing, answers) = (vec![Vec::new(); nodes], vec![false; nodes]);
-        Self { hearing, answers, woken: VecDeque::new() }
+        *self = Self { hearing, answers, woken: VecDeque::new() };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Heard { node, answer, .. } => {
-                let hearing = &mut self.hearing[*node];
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let hearing = &mut self.hearing[node];
                 hearing.clear();
-                self.answers[*node] = true;
+                self.answers[node] = true;
                 let Reply::Changed(changes) = &answer.reply else { return Ok(()) };
                 hearing.extend(changes.iter().filter_map(|change| match change {
                     Change::Deleted { key, revision } => Some((key.clone(), *revision)),
@@ -40,7 +40,7 @@ impl Property for OneWakeUp {
                 }));
                 Ok(())
             }
-            Fact::Sent { node, request, .. } => {
+            Fact::Own(Own::Sent { node, request, .. }) => {
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
                 let (
                     [Compare::Created { key: own, revision: created }]
@@ -53,24 +53,25 @@ impl Property for OneWakeUp {
                 else {
                     return Ok(());
                 };
-                let is_there = court.ledger.keys.get(own).is_some_and(|kv| kv.created == *created);
-                let Some(election) = court.ledger.election_of(own).filter(|_| is_there) else {
+                let is_there =
+                    check.records().keys.get(own).is_some_and(|kv| kv.created == *created);
+                let Some(election) = check.records().election_of(own).filter(|_| is_there) else {
                     return Ok(());
                 };
-                let prefix = &court.annals(election).prefix;
-                let cause = self.hearing[*node].iter().find(|(key, _)| key.starts_with(prefix));
+                let prefix = &check.records().firsts[election].prefix;
+                let cause = self.hearing[node].iter().find(|(key, _)| key.starts_with(prefix));
                 let Some((key, revision)) = cause.cloned() else { return Ok(()) };
                 let other = self.woken.iter().find(|(k, at, who, waiting)| {
-                    (k, *at) == (&key, revision) && (*who, waiting) != (*node, own)
+                    (k, *at) == (&key, revision) && (*who, waiting) != (node, own)
                 });
                 if let Some((_, _, other, _)) = other {
                     return Err(format!(
                         "{} and {} both asked because {key} was deleted at {revision}",
-                        court.name(*other),
-                        court.name(*node),
+                        check.name(*other),
+                        check.name(node),
                     ));
                 }
-                self.woken.push_back((key, revision, *node, own.clone()));
+                self.woken.push_back((key, revision, node, own.clone()));
                 if self.woken.len() > 64 {
                     self.woken.pop_front();
                 }
@@ -78,17 +79,17 @@ impl Property for OneWakeUp {
             }
             // Whoever looked because of it before now heard of an earlier deletion: after a restore
             // revisions come again.
-            Fact::Stored(Note::Gone { key, .. }) => {
+            Fact::Own(Own::Stored(Note::Gone { key, .. })) => {
                 self.woken.retain(|(gone, ..)| gone != key);
                 Ok(())
             }
-            Fact::Stored(Note::Restored { .. }) => {
+            Fact::Own(Own::Stored(Note::Restored { .. })) => {
                 self.woken.clear();
                 Ok(())
             }
             Fact::Handled { node, .. } => {
-                if !std::mem::take(&mut self.answers[*node]) {
-                    self.hearing[*node].clear();
+                if !std::mem::take(&mut self.answers[node]) {
+                    self.hearing[node].clear();
                 }
                 Ok(())
             }

@@ -1,25 +1,21 @@
 use tenure_core::etcd::{Act, Compare, Keys, Op, Txn};
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Elections, Fact, Own, Property};
 use crate::etcd::store::state::{is_linearizable, operations};
 
 /// What is asked of etcd is what the page allows: no transaction without operations, no lease
 /// whose id Go would print with a sign, not more operations than etcd takes, no key that is one of
 /// two elections of its process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SoundRequests;
 
-impl Property for SoundRequests {
+impl Property<Elections> for SoundRequests {
     const NAME: &'static str = "No request is unsound";
     const SOURCE: &'static str = "rulings 2, 4, 6 and 10 (E1, E3, E5, E9)";
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
-        let Fact::Sent { node, request, .. } = fact else { return Ok(()) };
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Own(Own::Sent { node, request, .. }) = fact else { return Ok(()) };
         let wrong = match &request.op {
             Op::Txn(txn) if !is_linearizable(txn) => "a transaction without operations is stale",
             Op::Txn(txn) if operations(txn) > 128 => {
@@ -31,7 +27,7 @@ impl Property for SoundRequests {
             Op::Txn(txn) if puts_what_is_there(txn) => {
                 "a key that is there is written with its lease: late, that moves it back"
             }
-            Op::Txn(txn) if txn.then.iter().any(|act| nests(court, act)) => {
+            Op::Txn(txn) if txn.then.iter().any(|act| nests(check, act)) => {
                 "a key is also one of another election of its process"
             }
             Op::Grant { lease, .. } | Op::KeepAlive { lease } | Op::Revoke { lease }
@@ -41,7 +37,7 @@ impl Property for SoundRequests {
             }
             _ => return Ok(()),
         };
-        Err(format!("{wrong}: {} sends {request}", court.name(*node)))
+        Err(format!("{wrong}: {} sends {request}", check.name(node)))
     }
 }
 
@@ -53,9 +49,10 @@ fn puts_what_is_there(txn: &Txn) -> bool {
 
 /// Whether it makes a key of an election below one that is there. Applications want one of these
 /// only while they lead in the one above.
-fn nests(court: &Court<'_>, act: &Act) -> bool {
+fn nests(check: &Check<'_>, act: &Act) -> bool {
     let Act::Put { key, .. } = act else { return false };
-    let above = court.ledger.election_of(key).map(|election| &court.annals(election).prefix);
+    let above =
+        check.records().election_of(key).map(|election| &check.records().firsts[election].prefix);
     above.is_some_and(|above| key.as_slice()[above.as_slice().len()..].contains(&b'/'))
 }
 

@@ -1,39 +1,38 @@
-use super::{Court, Fact, Plan, Property, seconds};
+use tenure_core::Value;
+
+use super::{Check, Elections, Fact, Property, seconds};
 
 /// What others read of a leader is what its application said last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ValuesAreWhatWasSaid;
 
-impl Property for ValuesAreWhatWasSaid {
+impl Property<Elections> for ValuesAreWhatWasSaid {
     const NAME: &'static str = "A leader's value is what it said last";
     const SOURCE: &'static str = "wire facts: proclaim";
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Moment = fact else { return Ok(()) };
-        let (from, until) = (court.plan.settled, court.plan.retired);
-        if court.now < from || court.now >= until {
+        let (from, until) = (check.plan.settled, check.plan.retired);
+        if check.now < from || check.now >= until {
             return Ok(());
         }
-        for election in 0..court.plan.elections.len() {
-            let Some(leader) = court.annals(election).leader(court.now) else { continue };
+        for election in 0..check.plan.elections.len() {
+            let Some(leader) = check.past(election).leader(check.now) else { continue };
             // It may have said it just now.
-            if court.now < leader.from.max(from) + court.plan.unit {
+            if check.now < leader.from.max(from) + check.plan.conditions.unit {
                 continue;
             }
-            let office = &court.apps[leader.node].offices[election];
-            let Some(kv) = court.ledger.keys.get(&leader.key) else { continue };
-            if office.campaigning && kv.value != office.value.as_str().into() {
+            let role = &check.apps[leader.node][election];
+            let said = role.value.as_ref().map(Value::as_str);
+            let Some(kv) = check.records().keys.get(&leader.own.key) else { continue };
+            if role.campaigning && said.is_some_and(|said| kv.value != said.into()) {
                 return Err(format!(
                     "the key of {} in {} says {:?} and its application {:?}, leader since {}",
-                    court.name(leader.node),
-                    court.election(election),
+                    check.name(leader.node),
+                    check.election(election),
                     kv.value,
-                    office.value,
+                    said.unwrap_or_default(),
                     seconds(leader.from),
                 ));
             }

@@ -3,12 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::etcd::{Act, Bytes, CallId, Compare, Keys, Op, Reply, Revision, Txn};
 
 use super::lives::Lives;
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Elections, Fact, Own, Property};
 
 /// Between what a process has read and what it watches nothing can happen unseen: a watch begins
 /// where an answer about the same keys ended, or these are read at once. And no watch is left open
 /// when another one takes its place.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WatchesFollowAnswers {
     lives: Lives<Life>,
 }
@@ -28,20 +28,16 @@ struct Life {
     unread: Option<(Bytes, String)>,
 }
 
-impl Property for WatchesFollowAnswers {
+impl Property<Elections> for WatchesFollowAnswers {
     const NAME: &'static str = "A watch begins where an answer ended";
     const SOURCE: &'static str = "rulings 1, 2 and 9";
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: Lives::new(plan) }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         self.lives.see(fact);
         match fact {
-            Fact::Sent { node, request, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Sent { node, request, .. }) => {
+                let life = &mut self.lives[node];
                 match &request.op {
                     Op::Txn(txn) => {
                         let keys = keys(txn);
@@ -59,10 +55,10 @@ impl Property for WatchesFollowAnswers {
                         let others = matches!(keys, Keys::One(key) if !life.own.contains(key));
                         let why = match others && !deletions {
                             true => Err("and of others only their end is of interest".to_owned()),
-                            false => life.watch(court, request.call, keys, *from),
+                            false => life.watch(check, request.call, keys, *from),
                         };
                         why.map_err(|why| {
-                            format!("{} watches {keys} from {from}, {why}", court.name(*node))
+                            format!("{} watches {keys} from {from}, {why}", check.name(node))
                         })?;
                     }
                     Op::Unwatch { watch } => {
@@ -71,8 +67,8 @@ impl Property for WatchesFollowAnswers {
                     Op::Grant { .. } | Op::KeepAlive { .. } | Op::Revoke { .. } => {}
                 }
             }
-            Fact::Heard { node, answer, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let life = &mut self.lives[node];
                 if !matches!(answer.reply, Reply::Watching | Reply::Changed(_)) {
                     life.open.remove(&answer.call);
                 }
@@ -85,8 +81,8 @@ impl Property for WatchesFollowAnswers {
                 }
             }
             Fact::Handled { node, .. } => {
-                if let Some((_, why)) = self.lives[*node].unread.take() {
-                    return Err(format!("{}: {why}", court.name(*node)));
+                if let Some((_, why)) = self.lives[node].unread.take() {
+                    return Err(format!("{}: {why}", check.name(node)));
                 }
             }
             _ => {}
@@ -98,7 +94,7 @@ impl Property for WatchesFollowAnswers {
 impl Life {
     fn watch(
         &mut self,
-        court: &Court<'_>,
+        check: &Check<'_>,
         call: CallId,
         keys: &Keys,
         from: Revision,
@@ -110,7 +106,7 @@ impl Life {
         let takes_place = |other: &Keys| match (other, keys) {
             (Keys::Prefix(one), Keys::Prefix(other)) => one == other,
             (Keys::One(one), Keys::One(other)) => {
-                court.ledger.election_of(one) == court.ledger.election_of(other)
+                check.records().election_of(one) == check.records().election_of(other)
             }
             _ => false,
         };

@@ -2,17 +2,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::etcd::{Act, Bytes, CallId, Keys, LeaseId, Op, Reply};
 
-use super::{Court, Fact, Plan, Property};
+use super::lives::Lives;
+use super::{Check, Elections, Fact, Own, Property};
 
 /// A key that is told as released is gone, or its lease is over with that; but one that somebody
 /// asked for and got no answer about may come later, and it looks for that.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WhatIsReleasedIsGone {
-    nodes: Vec<Released>,
+    nodes: Lives<Released>,
 }
 
 /// What one life has asked for, and told.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Released {
     /// The keys that it asked for, by call, without an answer until now.
     asked: BTreeMap<CallId, Bytes>,
@@ -31,30 +32,26 @@ struct Released {
     unseen: Option<(Bytes, String)>,
 }
 
-impl Property for WhatIsReleasedIsGone {
+impl Property<Elections> for WhatIsReleasedIsGone {
     const NAME: &'static str = "What is released is gone";
     const SOURCE: &'static str = "ruling 5 (E4)";
 
-    fn new(plan: &Plan) -> Self {
-        Self { nodes: vec![Released::default(); plan.nodes.len()] }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        self.nodes.see(fact);
         match fact {
-            Fact::Crashed { node } => self.nodes[*node] = Released::default(),
-            Fact::Closed { node, lease, .. } => {
-                let this = &mut self.nodes[*node];
+            Fact::Own(Own::Closed { node, lease, .. }) => {
+                let this = &mut self.nodes[node];
                 (this.told, this.unseen) = (None, None);
-                this.over.insert(*lease);
+                this.over.insert(lease);
             }
             Fact::Handled { node, .. } => {
-                let this = &mut self.nodes[*node];
+                let this = &mut self.nodes[node];
                 let unseen = this.unseen.take().map(|(_, why)| why);
                 return this.told.take().or(unseen).map_or(Ok(()), Err);
             }
-            Fact::Sent { node, request, .. } => {
-                let this = &mut self.nodes[*node];
+            Fact::Own(Own::Sent { node, request, .. }) => {
+                let this = &mut self.nodes[node];
                 if let Op::Revoke { lease } = request.op {
                     this.over.insert(lease);
                 }
@@ -65,8 +62,8 @@ impl Property for WhatIsReleasedIsGone {
                     this.creates.insert(request.call, (key.clone(), *lease));
                 }
             }
-            Fact::Heard { node, answer, .. } => {
-                let this = &mut self.nodes[*node];
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let this = &mut self.nodes[node];
                 this.answered = this.asked.remove(&answer.call);
                 let create = this.creates.remove(&answer.call);
                 if matches!(answer.reply, Reply::Unknown { .. }) {
@@ -75,11 +72,13 @@ impl Property for WhatIsReleasedIsGone {
                 }
             }
             // That answer was given up before it came.
-            Fact::Unasked { node } => {
-                let this = &mut self.nodes[*node];
+            Fact::Own(Own::Unasked { node }) => {
+                let this = &mut self.nodes[node];
                 this.doubtful.extend(this.answered.take());
             }
-            Fact::Released { node, election, key } => self.released(court, (*node, *election), key),
+            Fact::Own(Own::Released { node, election, key }) => {
+                self.released(check, (node, election), key)
+            }
             _ => {}
         }
         Ok(())
@@ -87,29 +86,28 @@ impl Property for WhatIsReleasedIsGone {
 }
 
 impl WhatIsReleasedIsGone {
-    fn released(&mut self, court: &Court<'_>, (node, election): (usize, usize), key: &Bytes) {
+    fn released(&mut self, check: &Check<'_>, (node, election): (usize, usize), key: &Bytes) {
         let this = &mut self.nodes[node];
         let mut unsure = this.unsure.iter();
         if unsure.any(|(may, lease)| may == key && !this.over.contains(lease)) {
-            let (name, of) = (court.name(node), court.election(election));
+            let (name, of) = (check.name(node), check.election(election));
             let why = format!("{name} has left {of}, and {key} may come late: nobody looks");
             this.unseen = Some((key.clone(), why));
         }
-        let Some(kv) = court.ledger.keys.get(key) else { return };
+        let Some(kv) = check.records().keys.get(key) else { return };
         let this = &mut self.nodes[node];
         let may_come = this.doubtful.contains(key) || this.asked.values().any(|asked| asked == key);
         // By the name of a lease that it was handed there may be a key of an earlier life;
         // and somebody else may have put it on another lease, or have put it back.
-        let owner = kv.lease.and_then(|lease| court.ledger.owners.get(&lease));
-        let life = court.ledger.lives[node];
-        let earlier = owner.is_none_or(|(n, owner)| *n != node || life != Some(*owner));
-        let earlier = earlier || court.ledger.is_taken(key);
+        let owner = check.records().owner_of(kv);
+        let earlier = owner.is_none_or(|(n, owner)| *n != node || !check.runs(node, *owner));
+        let earlier = earlier || check.records().is_taken(key);
         let over = kv.lease.is_some_and(|lease| this.over.contains(&lease));
-        if !may_come && !earlier && !over && court.ledger.restored.is_none() {
+        if !may_come && !earlier && !over && check.records().restored.is_none() {
             this.told = Some(format!(
                 "{} says of {} that its key is gone, and {key} created {} is there",
-                court.name(node),
-                court.election(election),
+                check.name(node),
+                check.election(election),
                 kv.created,
             ));
         }

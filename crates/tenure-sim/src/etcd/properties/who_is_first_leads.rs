@@ -1,41 +1,35 @@
-use super::{Court, Fact, Plan, Property, seconds};
+use super::{Check, Elections, Fact, Property, seconds};
 
 /// When nothing goes wrong, a process of ours whose key is the first leads as soon as it can know
 /// that: it waits for nothing else.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WhoIsFirstLeads;
 
-impl Property for WhoIsFirstLeads {
+impl Property<Elections> for WhoIsFirstLeads {
     const NAME: &'static str = "Whoever is first leads soon in calm worlds";
     const SOURCE: &'static str = "rulings 1 and 2 (E1)";
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Moment = fact else { return Ok(()) };
-        let (plan, ledger) = (court.plan, court.ledger);
+        let (plan, records) = (check.plan, check.records());
         if !plan.calm {
             return Ok(());
         }
-        for (election, annals) in ledger.annals.iter().enumerate() {
-            let Some(first) = annals.firsts.back() else { continue };
+        for (election, firsts) in records.firsts.iter().enumerate() {
+            let Some(first) = firsts.firsts.back() else { continue };
             let Some(kv) = first.key.as_ref() else { continue };
-            let owner = kv.lease.and_then(|lease| ledger.owners.get(&lease));
-            let Some((node, _)) = owner.filter(|(node, _)| plan.ours(*node).is_some()) else {
-                continue;
-            };
+            let ours = records.owner_of(kv).filter(|(node, _)| plan.ours(*node).is_some());
+            let Some(&(node, _)) = ours else { continue };
             // The key of its last campaign may be on its way out.
-            let office = &court.apps[*node].offices[election];
-            let since = first.since.max(office.left);
-            let late = court.now > since + plan.news();
-            if late && office.campaigning && annals.leader(court.now).is_none() {
+            let role = &check.apps[node][election];
+            let since = first.since.max(role.left);
+            let late = check.now > since + plan.news();
+            if late && role.campaigning && check.past(election).leader(check.now).is_none() {
                 return Err(format!(
                     "{} does not lead {}, though {} is the first since {}",
-                    court.name(*node),
-                    court.election(election),
+                    check.name(node),
+                    check.election(election),
                     kv.key,
                     seconds(since),
                 ));

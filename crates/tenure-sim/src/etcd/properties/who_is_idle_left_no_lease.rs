@@ -3,18 +3,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::Time;
 use tenure_core::etcd::{CallId, LeaseId, Op, Refusal, Reply};
 
-use super::{Court, Fact, Plan, Property};
+use super::lives::Lives;
+use super::{Check, Elections, Fact, Own, Property};
 use crate::etcd::store::note::Note;
 
 /// A process that has nothing left to do may end: no lease that it was told is gone, or was not
 /// granted, is there, or comes yet, unless nobody could know what became of a grant.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WhoIsIdleLeftNoLease {
-    nodes: Vec<Leases>,
+    nodes: Lives<Leases>,
 }
 
 /// What one life knows of its leases.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Leases {
     /// The grants that it waits for, and until when on its clock.
     asked: BTreeMap<CallId, (LeaseId, Time)>,
@@ -59,23 +60,16 @@ impl Leases {
     }
 }
 
-impl Property for WhoIsIdleLeftNoLease {
+impl Property<Elections> for WhoIsIdleLeftNoLease {
     const NAME: &'static str = "Whoever is idle has left no lease";
     const SOURCE: &'static str = "ruling 6 (E5)";
 
-    fn new(plan: &Plan) -> Self {
-        Self { nodes: vec![Leases::default(); plan.nodes.len()] }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        self.nodes.see(fact);
         let left = match fact {
-            Fact::Crashed { node } => {
-                self.nodes[*node] = Leases::default();
-                None
-            }
-            Fact::Sent { node, request, decided, .. } => {
-                let this = &mut self.nodes[*node];
+            Fact::Own(Own::Sent { node, request, decided, .. }) => {
+                let this = &mut self.nodes[node];
                 match request.op {
                     Op::Grant { lease, .. } => {
                         let due = decided.after(request.within);
@@ -89,34 +83,33 @@ impl Property for WhoIsIdleLeftNoLease {
                 }
                 None
             }
-            Fact::Heard { node, answer, .. } => {
-                self.nodes[*node].heard(answer.call, &answer.reply);
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                self.nodes[node].heard(answer.call, &answer.reply);
                 None
             }
             Fact::Handled { node, core, timer } => {
-                let this = &mut self.nodes[*node];
-                if let Some(now) = *timer {
+                let this = &mut self.nodes[node];
+                if let Some(now) = timer {
                     this.wait_no_longer(now);
                 }
                 this.idle = core.is_idle();
-                let there =
-                    this.gone.iter().copied().find(|lease| {
-                        this.is_left(*lease) && court.ledger.leases.contains_key(lease)
-                    });
-                there.map(|lease| (*node, lease))
+                let there = this.gone.iter().copied().find(|lease| {
+                    this.is_left(*lease) && check.records().leases.contains_key(lease)
+                });
+                there.map(|lease| (node, lease))
             }
-            Fact::Stored(Note::Lease { lease, .. }) => {
+            Fact::Own(Own::Stored(Note::Lease { lease, .. })) => {
                 let node = self.nodes.iter().position(|leases| leases.is_left(*lease));
                 node.map(|node| (node, *lease))
             }
             _ => None,
         };
-        let Some((node, lease)) = left.filter(|_| court.ledger.restored.is_none()) else {
+        let Some((node, lease)) = left.filter(|_| check.records().restored.is_none()) else {
             return Ok(());
         };
         Err(format!(
             "{} has nothing left to do and was told that there is no lease {lease}, which there is",
-            court.name(node)
+            check.name(node)
         ))
     }
 }

@@ -1,13 +1,14 @@
 use std::collections::BTreeSet;
 
+use tenure_core::Waiting;
 use tenure_core::etcd::{Bytes, CallId, Keys, Op};
 
 use super::lives::Lives;
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Elections, Fact, Own, Property};
 
 /// A candidate that watches somebody else's key has just said that it waits for that: whatever
 /// ended the watch before was told, too.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WhoWaitsSaysSo {
     lives: Lives<Life>,
 }
@@ -20,24 +21,20 @@ struct Life {
     watches: BTreeSet<CallId>,
 }
 
-impl Property for WhoWaitsSaysSo {
+impl Property<Elections> for WhoWaitsSaysSo {
     const NAME: &'static str = "Whoever watches another says that it waits for that";
     const SOURCE: &'static str = "ruling 1";
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: Lives::new(plan) }
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         self.lives.see(fact);
         match fact {
-            Fact::Waits { node, behind, .. } => {
-                self.lives[*node].said = Some((*behind).clone());
+            Fact::Waits { node, election, waiting: Waiting::Behind { who, .. } } => {
+                self.lives[node].said = Some(Elections::key_of(check.plan, election, who));
                 Ok(())
             }
-            Fact::Sent { node, request, .. } => {
-                let life = &mut self.lives[*node];
+            Fact::Own(Own::Sent { node, request, .. }) => {
+                let life = &mut self.lives[node];
                 let Op::Watch { keys: Keys::One(key), deletions: true, .. } = &request.op else {
                     return Ok(());
                 };
@@ -45,7 +42,7 @@ impl Property for WhoWaitsSaysSo {
                 if !life.watches.insert(request.call) || life.said.take().as_ref() == Some(key) {
                     return Ok(());
                 }
-                Err(format!("{} watches {key}, and does not say so", court.name(*node)))
+                Err(format!("{} watches {key}, and does not say so", check.name(node)))
             }
             _ => Ok(()),
         }

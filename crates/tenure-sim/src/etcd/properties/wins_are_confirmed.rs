@@ -4,12 +4,11 @@ use tenure_core::etcd::{
     Act, Bytes, CallId, Compare, KeyValue, Keys, Op, Reply, Request, Revision,
 };
 
-use super::{Court, Fact, Plan, Property};
-use crate::etcd::ledger::Ledger;
+use super::{Check, Claimed, Elections, Fact, Own, Plan, Property, Records};
 
 /// Whoever is elected had the first key at some instant after it last asked, and knows it from one
 /// transaction, which found its key and looked who is first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WinsAreConfirmed {
     /// The fence of the claim that was raised last, by node and election.
     raised: Vec<Vec<u64>>,
@@ -17,46 +16,47 @@ pub(super) struct WinsAreConfirmed {
 }
 
 /// A key, and when it was created.
-type Own = (Bytes, Revision);
+type Key = (Bytes, Revision);
 
 /// What one life has asked and was told.
 #[derive(Clone, Debug, Default)]
 struct Looks {
-    asked: BTreeMap<CallId, Own>,
+    asked: BTreeMap<CallId, Key>,
     /// What the last answer showed to be there while it showed who is first.
-    shown: Option<Own>,
+    shown: Option<Key>,
 }
 
-impl Property for WinsAreConfirmed {
+impl Property<Elections> for WinsAreConfirmed {
     const NAME: &'static str = "A win is confirmed by the store";
     const SOURCE: &'static str = "ruling 2 (E1)";
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let nodes = plan.nodes.len();
         let raised = vec![vec![0; plan.elections.len()]; nodes];
-        Self { raised, lives: vec![Looks::default(); nodes] }
+        *self = Self { raised, lives: vec![Looks::default(); nodes] };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: &Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Crashed { node } => self.lives[*node] = Looks::default(),
-            Fact::Sent { node, request, .. } => {
+            Fact::Crashed { node } => self.lives[node] = Looks::default(),
+            Fact::Own(Own::Sent { node, request, .. }) => {
                 if let Some(own) = looked_for(request) {
-                    self.lives[*node].asked.insert(request.call, own);
+                    self.lives[node].asked.insert(request.call, own);
                 }
             }
-            Fact::Heard { node, answer, .. } => {
-                let looks = &mut self.lives[*node];
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                let looks = &mut self.lives[node];
                 let shows = matches!(answer.reply, Reply::Txn { succeeded: true, .. });
                 looks.shown = looks.asked.remove(&answer.call).filter(|_| shows);
             }
-            Fact::Claimed { node, election, fence, .. } => {
-                self.raised[*node][*election] = Ledger::created(*fence);
+            Fact::Claimed(Claimed { node, election, fence: Some(fence), .. }) => {
+                self.raised[node][election] = Records::created(fence);
             }
-            Fact::Elected { node, election, key, .. } => {
-                let created = self.raised[*node][*election];
-                self.judge(court, (*node, *election), &((*key).clone(), created))?;
+            Fact::Elected { node, election, id, .. } => {
+                let key = Elections::key_of(check.plan, election, id);
+                let created = self.raised[node][election];
+                self.judge(check, (node, election), &(key, created))?;
             }
             _ => {}
         }
@@ -67,23 +67,23 @@ impl Property for WinsAreConfirmed {
 impl WinsAreConfirmed {
     fn judge(
         &self,
-        court: &Court<'_>,
+        check: &Check<'_>,
         (node, election): (usize, usize),
-        own: &Own,
+        own: &Key,
     ) -> Result<(), String> {
         let (key, created) = own;
         let won = || {
-            let name = court.election(election);
-            format!("{} won {name} with {key} created {created}", court.name(node))
+            let name = check.election(election);
+            format!("{} won {name} with {key} created {created}", check.name(node))
         };
-        let asked = court.ledger.asked[node][election][0];
-        let annals = court.annals(election);
+        let asked = check.records().asked[node][election][0];
+        let records = &check.records().firsts[election];
         let is_own = |kv: &KeyValue| kv.key == *key && kv.created == *created;
-        let mut firsts = annals.firsts_since(asked);
+        let mut firsts = records.since(asked);
         if !firsts.any(|first| first.key.as_ref().is_some_and(is_own))
-            && !court.ledger.went_back(asked)
+            && !check.records().went_back(asked)
         {
-            let first = annals.first().map_or("nobody".to_owned(), ToString::to_string);
+            let first = records.now().map_or("nobody".to_owned(), ToString::to_string);
             return Err(format!(
                 "{}, which was not first since it asked; now the first is {first}",
                 won()
@@ -97,7 +97,7 @@ impl WinsAreConfirmed {
 }
 
 /// The key that has to be there for a transaction to look who is first, if that is what it does.
-fn looked_for(request: &Request) -> Option<Own> {
+fn looked_for(request: &Request) -> Option<Key> {
     let Op::Txn(txn) = &request.op else { return None };
     let Some(Compare::Created { key, revision }) = txn.when.first() else { return None };
     let all = |act: &Act| matches!(act, Act::Read(read) if matches!(read.keys, Keys::Prefix(_)));

@@ -26,7 +26,7 @@ use self::state::{Entry, State};
 use self::streams::Stream;
 use super::bent::Bent;
 use super::packet::{Order, Packet, Place, Report};
-use super::resident::{Out, Words};
+use super::words::{Out, Words};
 use crate::rng::mix;
 
 /// How many members there are.
@@ -194,6 +194,8 @@ pub struct Cluster {
     agenda: BTreeMap<(u64, u64), Task>,
     numbered: u64,
     hung: Vec<Ask>,
+    /// How many grants of each node went unanswered in a row.
+    unanswered: BTreeMap<usize, u32>,
     waiting: Vec<Waiting>,
     streams: BTreeMap<(usize, u64, CallId), Stream>,
     /// Leases that have ended, and whether their revocation is under way.
@@ -224,6 +226,7 @@ impl Cluster {
             agenda: BTreeMap::new(),
             numbered: 0,
             hung: Vec::new(),
+            unanswered: BTreeMap::new(),
             waiting: Vec::new(),
             streams: BTreeMap::new(),
             doomed: BTreeMap::new(),

@@ -12,6 +12,8 @@ const UNANSWERED: u64 = 51;
 const BACKUP: u64 = 52;
 const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
+/// So many grants of a node in a row go unanswered at most: whoever waits for one looks again.
+const IN_A_ROW: u32 = 6;
 /// How long after a create somebody puts all keys back, at most.
 const SOON: u64 = 400 * MS;
 /// How long etcd is down for a restore, at least, and three times that at most.
@@ -29,7 +31,10 @@ impl Cluster {
         let rarely = |purpose, once_in| self.draw(purpose, id).is_multiple_of(once_in);
         match (bent, &ask.request.op) {
             (Bent::Grants | Bent::Terms, Op::Grant { .. }) => {
-                ask.awaited &= !rarely(UNANSWERED, 2);
+                let unanswered = self.unanswered.get(&ask.node).copied().unwrap_or(0);
+                let answers = unanswered >= IN_A_ROW || !rarely(UNANSWERED, 2);
+                self.unanswered.insert(ask.node, if answers { 0 } else { unanswered + 1 });
+                ask.awaited &= answers;
             }
             (Bent::Twins, Op::Txn(txn)) if rarely(PUT_BACK, 3) => {
                 if let Some(prefix) = made(txn).map(election_of) {

@@ -4,7 +4,7 @@ use tenure_core::nerio::{Inc, MemberSet, Message, Refusal, Request};
 use tenure_core::{End, Fence, Loss, NodeName, Time};
 
 use super::places::Places;
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Claimed, Fact, Own, Plan, Property, QuorumLeases};
 
 /// As many requests as a candidate may still be answered.
 const KEPT: usize = 80;
@@ -12,7 +12,7 @@ const KEPT: usize = 80;
 /// What a candidate may ask for: a Start names one request; the first lease is short, and proposes
 /// a fence above all it has heard of; nothing overtakes a release; whoever is named as the next
 /// waits; and a claim is (1 − ρ)δ long, to the nanosecond.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CandidatesAskInOrder {
     asking: Places<Option<Asking>>,
 }
@@ -34,44 +34,44 @@ struct Asking {
     successor: Option<NodeName>,
 }
 
-impl Property for CandidatesAskInOrder {
+impl Property<QuorumLeases> for CandidatesAskInOrder {
     const NAME: &'static str = "A candidate asks for what it may";
     const SOURCE: &'static str = "section 2; section 3, step 8; who is next 3; the scalar fence 1";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
-        Self { asking: Places::by_election(plan) }
+    fn begin(&mut self, plan: &Plan) {
+        self.asking = Places::by_election(plan);
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
                 self.asking.forget(node);
                 Ok(())
             }
-            Fact::Requests { node, election, request } => {
+            Fact::Own(Own::Requests { node, election, request }) => {
                 let asking = self.asking.at_mut((node, election)).get_or_insert_default();
-                asking.ask(court, node, request).map_err(|why| {
-                    let (name, start) = (&court.plan.nodes[node].name, request.start);
+                asking.ask(check, node, request).map_err(|why| {
+                    let (name, start) = (&check.plan.nodes[node].name, request.start);
                     format!("{name} asks for {} with Start {start}, {why}", request.election)
                 })
             }
-            Fact::Answered { node, election, member, message, local } => {
+            Fact::Own(Own::Answered { node, election, member, message, local }) => {
                 if let Some(asking) = self.asking.at_mut((node, election))
-                    && let Some(inc) = court.ledger.lives[node]
+                    && let Some(inc) = check.history.lives[node].map(Inc)
                 {
                     asking.hear(inc, member, message, local);
                 }
                 Ok(())
             }
-            Fact::HandsOver { node, election, to } => {
+            Fact::Own(Own::HandsOver { node, election, to }) => {
                 if let Some(asking) = self.asking.at_mut((node, election)) {
                     asking.successor = Some(to.clone());
                 }
                 Ok(())
             }
-            Fact::Ended { node, election, end } => {
+            Fact::Ended { node, election, end, .. } => {
                 let Some(asking) = self.asking.at_mut((node, election)) else { return Ok(()) };
                 asking.successor = None;
                 asking.waits.clear();
@@ -82,8 +82,8 @@ impl Property for CandidatesAskInOrder {
                 asking.asked = false;
                 Ok(())
             }
-            Fact::Claimed { node, election, who, ends, .. } => {
-                let config = &court.plan.nodes[node].config;
+            Fact::Claimed(Claimed { node, election, ends, .. }) => {
+                let config = &check.plan.nodes[node].config;
                 let parts = 1_000_000_000 - u128::from(config.drift.parts_per_billion());
                 let fits = |(start, delta): &(Time, u64)| {
                     let length = u128::from(*delta) * parts / 1_000_000_000;
@@ -93,6 +93,7 @@ impl Property for CandidatesAskInOrder {
                 if asking.is_some_and(|asking| asking.sent.iter().any(fits)) {
                     return Ok(());
                 }
+                let who = &check.own.who[node];
                 Err(format!("{who} claims until {ends}, which none of its requests gives it"))
             }
             _ => Ok(()),
@@ -101,14 +102,14 @@ impl Property for CandidatesAskInOrder {
 }
 
 impl Asking {
-    fn ask(&mut self, court: &Court<'_>, node: usize, request: &Request) -> Result<(), String> {
+    fn ask(&mut self, check: &Check<'_>, node: usize, request: &Request) -> Result<(), String> {
         if let Some(last) = self.last.as_ref().filter(|last| last.start >= request.start) {
             return match last == request {
                 true => Ok(()),
                 false => Err("and has used that or a later one for something else".to_owned()),
             };
         }
-        let config = &court.plan.nodes[node].config;
+        let config = &check.plan.nodes[node].config;
         let before = self.last.replace(request.clone());
         self.asked = true;
         if self.sent.len() == KEPT {

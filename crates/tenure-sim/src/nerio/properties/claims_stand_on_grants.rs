@@ -1,71 +1,68 @@
 use tenure_core::nerio::MemberSet;
 
-use super::{Court, Fact, Plan, Property, seconds};
+use super::{Check, Claimed, Fact, Own, Property, QuorumLeases, seconds};
 
 /// Equation 14: whoever leads until then has grants of a quorum that last until then; and what is
 /// over is not claimed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ClaimsStandOnGrants;
 
-impl Property for ClaimsStandOnGrants {
+impl Property<QuorumLeases> for ClaimsStandOnGrants {
     const NAME: &'static str = "A claim stands on grants of a quorum";
     const SOURCE: &'static str = "section 3, equation 14";
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Claimed { node, election, who, until, .. } if until > court.now => {
-                let grants = court.annals(election).grants.iter();
+            Fact::Claimed(Claimed { node, election, until, .. }) if until > check.now => {
+                let who = &check.own.who[node];
+                let grants = check.own.grants[election].iter();
                 let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
                 let held: MemberSet = held.map(|(grantor, _)| *grantor).collect();
-                if court.plan.config().quorums.is_quorum(held) {
+                if check.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }
                 Err(format!(
                     "{who} claims {} until {}, but only {} granted it until then; {}",
-                    court.election(election),
+                    check.election(election),
                     seconds(until),
-                    court.backers(election, who, until),
-                    court.clock(node),
+                    check.backers(election, who, until),
+                    check.clock(node),
                 ))
             }
-            Fact::Claimed { node, election, who, until, decided, .. } if decided >= until => {
+            Fact::Claimed(Claimed { node, election, until, decided, .. }) if decided >= until => {
+                let who = &check.own.who[node];
                 Err(format!(
                     "{who} claims {} until {}, which was over when it decided so; {}",
-                    court.election(election),
+                    check.election(election),
                     seconds(until),
-                    court.clock(node),
+                    check.clock(node),
                 ))
             }
-            Fact::Granted { grantor, election, record, .. } => {
-                let annals = court.annals(election);
-                let Some(leader) = annals.leader(court.now) else { return Ok(()) };
-                if leader.who == record.holder {
+            Fact::Own(Own::Granted { grantor, election, record, .. }) => {
+                let Some(leader) = check.past(election).leader(check.now) else { return Ok(()) };
+                if leader.own.who == record.holder {
                     return Ok(());
                 }
-                let grants = annals.grants.iter();
+                let grants = check.own.grants[election].iter();
                 let held = grants.filter(|(other, grant)| {
-                    **other != grantor && grant.to == leader.who && grant.finish >= leader.until
+                    **other != grantor && grant.to == leader.own.who && grant.finish >= leader.until
                 });
                 let held: MemberSet = held.map(|(other, _)| *other).collect();
-                if court.plan.config().quorums.is_quorum(held) {
+                if check.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }
                 Err(format!(
                     "{} grants {} to {} while {} leads until {}, and is left with what {} granted; \
                      {}, {}",
-                    court.plan.nodes[grantor].name,
-                    court.election(election),
+                    check.plan.nodes[grantor].name,
+                    check.election(election),
                     record.holder,
-                    leader.who,
+                    leader.own.who,
                     seconds(leader.until),
-                    court.backers(election, &leader.who, leader.until),
-                    court.clock(grantor),
-                    court.clock(leader.node),
+                    check.backers(election, &leader.own.who, leader.until),
+                    check.clock(grantor),
+                    check.clock(leader.node),
                 ))
             }
             _ => Ok(()),

@@ -1,42 +1,40 @@
+use tenure_core::Fence;
 use tenure_core::nerio::Message;
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Property, QuorumLeases};
 
 /// No world uses up so many fences, though each proposal may be 2⁴⁰ above the last.
 const ENOUGH: u64 = 1 << 60;
 
 /// Nothing is visible before it is durable: the grant behind an ok, the fence that it accepts,
 /// the boot that its timestamp names.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DurableBeforeVisible;
 
-impl Property for DurableBeforeVisible {
+impl Property<QuorumLeases> for DurableBeforeVisible {
     const NAME: &'static str = "Nothing is visible before it is durable";
     const SOURCE: &'static str = "restart 2; the scalar fence 3 and 6; the contract, duty 5";
     const NEEDS_BOUND: bool = false;
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Sent { node, message: Message::Granted(ok), disk, .. } = fact else {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Own(Own::Sent { node, message: Message::Granted(ok), disk, .. }) = fact else {
             return Ok(());
         };
-        let name = &court.plan.nodes[node].name;
-        let Some(grant) = disk.grants.get(&ok.election).filter(|g| g.stamp == ok.stamp) else {
+        let name = &check.plan.nodes[node].name;
+        let Some(grant) = disk.kept.grant(&ok.election).filter(|g| g.stamp == ok.stamp) else {
             return Err(format!("{name} sends an ok of {} before it is written", ok.stamp));
         };
-        if disk.reserve.number() > ENOUGH {
-            return Err(format!("{name} has reserved {}, and one message made it", disk.reserve));
+        let (boot, durable) = (ok.stamp.boot, disk.kept.durable().boot);
+        let reserve = disk.kept.durable().reserve.unwrap_or(Fence::NONE);
+        if reserve.number() > ENOUGH {
+            return Err(format!("{name} has reserved {reserve}, and one message made it"));
         }
-        if ok.stamp.boot > disk.boot {
-            let (boot, durable) = (ok.stamp.boot, disk.boot);
+        if boot > durable {
             return Err(format!("{name} grants in {boot:?}, and only {durable:?} is durable"));
         }
-        if ok.accepted && grant.fence_seen > disk.reserve {
-            let (seen, reserve) = (grant.fence_seen, disk.reserve);
+        if ok.accepted && grant.fence_seen > reserve {
+            let seen = grant.fence_seen;
             return Err(format!("{name} accepts fence {seen} with {reserve} reserved"));
         }
         Ok(())

@@ -3,33 +3,33 @@ use std::cmp::Ordering;
 use tenure_core::Fence;
 use tenure_core::nerio::{EdictTimestamp, Incomparable};
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 1: edicts are ordered as they were created, by their timestamps and by fence and
 /// number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EdictOrdering {
     /// The last edict of each election.
     last: Vec<Option<(EdictTimestamp, Fence)>>,
 }
 
-impl Property for EdictOrdering {
+impl Property<QuorumLeases> for EdictOrdering {
     const NAME: &'static str = "Edict Ordering";
     const SOURCE: &'static str = "section 1; the scalar fence 5";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
-        Self { last: vec![None; plan.elections.len()] }
+    fn begin(&mut self, plan: &Plan) {
+        self.last = vec![None; plan.elections.len()];
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Edict { election, who, fence, timestamp, counter } = fact else {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Own(Own::Edict { election, who, fence, timestamp, counter }) = fact else {
             return Ok(());
         };
         // Beyond the bound a leader that was deposed creates edicts too: recipients refuse them.
-        let current = court.annals(election).leaderships.last();
-        if !court.plan.bounded && current.is_some_and(|last| last.fence != fence) {
+        let current = check.past(election).leaderships.last();
+        if !check.plan.bounded && current.is_some_and(|last| last.fence != Some(fence)) {
             return Ok(());
         }
         let edict = EdictTimestamp { epoch: 0, quorum: timestamp.clone(), counter };
@@ -45,9 +45,9 @@ impl Property for EdictOrdering {
         match last.order(&edict) {
             Ok(Ordering::Less) => Ok(()),
             // Where a state directory was lost, two quorums may have no memory in common.
-            Err(Incomparable::Disjoint) if court.ledger.lost_disk => Ok(()),
+            Err(Incomparable::Disjoint) if check.own.lost_disk => Ok(()),
             // Quorums that met before the bound was broken need not order what came after.
-            _ if !court.plan.bounded => Ok(()),
+            _ if !check.plan.bounded => Ok(()),
             other => Err(format!("{last} was created before {edict}, which order as {other:?}")),
         }
     }

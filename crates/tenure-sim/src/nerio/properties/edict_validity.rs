@@ -1,50 +1,29 @@
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Property, QuorumLeases};
 
-/// Section 1: an edict is created by the leader, while it leads. And the handle, the core and
-/// true time agree on who that is.
-#[derive(Debug)]
+/// Section 1: an edict is created by the leader, while it leads. (That handle and core agree on who
+/// that is, is a promise of every protocol, under the same name.)
+#[derive(Debug, Default)]
 pub(super) struct EdictValidity;
 
-impl Property for EdictValidity {
-    const NAME: &'static str = "Edict Validity";
-    const SOURCE: &'static str = "section 1";
-
-    fn new(_: &Plan) -> Self {
-        Self
-    }
+impl Property<QuorumLeases> for EdictValidity {
+    const NAME: &'static str = super::EDICT_VALIDITY.0;
+    const SOURCE: &'static str = super::EDICT_VALIDITY.1;
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
-        match fact {
-            Fact::Edict { election, who, fence, .. } => {
-                match court.annals(election).leader(court.now) {
-                    Some(leader) if leader.who == *who && leader.fence == fence => Ok(()),
-                    Some(leader) => Err(format!(
-                        "{who} creates an edict of {} under fence {fence} while {} leads under {}",
-                        court.election(election),
-                        leader.who,
-                        leader.fence,
-                    )),
-                    None => Err(format!(
-                        "{who} creates an edict of {} under fence {fence} while nobody leads",
-                        court.election(election),
-                    )),
-                }
-            }
-            Fact::Asked { election, who, handle, standing } => {
-                let says = standing.is_leading();
-                if says == handle.is_some() {
-                    return Ok(());
-                }
-                let (core, handle) = (leads(says), leads(handle.is_some()));
-                let election = court.election(election);
-                Err(format!("the core of {who} {core} {election}, and its handle {handle}"))
-            }
-            _ => Ok(()),
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Own(Own::Edict { election, who, fence, .. }) = fact else { return Ok(()) };
+        match check.past(election).leader(check.now) {
+            Some(leader) if leader.own.who == *who && leader.fence == Some(fence) => Ok(()),
+            Some(leader) => Err(format!(
+                "{who} creates an edict of {} under fence {fence} while {} leads{}",
+                check.election(election),
+                leader.own.who,
+                leader.under(),
+            )),
+            None => Err(format!(
+                "{who} creates an edict of {} under fence {fence} while nobody leads",
+                check.election(election),
+            )),
         }
     }
-}
-
-const fn leads(says: bool) -> &'static str {
-    if says { "leads" } else { "does not lead" }
 }

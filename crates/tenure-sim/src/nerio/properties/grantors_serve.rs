@@ -1,25 +1,25 @@
-use super::{Court, Fact, Plan, Property, seconds};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
 /// Restart: once nothing goes wrong, every grantor that runs grants again within the bound. The
 /// others would make up for it, until too few are left.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct GrantorsServe {
     serves: Vec<bool>,
     judged: bool,
 }
 
-impl Property for GrantorsServe {
+impl Property<QuorumLeases> for GrantorsServe {
     const NAME: &'static str = "Every grantor serves in the end";
     const SOURCE: &'static str = "restart 1; the scalar fence 4";
 
-    fn new(plan: &Plan) -> Self {
-        Self { serves: vec![false; plan.members()], judged: false }
+    fn begin(&mut self, plan: &Plan) {
+        *self = Self { serves: vec![false; plan.members()], judged: false };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Serves { grantor } => {
+            Fact::Own(Own::Serves { grantor }) => {
                 self.serves[grantor] = true;
                 Ok(())
             }
@@ -29,16 +29,16 @@ impl Property for GrantorsServe {
                 }
                 Ok(())
             }
-            Fact::Moment if !self.judged && court.now >= court.plan.settled => {
+            Fact::Moment if !self.judged && check.now >= check.plan.settled => {
                 self.judged = true;
-                let runs = |grantor: &usize| court.ledger.lives[*grantor].is_some();
+                let runs = |grantor: &usize| check.history.lives[*grantor].is_some();
                 match (0..self.serves.len()).filter(runs).find(|grantor| !self.serves[*grantor]) {
                     Some(idle) => Err(format!(
                         "{} grants nothing since it started at {}, and nothing has gone wrong \
                          since {}",
-                        court.plan.nodes[idle].name,
-                        seconds(court.ledger.since[idle]),
-                        seconds(court.plan.conditions.storm_ends),
+                        check.plan.nodes[idle].name,
+                        seconds(check.history.since[idle]),
+                        seconds(check.plan.conditions.storm_ends),
                     )),
                     None => Ok(()),
                 }

@@ -5,11 +5,11 @@ use tenure_core::nerio::{Boot, GrantRecord, Stamp, Who};
 use tenure_core::{Drift, Time};
 
 use super::places::{ByLife, Place, Places};
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
 /// never goes back, stays at one address, and has a stamp above all before.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct GrantsLast {
     asked: Places<ByLife<Vec<Asked>>>,
     grants: Places<Option<Grant>>,
@@ -38,20 +38,20 @@ struct Grant {
     freed: bool,
 }
 
-impl Property for GrantsLast {
+impl Property<QuorumLeases> for GrantsLast {
     const NAME: &'static str = "A grant lasts (1 + ρ)δ from the arrival of its request";
     const SOURCE: &'static str = "section 3, step 6; parked requests 1 and 3; identity";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let none = || vec![None; plan.nodes.len()];
         let (asked, grants) = (Places::by_election(plan), Places::by_election(plan));
         let (restored, before) = (Places::by_election(plan), vec![None; plan.nodes.len()]);
-        Self { asked, grants, restored, stamps: none(), before }
+        *self = Self { asked, grants, restored, stamps: none(), before };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
                 self.grants.forget(node);
@@ -59,28 +59,28 @@ impl Property for GrantsLast {
                 self.before[node] = self.stamps[node].map(|stamp| stamp.boot);
                 Ok(())
             }
-            Fact::Quarantined { grantor, .. } => {
+            Fact::Own(Own::Quarantined { grantor, .. }) => {
                 self.asked.forget(grantor);
                 (self.before[grantor], self.stamps[grantor]) = (None, None);
                 Ok(())
             }
-            Fact::Asks { grantor, election, from, request, local } => {
+            Fact::Own(Own::Asks { grantor, election, from, request, local }) => {
                 let asked = self.asked.at_mut((grantor, election));
                 let asked = asked.get_or(from.who.inc, Vec::new);
-                let oldest = local.before(court.plan.nodes[grantor].config.parked_for());
+                let oldest = local.before(check.plan.nodes[grantor].config.parked_for());
                 asked.retain(|asked| asked.arrival >= oldest);
                 let (start, arrival, delta) = (request.start, local, request.delta);
                 asked.push(Asked { start, arrival, delta });
                 Ok(())
             }
-            Fact::Freed { grantor, election, .. } => {
+            Fact::Own(Own::Freed { grantor, election, .. }) => {
                 if let Some(grant) = self.grants.at_mut((grantor, election)) {
                     grant.freed = true;
                 }
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, .. }
-            | Fact::Decided { grantor, election, record } => {
+            Fact::Own(Own::Granted { grantor, election, record, .. })
+            | Fact::Own(Own::Decided { grantor, election, record }) => {
                 let (place, at) = ((grantor, election), record.stamp);
                 if self.before[grantor].is_some_and(|boot| at.boot <= boot) {
                     return Ok(());
@@ -93,7 +93,7 @@ impl Property for GrantsLast {
                 if self.grants.at(place).as_ref().is_some_and(again) {
                     return Ok(());
                 }
-                let done = self.judge(court, place, record);
+                let done = self.judge(check, place, record);
                 *self.restored.at_mut(place) = false;
                 let stamp = &mut self.stamps[grantor];
                 *stamp = (*stamp).max(Some(at));
@@ -106,9 +106,9 @@ impl Property for GrantsLast {
                     freed: false,
                 });
                 done.map_err(|why| {
-                    let name = &court.plan.nodes[grantor].name;
+                    let name = &check.plan.nodes[grantor].name;
                     let (of, holder, start) =
-                        (court.election(election), &record.holder, record.start);
+                        (check.election(election), &record.holder, record.start);
                     format!("{name} grants {of} to {holder} with Start {start}, and {why}")
                 })
             }
@@ -118,8 +118,8 @@ impl Property for GrantsLast {
 }
 
 impl GrantsLast {
-    fn judge(&self, court: &Court<'_>, place: Place, record: &GrantRecord) -> Result<(), String> {
-        let node = &court.plan.nodes[place.0];
+    fn judge(&self, check: &Check<'_>, place: Place, record: &GrantRecord) -> Result<(), String> {
+        let node = &check.plan.nodes[place.0];
         let config = &node.config;
         let (finish, at) = (record.finish, record.stamp);
         let before = self.grants.at(place).as_ref();

@@ -4,12 +4,12 @@ use tenure_core::Time;
 use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal};
 
 use super::places::{ByLife, Place, Places};
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Parked requests and erratum 4: nobody is granted what it has given up, what it let lapse, nor
 /// what it stopped asking for, and nobody is told that it waits with what has just lapsed. It
 /// breaks no safety, and costs everybody else a lease.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct GrantsToTheDead {
     asked: Places<ByLife<Vec<Asked>>>,
     gave_up: Places<ByLife<(Time, Time)>>,
@@ -31,22 +31,22 @@ struct Asked {
     parked: bool,
 }
 
-impl Property for GrantsToTheDead {
+impl Property<QuorumLeases> for GrantsToTheDead {
     const NAME: &'static str = "No grant to the dead";
     const SOURCE: &'static str = "parked requests 1 and 2; erratum 4";
 
-    fn new(plan: &Plan) -> Self {
-        Self {
+    fn begin(&mut self, plan: &Plan) {
+        *self = Self {
             asked: Places::by_election(plan),
             gave_up: Places::by_election(plan),
             lapsed: Places::by_election(plan),
             freed: Places::by_election(plan),
             decided: None,
-        }
+        };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
                 self.asked.forget(node);
@@ -56,20 +56,20 @@ impl Property for GrantsToTheDead {
                 self.freed.of(node).fill(true);
                 Ok(())
             }
-            Fact::Asks { grantor, election, from, request, local } => {
+            Fact::Own(Own::Asks { grantor, election, from, request, local }) => {
                 let asked = self.asked.at_mut((grantor, election));
                 let asked = asked.get_or(from.who.inc, Vec::new);
                 // What is older than that is dead, or was never parked.
-                let oldest = local.before(court.plan.nodes[grantor].config.parked_for());
+                let oldest = local.before(check.plan.nodes[grantor].config.parked_for());
                 asked.retain(|asked| asked.at >= oldest);
                 asked.push(Asked { start: request.start, at: local, parked: false });
                 Ok(())
             }
-            Fact::Sent { node, message: Message::Refused(refused), .. } => {
+            Fact::Own(Own::Sent { node, message: Message::Refused(refused), .. }) => {
                 if let Refusal::Held { parked: true, .. } = refused.refusal {
-                    let place = (node, court.number(&refused.election).unwrap_or(0));
+                    let place = (node, check.number(&refused.election).unwrap_or(0));
                     // An earlier life of its name may still ask.
-                    return self.is_parked(court, place, refused.asker, refused.start);
+                    return self.is_parked(check, place, refused.asker, refused.start);
                 }
                 Ok(())
             }
@@ -77,13 +77,13 @@ impl Property for GrantsToTheDead {
                 self.decided = self.decided.filter(|(grantor, _)| *grantor != node);
                 Ok(())
             }
-            Fact::Freed { grantor, election, .. } => {
+            Fact::Own(Own::Freed { grantor, election, .. }) => {
                 *self.freed.at_mut((grantor, election)) = true;
                 Ok(())
             }
             // The word of a stranger ends nothing.
-            Fact::GivesUp { from, .. } if is_strange(court.plan, from.address) => Ok(()),
-            Fact::GivesUp { grantor, election, from, release, local } => {
+            Fact::Own(Own::GivesUp { from, .. }) if is_strange(check.plan, from.address) => Ok(()),
+            Fact::Own(Own::GivesUp { grantor, election, from, release, local }) => {
                 let gave_up = self.gave_up.at_mut((grantor, election));
                 let gave_up = gave_up.get_or(from.who.inc, || (release.start, local));
                 if gave_up.0 <= release.start {
@@ -91,8 +91,8 @@ impl Property for GrantsToTheDead {
                 }
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, local, late, .. } => {
-                self.granted(court, (grantor, election), record, local, late)
+            Fact::Own(Own::Granted { grantor, election, record, local, late, .. }) => {
+                self.granted(check, (grantor, election), record, local, late)
             }
             _ => Ok(()),
         }
@@ -107,46 +107,45 @@ fn is_strange(plan: &Plan, address: SocketAddr) -> bool {
 impl GrantsToTheDead {
     fn granted(
         &mut self,
-        court: &Court<'_>,
+        check: &Check<'_>,
         place: Place,
         record: &GrantRecord,
         local: Time,
         late: bool,
     ) -> Result<(), String> {
         let (grantor, election) = place;
-        let before = court.annals(election).grants.get(&grantor);
+        let before = check.own.grants[election].get(&grantor);
         self.decided = Some((grantor, local));
-        let again = |grant: &&crate::nerio::ledger::Grant| {
-            grant.to == record.holder && grant.start == record.start
-        };
+        let again =
+            |grant: &&crate::nerio::Grant| grant.to == record.holder && grant.start == record.start;
         if before.filter(again).is_some() {
             return Ok(());
         }
         // What ended that long ago is forgotten, and so is whose it was.
-        let node = &court.plan.nodes[grantor];
+        let node = &check.plan.nodes[grantor];
         let kept = node.config.drift.real_at_least(node.remembers()).as_nanos() as u64;
         let freed = std::mem::take(self.freed.at_mut(place));
         let other = before.filter(|before| before.to != record.holder && !freed);
-        if let Some(other) = other.filter(|other| court.now < other.finish + kept) {
+        if let Some(other) = other.filter(|other| check.now < other.finish + kept) {
             self.lapsed.at_mut(place).insert(other.to.inc, (other.start, local));
         }
-        if late || is_strange(court.plan, record.address) {
+        if late || is_strange(check.plan, record.address) {
             return Ok(());
         }
-        let (name, name_of) = (&node.name, court.election(election));
-        self.judge(court, place, record.holder.inc, (record.start, local))
+        let (name, name_of) = (&node.name, check.election(election));
+        self.judge(check, place, record.holder.inc, (record.start, local))
             .map_err(|why| format!("{name} grants {name_of} to {}, {why}", record.holder))
     }
 
     fn judge(
         &self,
-        court: &Court<'_>,
+        check: &Check<'_>,
         place: Place,
         inc: Inc,
         (start, local): (Time, Time),
     ) -> Result<(), String> {
-        let config = &court.plan.nodes[place.0].config;
-        let remembered = court.plan.nodes[place.0].remembers();
+        let config = &check.plan.nodes[place.0].config;
+        let remembered = check.plan.nodes[place.0].remembers();
         if let Some((up_to, at)) = self.gave_up.at(place).get(inc)
             && start <= *up_to
             && local.since(*at) < remembered
@@ -165,8 +164,8 @@ impl GrantsToTheDead {
         };
         // Where writes fail, what waits may be turned away when its turn comes; where there is no
         // room for all, one that waits gives way to another.
-        let room = config.limits.parked >= court.plan.nodes.len();
-        let keeps = court.plan.conditions.rates.write == 0 && room;
+        let room = config.limits.parked >= check.plan.nodes.len();
+        let keeps = check.plan.conditions.rates.write == 0 && room;
         let Some(arrival) = asked.iter().rev().find(|asked| asked.start == start) else {
             let most = config.parked_for();
             return Err(format!("who did not ask with Start {start} in the last {most:?}"));
@@ -187,7 +186,7 @@ impl GrantsToTheDead {
 
     fn is_parked(
         &mut self,
-        court: &Court<'_>,
+        check: &Check<'_>,
         place: Place,
         inc: Inc,
         start: Time,
@@ -196,7 +195,7 @@ impl GrantsToTheDead {
             && self.decided == Some((place.0, *at))
             && start <= *up_to
         {
-            let name = &court.plan.nodes[place.0].name;
+            let name = &check.plan.nodes[place.0].name;
             return Err(format!("{name} lets {inc} wait, whose Start {start} has just lapsed"));
         }
         let Some(asked) = self.asked.at_mut(place).get_mut(inc) else { return Ok(()) };

@@ -2,46 +2,47 @@ use tenure_core::Time;
 use tenure_core::nerio::{Message, Who};
 
 use super::places::Places;
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// A grantor that its holder told that it leads no more, and that a promise holds its release up,
 /// says so to everybody who asks, as long as it has not granted anew.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LeavingIsTold {
     /// By grantor and election: who leaves, and with which grant.
     leaves: Places<Option<(Who, Time)>>,
 }
 
-impl Property for LeavingIsTold {
+impl Property<QuorumLeases> for LeavingIsTold {
     const NAME: &'static str = "Who leads no more and must not release yet is told so";
     const SOURCE: &'static str = "readings; erratum 2";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
-        Self { leaves: Places::by_election(plan) }
+    fn begin(&mut self, plan: &Plan) {
+        self.leaves = Places::by_election(plan);
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => self.leaves.forget(node),
-            Fact::Granted { grantor, election, .. } | Fact::Freed { grantor, election, .. } => {
+            Fact::Own(Own::Granted { grantor, election, .. })
+            | Fact::Own(Own::Freed { grantor, election, .. }) => {
                 *self.leaves.at_mut((grantor, election)) = None;
             }
-            Fact::Leaves { grantor, election, from, leaving } => {
-                let grant = court.annals(election).grants.get(&grantor);
+            Fact::Own(Own::Leaves { grantor, election, from, leaving }) => {
+                let grant = check.own.grants[election].get(&grantor);
                 let its = grant.filter(|grant| {
                     let is_its = grant.to == from.who && grant.address == from.address;
-                    is_its && grant.start <= leaving.start && court.now < grant.finish
+                    is_its && grant.start <= leaving.start && check.now < grant.finish
                 });
                 // What it could not write, it goes by all the same.
-                if let Some(grant) = its.filter(|_| !court.remembers_more(grantor)) {
+                if let Some(grant) = its.filter(|_| !check.remembers_more(grantor)) {
                     let leaves = (grant.to.clone(), grant.start);
                     *self.leaves.at_mut((grantor, election)) = Some(leaves);
                 }
             }
-            Fact::Sent { node, message: Message::State(state), .. } => {
-                let (Some(holder), Some(election)) = (&state.holder, court.number(&state.election))
+            Fact::Own(Own::Sent { node, message: Message::State(state), .. }) => {
+                let (Some(holder), Some(election)) = (&state.holder, check.number(&state.election))
                 else {
                     return Ok(());
                 };
@@ -51,7 +52,7 @@ impl Property for LeavingIsTold {
                 {
                     return Err(format!(
                         "{} says that {who} holds {}, and not that it leads no more",
-                        court.plan.nodes[node].name, state.election,
+                        check.plan.nodes[node].name, state.election,
                     ));
                 }
             }

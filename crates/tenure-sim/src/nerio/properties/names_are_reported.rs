@@ -2,11 +2,11 @@ use tenure_core::Time;
 use tenure_core::nerio::{Inc, Message};
 
 use super::places::Places;
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Identity: a grantor that hears one life of a name, another, and the first again says that two
 /// use it; and says so to each of them that it refuses, for as long as a lease lasts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct NamesAreReported {
     /// The last two lives of each name at each grantor.
     heard: Places<Option<(Inc, Option<Inc>)>>,
@@ -19,20 +19,20 @@ pub(super) struct NamesAreReported {
     refuses: Vec<Option<(Inc, Time, bool)>>,
 }
 
-impl Property for NamesAreReported {
-    const NAME: &'static str = "A name that two lives use at once is reported";
+impl Property<QuorumLeases> for NamesAreReported {
+    const NAME: &'static str = "A name that two incarnations use at once is reported";
     const SOURCE: &'static str = "identity";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let nodes = plan.nodes.len();
         let (owed, refuses) = (vec![None; nodes], vec![None; nodes]);
         let (heard, back) = (Places::by_node(plan), Places::by_node(plan));
-        Self { heard, owed, back, refuses }
+        *self = Self { heard, owed, back, refuses };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
                 self.heard.forget(node);
@@ -40,7 +40,7 @@ impl Property for NamesAreReported {
                 (self.owed[node], self.refuses[node]) = (None, None);
                 Ok(())
             }
-            Fact::Sent { node, message: Message::Refused(refused), .. } => {
+            Fact::Own(Own::Sent { node, message: Message::Refused(refused), .. }) => {
                 if let Some((inc, start, silent)) = &mut self.refuses[node]
                     && (refused.asker, refused.start) == (*inc, *start)
                 {
@@ -51,22 +51,22 @@ impl Property for NamesAreReported {
                 }
                 Ok(())
             }
-            Fact::Asks { grantor, from, request, local, .. } => {
+            Fact::Own(Own::Asks { grantor, from, request, local, .. }) => {
                 if let Some((inc, start, true)) = self.refuses[grantor].take() {
-                    let name = &court.plan.nodes[grantor].name;
+                    let name = &check.plan.nodes[grantor].name;
                     return Err(format!(
                         "{name} refused {inc} its request of {start}, and did not say that another \
                          life uses its name"
                     ));
                 }
                 if let Some(owed) = self.owed[grantor] {
-                    let (name, owed) = (&court.plan.nodes[grantor].name, &court.plan.nodes[owed]);
+                    let (name, owed) = (&check.plan.nodes[grantor].name, &check.plan.nodes[owed]);
                     let of = &owed.name;
                     return Err(format!(
                         "{name} heard two lives of {of} in turn, and said nothing"
                     ));
                 }
-                let mut nodes = court.plan.nodes.iter();
+                let mut nodes = check.plan.nodes.iter();
                 let Some(node) = nodes.position(|node| node.name == from.who.name) else {
                     return Ok(());
                 };
@@ -79,12 +79,12 @@ impl Property for NamesAreReported {
                     self.owed[grantor] = is_back.then_some(node);
                     (*last, *before) = (inc, Some(*last));
                 }
-                let lasts = request.lease.max(court.plan.nodes[grantor].config.parked_for());
+                let lasts = request.lease.max(check.plan.nodes[grantor].config.parked_for());
                 let shared = self.back.at(place).is_some_and(|back| local.since(back) <= lasts);
                 self.refuses[grantor] = shared.then_some((inc, request.start, false));
                 Ok(())
             }
-            Fact::Contested { grantor, .. } => {
+            Fact::Own(Own::Contested { grantor, .. }) => {
                 self.owed[grantor] = None;
                 Ok(())
             }

@@ -1,17 +1,17 @@
 use std::time::Duration;
 
 use tenure_core::View;
-use tenure_core::nerio::{MemberSet, Service, State, Who};
+use tenure_core::nerio::{Inc, MemberSet, Service, State, Who};
 use tenure_core::{Fence, Time};
 
-use super::{Court, Fact, Plan, Property};
-use crate::nerio::app::observe_every;
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 use crate::nerio::fact::named;
+use crate::nerio::plan;
 
 /// Section 10.4, by a second account of what each observer was told: a leader that it sees holds
 /// grants of a quorum, asked for with the one fence that it announced, until the first of the best
 /// such quorum ends; and a vacancy was so at one instant at all of a quorum.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ObserversSayWhatTheyHeard {
     elections: usize,
     /// The last word of each member, by observer and election.
@@ -27,19 +27,19 @@ struct Heard {
     until: Time,
 }
 
-impl Property for ObserversSayWhatTheyHeard {
+impl Property<QuorumLeases> for ObserversSayWhatTheyHeard {
     const NAME: &'static str = "An observer says no more and no less than it was told";
     const SOURCE: &'static str = "section 10.4; readings";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let elections = plan.elections.len();
         let none = vec![None; plan.members()];
-        Self { elections, told: vec![none; elections * plan.nodes.len()] }
+        *self = Self { elections, told: vec![none; elections * plan.nodes.len()] };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
                 let all = &mut self.told[node * self.elections..][..self.elections];
@@ -50,24 +50,24 @@ impl Property for ObserversSayWhatTheyHeard {
                 self.told[node * self.elections + election].fill(None);
                 Ok(())
             }
-            Fact::Told { node, election, from, state, local } => {
-                if court.ledger.lives[node] != Some(state.asker) {
+            Fact::Own(Own::Told { node, election, from, state, local }) => {
+                if check.history.lives[node].map(Inc) != Some(state.asker) {
                     return Ok(());
                 }
-                let Some(member) = court.plan.member(from) else { return Ok(()) };
+                let Some(member) = check.plan.member(from) else { return Ok(()) };
                 let told = &mut self.told[node * self.elections + election][member];
                 if told.as_ref().is_none_or(|told| told.start < state.start) {
-                    *told = Some(hear(court, node, state, local));
+                    *told = Some(hear(check, node, state, local));
                 }
                 Ok(())
             }
             // It says what was, before its process stopped.
-            Fact::Viewed { looked, .. } if looked < court.now => Ok(()),
+            Fact::Viewed { looked, .. } if looked < check.now => Ok(()),
             Fact::Viewed { election, node, view, local, .. } => {
                 let told = &self.told[node * self.elections + election];
-                judge(court, node, told, view, local).map_err(|why| {
-                    let name = &court.plan.nodes[node].name;
-                    format!("{name} says of {}: {view}; {why}", court.election(election))
+                judge(check, node, told, view, local).map_err(|why| {
+                    let name = &check.plan.nodes[node].name;
+                    format!("{name} says of {}: {view}; {why}", check.election(election))
                 })
             }
             _ => Ok(()),
@@ -75,8 +75,8 @@ impl Property for ObserversSayWhatTheyHeard {
     }
 }
 
-fn hear(court: &Court<'_>, node: usize, state: &State, local: Time) -> Heard {
-    let drift = court.plan.nodes[node].config.drift;
+fn hear(check: &Check<'_>, node: usize, state: &State, local: Time) -> Heard {
+    let drift = check.plan.nodes[node].config.drift;
     let here = |span| drift.shrink(drift.real_at_least(span));
     let free = state.service == Service::Serving && state.holder.is_none();
     let remaining = state.holder.as_ref().map_or(Duration::ZERO, |holder| holder.remaining);
@@ -89,20 +89,20 @@ fn hear(court: &Court<'_>, node: usize, state: &State, local: Time) -> Heard {
 }
 
 fn judge(
-    court: &Court<'_>,
+    check: &Check<'_>,
     node: usize,
     told: &[Option<Heard>],
     view: &View,
     now: Time,
 ) -> Result<(), String> {
-    let config = &court.plan.nodes[node].config;
-    let patience = observe_every(config) * 3 + config.round_trip * 4;
+    let config = &check.plan.nodes[node].config;
+    let patience = plan::patience(config);
     let told = || {
         let all = told.iter().enumerate();
         let all = all.filter_map(|(member, heard)| Some((member, heard.as_ref()?)));
         all.filter(|(_, heard)| now.since(heard.start) < patience)
     };
-    let is_quorum = |members: MemberSet| court.plan.config().quorums.is_quorum(members);
+    let is_quorum = |members: MemberSet| check.plan.config().quorums.is_quorum(members);
     match view {
         View::Leader(leader) => {
             let of_it = (named(leader), leader.fence);

@@ -8,7 +8,7 @@ use super::Plan;
 pub(super) type Place = (usize, usize);
 
 /// Something for each place.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Places<T> {
     columns: usize,
     kept: Vec<T>,
@@ -52,41 +52,54 @@ impl<T> Places<T> {
 
 /// Something for each life that was met at a place: few, and the latest matter most.
 #[derive(Debug)]
-pub(super) struct ByLife<T>(Vec<(Inc, T)>);
+pub(super) struct ByLife<T> {
+    /// Apart from what is kept of them, so that a look at all of them is one at little memory.
+    lives: Vec<Inc>,
+    kept: Vec<T>,
+}
 
 impl<T> Default for ByLife<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { lives: Vec::new(), kept: Vec::new() }
     }
 }
 
 impl<T> ByLife<T> {
+    fn find(&self, inc: Inc) -> Option<usize> {
+        self.lives.iter().rposition(|other| *other == inc)
+    }
+
     pub(super) fn get(&self, inc: Inc) -> Option<&T> {
-        self.0.iter().rev().find(|(other, _)| *other == inc).map(|(_, kept)| kept)
+        self.kept.get(self.find(inc)?)
     }
 
     pub(super) fn get_mut(&mut self, inc: Inc) -> Option<&mut T> {
-        self.0.iter_mut().rev().find(|(other, _)| *other == inc).map(|(_, kept)| kept)
+        let known = self.find(inc)?;
+        self.kept.get_mut(known)
     }
 
     /// What is kept of a life, or what `first` makes of it.
     pub(super) fn get_or(&mut self, inc: Inc, first: impl FnOnce() -> T) -> &mut T {
-        let known = self.0.iter().rposition(|(other, _)| *other == inc);
-        let known = known.unwrap_or_else(|| {
-            self.0.push((inc, first()));
-            self.0.len() - 1
-        });
-        &mut self.0[known].1
+        let known = self.find(inc).unwrap_or_else(|| self.add(inc, first()));
+        &mut self.kept[known]
     }
 
     pub(super) fn insert(&mut self, inc: Inc, new: T) {
-        match self.get_mut(inc) {
-            Some(kept) => *kept = new,
-            None => self.0.push((inc, new)),
+        match self.find(inc) {
+            Some(known) => self.kept[known] = new,
+            None => {
+                self.add(inc, new);
+            }
         }
     }
 
+    fn add(&mut self, inc: Inc, new: T) -> usize {
+        self.lives.push(inc);
+        self.kept.push(new);
+        self.lives.len() - 1
+    }
+
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.0.iter_mut().map(|(_, kept)| kept)
+        self.kept.iter_mut()
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 use tenure_core::nerio::Message;
 use tenure_core::{End, Loss};
 
-use super::{Court, Fact, Plan, Property, seconds};
+use super::{Check, Claimed, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
 /// Who is next: where nothing goes wrong, whoever waits leads soon after the leader gave up.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PromptSuccession {
     calm: bool,
     /// Since when each node wants to lead each election.
@@ -18,62 +18,62 @@ pub(super) struct PromptSuccession {
     due: BTreeMap<usize, (u64, u64)>,
 }
 
-impl Property for PromptSuccession {
+impl Property<QuorumLeases> for PromptSuccession {
     const NAME: &'static str = "Prompt succession";
     const SOURCE: &'static str = "parked requests; who is next";
 
-    fn new(plan: &Plan) -> Self {
-        Self {
+    fn begin(&mut self, plan: &Plan) {
+        *self = Self {
             calm: plan.calm,
             waiting: BTreeMap::new(),
             promised: BTreeMap::new(),
             due: BTreeMap::new(),
-        }
+        };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         if !self.calm {
             return Ok(());
         }
         match fact {
             Fact::Campaigns { node, election } => {
-                self.waiting.insert((election, node), court.now);
+                self.waiting.insert((election, node), check.now);
                 Ok(())
             }
-            Fact::Sent { message: Message::Remainder(answer), .. }
+            Fact::Own(Own::Sent { message: Message::Remainder(answer), .. })
                 if answer.remaining > Duration::ZERO =>
             {
-                let election = court.number(&answer.election);
-                let until = court.now + Bound::of(court.plan).promise;
+                let election = check.number(&answer.election);
+                let until = check.now + Bound::of(check.plan).promise;
                 self.promised.insert(election.unwrap_or(0), until);
                 Ok(())
             }
-            Fact::Ended { election, node, end } => {
+            Fact::Ended { election, node, end, .. } => {
                 self.waiting.remove(&(election, node));
                 self.due.remove(&election);
-                let led = court.annals(election).leaderships.last().filter(|l| l.node == node);
+                let led = check.past(election).leaderships.last().filter(|l| l.node == node);
                 if led.is_none() || !matches!(end, End::Lost(Loss::Resigned | Loss::Transferred)) {
                     return Ok(());
                 }
-                let bound = Bound::of(court.plan);
-                let parked = |since: &u64| since + bound.parked < court.now;
+                let bound = Bound::of(check.plan);
+                let parked = |since: &u64| since + bound.parked < check.now;
                 let mut others = self.waiting.range((election, 0)..(election + 1, 0));
                 if others.any(|(_, since)| parked(since)) {
                     let promised = self.promised.get(&election).copied().unwrap_or(0);
-                    let from = court.now.max(promised);
-                    self.due.insert(election, (from + bound.next, court.now));
+                    let from = check.now.max(promised);
+                    self.due.insert(election, (from + bound.next, check.now));
                 }
                 Ok(())
             }
-            Fact::Claimed { election, .. } => {
+            Fact::Claimed(Claimed { election, .. }) => {
                 self.due.remove(&election);
                 Ok(())
             }
-            Fact::Moment => match self.due.iter().find(|(_, (due, _))| *due < court.now) {
+            Fact::Moment => match self.due.iter().find(|(_, (due, _))| *due < check.now) {
                 Some((election, (_, since))) => Err(format!(
                     "{} has no leader since {}, and somebody waited",
-                    court.election(*election),
+                    check.election(*election),
                     seconds(*since),
                 )),
                 None => Ok(()),

@@ -2,24 +2,20 @@ use std::cmp::Ordering;
 
 use tenure_core::nerio::{Incomparable, QuorumTimestamp};
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Property, QuorumLeases};
 
 /// Lemma 7.1: the order of quorum timestamps is the order in which their leaderships began.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct QuorumTimestampsOrder;
 
-impl Property for QuorumTimestampsOrder {
+impl Property<QuorumLeases> for QuorumTimestampsOrder {
     const NAME: &'static str = "Quorum timestamps order leaderships";
     const SOURCE: &'static str = "section 7, Lemma 7.1";
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Elected { election, who, timestamp } = fact else { return Ok(()) };
-        for earlier in court.ledger.annals.iter().flat_map(|annals| &annals.timestamps) {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Own(Own::Stamped { election, who, timestamp }) = fact else { return Ok(()) };
+        for earlier in check.own.timestamps.iter().flatten() {
             let (said, is) = (earlier.order(timestamp), order(earlier, timestamp));
             if said != is {
                 return Err(format!(
@@ -27,15 +23,14 @@ impl Property for QuorumTimestampsOrder {
                 ));
             }
         }
-        let annals = court.annals(election);
-        if annals.leader(court.now).is_none_or(|leader| leader.who != *who) {
+        if check.past(election).leader(check.now).is_none_or(|leader| leader.own.who != *who) {
             // Its process slept from the completion until after its lease.
             return Ok(());
         }
-        for earlier in &annals.timestamps {
+        for earlier in &check.own.timestamps[election] {
             match earlier.order(timestamp) {
                 Ok(Ordering::Less) => {}
-                Err(Incomparable::Disjoint) if court.ledger.lost_disk => {}
+                Err(Incomparable::Disjoint) if check.own.lost_disk => {}
                 other => {
                     return Err(format!(
                         "{earlier} came before {timestamp} of {who}, and they order as {other:?}"

@@ -3,35 +3,35 @@ use std::net::SocketAddr;
 use tenure_core::Time;
 use tenure_core::nerio::Inc;
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 6 with erratum 4: a release ends the grant of the Start that it names, or of an
 /// earlier one, of the life that sent it, and of nobody else.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ReleaseEndsOnlyItsOwn {
     /// The release that each grantor handles: from whom and where, and up to which Start.
     handled: Vec<Option<(Inc, SocketAddr, Time)>>,
 }
 
-impl Property for ReleaseEndsOnlyItsOwn {
+impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
     const NAME: &'static str = "A release never shortens somebody else's lease";
     const SOURCE: &'static str = "section 6; erratum 4; who is next 1";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
-        Self { handled: vec![None; plan.nodes.len()] }
+    fn begin(&mut self, plan: &Plan) {
+        self.handled = vec![None; plan.nodes.len()];
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::GivesUp { grantor, from, release, .. } => {
+            Fact::Own(Own::GivesUp { grantor, from, release, .. }) => {
                 self.handled[grantor] = Some((from.who.inc, from.address, release.start));
                 Ok(())
             }
-            Fact::Freed { grantor, election, by } => {
+            Fact::Own(Own::Freed { grantor, election, by }) => {
                 let Some((inc, address, start)) = self.handled[grantor] else { return Ok(()) };
-                let Some(grant) = court.annals(election).grants.get(&grantor) else {
+                let Some(grant) = check.own.grants[election].get(&grantor) else {
                     return Ok(());
                 };
                 let own = grant.to.inc == inc
@@ -40,14 +40,14 @@ impl Property for ReleaseEndsOnlyItsOwn {
                     && grant.start <= start;
                 // Of a grant that is over nothing is shortened: the one that was given back may
                 // never have been written.
-                let over = grant.finish <= court.now;
-                if own || over || court.remembers_more(grantor) {
+                let over = grant.finish <= check.now;
+                if own || over || check.remembers_more(grantor) {
                     return Ok(());
                 }
                 Err(format!(
                     "{} ends its grant of {} to {} of Start {} on the word of {by} about {start}",
-                    court.plan.nodes[grantor].name,
-                    court.election(election),
+                    check.plan.nodes[grantor].name,
+                    check.election(election),
                     grant.to,
                     grant.start,
                 ))

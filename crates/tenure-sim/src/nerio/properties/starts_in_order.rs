@@ -2,13 +2,13 @@ use std::time::Duration;
 
 use tenure_core::Time;
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// A grantor that starts waits for what it lacks: it founds nothing when somebody knows better,
 /// or before it was told anything; it writes no reserve, which says that it has read the fences of
 /// the others, before one of them has answered; and it gives no longer leases than its directory
 /// knows of before those that others have forgotten are over.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct StartsInOrder {
     lives: Vec<Life>,
 }
@@ -38,58 +38,58 @@ enum Heard {
     Leader(String),
 }
 
-impl Property for StartsInOrder {
+impl Property<QuorumLeases> for StartsInOrder {
     const NAME: &'static str = "A start waits for what it lacks";
     const SOURCE: &'static str = "the scalar fence 4; restart: founding, grantors that differ";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
-        Self { lives: vec![Life::default(); plan.nodes.len()] }
+    fn begin(&mut self, plan: &Plan) {
+        self.lives = vec![Life::default(); plan.nodes.len()];
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => self.lives[node] = Life::default(),
             Fact::Started { node, local, .. } => {
                 self.lives[node] = Life { began: Some(local), ..Life::default() };
             }
             // It may say so again.
-            Fact::Lost { grantor, founds } if !self.lives[grantor].reads => {
+            Fact::Own(Own::Lost { grantor, founds }) if !self.lives[grantor].reads => {
                 let life = &mut self.lives[grantor];
-                (life.founds, life.reads) = (founds, court.plan.members() > 2);
+                (life.founds, life.reads) = (founds, check.plan.members() > 2);
             }
-            Fact::Recalls { grantor, by, knows } if self.lives[grantor].reads => {
-                let knows = knows.then(|| court.plan.nodes[by].name.to_string());
+            Fact::Own(Own::Recalls { grantor, by, knows }) if self.lives[grantor].reads => {
+                let knows = knows.then(|| check.plan.nodes[by].name.to_string());
                 self.lives[grantor].hears = Some(Heard::Answer(knows));
             }
-            Fact::Asks { grantor, from, request, .. } if self.lives[grantor].founds => {
+            Fact::Own(Own::Asks { grantor, from, request, .. }) if self.lives[grantor].founds => {
                 let leader = request.leading.then(|| Heard::Leader(from.who.to_string()));
                 self.lives[grantor].hears = leader;
             }
             // It was not the answer that it waits for, or it has given its founding up.
-            Fact::Unread { grantor } => {
+            Fact::Own(Own::Unread { grantor }) => {
                 let life = &mut self.lives[grantor];
                 if let Some(Heard::Answer(_)) = life.heard.take() {
                     life.answered -= 1;
                 }
             }
-            Fact::NotFounded { grantor } => self.lives[grantor].founds = false,
-            Fact::Unwritten { grantor, .. } => self.lives[grantor].founds = false,
-            Fact::Serves { grantor } => {
+            Fact::Own(Own::NotFounded { grantor }) => self.lives[grantor].founds = false,
+            Fact::Own(Own::Unwritten { grantor, .. }) => self.lives[grantor].founds = false,
+            Fact::Own(Own::Serves { grantor }) => {
                 let life = &mut self.lives[grantor];
                 life.founds = false;
                 if std::mem::take(&mut life.reads) && life.answered == 0 {
-                    let name = &court.plan.nodes[grantor].name;
+                    let name = &check.plan.nodes[grantor].name;
                     return Err(format!(
                         "{name} has lost its memory, and serves with nothing read"
                     ));
                 }
             }
-            Fact::Reserves { grantor } => {
+            Fact::Own(Own::Reserves { grantor }) => {
                 let life = &self.lives[grantor];
                 if life.reads && life.answered == 0 {
-                    let name = &court.plan.nodes[grantor].name;
+                    let name = &check.plan.nodes[grantor].name;
                     return Err(format!(
                         "{name} has lost its memory, and writes a reserve with nothing read"
                     ));
@@ -106,12 +106,12 @@ impl Property for StartsInOrder {
                     return Ok(());
                 };
                 if life.founds {
-                    let name = &court.plan.nodes[node].name;
+                    let name = &check.plan.nodes[node].name;
                     return Err(format!("{name} founds, and {knows} knows of a leadership"));
                 }
             }
-            Fact::Allows { grantor, delta_max, ever, local } => {
-                return self.allows(court, grantor, (delta_max, ever), local);
+            Fact::Own(Own::Allows { grantor, delta_max, ever, local }) => {
+                return self.allows(check, grantor, (delta_max, ever), local);
             }
             _ => {}
         }
@@ -122,12 +122,12 @@ impl Property for StartsInOrder {
 impl StartsInOrder {
     fn allows(
         &self,
-        court: &Court<'_>,
+        check: &Check<'_>,
         grantor: usize,
         (delta_max, ever): (Duration, Duration),
         local: Time,
     ) -> Result<(), String> {
-        let node = &court.plan.nodes[grantor];
+        let node = &check.plan.nodes[grantor];
         let Some(began) = self.lives[grantor].began else { return Ok(()) };
         let parts = 1_000_000_000 + u128::from(node.config.drift.parts_per_billion());
         let needed = (delta_max.as_nanos() * parts).div_ceil(1_000_000_000);

@@ -3,11 +3,11 @@ use std::time::Duration;
 
 use tenure_core::nerio::{Message, Question, Who};
 
-use super::{Court, Fact, Plan, Property, seconds};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
 /// Section 10.5: where nothing goes wrong, whoever asks a node whether it leads is told, and is
 /// told yes while it does.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct VerificationIsAnswered {
     calm: bool,
     /// The open questions of each node about each election, and when each was asked.
@@ -16,52 +16,52 @@ pub(super) struct VerificationIsAnswered {
     due: u64,
 }
 
-impl Property for VerificationIsAnswered {
+impl Property<QuorumLeases> for VerificationIsAnswered {
     const NAME: &'static str = "A verification is answered";
     const SOURCE: &'static str = "section 10.5";
 
-    fn new(plan: &Plan) -> Self {
-        Self { calm: plan.calm, open: BTreeMap::new(), due: u64::MAX }
+    fn begin(&mut self, plan: &Plan) {
+        *self = Self { calm: plan.calm, open: BTreeMap::new(), due: u64::MAX };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         if !self.calm {
             return Ok(());
         }
         match fact {
             // Who was asked before it started answers nothing.
-            Fact::Sent { node, to: Some(to), message: Message::Verify(verify), .. }
-                if court.ledger.lives.iter().all(Option::is_some) =>
-            {
-                let election = court.number(&verify.election);
-                let leader = court.plan.nodes[to].address;
+            Fact::Own(Own::Sent {
+                node, to: Some(to), message: Message::Verify(verify), ..
+            }) if check.history.lives.iter().all(Option::is_some) => {
+                let election = check.number(&verify.election);
+                let leader = check.plan.nodes[to].address;
                 let question = Question { leader, start: verify.start };
-                self.open.insert((node, election.unwrap_or(0), question), court.now);
-                self.set_due(court);
+                self.open.insert((node, election.unwrap_or(0), question), check.now);
+                self.set_due(check);
                 Ok(())
             }
-            Fact::Verified { election, node, question, .. } => {
+            Fact::Own(Own::Verified { election, node, question, .. }) => {
                 self.open.remove(&(node, election, question));
-                self.set_due(court);
+                self.set_due(check);
                 Ok(())
             }
-            Fact::NotVerified { election, node, question, by } => {
+            Fact::Own(Own::NotVerified { election, node, question, by }) => {
                 let asked = self.open.remove(&(node, election, question));
-                self.set_due(court);
-                asked.map_or(Ok(()), |asked| judge(court, election, node, by, asked))
+                self.set_due(check);
+                asked.map_or(Ok(()), |asked| judge(check, election, node, by, asked))
             }
-            Fact::Moment if self.due < court.now => {
-                let late = |(_, asked): &(_, &u64)| **asked + patience(court) < court.now;
+            Fact::Moment if self.due < check.now => {
+                let late = |(_, asked): &(_, &u64)| **asked + patience(check) < check.now;
                 let Some(((node, election, question), asked)) = self.open.iter().find(late) else {
                     return Ok(());
                 };
                 Err(format!(
                     "{} asked {} at {} whether it leads {}, and got no answer",
-                    court.plan.nodes[*node].name,
+                    check.plan.nodes[*node].name,
                     question.leader,
                     seconds(*asked),
-                    court.election(*election),
+                    check.election(*election),
                 ))
             }
             _ => Ok(()),
@@ -70,38 +70,38 @@ impl Property for VerificationIsAnswered {
 }
 
 impl VerificationIsAnswered {
-    fn set_due(&mut self, court: &Court<'_>) {
+    fn set_due(&mut self, check: &Check<'_>) {
         let first = self.open.values().copied().min();
-        self.due = first.map_or(u64::MAX, |first| first + patience(court));
+        self.due = first.map_or(u64::MAX, |first| first + patience(check));
     }
 }
 
 /// There and back, where nothing goes wrong.
-fn patience(court: &Court<'_>) -> u64 {
-    let conditions = &court.plan.conditions;
+fn patience(check: &Check<'_>) -> u64 {
+    let conditions = &check.plan.conditions;
     2 * conditions.trip.longest().max(conditions.loopback.longest())
 }
 
 /// Who has led for a lease has enough left, whenever it is asked, for the answer to arrive in time.
 fn judge(
-    court: &Court<'_>,
+    check: &Check<'_>,
     election: usize,
     node: usize,
     by: &Who,
     asked: u64,
 ) -> Result<(), String> {
-    let unit = court.plan.conditions.unit;
-    let promises = court.plan.config().verify_max > Duration::ZERO;
-    match court.annals(election).leader(court.now) {
-        Some(led) if promises && led.who == *by && led.from + unit < asked => Err(format!(
+    let unit = check.plan.conditions.unit;
+    let promises = check.plan.config().verify_max > Duration::ZERO;
+    match check.past(election).leader(check.now) {
+        Some(led) if promises && led.own.who == *by && led.from + unit < asked => Err(format!(
             "{} asked {by} at {} about {} and was told no, but it leads since {} until {}; {}, {}",
-            court.plan.nodes[node].name,
+            check.plan.nodes[node].name,
             seconds(asked),
-            court.election(election),
+            check.election(election),
             seconds(led.from),
             seconds(led.until),
-            court.clock(node),
-            court.clock(led.node),
+            check.clock(node),
+            check.clock(led.node),
         )),
         Some(_) | None => Ok(()),
     }

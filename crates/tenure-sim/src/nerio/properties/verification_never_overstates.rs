@@ -1,25 +1,25 @@
-use super::{Court, Fact, Plan, Property, seconds};
+use tenure_core::nerio::Who;
+
+use super::{Check, Fact, Leadership, Led, Own, Property, QuorumLeases, seconds};
 
 /// Section 10.5: nobody believes in a leader longer than it leads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct VerificationNeverOverstates;
 
-impl Property for VerificationNeverOverstates {
+impl Property<QuorumLeases> for VerificationNeverOverstates {
     const NAME: &'static str = "Verification never over-reports";
     const SOURCE: &'static str = "section 10.5, errata 1 and 2";
 
-    fn new(_: &Plan) -> Self {
-        Self
-    }
-
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Verified { election, leader, until, fence, .. } = fact else { return Ok(()) };
-        if until <= court.now {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Own(Own::Verified { election, leader, until, fence, .. }) = fact else {
+            return Ok(());
+        };
+        if until <= check.now {
             return Ok(());
         }
-        let election_name = court.election(election);
-        let Some(led) = court.annals(election).last_of(leader) else {
+        let election_name = check.election(election);
+        let Some(led) = leaderships(check, election, leader).next() else {
             return Err(format!("{leader} is believed to lead {election_name}, and never did"));
         };
         if until > led.backed {
@@ -28,18 +28,17 @@ impl Property for VerificationNeverOverstates {
                  {}",
                 seconds(until),
                 seconds(led.backed),
-                court.clock(led.node),
+                check.clock(led.node),
             ));
         }
-        let leaderships = court.annals(election).leaderships.iter();
-        if !leaderships.rev().any(|l| l.who == *leader && Some(l.fence) == fence) {
+        if !leaderships(check, election, leader).any(|led| led.fence == fence) {
             return Err(format!(
                 "{leader} is believed to lead {election_name} with fence {fence:?}, and \
-                 leads with {}",
-                led.fence,
+                 leads{}",
+                led.under(),
             ));
         }
-        match led.released {
+        match led.own.released {
             Some(released) if until > released => Err(format!(
                 "{leader} is believed to lead {election_name} until {}, but gave up at {}",
                 seconds(until),
@@ -48,4 +47,14 @@ impl Property for VerificationNeverOverstates {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// The leaderships of a life, the last one first.
+fn leaderships<'a>(
+    check: &Check<'a>,
+    election: usize,
+    who: &'a Who,
+) -> impl Iterator<Item = &'a Leadership<Led>> {
+    let all = check.past(election).leaderships.iter().rev();
+    all.filter(move |leadership| leadership.own.who == *who)
 }

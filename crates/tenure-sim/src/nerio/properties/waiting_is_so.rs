@@ -1,13 +1,13 @@
 use tenure_core::nerio::{Inc, MemberSet, Message, Refusal};
 use tenure_core::{NodeName, Waiting};
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// What a candidate says it waits for keeps it from every quorum, and is the last word of somebody:
 /// nobody who has granted since is in its way.
 ///
 /// What the candidate has forgotten since counts here, too: this allows more than it may say.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WaitingIsSo {
     elections: usize,
     /// Whom each member has named since it granted last, by candidate.
@@ -16,20 +16,20 @@ pub(super) struct WaitingIsSo {
     granted: Vec<Option<(usize, usize)>>,
 }
 
-impl Property for WaitingIsSo {
+impl Property<QuorumLeases> for WaitingIsSo {
     const NAME: &'static str = "What a candidate says it waits for is so";
     const SOURCE: &'static str = "waiting";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let elections = plan.elections.len();
         let none = vec![Vec::new(); plan.members()];
         let nodes = plan.nodes.len();
-        Self { elections, held: vec![none; elections * nodes], granted: vec![None; nodes] }
+        *self = Self { elections, held: vec![none; elections * nodes], granted: vec![None; nodes] };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
                 let all = &mut self.held[node * self.elections..][..self.elections];
@@ -37,8 +37,8 @@ impl Property for WaitingIsSo {
                 self.granted[node] = None;
                 Ok(())
             }
-            Fact::Answered { node, election, member, message, .. } => {
-                if asker(message) != court.ledger.lives[node] {
+            Fact::Own(Own::Answered { node, election, member, message, .. }) => {
+                if asker(message) != check.history.lives[node].map(Inc) {
                     return Ok(());
                 }
                 self.see_grant(node);
@@ -62,9 +62,9 @@ impl Property for WaitingIsSo {
             }
             Fact::Waits { node, election, waiting } => {
                 let held = &self.held[node * self.elections + election];
-                judge(court, held, waiting).map_err(|why| {
-                    let name = &court.plan.nodes[node].name;
-                    format!("{name} says of {}: {waiting}; {why}", court.election(election))
+                judge(check, held, waiting).map_err(|why| {
+                    let name = &check.plan.nodes[node].name;
+                    format!("{name} says of {}: {waiting}; {why}", check.election(election))
                 })
             }
             _ => Ok(()),
@@ -81,8 +81,8 @@ impl WaitingIsSo {
     }
 }
 
-fn judge(court: &Court<'_>, held: &[Vec<NodeName>], waiting: &Waiting) -> Result<(), String> {
-    let config = court.plan.config();
+fn judge(check: &Check<'_>, held: &[Vec<NodeName>], waiting: &Waiting) -> Result<(), String> {
+    let config = check.plan.config();
     match waiting {
         Waiting::NoQuorum { missing } => {
             let is_missing = |member: &usize| {

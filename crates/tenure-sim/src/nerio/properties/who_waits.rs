@@ -5,14 +5,14 @@ use tenure_core::nerio::{GrantRecord, Inc, Message, Refusal, Refused, Release, S
 use tenure_core::{NodeName, Time};
 
 use super::places::{ByLife, Place, Places};
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// How long a grantor grants nothing after a write has failed.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Parked requests and who is next, kept by a second, simpler hand: of those who were told that
 /// they wait, the first in the common order is granted, as soon as the grant before has ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WhoWaits {
     /// Until when each grantor turns away what waits when its turn comes: a write failed.
     failing: Vec<Time>,
@@ -57,22 +57,22 @@ struct Grant {
 /// Where somebody stands, but for the draw that decides among equals.
 type Class = (bool, bool, u8);
 
-impl Property for WhoWaits {
+impl Property<QuorumLeases> for WhoWaits {
     const NAME: &'static str = "Whoever waits is handled in the common order";
     const SOURCE: &'static str = "parked requests; who is next 1 and 2";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
-        Self {
+    fn begin(&mut self, plan: &Plan) {
+        *self = Self {
             failing: vec![Time::ZERO; plan.nodes.len()],
             room: plan.config().limits.parked,
             asks: Places::by_election(plan),
             queues: Places::by_election(plan),
-        }
+        };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
                 self.failing[node] = Time::ZERO;
@@ -80,9 +80,9 @@ impl Property for WhoWaits {
                 self.queues.forget(node);
                 Ok(())
             }
-            Fact::Asks { grantor, election, from, request, local } => {
-                self.is_paid(court, (grantor, election))?;
-                let config = &court.plan.nodes[grantor].config;
+            Fact::Own(Own::Asks { grantor, election, from, request, local }) => {
+                self.is_paid(check, (grantor, election))?;
+                let config = &check.plan.nodes[grantor].config;
                 let lease_ends = local.after(config.drift.stretch(request.delta));
                 let asks = self.asks.at_mut((grantor, election));
                 let asks = asks.get_or(from.who.inc, || Waiting::of(from));
@@ -94,42 +94,42 @@ impl Property for WhoWaits {
                 asks.sure = self.failing[grantor] <= local;
                 Ok(())
             }
-            Fact::GivesUp { grantor, election, from, release, local } => {
+            Fact::Own(Own::GivesUp { grantor, election, from, release, local }) => {
                 let place = (grantor, election);
-                self.is_paid(court, place)?;
+                self.is_paid(check, place)?;
                 self.queues.at_mut(place).give_up(from, release, local);
                 Ok(())
             }
-            Fact::Freed { grantor, election, .. } => {
+            Fact::Own(Own::Freed { grantor, election, .. }) => {
                 let queue = self.queues.at_mut((grantor, election));
                 let goes_on = |at: Time| queue.waits.iter().any(|w| w.sure && at < w.expires);
                 queue.owed = queue.grant.as_ref().is_some_and(|grant| goes_on(grant.finish));
                 Ok(())
             }
-            Fact::Sent { node, message: Message::Refused(refused), .. }
+            Fact::Own(Own::Sent { node, message: Message::Refused(refused), .. })
                 if matches!(refused.refusal, Refusal::Held { parked: true, .. }) =>
             {
-                self.park(court, node, refused);
+                self.park(check, node, refused);
                 Ok(())
             }
-            Fact::Silent { grantor, refused }
+            Fact::Own(Own::Silent { grantor, refused })
                 if matches!(refused.refusal, Refusal::Held { parked: true, .. }) =>
             {
-                self.park(court, grantor, refused);
+                self.park(check, grantor, refused);
                 Ok(())
             }
-            Fact::Unwritten { grantor, local } => {
+            Fact::Own(Own::Unwritten { grantor, local }) => {
                 self.cannot_write(grantor, local);
                 Ok(())
             }
-            Fact::Granted { grantor, election, record, .. }
-            | Fact::Decided { grantor, election, record } => {
+            Fact::Own(Own::Granted { grantor, election, record, .. })
+            | Fact::Own(Own::Decided { grantor, election, record }) => {
                 let asks = self.asks.at((grantor, election)).get(record.holder.inc);
                 let queue = self.queues.at_mut((grantor, election));
                 queue.owed = false;
                 queue.grant(asks, record).map_err(|why| {
-                    let name = &court.plan.nodes[grantor].name;
-                    let (of, holder) = (court.election(election), &record.holder);
+                    let name = &check.plan.nodes[grantor].name;
+                    let (of, holder) = (check.election(election), &record.holder);
                     format!("{name} grants {of} to {holder}, {why}")
                 })
             }
@@ -139,12 +139,12 @@ impl Property for WhoWaits {
 }
 
 impl WhoWaits {
-    fn is_paid(&self, court: &Court<'_>, place: Place) -> Result<(), String> {
+    fn is_paid(&self, check: &Check<'_>, place: Place) -> Result<(), String> {
         match self.queues.at(place).owed {
             true => Err(format!(
                 "{} had {} given back, and handled nobody of those who wait",
-                court.plan.nodes[place.0].name,
-                court.election(place.1),
+                check.plan.nodes[place.0].name,
+                check.election(place.1),
             )),
             false => Ok(()),
         }
@@ -158,8 +158,8 @@ impl WhoWaits {
         waits.chain(asks).for_each(|waits| waits.sure = false);
     }
 
-    fn park(&mut self, court: &Court<'_>, node: usize, told: &Refused) {
-        let Some(election) = court.number(&told.election) else { return };
+    fn park(&mut self, check: &Check<'_>, node: usize, told: &Refused) {
+        let Some(election) = check.number(&told.election) else { return };
         let asks = self.asks.at((node, election)).get(told.asker);
         let Some(asks) = asks.filter(|asks| asks.start == told.start) else { return };
         let queue = self.queues.at_mut((node, election));
@@ -168,6 +168,10 @@ impl WhoWaits {
         let own = |waits: &&mut Waiting| waits.inc == inc;
         let newest = queue.waits.iter_mut().filter(own).max_by_key(|waits| waits.start);
         match newest {
+            // Where it was turned away meanwhile it waits from now on, else still from then on.
+            Some(newest) if newest.start == asks.start && !newest.sure => {
+                *newest = Waiting { sure: false, ..asks.clone() };
+            }
             Some(newest) if newest.start == asks.start => newest.sure = asks.sure,
             // It still waits with the newer one.
             Some(newest) if asks.start < newest.start && newest.sure => {}

@@ -3,13 +3,13 @@ use std::time::Duration;
 use tenure_core::Time;
 use tenure_core::nerio::{Holder, Inc, MemberSet, Message, Refusal, Refused, Release, Request};
 
-use super::{Court, Fact, Plan, Property};
+use super::{Check, Claimed, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Who is next 4: a candidate gives up what it was granted only when it cannot win, to somebody in
 /// its way who ranks no lower; it says for whom, and does not ask again at once.
 ///
 /// What the candidate has forgotten since counts here, too: this allows more than it may.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct YieldsAreDue {
     elections: usize,
     campaigns: Vec<Campaign>,
@@ -56,20 +56,20 @@ struct Rival {
     holder: Holder,
 }
 
-impl Property for YieldsAreDue {
+impl Property<QuorumLeases> for YieldsAreDue {
     const NAME: &'static str = "A candidate yields when it cannot win, and to somebody above it";
     const SOURCE: &'static str = "who is next 4";
     const NEEDS_BOUND: bool = false;
 
-    fn new(plan: &Plan) -> Self {
+    fn begin(&mut self, plan: &Plan) {
         let elections = plan.elections.len();
         let nodes = plan.nodes.len();
         let campaigns = (0..nodes * elections).map(|_| Campaign::default()).collect();
-        Self { elections, campaigns, gave: vec![false; nodes] }
+        *self = Self { elections, campaigns, gave: vec![false; nodes] };
     }
 
     #[inline(always)]
-    fn see(&mut self, court: &Court<'_>, fact: Fact<'_>) -> Result<(), String> {
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => {
                 let places = node * self.elections..(node + 1) * self.elections;
@@ -82,7 +82,7 @@ impl Property for YieldsAreDue {
                 let places = node * self.elections..(node + 1) * self.elections;
                 for campaign in &mut self.campaigns[places] {
                     if let Some(gave) = campaign.gave.take() {
-                        campaign.judge(court, node, gave)?;
+                        campaign.judge(check, node, gave)?;
                     }
                 }
                 Ok(())
@@ -91,32 +91,36 @@ impl Property for YieldsAreDue {
                 *self.at(node, election) = Campaign::default();
                 Ok(())
             }
-            Fact::Claimed { node, election, .. } => {
+            Fact::Claimed(Claimed { node, election, .. }) => {
                 self.at(node, election).leads = true;
                 Ok(())
             }
-            Fact::Answered { node, election, member, message, local } => {
-                if asker(message) != court.ledger.lives[node] {
+            Fact::Own(Own::Answered { node, election, member, message, local }) => {
+                if asker(message) != check.history.lives[node].map(Inc) {
                     return Ok(());
                 }
-                let config = court.plan.config();
+                let config = check.plan.config();
                 let campaign = self.at(node, election);
                 if let Some(gave) = campaign.gave.take() {
-                    campaign.judge(court, node, gave)?;
+                    campaign.judge(check, node, gave)?;
                 }
                 campaign.hear(member, message, local, |span| config.drift.stretch(span));
                 Ok(())
             }
-            Fact::Sent { node, to: Some(to), message: Message::Request(request), .. } => {
-                let Some(election) = court.number(&request.election) else { return Ok(()) };
-                let members = court.plan.members();
+            Fact::Own(Own::Sent {
+                node, to: Some(to), message: Message::Request(request), ..
+            }) => {
+                let Some(election) = check.number(&request.election) else { return Ok(()) };
+                let members = check.plan.members();
                 self.at(node, election).ask(request, to, members).map_err(|why| {
-                    let (name, to) = (&court.plan.nodes[node].name, &court.plan.nodes[to].name);
+                    let (name, to) = (&check.plan.nodes[node].name, &check.plan.nodes[to].name);
                     format!("{name} asks {to} for {}, {why}", request.election)
                 })
             }
-            Fact::Sent { node, to: Some(to), message: Message::Release(release), .. } => {
-                let Some(election) = court.number(&release.election) else { return Ok(()) };
+            Fact::Own(Own::Sent {
+                node, to: Some(to), message: Message::Release(release), ..
+            }) => {
+                let Some(election) = check.number(&release.election) else { return Ok(()) };
                 let campaign = self.at(node, election);
                 let of_now = campaign.asked.is_some() && release.start >= campaign.began;
                 if of_now && !campaign.leads {
@@ -217,7 +221,7 @@ impl Campaign {
 
     fn judge(
         &mut self,
-        court: &Court<'_>,
+        check: &Check<'_>,
         node: usize,
         (release, to): (Release, MemberSet),
     ) -> Result<(), String> {
@@ -225,10 +229,10 @@ impl Campaign {
         if self.too_long {
             return Ok(());
         }
-        let config = &court.plan.nodes[node].config;
+        let config = &check.plan.nodes[node].config;
         let now = self.heard_at;
         let wrong = |why: String| {
-            let (name, of) = (&court.plan.nodes[node].name, &release.election);
+            let (name, of) = (&check.plan.nodes[node].name, &release.election);
             Err(format!("{name} yields {of} up to Start {}, {why}", release.start))
         };
         let lost = |heard: &Heard| {

@@ -1,32 +1,39 @@
-//! The few SVG elements that the picture is made of, written so that no text can break out.
+//! The few SVG elements that all pictures are made of, written so that no text can break out.
 
 use std::fmt::{self, Display, Write as _};
 
 /// The document so far. Writing into a string cannot fail, so neither do these methods.
 #[derive(Default)]
-pub(super) struct Canvas {
+pub struct Canvas {
     out: String,
 }
 
 /// An upright rectangle; `y` grows downwards.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Rect {
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
+pub struct Rect {
+    /// The left side.
+    pub x: f64,
+    /// The upper side.
+    pub y: f64,
+    /// From the left to the right side.
+    pub width: f64,
+    /// From the upper to the lower side.
+    pub height: f64,
 }
 
 impl Rect {
-    pub(super) fn right(&self) -> f64 {
+    /// The right side.
+    pub fn right(&self) -> f64 {
         self.x + self.width
     }
 
-    pub(super) fn bottom(&self) -> f64 {
+    /// The lower side.
+    pub fn bottom(&self) -> f64 {
         self.y + self.height
     }
 
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
+    /// Whether some of both is in one place.
+    pub fn overlaps(&self, other: &Self) -> bool {
         self.x < other.right()
             && other.x < self.right()
             && self.y < other.bottom()
@@ -34,7 +41,7 @@ impl Rect {
     }
 
     /// Whether any of the straight line from `a` to `b` lies inside (Liang and Barsky's clipping).
-    pub(super) fn crossed_by(&self, a: Point, b: Point) -> bool {
+    pub fn crossed_by(&self, a: Point, b: Point) -> bool {
         let (dx, dy) = (b.x - a.x, b.y - a.y);
         let sides = [
             (-dx, a.x - self.x),
@@ -60,59 +67,74 @@ impl Rect {
 
 /// A place in the picture, in its units.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
+pub struct Point {
+    /// From the left.
+    pub x: f64,
+    /// From above.
+    pub y: f64,
 }
 
 /// How a text is set. `at` is on the base line.
 #[derive(Clone, Copy)]
-pub(super) struct Type {
-    pub(super) size: f64,
-    pub(super) fill: &'static str,
-    pub(super) bold: bool,
-    pub(super) anchor: Anchor,
+pub struct Type {
+    /// The height of its letters.
+    pub size: f64,
+    /// The colour.
+    pub fill: &'static str,
+    /// Whether it is bold.
+    pub bold: bool,
+    /// Which part of it is at its point.
+    pub anchor: Anchor,
 }
 
 /// Which part of a text is at its point.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Anchor {
+pub enum Anchor {
+    /// Its beginning.
     Start,
+    /// Its middle.
     Middle,
+    /// Its end.
     End,
 }
 
 impl Type {
-    pub(super) const fn new(size: f64, fill: &'static str) -> Self {
+    /// Of this size and colour, beginning at its point.
+    pub const fn new(size: f64, fill: &'static str) -> Self {
         Self { size, fill, bold: false, anchor: Anchor::Start }
     }
 
-    pub(super) const fn bold(self) -> Self {
+    /// The same in bold.
+    #[must_use]
+    pub const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
-    pub(super) const fn anchor(self, anchor: Anchor) -> Self {
+    /// The same with this part at its point.
+    #[must_use]
+    pub const fn anchor(self, anchor: Anchor) -> Self {
         Self { anchor, ..self }
     }
 }
 
 impl Canvas {
     /// Something that is already SVG: only constants, never text from a timeline.
-    pub(super) fn raw(&mut self, svg: &'static str) {
+    pub fn raw(&mut self, svg: &'static str) {
         self.out.push_str(svg);
     }
 
     /// All that another canvas holds, over what is here.
-    pub(super) fn append(&mut self, other: Self) {
+    pub fn append(&mut self, other: Self) {
         self.out.push_str(&other.out);
     }
 
     /// One element without content. The attributes hold numbers and constants only.
-    pub(super) fn element(&mut self, name: &str, attributes: fmt::Arguments<'_>) {
+    pub fn element(&mut self, name: &str, attributes: fmt::Arguments<'_>) {
         self.push(format_args!("<{name} {attributes}/>\n"));
     }
 
-    pub(super) fn rect(&mut self, at: Rect, style: &str) {
+    /// A rectangle.
+    pub fn rect(&mut self, at: Rect, style: &str) {
         let (x, y) = (Number(at.x), Number(at.y));
         let (width, height) = (Number(at.width), Number(at.height));
         self.element(
@@ -121,44 +143,56 @@ impl Canvas {
         );
     }
 
-    pub(super) fn line(&mut self, a: Point, b: Point, style: &str) {
+    /// A straight line.
+    pub fn line(&mut self, a: Point, b: Point, style: &str) {
         let (x1, y1, x2, y2) = (Number(a.x), Number(a.y), Number(b.x), Number(b.y));
         self.element("line", format_args!(r#"x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" {style}"#));
     }
 
-    pub(super) fn polygon(&mut self, corners: &[Point], style: &str) {
+    /// A closed line through these corners.
+    pub fn polygon(&mut self, corners: &[Point], style: &str) {
         self.element("polygon", format_args!(r#"points="{}" {style}"#, Points(corners)));
     }
 
-    pub(super) fn polyline(&mut self, corners: &[Point], style: &str) {
+    /// A line through these corners.
+    pub fn polyline(&mut self, corners: &[Point], style: &str) {
         let points = Points(corners);
         self.element("polyline", format_args!(r#"points="{points}" fill="none" {style}"#));
     }
 
-    pub(super) fn text(&mut self, at: Point, set: Type, text: &str) {
-        let (x, y, size, fill) = (Number(at.x), Number(at.y), Number(set.size), set.fill);
+    /// A text in a style of its own.
+    pub fn text(&mut self, at: Point, set: Type, text: &str) {
+        let (size, fill) = (Number(set.size), set.fill);
         let weight = if set.bold { r#" font-weight="bold""# } else { "" };
-        let anchor = match set.anchor {
+        let style = format_args!(r#"font-size="{size}" fill="{fill}"{weight}"#);
+        self.styled_text(at, style, set.anchor, text);
+    }
+
+    /// A text in a style of the page that it is on.
+    pub fn text_of_class(&mut self, at: Point, class: &str, anchor: Anchor, text: &str) {
+        self.styled_text(at, format_args!(r#"class="{class}""#), anchor, text);
+    }
+
+    fn styled_text(&mut self, at: Point, style: fmt::Arguments<'_>, anchor: Anchor, text: &str) {
+        let (x, y, text) = (Number(at.x), Number(at.y), Escaped(text));
+        let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => r#" text-anchor="middle""#,
             Anchor::End => r#" text-anchor="end""#,
         };
-        let text = Escaped(text);
-        self.push(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{fill}\"{weight}{anchor}>\
-             {text}</text>\n"
-        ));
+        self.push(format_args!("<text x=\"{x}\" y=\"{y}\" {style}{anchor}>{text}</text>\n"));
     }
 
     /// What `inner` draws, with a text that appears when the pointer rests on it.
-    pub(super) fn titled(&mut self, title: &str, inner: impl FnOnce(&mut Self)) {
+    pub fn titled(&mut self, title: &str, inner: impl FnOnce(&mut Self)) {
         self.push(format_args!("<g><title>{}</title>\n", Escaped(title)));
         inner(self);
         self.raw("</g>\n");
     }
 
     /// The whole document.
-    pub(super) fn finish(self, width: f64, height: f64, title: &str) -> String {
+    #[must_use]
+    pub fn finish(self, width: f64, height: f64, title: &str) -> String {
         let (w, h) = (Number(width), Number(height));
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -169,6 +203,14 @@ impl Canvas {
             Escaped(title),
             self.out
         )
+    }
+
+    /// An element for a page, which scales and styles it; `label` is for those who do not see it.
+    #[must_use]
+    pub fn embedded(self, width: f64, height: f64, label: &str) -> String {
+        let (w, h, label) = (Number(width), Number(height), Escaped(label));
+        let body = self.out;
+        format!("<svg viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{label}\">\n{body}</svg>\n")
     }
 
     fn push(&mut self, what: fmt::Arguments<'_>) {
@@ -199,8 +241,8 @@ impl Display for Points<'_> {
     }
 }
 
-/// Text as XML 1.0 allows it: marked-up characters escaped, forbidden ones replaced.
-struct Escaped<'a>(&'a str);
+/// Text as XML 1.0 and HTML allow it: marked-up characters escaped, forbidden ones replaced.
+pub struct Escaped<'a>(pub &'a str);
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -210,6 +252,7 @@ impl Display for Escaped<'_> {
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
                 '\n' | '\t' => f.write_char(c)?,
                 '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
                 _ if c.is_control() => f.write_char('\u{fffd}')?,

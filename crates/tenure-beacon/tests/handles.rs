@@ -1,0 +1,47 @@
+//! Its handles do what those of every driver do.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use tenure::{Election, MayOverlap};
+use tenure_beacon::{Config, Node, start};
+use tenure_testkit::handles::Group;
+
+struct Beacons {
+    addresses: Vec<SocketAddr>,
+    nodes: BTreeMap<&'static str, Node>,
+}
+
+impl Beacons {
+    fn new() -> Self {
+        let sockets = [(); 4].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let addresses = sockets.iter().map(|socket| socket.local_addr().unwrap()).collect();
+        Self { addresses, nodes: BTreeMap::new() }
+    }
+}
+
+impl Group for Beacons {
+    type Class = MayOverlap;
+
+    const NO_TRANSFER: Option<&'static str> = Some("beacon");
+
+    fn election(&mut self, participant: &'static str, election: &str) -> Election<MayOverlap> {
+        let begin = || {
+            // A machine that stands still for some seconds ends no leadership.
+            let [beat, lease, skew] = [20, 20_000, 50].map(Duration::from_millis);
+            let config = Config { beat, lease, skew };
+            start(participant.parse().unwrap(), self.addresses.clone(), config).unwrap()
+        };
+        let node = self.nodes.entry(participant).or_insert_with(begin);
+        node.election(election.parse().unwrap())
+    }
+
+    async fn close(&mut self, participant: &'static str) {
+        self.nodes[participant].close().await;
+    }
+}
+
+tenure_testkit::handles!(Beacons::new());

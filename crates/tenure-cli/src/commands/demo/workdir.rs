@@ -1,0 +1,176 @@
+//! The directory of the demo, and what is in it.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, getpid};
+use tempfile::TempDir;
+use tenure::nerio::{Checked, Config, Member};
+use tenure::{ClusterName, NodeName};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::settings::demo::DemoSettings;
+
+/// What the candidates contend for.
+pub(super) const ELECTION: &str = "demo";
+/// The grantors.
+pub(super) const GRANTORS: [&str; 3] = ["a", "b", "c"];
+/// The candidates.
+pub(super) const CANDIDATES: [&str; 2] = ["ann", "ben"];
+
+/// Where the grantors receive, on an address of the demo's own. The system gives none of these
+/// ports to a process that asks for any, so none is taken between the look and the start of its
+/// node, nor while a node is started again.
+const PORTS: Range<u16> = 7_400..7_500;
+
+/// A Unix socket's path has at most 107 bytes, and the longest name here is `/resign.log`.
+const PATH_MAX: usize = 107 - 12;
+
+/// The directory, removed when dropped unless it is kept.
+pub(super) struct WorkDir {
+    directory: TempDir,
+    path: PathBuf,
+    pub(super) config: Checked,
+}
+
+impl WorkDir {
+    /// Makes it, with a settings file for all processes and an empty file for the work.
+    pub(super) fn new(settings: &DemoSettings) -> Result<Self, Failure> {
+        let parent = std::env::temp_dir();
+        let fix = "set TMPDIR to a directory where this user may write";
+        let refused = |error: io::Error| {
+            let parent = parent.display();
+            let what = format!("the demo's directory cannot be made in {parent}: {error}");
+            Failure::new(Exit::System, what, fix)
+        };
+        let mut builder = tempfile::Builder::new();
+        let directory = builder.prefix("tenure-demo-").tempdir().map_err(refused)?;
+        let path = directory.path().canonicalize().map_err(refused)?;
+        if path.as_os_str().len() > PATH_MAX {
+            let (path, bytes) = (path.display(), path.as_os_str().len());
+            let what = format!(
+                "no socket can be made in {path}: it has {bytes} bytes, at most {PATH_MAX} fit"
+            );
+            return Err(Failure::new(Exit::System, what, "set TMPDIR to a shorter path"));
+        }
+        let config = config(settings)?;
+        let workdir = Self { directory, path, config };
+        File::create(workdir.work()).map_err(refused)?;
+        fs::write(workdir.settings(), workdir.toml(settings)).map_err(refused)?;
+        Ok(workdir)
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The settings file: all that is needed to look on from another terminal.
+    pub(super) fn settings(&self) -> PathBuf {
+        self.path.join("tenure.toml")
+    }
+
+    /// The file that the leaders write.
+    pub(super) fn work(&self) -> PathBuf {
+        self.path.join("work")
+    }
+
+    pub(super) fn state(&self, grantor: &str) -> PathBuf {
+        self.path.join(grantor)
+    }
+
+    pub(super) fn control(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.sock"))
+    }
+
+    pub(super) fn log(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.log"))
+    }
+
+    /// Leaves it behind.
+    pub(super) fn keep(&mut self) {
+        self.directory.disable_cleanup(true);
+    }
+
+    fn toml(&self, settings: &DemoSettings) -> String {
+        let members: Vec<String> =
+            self.config.members.iter().map(|m| format!("{}={}", m.name, m.address)).collect();
+        let span = humantime::format_duration;
+        format!(
+            "election = \"{ELECTION}\"\ncluster = \"{}\"\nmembers = \"{}\"\nlease = \"{}\"\n\
+             grace = \"{}\"\nkill-margin = \"{}\"\n",
+            self.config.cluster,
+            members.join(","),
+            span(settings.lease),
+            span(settings.grace),
+            span(self.config.kill_margin),
+        )
+    }
+}
+
+fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
+    let bug = |error: String| {
+        Failure::new(Exit::Bug, format!("the demo's cluster is refused: {error}"), "report it")
+    };
+    let cluster: ClusterName = "demo".parse().map_err(|error| bug(format!("{error}")))?;
+    let mut members = Vec::new();
+    for (name, address) in GRANTORS.into_iter().zip(free_addresses(own_address(getpid()))?) {
+        let name: NodeName = name.parse().map_err(|error| bug(format!("{error}")))?;
+        members.push(Member { name, address });
+    }
+    let mut config = Config::new(cluster, members).with_lease(settings.lease);
+    config.grace = settings.grace;
+    // A machine may stand still for so long just when a lease ends.
+    config.kill_margin = settings.grace / 2;
+    config.check().map_err(|error| bug(error.to_string()))
+}
+
+/// The loopback address of the demo with this process number, which has at most 22 bits. Other
+/// candidates and demos do not use it.
+fn own_address(pid: Pid) -> Ipv4Addr {
+    let [_, high, middle, low] = pid.as_raw_pid().to_be_bytes();
+    Ipv4Addr::new(127, 64 | (high & 63), middle, low)
+}
+
+/// Addresses that no process receives on; one may on all addresses of this machine.
+fn free_addresses(own: Ipv4Addr) -> Result<Vec<SocketAddr>, Failure> {
+    let mut found = Vec::new();
+    let mut refused = None;
+    for port in PORTS {
+        match UdpSocket::bind((own, port)) {
+            Ok(_) => found.push(SocketAddr::from((own, port))),
+            Err(error) => refused = Some(error),
+        }
+        if found.len() == GRANTORS.len() {
+            return Ok(found);
+        }
+    }
+    let why = refused.map_or_else(String::new, |error| format!(": {error}"));
+    let what = format!("too few of the ports {PORTS:?} can be had on {own}{why}");
+    let fix = "look at the loopback interface of this machine";
+    Err(Failure::new(Exit::System, what, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_that_are_taken_are_passed_over() {
+        let own = own_address(getpid());
+        let before = free_addresses(own).unwrap();
+        let taken = UdpSocket::bind(before[1]).unwrap();
+        let after = free_addresses(own).unwrap();
+        assert_eq!((after[0], after.len()), (before[0], GRANTORS.len()));
+        assert!(!after.contains(&before[1]), "{after:?}");
+        drop(taken);
+        // No process has this number, so nobody has this address.
+        let other = own_address(Pid::from_raw((1 << 22) - 1).unwrap());
+        assert_eq!(other, Ipv4Addr::new(127, 127, 255, 255));
+        assert!(free_addresses(other).unwrap().iter().all(|address| !before.contains(address)));
+    }
+}

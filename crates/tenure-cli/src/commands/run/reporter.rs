@@ -1,0 +1,182 @@
+//! What a runner says of itself. Standard output is CMD's; this goes to standard error.
+
+use serde_json::{Value, json};
+use std::io::Write;
+
+use tenure::{Fence, Leadership, Loss, Time, Waiting};
+
+use super::super::observe::millis;
+use super::handing::Next;
+use super::waiting;
+use crate::control::Answer;
+use crate::failure::{one_line, warn};
+use crate::protocol::{Class, Realm};
+use crate::settings::run::RunSettings;
+
+/// Reports what one runner does, for people or for programs.
+#[derive(Clone)]
+pub(super) struct Reporter {
+    election: String,
+    id: String,
+    realm: Realm,
+    /// Whether several may lead at once.
+    several_leaders: bool,
+    json: bool,
+}
+
+impl Reporter {
+    pub(super) fn new(settings: &RunSettings, json: bool) -> Self {
+        let (election, id) = (settings.election.to_string(), settings.id.to_string());
+        let several_leaders = settings.protocol.can().several_leaders;
+        Self { election, id, realm: settings.realm.clone(), several_leaders, json }
+    }
+
+    pub(super) fn campaigning(&self) {
+        let (id, election) = (&self.id, &self.election);
+        let (text, more) = match self.several_leaders {
+            true => (
+                format!(
+                    "{id} campaigns for {election}, which several may lead at once with {}",
+                    self.realm.protocol
+                ),
+                json!({"several_leaders": true}),
+            ),
+            false => (format!("{id} campaigns for {election}"), json!({})),
+        };
+        self.say("campaigning", &text, more);
+    }
+
+    pub(super) fn waits(&self, waiting: &Waiting) {
+        let now = tenure::clock::now();
+        let text = format!("{} waits: {}", self.id, waiting.told(now));
+        self.say("waiting", &text, waiting::object(waiting, now));
+    }
+
+    /// It leads no more, without having been asked to step down.
+    pub(super) fn lost(&self, loss: Loss) {
+        let (id, election) = (&self.id, &self.election);
+        warn(&format!("{id} does not lead {election} any more, and stops CMD: {loss}"));
+    }
+
+    /// It has led, and waits until others know that it does no more.
+    pub(super) fn gives_up(&self) {
+        let text =
+            format!("{} steps down from {}, and waits until others know", self.id, self.election);
+        self.say("giving-up", &text, json!({}));
+    }
+
+    pub(super) fn elected<K: Class>(&self, leadership: &Leadership<K>) {
+        let (id, election, fence) = (&self.id, &self.election, K::fence_of(leadership));
+        // How others see it, where that is not its id.
+        let seen = leadership.id();
+        let lease = if seen == id { String::new() } else { format!(", lease {seen}") };
+        let fenced = fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
+        let text = format!("{id} leads {election}{fenced}{lease}");
+        let mut more = json!({"fence": fence.map(Fence::number)});
+        if seen != id {
+            more["lease"] = seen.into();
+        }
+        self.say("elected", &text, more);
+    }
+
+    pub(super) fn started(&self, pid: Option<u32>) {
+        let number = pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
+        self.say("started", &format!("CMD runs as process {number}"), json!({"pid": pid}));
+    }
+
+    pub(super) fn ended(&self, why: &str) {
+        self.say("ended", why, json!({"why": why}));
+    }
+
+    fn say(&self, event: &str, text: &str, more: Value) {
+        let line = if self.json {
+            let mut object = json!({
+                "event": event,
+                "election": self.election,
+                "id": self.id,
+                "boottime_ns": tenure::clock::now().as_nanos(),
+            });
+            if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+                object.extend(more);
+            }
+            object.to_string()
+        } else {
+            format!("tenure: {}", one_line(text))
+        };
+        // When standard error is closed, nobody reads this.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+
+    /// What names it among other runners.
+    fn names(&self) -> Value {
+        let mut names = json!({"id": self.id, "election": self.election});
+        names["protocol"] = self.realm.protocol.into();
+        names[self.realm.setting] = self.realm.name.as_str().into();
+        if let Some((setting, roster)) = &self.realm.roster {
+            names[*setting] = roster.as_str().into();
+        }
+        if self.several_leaders {
+            names["several_leaders"] = true.into();
+        }
+        names
+    }
+
+    /// The status of one that campaigns.
+    pub(super) fn waiting(&self, waiting: Option<&Waiting>) -> Answer {
+        let now = tenure::clock::now();
+        let mut object = self.names();
+        object["leading"] = false.into();
+        object["waiting"] = waiting.map(|waiting| waiting::object(waiting, now)).into();
+        Answer::Done(object)
+    }
+
+    pub(super) fn status(&self, leading: Option<Value>) -> Answer {
+        let mut object = self.names();
+        object["leading"] = leading.is_some().into();
+        if let (Some(object), Some(Value::Object(more))) = (object.as_object_mut(), leading) {
+            object.extend(more);
+        }
+        Answer::Done(object)
+    }
+
+    /// It leads no more; until `held` nobody else may, because that was promised. `next` was seen
+    /// to lead.
+    pub(super) fn handed_over(&self, held: Option<Time>, next: &Next) -> Answer {
+        let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
+        let mut answer = self.status(None);
+        if let Answer::Done(object) = &mut answer {
+            object["seen"] = matches!(next, Next::Named).into();
+            if let Next::Other { id, fence } = next {
+                object["leader"] = id.as_ref().into();
+                object["fence"] = fence.map(Fence::number).into();
+            }
+        }
+        if let (Some(left), Answer::Done(object)) = (left, &mut answer) {
+            // Rounded up: no sooner than this.
+            object["held_ms"] = (millis(left) + 1).into();
+        }
+        answer
+    }
+
+    pub(super) fn not_leading(&self, waiting: Option<&Waiting>) -> Answer {
+        let what = format!("{} does not lead {}", self.id, self.election);
+        let now = tenure::clock::now();
+        match waiting {
+            Some(waiting @ (Waiting::Promised { .. } | Waiting::GivingUp { .. })) => {
+                Answer::Refused {
+                    what: format!("{what}: {}", waiting.told(now)),
+                    fix: "wait until then; tenure leader says who leads".to_owned(),
+                }
+            }
+            _ => Answer::Refused {
+                what,
+                fix: "ask the runner that leads; tenure leader prints who it is".to_owned(),
+            },
+        }
+    }
+
+    /// The one that was named as the next leads already.
+    pub(super) fn leads_already(&self) -> Answer {
+        self.status(Some(json!({"unchanged": true})))
+    }
+}

@@ -1,0 +1,477 @@
+//! A control socket's place in the file system: in a directory that nobody else can change, never
+//! open to others, and of one process at a time.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, shell_word};
+
+/// The longest path of a socket: `sockaddr_un` has 108 bytes, the last of which is zero.
+pub(super) const PATH_MAX: usize = 107;
+
+/// How often another process may remove the lock's file while it is opened.
+const ATTEMPTS: u32 = 100;
+
+/// A socket's file that this process has locked. Dropping it unlocks and removes it.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    socket: Identity,
+    /// Beside the socket, locked for as long as the process has the place.
+    lock: File,
+}
+
+/// Which file it is, whatever its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn at(path: &Path) -> Option<Self> {
+        path.symlink_metadata().ok().map(|about| Self::of(&about))
+    }
+
+    fn of(about: &fs::Metadata) -> Self {
+        Self { device: about.dev(), inode: about.ino() }
+    }
+}
+
+impl SocketFile {
+    /// Takes the place at `path`, and listens there with mode 0600. Its directory is created if it
+    /// is missing, and must be safe from others; a socket at which nobody answers is replaced.
+    pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
+        let lock = lock(path)?;
+        let (listener, socket) = listen(path).await?;
+        Ok((Self { path: path.to_owned(), socket, lock }, listener))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the socket and the lock are found where they were made.
+    pub(super) fn is_there(&self) -> bool {
+        self.has_lock() && Identity::at(&self.path) == Some(self.socket)
+    }
+
+    fn has_lock(&self) -> bool {
+        let lock = Identity::at(&lock_file(&self.path));
+        self.lock.metadata().is_ok_and(|about| lock == Some(Identity::of(&about)))
+    }
+
+    /// Makes what is not there anew, by the rules of [`take`](Self::take), and returns the listener
+    /// if that is a new one. What was made stays when the rest fails.
+    pub(super) async fn mend(&mut self) -> Result<Option<UnixListener>, Failure> {
+        if !self.has_lock() {
+            self.lock = lock(&self.path)?;
+        }
+        if self.is_there() {
+            return Ok(None);
+        }
+        let (listener, socket) = listen(&self.path).await?;
+        self.socket = socket;
+        Ok(Some(listener))
+    }
+}
+
+/// Takes the lock of the place at `path`, in a directory that is made if it is missing.
+fn lock(path: &Path) -> Result<File, Failure> {
+    check_length(path)?;
+    let directory = directory_of(path);
+    make_directory(directory)?;
+    check_directory(directory)?;
+    hold(path)
+}
+
+/// Listens at `path`, for one that has its lock.
+async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
+    if let Ok(about) = path.symlink_metadata() {
+        if !about.file_type().is_socket() {
+            return Err(refused(path, "there is something else of that name"));
+        }
+        if UnixStream::connect(path).await.is_ok() {
+            return Err(taken(path));
+        }
+    }
+    bind(path).map_err(|error| refused(path, &error.to_string()))
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // What is left behind is replaced by the next one. Without the lock the socket may be
+        // another one's: a socket that was removed may have given its number to that.
+        if self.has_lock() {
+            if Identity::at(&self.path) == Some(self.socket) {
+                let _ = fs::remove_file(&self.path);
+            }
+            let _ = fs::remove_file(lock_file(&self.path));
+        }
+        // A child between fork and exec has the same lock: closing alone would leave it held.
+        let _ = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
+    }
+}
+
+/// Whether a socket can have this path at all.
+pub(super) fn check_length(path: &Path) -> Result<(), Failure> {
+    let bytes = path.as_os_str().as_bytes().len();
+    if bytes <= PATH_MAX {
+        return Ok(());
+    }
+    let what = format!(
+        "the path of the control socket has {bytes} bytes, and the system allows {PATH_MAX}"
+    );
+    let fix = "give --control PATH with a shorter one, or a shorter --id or XDG_RUNTIME_DIR";
+    Err(Failure::new(Exit::System, what, fix))
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    let what = format!("the control socket {} cannot be made: {why}", path.display());
+    Failure::new(Exit::System, what, "give --control PATH where this user may write")
+}
+
+fn taken(path: &Path) -> Failure {
+    let what = format!("another process has the control socket {}", path.display());
+    let fix = "end the other one, or give this one another name or --control";
+    Failure::new(Exit::System, what, fix)
+}
+
+fn lock_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn make_directory(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() {
+        return Ok(());
+    }
+    // No more than one, so that a missing mount is noticed.
+    match fs::DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = directory_of(directory).display();
+            let why = format!(" cannot be made: {parent} does not exist");
+            Err(unusable(directory, &why, ", or make that first"))
+        }
+        made => made.map_err(|error| unusable(directory, &format!(" cannot be made: {error}"), "")),
+    }
+}
+
+/// A user who can write into the directory could put another socket there.
+fn check_directory(directory: &Path) -> Result<(), Failure> {
+    let cannot = |error: io::Error| unusable(directory, &format!(" cannot be used: {error}"), "");
+    let about = directory.metadata().map_err(cannot)?;
+    match unsafe_because(about.uid(), about.mode(), user()) {
+        None => Ok(()),
+        Some(unsafe_because) => Err(not_safe(directory, &unsafe_because)),
+    }
+}
+
+fn not_safe(directory: &Path, Unsafe { why, cure }: &Unsafe) -> Failure {
+    let named = directory.display().to_string();
+    let cure = format!(", or have this one changed: {cure} {}", shell_word(&named));
+    unusable(directory, &format!(", the directory of the control socket, {why}"), &cure)
+}
+
+/// With `or`, what else to do than to name another directory.
+fn unusable(directory: &Path, why: &str, or: &str) -> Failure {
+    let what = format!("{}{why}", directory.display());
+    let fix = format!("give --control PATH in a directory to which only this user can write{or}");
+    Failure::new(Exit::System, what, fix)
+}
+
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Connects to the socket at `path`, if nobody but its user and root can have put it there. Root
+/// asks anybody in a directory of their own.
+pub(super) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
+    let directory = directory_of(path);
+    let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
+    let owner = about.uid();
+    let asks_as = if user() == 0 { owner } else { user() };
+    if let Some(unsafe_because) = unsafe_because(owner, about.mode(), asks_as) {
+        return Err(not_safe(directory, &unsafe_because));
+    }
+    let connected = async {
+        let stream = UnixStream::connect(path).await?;
+        let peer = stream.peer_cred()?.uid();
+        Ok((stream, peer))
+    };
+    Ok(match connected.await {
+        Ok((stream, peer)) if peer == 0 || peer == asks_as => Ok(stream),
+        Ok((_, peer)) => {
+            let what = format!("user {peer} listens there, and not user {asks_as}");
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+        }
+        Err(error) => Err(error),
+    })
+}
+
+/// Why a directory is not safe, and the command that makes it so, but for the path.
+#[derive(PartialEq, Eq, Debug)]
+struct Unsafe {
+    why: String,
+    cure: String,
+}
+
+/// Why sockets of `user` are not safe in a directory of `owner` with this `mode`. Root can do
+/// anything anyway. Where names are sticky, as in `/tmp`, only their owners can take them away.
+fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<Unsafe> {
+    if owner != user && owner != 0 {
+        let why = format!("belongs to user {owner}, and this process runs as user {user}");
+        return Some(Unsafe { why, cure: format!("chown {user}") });
+    }
+    let sticky = mode & 0o1000 != 0;
+    let why = || format!("has the mode {:03o}: others can write to it", mode & 0o7777);
+    (mode & 0o022 != 0 && !sticky).then(|| Unsafe { why: why(), cure: "chmod go-w".into() })
+}
+
+/// Locks the file beside the socket, which exists for this. The lock ends with the process.
+fn hold(path: &Path) -> Result<File, Failure> {
+    let lock = lock_file(path);
+    let cannot = |error: Errno| refused(path, &format!("{}: {error}", lock.display()));
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    for _ in 0..ATTEMPTS {
+        // Nobody else may open it, and so nobody else can hold the lock.
+        let fd = rustix::fs::open(&lock, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o600));
+        let file = File::from(fd.map_err(cannot)?);
+        let about = file.metadata().map_err(|error| refused(path, &error.to_string()))?;
+        if let Some(why) = foreign(&about) {
+            return Err(refused(path, &format!("{} {why}", lock.display())));
+        }
+        match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(taken(path)),
+            Err(error) => return Err(cannot(error)),
+        }
+        // The one before may have taken it away meanwhile, and a third one made another.
+        if Identity::at(&lock) == Some(Identity::of(&about)) {
+            return Ok(file);
+        }
+    }
+    Err(taken(path))
+}
+
+/// What is wrong with a lock's file: with another owner, or where others may open it, others can
+/// hold the lock.
+fn foreign(about: &fs::Metadata) -> Option<String> {
+    let (owner, mode) = (about.uid(), about.mode() & 0o7777);
+    if owner != user() {
+        return Some(format!("belongs to user {owner}, and this process runs as user {}", user()));
+    }
+    (mode & 0o077 != 0).then(|| format!("has the mode {mode:03o}: others can open it"))
+}
+
+/// Binds in a directory that nobody else can enter, and gives the socket its name when its mode is
+/// right. The way through `/proc` keeps that directory's name out of the socket's path. Its name is
+/// of this place alone, so that what a crash left behind is found; where it belongs to somebody
+/// else, making it anew fails.
+fn bind(path: &Path) -> io::Result<(UnixListener, Identity)> {
+    let mut private = path.as_os_str().to_owned();
+    private.push(".new");
+    let private = PathBuf::from(private);
+    clear(&private);
+    fs::DirBuilder::new().mode(0o700).create(&private)?;
+    let bound = bind_within(&private, path);
+    clear(&private);
+    bound
+}
+
+fn bind_within(private: &Path, path: &Path) -> io::Result<(UnixListener, Identity)> {
+    let inside = private.join("socket");
+    let opened = File::open(private)?;
+    let listener = UnixListener::bind(format!("/proc/self/fd/{}/socket", opened.as_raw_fd()))?;
+    fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
+    let socket = Identity::of(&inside.symlink_metadata()?);
+    fs::rename(&inside, path)?;
+    Ok((listener, socket))
+}
+
+/// Removes the directory in which a socket was made, if it is one and this user's own.
+fn clear(private: &Path) {
+    let Ok(about) = private.symlink_metadata() else { return };
+    if !about.is_dir() || about.uid() != user() {
+        return;
+    }
+    let _ = fs::remove_file(private.join("socket"));
+    let _ = fs::remove_dir(private);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{chown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_directories_that_others_cannot_change_are_safe() {
+        for (owner, mode) in [(7, 0o700), (7, 0o755), (0, 0o755), (0, 0o1777), (7, 0o1777)] {
+            assert_eq!(unsafe_because(owner, mode, 7), None, "{owner} {mode:o}");
+        }
+        for (owner, mode) in [(7, 0o777), (7, 0o720), (0, 0o757)] {
+            let why = format!("has the mode {mode:o}: others can write to it");
+            let cure = "chmod go-w".to_owned();
+            assert_eq!(unsafe_because(owner, mode, 7), Some(Unsafe { why, cure }));
+        }
+        for mode in [0o700, 0o1777] {
+            let why = "belongs to user 8, and this process runs as user 7".to_owned();
+            assert_eq!(unsafe_because(8, mode, 7), Some(Unsafe { why, cure: "chown 7".into() }));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_place_has_one_owner_and_a_stale_socket_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let (first, listener) = SocketFile::take(&path).await.unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+        assert_eq!(lock_file(&path).metadata().unwrap().mode() & 0o777, 0o600);
+        // Also while it does not answer.
+        let refusal = SocketFile::take(&path).await.unwrap_err().what;
+        assert_eq!(refusal, format!("another process has the control socket {}", path.display()));
+        drop(listener);
+        assert_eq!(SocketFile::take(&path).await.unwrap_err().what, refusal);
+        // Killed, it would leave its files behind.
+        let stale = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(stale, 2, "the socket and its lock");
+        drop(std::mem::replace(&mut { first }.lock, File::open("/dev/null").unwrap()));
+        let (_second, _listener) = SocketFile::take(&path).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_successors_socket_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let (first, listener) = SocketFile::take(&path).await.unwrap();
+        // Another program removes the files; the second process does not see the first.
+        fs::remove_file(&path).unwrap();
+        fs::remove_file(lock_file(&path)).unwrap();
+        let (second, _listener) = SocketFile::take(&path).await.unwrap();
+        drop((first, listener));
+        assert!(UnixStream::connect(&path).await.is_ok(), "the second one's socket is gone");
+        assert!(SocketFile::take(&path).await.is_err(), "the second one's lock is gone");
+        drop(second);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_was_removed_is_made_again_by_the_one_that_has_the_place() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("sockets");
+        let path = folder.join("control");
+        let (mut place, _before) = SocketFile::take(&path).await.unwrap();
+        assert!(place.is_there() && place.mend().await.unwrap().is_none());
+        for _ in 0..2 {
+            fs::remove_dir_all(&folder).unwrap();
+            assert!(!place.is_there());
+            let _listener = place.mend().await.unwrap().unwrap();
+            assert!(place.is_there() && UnixStream::connect(&path).await.is_ok());
+            assert!(SocketFile::take(&path).await.is_err(), "a second one is let in");
+        }
+        fs::remove_file(lock_file(&path)).unwrap();
+        assert!(!place.is_there());
+        place.mend().await.unwrap();
+        assert!(place.is_there());
+        fs::remove_file(&path).unwrap();
+        assert!(place.mend().await.unwrap().is_some() && place.is_there());
+
+        // Another process was faster: the place is its own.
+        fs::remove_dir_all(&folder).unwrap();
+        let (other, _listener) = SocketFile::take(&path).await.unwrap();
+        let what = place.mend().await.unwrap_err().what;
+        assert_eq!(what, format!("another process has the control socket {}", path.display()));
+        drop(place);
+        assert!(other.is_there(), "what is another one's was removed");
+    }
+
+    #[tokio::test]
+    async fn what_a_crash_left_behind_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let private = folder.path().join("control.new");
+        fs::create_dir(&private).unwrap();
+        drop(UnixListener::bind(private.join("socket")).unwrap());
+        let (place, _listener) = SocketFile::take(&path).await.unwrap();
+        assert!(!private.exists());
+        drop(place);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// In a directory like `/tmp` others can put names, but not take ours away.
+    #[tokio::test]
+    async fn what_others_put_there_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        let path = folder.path().join("control");
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(elsewhere.path(), folder.path().join("control.new")).unwrap();
+        fs::write(elsewhere.path().join("socket"), "").unwrap();
+        assert!(SocketFile::take(&path).await.is_err(), "a link in the place of the directory");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+        fs::remove_file(folder.path().join("control.new")).unwrap();
+
+        let lock = lock_file(&path);
+        fs::write(&lock, "").unwrap();
+        fs::set_permissions(&lock, Permissions::from_mode(0o644)).unwrap();
+        let what = SocketFile::take(&path).await.unwrap_err().what;
+        assert!(what.ends_with("control.lock has the mode 644: others can open it"), "{what}");
+        fs::remove_file(&lock).unwrap();
+
+        let refused = connect(&path).await.unwrap().unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let what = connect(&path).await.unwrap_err().what;
+        assert!(what.ends_with("has the mode 777: others can write to it"), "{what}");
+    }
+
+    /// Needs root, to give files to another user.
+    #[tokio::test]
+    async fn a_lock_of_somebody_else_is_not_taken() {
+        if user() != 0 {
+            return eprintln!("not run: only root can give a file to somebody else");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        fs::write(lock_file(&path), "").unwrap();
+        fs::set_permissions(lock_file(&path), Permissions::from_mode(0o600)).unwrap();
+        chown(lock_file(&path), Some(65534), None).unwrap();
+        let what = SocketFile::take(&path).await.unwrap_err().what;
+        assert!(what.ends_with("belongs to user 65534, and this process runs as user 0"), "{what}");
+        fs::remove_file(lock_file(&path)).unwrap();
+
+        // Root listens in a directory that became another user's: it may do anything there.
+        let (_place, _listener) = SocketFile::take(&path).await.unwrap();
+        chown(folder.path(), Some(65534), None).unwrap();
+        assert!(connect(&path).await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_is_not_a_socket_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        fs::write(&path, "precious").unwrap();
+        let what = SocketFile::take(&path).await.unwrap_err().what;
+        assert!(what.ends_with("cannot be made: there is something else of that name"), "{what}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+}

@@ -1,0 +1,174 @@
+//! A bus, and how elections are held on it.
+
+use std::path::PathBuf;
+
+use tenure::NodeName;
+use tenure_core::allcall::{Config, ConfigError};
+use tenure_nats::SubjectPrefix;
+
+use super::{
+    CALLERS, CREDS, HEARTBEAT, MAX_CLOCK_SKEW, NKEY, ON_CONFLICT, RANK, REJOIN_WAIT, SERVERS,
+    SUBJECT_PREFIX,
+};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::Purpose;
+use crate::protocol::urls::Url;
+use crate::settings::tls::{self, Identity, Login};
+use crate::settings::{Layers, Origins, table};
+
+/// What an asker and a candidate that has no name yet are checked as.
+const UNNAMED: &str = "asker";
+
+/// A bus, and how elections are held on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Settings {
+    /// The settings that the core takes, which work together; the name is the candidate's later.
+    pub(super) config: Config,
+    /// The servers: one at least, all with TLS or all without.
+    pub(super) servers: Vec<Url>,
+    /// What subjects begin with.
+    pub(super) prefix: SubjectPrefix,
+    /// Who signed the servers' certificates; `None` is whom the system trusts.
+    pub(super) authority: Option<PathBuf>,
+    /// What we show them.
+    pub(super) identity: Option<Identity>,
+    /// As whom we log in.
+    pub(super) proof: Option<Proof>,
+}
+
+/// What shows a server who we are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Proof {
+    /// A user and its password.
+    User(Login),
+    /// A file of credentials.
+    Credentials(PathBuf),
+    /// A file with the seed of a key.
+    NKey(PathBuf),
+}
+
+impl Settings {
+    /// Reads it from the layers.
+    pub(super) fn read(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Self, Failure> {
+        let bug =
+            |error: &dyn std::fmt::Display| Failure::new(Exit::Bug, error.to_string(), "report it");
+        let unnamed = NodeName::new(UNNAMED).map_err(|error| bug(&error))?;
+        let servers = layers.required(&SERVERS)?;
+        let mut config = Config {
+            heartbeat: layers.required(&HEARTBEAT)?,
+            lease: layers.required(&table::LEASE)?,
+            max_clock_skew: layers.required(&MAX_CLOCK_SKEW)?,
+            drift: layers.required(&table::DRIFT)?,
+            grace: layers.required(&table::GRACE)?,
+            kill_margin: layers.required(&table::KILL_MARGIN)?,
+            ..Config::new(layers.required(&table::CLUSTER)?, unnamed)
+        };
+        if matches!(purpose, Purpose::Campaign(_)) {
+            config.rank = layers.optional(&RANK)?;
+            config.on_conflict = layers.required(&ON_CONFLICT)?;
+            config.rejoin_wait = layers.required(&REJOIN_WAIT)?;
+            config.callers = layers.required(&CALLERS)?;
+        }
+        config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
+        let prefix = layers.required(&SUBJECT_PREFIX)?.parse().map_err(|error| bug(&error))?;
+        let authority = layers.optional(&table::CACERT)?;
+        let identity = tls::identity(layers)?;
+        let proof = proof(layers)?;
+        if servers.iter().any(|server| !server.tls) {
+            tls::refuse_without(layers, SERVERS.spec.name, ("nats", "tls"))?;
+        }
+        Ok(Self { config, servers, prefix, authority, identity, proof })
+    }
+}
+
+/// Reads as whom to log in: in one way.
+fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
+    let login = tls::login(layers)?.map(Proof::User);
+    let credentials = layers.optional(&CREDS)?.map(Proof::Credentials);
+    let nkey = layers.optional(&NKEY)?.map(Proof::NKey);
+    let ways = [(login, "user"), (credentials, CREDS.spec.name), (nkey, NKEY.spec.name)];
+    let mut given = ways.into_iter().filter_map(|(proof, name)| Some((proof?, name)));
+    match (given.next(), given.next()) {
+        (Some((_, one)), Some((_, other))) => {
+            let what = format!("--{one} and --{other} are set, and each is a login of its own");
+            let failure = Failure::usage(what, "leave one of them out");
+            Err(layers.origins.explain(failure, &[one, other]))
+        }
+        (first, _) => Ok(first.map(|(proof, _)| proof)),
+    }
+}
+
+/// What the core refuses, with every number's origin.
+fn refused(error: &ConfigError, origins: &Origins) -> Failure {
+    let (names, fix): (&[&str], String) = match error {
+        ConfigError::Heartbeat { .. } => (&["heartbeat"], "change --heartbeat".into()),
+        ConfigError::Skew { .. } => (&["max-clock-skew"], "change --max-clock-skew".into()),
+        ConfigError::Drift { .. } => (&["drift"], "change --drift".into()),
+        ConfigError::LeaseTooLong { .. } => (&["lease"], "change --lease".into()),
+        ConfigError::LeaseTooShort { needed, .. } => (
+            &["lease", "heartbeat", "max-clock-skew"],
+            format!("give --lease {needed:?} or more, or a shorter --heartbeat, on all of them"),
+        ),
+        ConfigError::KillMargin { .. } => {
+            (&["kill-margin", "grace"], "change --kill-margin, or --grace".into())
+        }
+        ConfigError::TooShort(_) => (
+            &["lease", "heartbeat", "max-clock-skew", "grace", "kill-margin", "drift"],
+            "give a longer --lease, on all of them, or a shorter --grace".into(),
+        ),
+        // None of these can be had with settings.
+        ConfigError::Rank { .. } | ConfigError::NoRoom { .. } | ConfigError::OnConflict => {
+            (&[], "report it".into())
+        }
+    };
+    origins.explain(Failure::usage(error.to_string(), fix), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::protocol::{ALL, Registry};
+    use crate::settings::Origin;
+
+    /// Every refusal of the core that a setting can cause names settings to change.
+    #[test]
+    fn every_refusal_names_a_setting() {
+        let defaults = || Config::new("x".parse().unwrap(), "y".parse().unwrap());
+        let refusals = [
+            Config { heartbeat: Duration::from_millis(1), ..defaults() },
+            Config { max_clock_skew: Duration::ZERO, ..defaults() },
+            Config { drift: "0.2".parse().unwrap(), ..defaults() },
+            Config { lease: Duration::from_secs(86_401), ..defaults() },
+            Config { lease: Duration::from_secs(9), ..defaults() },
+            Config { kill_margin: Duration::from_secs(2), ..defaults() },
+            Config { grace: Duration::from_secs(5), ..defaults() },
+        ];
+        let mut origins = Origins::default();
+        for spec in Registry(ALL).settings() {
+            origins.note(spec.name, None, Origin::Default);
+        }
+        for config in refusals {
+            let error = config.check().unwrap_err();
+            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_core() {
+        let core = Config::new("x".parse().unwrap(), "y".parse().unwrap());
+        let text = |spec| crate::protocol::default(&super::super::Allcall, spec).unwrap();
+        let span = |value: &Duration| table::span(value);
+        assert_eq!(text(&HEARTBEAT.spec), span(&core.heartbeat));
+        assert_eq!(text(&MAX_CLOCK_SKEW.spec), span(&core.max_clock_skew));
+        assert_eq!(text(&table::LEASE.spec), span(&core.lease));
+        assert_eq!(text(&table::GRACE.spec), span(&core.grace));
+        assert_eq!(text(&table::KILL_MARGIN.spec), span(&core.kill_margin));
+        assert_eq!(text(&ON_CONFLICT.spec), core.on_conflict.to_string());
+        assert_eq!(text(&CALLERS.spec), core.callers.to_string());
+        assert_eq!(text(&REJOIN_WAIT.spec) == "on", core.rejoin_wait);
+        assert_eq!(text(&SUBJECT_PREFIX.spec), SubjectPrefix::default().as_str());
+    }
+}

@@ -1,0 +1,89 @@
+//! What NATS and the way to it have to say, with the settings that it comes from.
+
+use tenure_nats::{ConnectError, LoginError, OptionsError, Server};
+
+use super::bus::{Proof, Settings};
+use crate::exit::Exit;
+use crate::failure::{Failure, clipped};
+use crate::protocol::pem;
+use crate::settings::Origins;
+use crate::settings::tls::PASSWORD_ENTRY;
+
+/// Makes failures of errors.
+#[derive(Clone)]
+pub(super) struct Explain {
+    settings: Settings,
+    origins: Origins,
+}
+
+impl Explain {
+    pub(super) fn new(settings: &Settings, origins: &Origins) -> Self {
+        Self { settings: settings.clone(), origins: origins.clone() }
+    }
+
+    fn failure(&self, exit: Exit, what: String, fix: &str, names: &[&str]) -> Failure {
+        // What others say is bounded, but not to a line.
+        let what = if what.len() > 400 { clipped(&what) } else { what };
+        self.origins.explain(Failure::new(exit, what, fix), names)
+    }
+
+    /// A file that cannot be used.
+    pub(super) fn options(&self, error: &OptionsError) -> Failure {
+        let (names, fix): (&[&str], &str) = match error {
+            OptionsError::Pem(error) => {
+                pem::fix(error, &self.settings.authority, &self.settings.identity)
+            }
+            OptionsError::Login(LoginError::File { .. }) => {
+                (self.proofs(), "name a file that this user may read")
+            }
+            OptionsError::Login(_) => (self.proofs(), "name another file"),
+            OptionsError::TlsWithoutScheme { .. } => (&["servers"], "write tls:// there"),
+            // Neither can be had with settings.
+            OptionsError::NoServer | OptionsError::NoTime => (&[], "report it"),
+        };
+        self.failure(Exit::Usage, error.to_string(), fix, names)
+    }
+
+    /// Why a server cannot be used, and whether that may pass by itself.
+    pub(super) fn unreachable(&self, server: &Server, error: &ConnectError) -> (Failure, bool) {
+        let what = format!("{server} cannot be used: {error}");
+        match error {
+            ConnectError::Refused { .. } | ConnectError::Login { .. } => {
+                let fix = match self.settings.proof {
+                    Some(_) => "correct what this process logs in with",
+                    None => "log in: give --user NAME and its password, --creds or --nkey",
+                };
+                (self.failure(Exit::Usage, what, fix, self.proofs()), false)
+            }
+            ConnectError::Tls { .. } => {
+                let fix = "give --cacert with the issuer of the servers' certificates, and servers \
+                           that these are good for; where servers ask for one, --cert and --key";
+                let names = ["servers", "cacert", "cert"];
+                (self.failure(Exit::Usage, what, fix, &names), false)
+            }
+            ConnectError::Silent { .. } | ConnectError::Failed { .. } => (self.silent(&what), true),
+        }
+    }
+
+    /// There is no answer, for this reason.
+    pub(super) fn silent(&self, why: &str) -> Failure {
+        let fix = "see that NATS runs there, or correct --servers";
+        self.failure(Exit::Unknown, why.to_owned(), fix, &["servers"])
+    }
+
+    /// A right is missing.
+    pub(super) fn denied(&self, why: &str) -> Failure {
+        let fix = "give this login the permissions that docs/operations.md names for participants, \
+                   or for askers";
+        let names = [self.proofs(), &["cluster", "subject-prefix"]].concat();
+        self.failure(Exit::Refused, why.to_owned(), fix, &names)
+    }
+
+    fn proofs(&self) -> &'static [&'static str] {
+        match self.settings.proof {
+            Some(Proof::Credentials(_)) => &["creds"],
+            Some(Proof::NKey(_)) => &["nkey"],
+            Some(Proof::User(_)) | None => &["user", PASSWORD_ENTRY],
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! ALLCALL: leased leaders on a broadcast bus, NATS.
+
+#[cfg(feature = "nats")]
+mod bus;
+#[cfg(feature = "nats")]
+mod client;
+#[cfg(feature = "nats")]
+mod explain;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure_core::allcall::{Callers, OnConflict};
+
+use super::urls::{self, Form, Url};
+use super::{About, Backend, Capabilities, Protocol, Purpose};
+use crate::failure::Failure;
+use crate::settings::Default::{Follows, Nothing, Text};
+use crate::settings::Reach::Everywhere;
+use crate::settings::table::{self, plain, span};
+use crate::settings::{Layers, Refusal, Spec, parse};
+
+const NATS: &str = "NATS";
+
+/// Where NATS answers.
+pub const FORM: Form = Form {
+    what: "a server",
+    service: "NATS",
+    plain: "nats",
+    secure: "tls",
+    port: 4222,
+    rule: "write nats://HOST:PORT, or tls:// where NATS has a certificate, such as \
+           nats://127.0.0.1:4222",
+};
+
+crate::settings! {
+    SERVERS: Vec<Url> = "servers" "LIST" List, Everywhere, Nothing, NATS,
+        |text| FORM.list(text), shown,
+        "The servers of NATS, nats:// or tls://, with port 4222 unless another is given: \
+         nats://10.0.0.1:4222,nats://10.0.0.2:4222";
+    SUBJECT_PREFIX: String = "subject-prefix" "PREFIX" Text, Everywhere, Text("tenure"), NATS,
+        prefix, plain,
+        "What all subjects begin with, before the cluster's name; the same for all";
+    RANK: u64 = "rank" "N" Number, Everywhere, Follows("drawn, and told"), NATS,
+        rank, plain,
+        "The candidate with the lower rank leads, and each has its own: 0 to 4294967295";
+    HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
+        parse::duration, span,
+        "How often candidates call each other; the same for all. A message must take less than \
+         half of it";
+    MAX_CLOCK_SKEW: Duration = "max-clock-skew" "DURATION" Text, Everywhere, Text("1s"),
+        table::TIMING, parse::duration, span,
+        "The bound on how far any machine's wall clock is from true time; the same for all. Too \
+         small, and two lead at a change of leaders";
+    ON_CONFLICT: OnConflict = "on-conflict" "HOW" Text, Everywhere, Text("yield"), NATS,
+        on_conflict, plain,
+        "What a leader does that hears of one that goes before it: yield (CMD ends at once) or \
+         serve-out (until its lease ends)";
+    REJOIN_WAIT: bool = "rejoin-wait" "on|off" Text, Everywhere, Text("on"), NATS,
+        on_or_off, shown_as_on_or_off,
+        "Whether a candidate that did not hear itself for a while waits for a lease before it \
+         stands again: off is faster, and two may lead after a moment of bad network";
+    CALLERS: Callers = "callers" "WHO" Text, Everywhere, Text("all"), NATS,
+        callers, plain,
+        "Who calls each heartbeat: all, or few:K, which costs less with many candidates";
+    CREDS: PathBuf = "creds" "FILE" Text, Everywhere, Nothing, table::TLS,
+        parse::path, table::path,
+        "A file of credentials to log in with, as nsc writes it";
+    NKEY: PathBuf = "nkey" "FILE" Text, Everywhere, Nothing, table::TLS,
+        parse::path, table::path,
+        "A file with the seed of the key to log in with";
+}
+
+fn prefix(text: &str) -> Result<String, Refusal> {
+    let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let are_words = text.split('.').all(|word| !word.is_empty() && word.chars().all(is_right));
+    if !are_words || text.len() > 64 {
+        let fix = "write words of letters, digits and _ - with dots between them, at most 64 \
+                   bytes, such as shop.elections";
+        return Err(Refusal::new("it cannot begin a subject", fix));
+    }
+    Ok(text.to_owned())
+}
+
+fn rank(text: &str) -> Result<u64, Refusal> {
+    parse::whole(text, u32::MAX).map(u64::from)
+}
+
+fn on_conflict(text: &str) -> Result<OnConflict, Refusal> {
+    text.parse().map_err(|_| parse::not_one_of(text, "a way to settle it", &["yield", "serve-out"]))
+}
+
+fn callers(text: &str) -> Result<Callers, Refusal> {
+    let fix = "write all, or few:K with K from 1 to 65535, such as few:3";
+    text.parse().map_err(|_| Refusal::new("it does not say who calls", fix))
+}
+
+fn on_or_off(text: &str) -> Result<bool, Refusal> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(parse::not_one_of(text, "one of the two", &["on", "off"])),
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the type of the setting")]
+fn shown_as_on_or_off(on: &bool) -> String {
+    if *on { "on".to_owned() } else { "off".to_owned() }
+}
+
+#[expect(clippy::ptr_arg, reason = "the type of the setting")]
+fn shown(value: &Vec<Url>) -> String {
+    urls::shown(value)
+}
+
+/// The protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Allcall;
+
+impl Protocol for Allcall {
+    fn name(&self) -> &'static str {
+        "allcall"
+    }
+
+    fn about(&self) -> &'static str {
+        "always available, over NATS: each side of a cut network has a leader"
+    }
+
+    fn can(&self) -> Capabilities {
+        Capabilities {
+            fence: false,
+            priority: false,
+            transfer: false,
+            verify: false,
+            several_leaders: true,
+            members: false,
+        }
+    }
+
+    fn settings(&self) -> &'static [&'static Spec] {
+        const {
+            &[
+                &SERVERS.spec,
+                &table::CLUSTER.spec,
+                &SUBJECT_PREFIX.spec,
+                &table::CACERT.spec,
+                &table::CERT.spec,
+                &table::KEY.spec,
+                &table::USER.spec,
+                &table::PASSWORD_FILE.spec,
+                &CREDS.spec,
+                &NKEY.spec,
+                &HEARTBEAT.spec,
+                &table::LEASE.spec,
+                &MAX_CLOCK_SKEW.spec,
+                &table::GRACE.spec,
+                &table::KILL_MARGIN.spec,
+                &table::DRIFT.spec,
+            ]
+        }
+    }
+
+    fn of_candidates(&self) -> &'static [&'static Spec] {
+        const { &[&RANK.spec, &ON_CONFLICT.spec, &REJOIN_WAIT.spec, &CALLERS.spec] }
+    }
+
+    fn says(&self) -> &'static [About] {
+        &[About {
+            setting: "lease",
+            default: Some("10s"),
+            note: "2·(3·heartbeat + 2·max-clock-skew) or more, the same for all",
+        }]
+    }
+
+    fn whereabouts(&self) -> &'static Spec {
+        &SERVERS.spec
+    }
+
+    fn realm(&self) -> &'static Spec {
+        &table::CLUSTER.spec
+    }
+
+    fn instead(&self, setting: &str) -> Option<&'static str> {
+        match setting {
+            "priority" => Some("leave it out, or give --rank: the lower one leads"),
+            "lease-max" | "refresh" => Some("leave it out: --lease and --heartbeat say it"),
+            "round-trip" => Some("leave it out: a message must take less than half of --heartbeat"),
+            _ => None,
+        }
+    }
+
+    fn unknown(&self) -> &'static str {
+        "nothing comes back from NATS"
+    }
+
+    fn example(&self) -> &'static str {
+        "--servers nats://10.0.0.1:4222,nats://10.0.0.2:4222"
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        (!cfg!(feature = "nats")).then_some("nats")
+    }
+
+    #[cfg(feature = "nats")]
+    fn backend(
+        &self,
+        layers: &mut Layers<'_>,
+        purpose: Purpose<'_>,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        Ok(Box::new(bus::Settings::read(layers, purpose)?))
+    }
+
+    /// Never comes to that: the protocol was refused as it was read.
+    #[cfg(not(feature = "nats"))]
+    fn backend(&self, _: &mut Layers<'_>, _: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
+        let what = "this tenure was built without NATS";
+        Err(Failure::new(crate::Exit::Bug, what, "report it"))
+    }
+}

@@ -1,0 +1,204 @@
+//! One side of elections, started with the checked settings of a command.
+
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tenure::{
+    AtMostOne, Election, ElectionName, Fence, Leader, LeaderView, MayOverlap, NodeName, Observer,
+    SafetyClass, Time, View, Waiting,
+};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::settings::Origins;
+
+/// The checked settings of one protocol: with whom a command elects or asks.
+pub trait Backend: Debug {
+    /// How long before the end of its lease a leader's work is asked to stop.
+    fn grace(&self) -> Duration;
+
+    /// How long before the end of its lease a leader's work is ended by force.
+    fn kill_margin(&self) -> Duration;
+
+    /// How long to ask before it is unknown who leads.
+    fn patience(&self) -> Duration;
+
+    /// Starts one that campaigns in `election` under the name `id`. That the others cannot be
+    /// reached is no error: they may come yet.
+    fn candidate(
+        &self,
+        id: &NodeName,
+        election: &ElectionName,
+        origins: &Origins,
+    ) -> Result<Box<dyn Participant>, Failure>;
+
+    /// Starts one that only asks about `election`.
+    fn asker(
+        &self,
+        election: &ElectionName,
+        asks: Asks,
+        origins: &Origins,
+    ) -> Result<Box<dyn Participant>, Failure>;
+
+    /// The members, and how each does: asked only where [`can`](super::Protocol::can) says so.
+    fn members<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<Members, Failure>> {
+        Box::pin(async { Err(unsupported("tenure members")) })
+    }
+}
+
+/// How long an asker asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    /// Until it has an answer, or reports why there is none.
+    Once,
+    /// Until a signal ends it.
+    On,
+}
+
+/// Something that is there later.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// One that takes part in elections: it campaigns, or only asks.
+pub trait Participant {
+    /// One election.
+    fn election(&self, name: &ElectionName) -> AnyElection;
+
+    /// Resolves when nothing that is asked from now on can ever be answered, with what to do
+    /// about it. Meanwhile it warns of what may pass.
+    fn permanent_failure(&self) -> Later<'static, Failure>;
+
+    /// Why it is not known who leads `election`, if that is known.
+    fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
+        Box::pin(async { None })
+    }
+
+    /// What keeps candidates from leading `election`, which is vacant.
+    fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    /// Resolves when this is to be reported: never where its own warnings say it already, and not
+    /// while it may end the process.
+    fn worth_reporting(&self, _: &Waiting) -> Later<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// What keeps it from the others now, and for how long already.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    /// What to do about a campaign that was refused for this reason.
+    fn refused(&self, why: String) -> Later<'static, Failure> {
+        Box::pin(async { refused(why) })
+    }
+
+    /// Asks `leader` itself whether it leads `election`: called only where
+    /// [`can`](super::Protocol::can) says so.
+    fn verify<'a>(
+        &'a self,
+        _election: &'a ElectionName,
+        _leader: &'a LeaderView,
+        _patience: Duration,
+    ) -> Later<'a, Result<Verified, Failure>> {
+        Box::pin(async { Err(unsupported("tenure verify")) })
+    }
+
+    /// Resigns all that is held, and waits for a moment until that is done.
+    fn close(self: Box<Self>) -> Later<'static, ()>;
+}
+
+/// The failure of a campaign that was refused.
+#[must_use]
+pub fn refused(why: String) -> Failure {
+    Failure::new(Exit::Refused, why, "settle that, and start it again")
+}
+
+/// A capability without what it promises.
+fn unsupported(what: &str) -> Failure {
+    let what = format!("the protocol says that it has {what}, and does not answer it");
+    Failure::new(Exit::Bug, what, "report it")
+}
+
+/// One election, in the class of safety that its protocol promises.
+#[derive(Debug)]
+pub enum AnyElection {
+    /// At most one leader, with a fence.
+    AtMostOne(Election<AtMostOne>),
+    /// Several leaders at times, without fences.
+    MayOverlap(Election<MayOverlap>),
+}
+
+impl AnyElection {
+    /// Follows who leads.
+    #[must_use]
+    pub fn observe(&self) -> Observer {
+        match self {
+            Self::AtMostOne(election) => election.observe(),
+            Self::MayOverlap(election) => election.observe(),
+        }
+    }
+
+    /// Who leads, as soon as that is known.
+    pub async fn leader(&self, patience: Duration) -> View {
+        match self {
+            Self::AtMostOne(election) => election.leader(patience).await,
+            Self::MayOverlap(election) => election.leader(patience).await,
+        }
+    }
+}
+
+/// A class of safety, as `tenure run` needs it.
+pub(crate) trait Class: SafetyClass {
+    /// The fence of a leadership, if there are fences.
+    fn fence_of(leader: &Leader<Self>) -> Option<Fence>
+    where
+        Self: Sized;
+}
+
+impl Class for AtMostOne {
+    fn fence_of(leader: &Leader<Self>) -> Option<Fence> {
+        Some(leader.fence())
+    }
+}
+
+impl Class for MayOverlap {
+    fn fence_of(_: &Leader<Self>) -> Option<Fence> {
+        None
+    }
+}
+
+/// A leader's own promise that it leads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verified {
+    /// Who promised.
+    pub leader: NodeName,
+    /// The fence of its leadership, if there are fences.
+    pub fence: Option<Fence>,
+    /// Until when it leads at least.
+    pub until: Time,
+}
+
+/// The members of a protocol that has a list of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Members {
+    /// Each of them, in the order of the list.
+    pub all: Vec<Member>,
+    /// How the command ends where not enough of them serve for an election.
+    pub failure: Option<Failure>,
+}
+
+/// One member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// Its name.
+    pub name: NodeName,
+    /// Where it is asked.
+    pub address: SocketAddr,
+    /// What it does, in one word for programs.
+    pub state: &'static str,
+    /// The same for people.
+    pub text: String,
+}

@@ -1,0 +1,218 @@
+//! What etcd and the way to it have to say, with the settings that it comes from.
+
+use std::time::Duration;
+
+use tenure_core::ElectionName;
+use tenure_core::etcd::Refusal;
+use tenure_etcd::{CheckError, ConnectError, OptionsError};
+
+use super::store::Store;
+use crate::exit::Exit;
+use crate::failure::{Failure, clipped, shell_word};
+use crate::protocol::pem;
+use crate::settings::Origins;
+use crate::settings::tls::PASSWORD_ENTRY;
+
+/// Makes failures of errors.
+#[derive(Clone)]
+pub(super) struct Explain {
+    store: Store,
+    /// What the keys of the election begin with.
+    prefix: String,
+    origins: Origins,
+}
+
+/// What is wrong, how the process ends, what to do, and the settings that it is about.
+type Found = (String, Exit, String, &'static [&'static str]);
+
+impl Explain {
+    pub(super) fn new(store: &Store, election: &ElectionName, origins: &Origins) -> Self {
+        let prefix = format!("{}{election}/", store.config.namespace);
+        Self { store: store.clone(), prefix, origins: origins.clone() }
+    }
+
+    fn failure(&self, (what, exit, fix, names): Found) -> Failure {
+        self.origins.explain(Failure::new(exit, what, fix), names)
+    }
+
+    /// A file that cannot be used.
+    pub(super) fn options(&self, error: &OptionsError) -> Failure {
+        self.failure(self.of_options(error))
+    }
+
+    /// Why elections cannot be held, and whether that may pass by itself.
+    pub(super) fn check(&self, error: &CheckError) -> (Failure, bool) {
+        match error {
+            CheckError::NoEndpoint { errors } => {
+                let lasts = |error: &&ConnectError| !may_pass(error);
+                let Some(error) = errors.iter().find(lasts).or(errors.first()) else {
+                    return (Failure::new(Exit::Bug, error.to_string(), "report it"), false);
+                };
+                // One that is only not there yet may do, but for a login it would say the same.
+                let permanent = errors.iter().all(|error| !may_pass(error))
+                    || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
+                let (mut what, exit, fix, names) = self.of_connect(error);
+                if errors.len() > 1 {
+                    what += &format!("; none of the {} endpoints can be used", errors.len());
+                }
+                (self.failure((what, exit, fix, names)), !permanent)
+            }
+            CheckError::TwoClusters { .. } => {
+                let fix = "name the members of one cluster in --endpoints".to_owned();
+                (self.failure((error.to_string(), Exit::Usage, fix, &["endpoints"])), false)
+            }
+            CheckError::Denied { said, .. } => (self.denied(said, "readwrite"), false),
+            CheckError::NotAnswered { why } => (self.silent(why), true),
+        }
+    }
+
+    /// A refusal that lasts.
+    pub(super) fn refusal(&self, refusal: &Refusal) -> Option<Failure> {
+        match refusal {
+            Refusal::Denied { said } => Some(self.denied(said, "read")),
+            Refusal::Unauthenticated { said } => Some(self.failure(self.no_login(said))),
+            Refusal::NoSpace { .. } | Refusal::TooManyOperations { .. } | Refusal::Other { .. } => {
+                None
+            }
+        }
+    }
+
+    /// There is no answer, for this reason.
+    pub(super) fn silent(&self, why: &str) -> Failure {
+        self.failure(silent(clipped_line(why)))
+    }
+
+    /// The endpoints lead elsewhere than at the start, for so long already.
+    pub(super) fn other_cluster(&self, lasting: Duration) -> Failure {
+        let what = format!("only another etcd cluster has answered for {lasting:.0?}");
+        let fix = "start this again if etcd was restored with a new token; else correct \
+                   --endpoints";
+        self.failure((what, Exit::Refused, fix.to_owned(), &["endpoints"]))
+    }
+
+    fn denied(&self, said: &str, access: &str) -> Failure {
+        let prefix = &self.prefix;
+        let what = format!("etcd refuses keys that begin with {prefix}: {said}");
+        if self.store.login.is_none() {
+            return self.failure(self.login(what));
+        }
+        let fix = format!(
+            "grant a role of this user the keys: etcdctl role grant-permission ROLE --prefix=true \
+             {access} {}",
+            shell_word(prefix)
+        );
+        self.failure((what, Exit::Refused, fix, &["user", "election", "namespace"]))
+    }
+
+    /// All members of etcd have the same users, so that it does not matter who says so.
+    fn no_login(&self, said: &str) -> Found {
+        self.login(format!("etcd does not accept the login: {said}"))
+    }
+
+    fn login(&self, what: String) -> Found {
+        let fix = match self.store.login {
+            Some(_) => "correct --user or the password",
+            None => "give --user NAME, and its password by TENURE_PASSWORD or --password-file",
+        };
+        (what, Exit::Usage, fix.to_owned(), &["user", PASSWORD_ENTRY])
+    }
+
+    fn of_connect(&self, error: &ConnectError) -> Found {
+        let (what, fix) = halves(&error.to_string());
+        match error {
+            ConnectError::NotReached { .. }
+            | ConnectError::NotReady { .. }
+            | ConnectError::TimedOut { .. } => silent(error.to_string()),
+            ConnectError::Closed { endpoint, .. } => {
+                let fix = match endpoint.is_secure() {
+                    true => "give --cert and --key, or others, or write http:// in --endpoints",
+                    false => "write https:// in --endpoints if etcd speaks TLS",
+                };
+                (what, Exit::Unknown, fix.to_owned(), self.shown_there())
+            }
+            ConnectError::SpeaksTls { .. } | ConnectError::SpeaksNoTls { .. } => {
+                (what, Exit::Usage, fix, &["endpoints"])
+            }
+            ConnectError::Expired { .. } => {
+                // The text has the time in seconds since 1970, which nobody can read.
+                let what = match what.split_once(": verification time") {
+                    Some((what, _)) => format!("{what})"),
+                    None => what,
+                };
+                (what, Exit::Usage, fix, self.shown_there())
+            }
+            ConnectError::NoTrust { .. } => {
+                let fix = "give --cacert with the issuer of etcd's certificates, and endpoints \
+                           that these are good for";
+                (what, Exit::Usage, fix.to_owned(), &["endpoints", "cacert"])
+            }
+            ConnectError::NotTrusted { .. } => {
+                let fix = match self.store.identity {
+                    Some(_) => "give another --cert and --key, signed by one whom etcd trusts",
+                    None => "give --cert and --key, signed by one whom etcd trusts",
+                };
+                (what, Exit::Usage, fix.to_owned(), &["endpoints", "cert"])
+            }
+            ConnectError::Login { said, .. } => self.no_login(said),
+            ConnectError::Refused { .. } => {
+                let fix = "look at the roles of the user".to_owned();
+                (error.to_string(), Exit::Refused, fix, &["endpoints", "user"])
+            }
+            ConnectError::TooOld { .. } => {
+                let fix = "upgrade etcd, best to 3.6 or newer".to_owned();
+                (error.to_string(), Exit::Refused, fix, &["endpoints"])
+            }
+            ConnectError::Options(error) => self.of_options(error),
+        }
+    }
+
+    /// The endpoints, and what is shown there.
+    fn shown_there(&self) -> &'static [&'static str] {
+        match self.store.identity {
+            Some(_) => &["endpoints", "cert"],
+            None => &["endpoints"],
+        }
+    }
+
+    fn of_options(&self, error: &OptionsError) -> Found {
+        let (names, fix): (&[&str], &str) = match error {
+            OptionsError::Pem(error) => {
+                pem::fix(error, &self.store.authority, &self.store.identity)
+            }
+            OptionsError::TlsWithoutHttps { .. } => (&["endpoints"], "write https:// there"),
+            // Neither can be had with settings.
+            OptionsError::NoEndpoint | OptionsError::NoTime => (&[], "report it"),
+        };
+        (error.to_string(), Exit::Usage, fix.to_owned(), names)
+    }
+}
+
+/// Whether waiting may help: nobody is there yet, or something between is not ready.
+fn may_pass(error: &ConnectError) -> bool {
+    matches!(
+        error,
+        ConnectError::NotReached { .. }
+            | ConnectError::NotReady { .. }
+            | ConnectError::TimedOut { .. }
+            | ConnectError::Closed { .. }
+    )
+}
+
+fn silent(what: String) -> Found {
+    let fix = "see that etcd runs and has a quorum, or correct --endpoints".to_owned();
+    (what, Exit::Unknown, fix, &["endpoints"])
+}
+
+/// What is wrong, and what to do, where a text says both.
+fn halves(text: &str) -> (String, String) {
+    let (what, fix) = text.rsplit_once("; ").unwrap_or((text, "correct it"));
+    (clipped_line(what), fix.to_owned())
+}
+
+/// What others say is bounded, but not to a line.
+fn clipped_line(text: &str) -> String {
+    match text.len() > 300 {
+        true => clipped(text),
+        false => text.to_owned(),
+    }
+}

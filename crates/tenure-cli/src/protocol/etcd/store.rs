@@ -1,0 +1,113 @@
+//! etcd: where it answers, who asks, and how long its leases last.
+
+use std::path::PathBuf;
+
+use tenure_core::ElectionName;
+use tenure_core::etcd::{Checked, Config, ConfigError};
+
+use super::{ENDPOINTS, FENCE_EPOCH, NAMESPACE};
+use crate::failure::{Failure, quoted};
+use crate::protocol::urls::Url;
+use crate::settings::parse::ANOTHER;
+use crate::settings::tls::{self, Identity, Login};
+use crate::settings::{Layers, Origins, table, timing};
+
+/// An etcd, and how to talk to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Store {
+    /// The settings that the core takes, checked.
+    pub config: Checked,
+    /// Its members: one at least, all with TLS or all without.
+    pub endpoints: Vec<Url>,
+    /// Who signed the certificates of its members; `None` is whom the system trusts.
+    pub authority: Option<PathBuf>,
+    /// What we show it.
+    pub identity: Option<Identity>,
+    /// As whom we log in.
+    pub login: Option<Login>,
+}
+
+impl Store {
+    /// Reads it from the layers, for something that is about `election`.
+    pub fn read(layers: &mut Layers<'_>, election: Option<&ElectionName>) -> Result<Self, Failure> {
+        if let Some(election) = election.filter(|election| election.as_str().ends_with('/')) {
+            let what = format!(
+                "election {} ends in a slash, which on etcd stands between a name and its \
+                 candidates",
+                quoted(election.as_str())
+            );
+            let fix = format!(
+                "give all its candidates, also those of other programs, a name without it: \
+                 {ANOTHER}"
+            );
+            let failure = Failure::usage(what, fix);
+            return Err(layers.origins.explain(failure, &["election"]));
+        }
+        let endpoints = layers.required(&ENDPOINTS)?;
+        let config = Config {
+            namespace: layers.required(&NAMESPACE)?,
+            fence_epoch: layers.required(&FENCE_EPOCH)?,
+            drift: layers.required(&table::DRIFT)?,
+            lease: layers.required(&table::LEASE)?,
+            grace: layers.required(&table::GRACE)?,
+            kill_margin: layers.required(&table::KILL_MARGIN)?,
+            ..Config::default()
+        };
+        let config = config.check().map_err(|error| refused(&error, &layers.origins))?;
+        let authority = layers.optional(&table::CACERT)?;
+        let identity = tls::identity(layers)?;
+        let login = tls::login(layers)?;
+        if endpoints.iter().any(|endpoint| !endpoint.tls) {
+            tls::refuse_without(layers, ENDPOINTS.spec.name, ("http", "https"))?;
+        }
+        Ok(Self { config, endpoints, authority, identity, login })
+    }
+}
+
+/// What the core refuses, with every number's origin.
+fn refused(error: &ConfigError, origins: &Origins) -> Failure {
+    let timing;
+    let (fix, names): (&str, &[&str]) = match error {
+        ConfigError::Namespace { .. } => ("shorten it", &["namespace"]),
+        ConfigError::NotWholeSeconds { .. } => {
+            ("write whole seconds, such as --lease 2s", &["lease", "protocol"])
+        }
+        ConfigError::Timing(error) => {
+            timing = timing::contributors(error);
+            (&timing.1, timing.0)
+        }
+        // It is no setting of the command.
+        ConfigError::NoElections => ("report it", &[]),
+    };
+    origins.explain(Failure::usage(error.to_string(), fix), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::protocol::{ALL, Registry};
+    use crate::settings::Origin;
+
+    /// Every refusal of the core that a setting can cause names settings to change.
+    #[test]
+    fn every_refusal_names_a_setting() {
+        let refusals = [
+            Config { namespace: "x".repeat(257), ..Config::default() },
+            Config { lease: Duration::from_millis(1500), ..Config::default() },
+            Config { lease: Duration::from_secs(86_401), ..Config::default() },
+            Config { drift: "0.2".parse().unwrap(), ..Config::default() },
+            Config { kill_margin: Duration::from_secs(2), ..Config::default() },
+            Config { lease: Duration::from_secs(1), ..Config::default() },
+        ];
+        let mut origins = Origins::default();
+        for spec in Registry(ALL).settings() {
+            origins.note(spec.name, None, Origin::Default);
+        }
+        for config in refusals {
+            let error = config.check().unwrap_err();
+            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
+        }
+    }
+}

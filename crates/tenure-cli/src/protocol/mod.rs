@@ -1,0 +1,212 @@
+//! What a protocol is to the command: one module, and one row in [`ALL`].
+//!
+//! A [`Protocol`] says what its leaders and candidates can, which settings it has with which
+//! defaults, and its words; [`Protocol::backend`] makes a [`Backend`] of checked settings, which
+//! starts [`Participant`]s. Nothing else of the command knows which protocols there are: help,
+//! completions, errors and `docs/operations.md` are made from, or compared with, what the modules
+//! say. [`crate::main`] takes the list, so that a program of another crate can add one of its own.
+//!
+//! To write one:
+//!
+//! 1. Declare the settings that no other protocol has with [`settings!`](crate::settings!), and
+//!    list them with those that it shares (`lease`, `grace`, `cacert` … of
+//!    [`table`](crate::settings::table)).
+//! 2. Read them in [`Protocol::backend`] with [`Layers`]: `required`, `optional`, `or_follows`.
+//!    What is wrong with them alone is refused there, with [`Origins::explain`](crate::settings::Origins::explain).
+//! 3. Start a node of the library in [`Backend::candidate`] and [`Backend::asker`], and hand out
+//!    its elections as [`AnyElection`].
+
+pub mod allcall;
+mod backend;
+pub mod etcd;
+pub mod nerio;
+#[cfg(any(feature = "etcd", feature = "nats"))]
+mod outage;
+#[cfg(any(feature = "etcd", feature = "nats"))]
+mod pem;
+mod registry;
+#[cfg(any(feature = "etcd", feature = "nats"))]
+mod start;
+pub mod urls;
+
+use std::fmt::Debug;
+
+use tenure_core::{ElectionName, NodeName};
+
+pub(crate) use self::backend::Class;
+pub use self::backend::{
+    AnyElection, Asks, Backend, Later, Member, Members, Participant, Verified, refused,
+};
+pub use self::registry::Registry;
+#[cfg(test)]
+use self::registry::expect_defaults;
+pub(crate) use self::registry::{default, has};
+use crate::failure::Failure;
+use crate::settings::{Layers, Spec};
+
+/// The protocols of this command.
+pub static ALL: &[&dyn Protocol] = &[&nerio::Nerio, &etcd::Etcd, &allcall::Allcall];
+
+/// What the next versions are to have.
+const LATER: [&str; 3] = ["voter", "nele", "allcall"];
+
+/// How a leader is found.
+pub trait Protocol: Debug + Sync {
+    /// What `--protocol` takes.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line of the help.
+    fn about(&self) -> &'static str;
+
+    /// What its leaders and candidates can.
+    fn can(&self) -> Capabilities;
+
+    /// The settings that `run`, `leader` and `observe` have with it, besides those of every
+    /// protocol.
+    fn settings(&self) -> &'static [&'static Spec];
+
+    /// The settings that `run` has with it beside those, as only candidates need them.
+    fn of_candidates(&self) -> &'static [&'static Spec] {
+        &[]
+    }
+
+    /// What it says of settings that it shares.
+    fn says(&self) -> &'static [About] {
+        &[]
+    }
+
+    /// The setting that says where the others are. Who sets that of another protocol alone has
+    /// forgotten `--protocol`.
+    fn whereabouts(&self) -> &'static Spec;
+
+    /// The setting that keeps apart elections of one name: it names, with the election, the
+    /// control sockets of runners.
+    fn realm(&self) -> &'static Spec;
+
+    /// The setting that all of a realm have alike, where there is one: two realms of one name
+    /// are told apart by it.
+    fn roster(&self) -> Option<&'static Spec> {
+        None
+    }
+
+    /// What to do instead of giving a setting of another protocol.
+    fn instead(&self, _setting: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// What is said when it is not known who leads.
+    fn unknown(&self) -> &'static str;
+
+    /// What others see of a candidate without `--value`.
+    fn value<'a>(&self, _id: &'a NodeName) -> &'a str {
+        ""
+    }
+
+    /// The arguments of an example of `tenure run` that find the others.
+    fn example(&self) -> &'static str;
+
+    /// The feature of this crate that it needs and this build lacks.
+    fn lacks(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Reads its settings for this purpose; those [of candidates](Self::of_candidates) only to
+    /// campaign.
+    fn backend(
+        &self,
+        layers: &mut Layers<'_>,
+        purpose: Purpose<'_>,
+    ) -> Result<Box<dyn Backend>, Failure>;
+}
+
+/// What settings are read for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose<'a> {
+    /// To campaign in this election.
+    Campaign(&'a ElectionName),
+    /// To ask about this election.
+    Ask(&'a ElectionName),
+    /// To ask the members how they do.
+    Members,
+}
+
+impl<'a> Purpose<'a> {
+    /// The election that it is about, where it is about one.
+    #[must_use]
+    pub const fn election(self) -> Option<&'a ElectionName> {
+        match self {
+            Self::Campaign(election) | Self::Ask(election) => Some(election),
+            Self::Members => None,
+        }
+    }
+}
+
+/// What a protocol says of a setting that it shares with others.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Its name.
+    pub setting: &'static str,
+    /// What holds with this protocol when it is not set.
+    pub default: Option<&'static str>,
+    /// What the help adds.
+    pub note: &'static str,
+}
+
+/// What the leaders and candidates of a protocol can.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Capabilities {
+    /// Leaders are ordered by fences, and CMD is given its own.
+    pub fence: bool,
+    /// Candidates have a priority; the higher one goes first.
+    pub priority: bool,
+    /// A leader can hand over to a candidate by name.
+    pub transfer: bool,
+    /// A leader can be asked to promise that it leads.
+    pub verify: bool,
+    /// Several may lead at once.
+    pub several_leaders: bool,
+    /// There is a list of members, which can be asked how they do.
+    pub members: bool,
+}
+
+impl Capabilities {
+    /// Each of them with its name.
+    #[must_use]
+    pub const fn named(self) -> [(&'static str, bool); 6] {
+        [
+            ("fence", self.fence),
+            ("priority", self.priority),
+            ("transfer", self.transfer),
+            ("verify", self.verify),
+            ("several leaders", self.several_leaders),
+            ("members", self.members),
+        ]
+    }
+}
+
+/// What keeps elections of one name on one machine apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Realm {
+    /// The name of the protocol.
+    pub protocol: &'static str,
+    /// The [setting](Protocol::realm), such as `cluster`.
+    pub setting: &'static str,
+    /// Its value.
+    pub name: String,
+    /// The [setting](Protocol::roster) that all of it have alike, and its value, if they were
+    /// given.
+    pub roster: Option<(&'static str, String)>,
+}
+
+impl Realm {
+    /// Reads it.
+    pub fn read(layers: &mut Layers<'_>, protocol: &dyn Protocol) -> Result<Self, Failure> {
+        let spec = protocol.realm();
+        let name = layers.text_of(spec)?;
+        let roster = match protocol.roster() {
+            Some(spec) => layers.text_if_set(spec)?.map(|text| (spec.name, text)),
+            None => None,
+        };
+        Ok(Self { protocol: protocol.name(), setting: spec.name, name, roster })
+    }
+}

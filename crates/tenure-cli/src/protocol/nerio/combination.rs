@@ -1,0 +1,136 @@
+//! Settings that are right one by one and cannot stand together.
+
+use tenure_core::nerio::{Checked, Config, ConfigError, QuorumTextError, Quorums};
+
+use crate::failure::{Failure, quoted};
+use crate::settings::{Origins, timing};
+
+/// Checks `config` with the quorum system that `quorums` describes.
+pub(crate) fn check(config: Config, quorums: &str, origins: &Origins) -> Result<Checked, Failure> {
+    // The members first: what is said of quorums over a faulty list misleads.
+    let mut config = (*config.check().map_err(|error| refused(&error, origins))?).clone();
+    config.quorums = Quorums::parse(quorums, &config.names())
+        .map_err(|error| refused_quorums(quorums, &error, origins))?;
+    config.check().map_err(|error| refused(&error, origins))
+}
+
+fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Failure {
+    const FORMS: &str = "majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
+    let (what, fix, names): (_, _, &[&str]) = match error {
+        QuorumTextError::UnknownForm { .. } => (
+            format!("quorums {}: it is no quorum system", quoted(text)),
+            format!("write {FORMS}"),
+            &["quorums"],
+        ),
+        QuorumTextError::System { .. } => (
+            format!("quorums {}: {error}", quoted(text)),
+            "change --quorums, or leave it out for majority".into(),
+            &["quorums", "members"],
+        ),
+        QuorumTextError::Shape { .. } | QuorumTextError::Repeated { .. } => (
+            format!("quorums {}: {error}", quoted(text)),
+            format!("write it as in {FORMS}"),
+            &["quorums"],
+        ),
+        QuorumTextError::UnknownMember { .. } | QuorumTextError::NoWeight { .. } => (
+            format!("quorums {}: {error}", quoted(text)),
+            "name the members of --members, each once".into(),
+            &["quorums", "members"],
+        ),
+    };
+    origins.explain(Failure::usage(what, fix), names)
+}
+
+/// What the core refuses, in the words of the flags, with every number's origin.
+fn refused(error: &ConfigError, origins: &Origins) -> Failure {
+    let (names, fix) = contributors(error);
+    let fix = fix.unwrap_or_else(|| format!("change --{}", names.join(", or --")));
+    origins.explain(Failure::usage(in_words_of_flags(&error.to_string()), fix), names)
+}
+
+/// Which settings an error is about, and what to do if it is more than to change one of them.
+fn contributors(error: &ConfigError) -> (&'static [&'static str], Option<String>) {
+    const MEMBERS: &[&str] = &["members"];
+    let fixed = |names, fix: &str| (names, Some(fix.to_owned()));
+    match error {
+        ConfigError::NoMembers => {
+            fixed(MEMBERS, "list the nodes: --members a=127.0.0.1:7101,b=127.0.0.1:7102,…")
+        }
+        ConfigError::TooManyMembers { .. } => {
+            fixed(MEMBERS, "list three, five or seven; candidates need not be members")
+        }
+        ConfigError::DuplicateName { .. } => fixed(MEMBERS, "give every node its own name"),
+        ConfigError::DuplicateAddress { .. } => fixed(MEMBERS, "give every node its own address"),
+        ConfigError::Unreachable { .. } => {
+            fixed(MEMBERS, "give it the address of one host and a port from 1 to 65535")
+        }
+        ConfigError::QuorumMembers { .. } => (&["quorums", "members"], None),
+        ConfigError::Timing(error) => {
+            let (names, fix) = timing::contributors(error);
+            (names, Some(fix))
+        }
+        ConfigError::OutOfRange { setting, .. } => (out_of_range(setting), None),
+        // The limits are no settings of the command.
+        ConfigError::LimitZero { .. } => fixed(&[], "report it"),
+    }
+}
+
+/// The setting, and those that its range follows from.
+fn out_of_range(setting: &str) -> &'static [&'static str] {
+    match setting {
+        "delta_max" => &["lease-max", "lease"],
+        "verify_max" => &["verify-max"],
+        "refresh" => &["refresh", "round-trip", "lease"],
+        _ => &[],
+    }
+}
+
+fn in_words_of_flags(text: &str) -> String {
+    let names = [("delta_max", "lease-max"), ("verify_max", "verify-max")];
+    names.iter().fold(text.to_owned(), |text, (field, flag)| text.replace(field, flag))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tenure_core::nerio::Member;
+    use tenure_core::{ClusterName, Drift, NodeName};
+
+    use super::*;
+    use crate::protocol::{ALL, Registry};
+
+    fn config() -> Config {
+        let member = |name: &str, port| Member {
+            name: NodeName::new(name).unwrap(),
+            address: ([127, 0, 0, 1], port).into(),
+        };
+        Config::new(ClusterName::new("x").unwrap(), vec![member("a", 1), member("b", 2)])
+    }
+
+    /// Every refusal of the core that a setting can cause names a setting to change.
+    #[test]
+    fn every_refusal_names_a_setting() {
+        let second = Duration::from_secs(1);
+        let changes: [fn(&mut Config, Duration); 10] = [
+            |c, _| c.members.clear(),
+            |c, _| c.members[1] = c.members[0].clone(),
+            |c, _| c.members[0].address.set_port(0),
+            |c, _| c.drift = Drift::from_parts_per_billion(900_000_000).unwrap(),
+            |c, s| c.delta_max = s * 1_000_000,
+            |c, s| c.lease = s / 1_000,
+            |c, s| c.lease = s * 1_000_000,
+            |c, s| c.verify_max = s * 1_000_000,
+            |c, s| c.kill_margin = s * 2,
+            |c, _| c.refresh = Duration::ZERO,
+        ];
+        for (nth, change) in changes.iter().enumerate() {
+            let mut config = config();
+            change(&mut config, second);
+            let (names, _) = contributors(&config.check().unwrap_err());
+            assert!(!names.is_empty(), "change {nth}");
+            let all = Registry(ALL);
+            assert!(names.iter().all(|name| all.setting(name).is_some()));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Nerio: quorum leases among a few nodes of the users' own.
+
+pub mod cluster;
+mod combination;
+mod participant;
+mod troubles;
+
+use std::time::Duration;
+
+use tenure_core::nerio::Member;
+
+pub use self::cluster::Cluster;
+pub(crate) use self::cluster::timing;
+pub(crate) use self::combination::check;
+pub(crate) use self::participant::{ask_all, start};
+pub(crate) use self::troubles::ends_for;
+use super::{About, Backend, Capabilities, Protocol, Purpose};
+use crate::failure::Failure;
+use crate::settings::Default::{Follows, Nothing, Text};
+use crate::settings::Reach::Everywhere;
+use crate::settings::table::{self, CLUSTER_WIDE, NETWORK, TIMING, plain, span};
+use crate::settings::{Layers, Spec, parse};
+
+crate::settings! {
+    MEMBERS: Vec<Member> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
+        parse::members, members,
+        "The nodes and their addresses: a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
+    QUORUMS: String = "quorums" "SYSTEM" Text, Everywhere, Text("majority"), CLUSTER_WIDE,
+        parse::text, plain,
+        "Which nodes suffice: majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
+    LEASE_MAX: Duration = "lease-max" "DURATION" Text, Everywhere, Follows("twice the lease"),
+        TIMING, parse::duration, span,
+        "The longest lease that this node gives, and how long it waits when it lost its memory. \
+         No setting of candidates: one whose lease is longer than a quorum of nodes gives, waits";
+    ROUND_TRIP: Duration = "round-trip" "DURATION" Text, Everywhere, Text("10ms"), TIMING,
+        parse::duration, span,
+        "A high percentile of round trips between the nodes. Too small costs retries, never \
+         safety";
+    REFRESH: Duration = "refresh" "DURATION" Text, Everywhere, Text("250ms"), TIMING,
+        parse::duration, span,
+        "How often a waiting candidate says that it is still there; a dead one is forgotten \
+         after three";
+    VERIFY_MAX: Duration = "verify-max" "DURATION" Text, Everywhere,
+        Follows("a tenth of the lease"), TIMING, parse::duration, span,
+        "The longest promise an answer to `verify` makes, and so the longest it can hold up a \
+         resignation";
+    EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
+        parse::switch, plain,
+        "End with 2 when so many nodes run with another configuration that no quorum is left, for \
+         a second at least where this goes on asking; otherwise warn. A node never ends for this";
+    INSECURE_ANY_ADDRESS: bool = "insecure-any-address" "" Switch, Everywhere, Text("false"),
+        NETWORK, parse::switch, plain,
+        "Permit addresses outside loopback, although nothing is authenticated or encrypted: \
+         all who reach the port decide who leads";
+}
+
+/// The settings of nodes, candidates and observers alike.
+pub static CLUSTER_SETTINGS: &[&Spec] = &[
+    &MEMBERS.spec,
+    &table::CLUSTER.spec,
+    &QUORUMS.spec,
+    &LEASE_MAX.spec,
+    &table::LEASE.spec,
+    &table::GRACE.spec,
+    &table::KILL_MARGIN.spec,
+    &table::DRIFT.spec,
+    &ROUND_TRIP.spec,
+    &REFRESH.spec,
+    &VERIFY_MAX.spec,
+    &table::LISTEN.spec,
+    &EXIT_ON_MISMATCH.spec,
+    &INSECURE_ANY_ADDRESS.spec,
+];
+
+/// The protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Nerio;
+
+impl Protocol for Nerio {
+    fn name(&self) -> &'static str {
+        "nerio"
+    }
+
+    fn about(&self) -> &'static str {
+        "leases of a quorum of 3 or 5 nodes, which `tenure node` runs"
+    }
+
+    fn can(&self) -> Capabilities {
+        Capabilities {
+            fence: true,
+            priority: true,
+            transfer: true,
+            verify: true,
+            several_leaders: false,
+            members: true,
+        }
+    }
+
+    fn settings(&self) -> &'static [&'static Spec] {
+        CLUSTER_SETTINGS
+    }
+
+    fn of_candidates(&self) -> &'static [&'static Spec] {
+        const { &[&table::PRIORITY.spec] }
+    }
+
+    fn says(&self) -> &'static [About] {
+        &[
+            About {
+                setting: "lease",
+                default: Some("5s"),
+                note: "two thirds of it must exceed grace + kill margin + 4 round trips",
+            },
+            About { setting: "drift", default: None, note: "the same on every node" },
+        ]
+    }
+
+    fn whereabouts(&self) -> &'static Spec {
+        &MEMBERS.spec
+    }
+
+    fn realm(&self) -> &'static Spec {
+        &table::CLUSTER.spec
+    }
+
+    fn roster(&self) -> Option<&'static Spec> {
+        Some(&MEMBERS.spec)
+    }
+
+    fn instead(&self, setting: &str) -> Option<&'static str> {
+        (setting == "rank").then_some("leave it out, or give --priority: the higher one goes first")
+    }
+
+    fn unknown(&self) -> &'static str {
+        "no quorum of grantors names one leader, or says that there is none"
+    }
+
+    fn example(&self) -> &'static str {
+        "--members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103"
+    }
+
+    fn backend(
+        &self,
+        layers: &mut Layers<'_>,
+        _: Purpose<'_>,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        Ok(Box::new(Cluster::read(layers, None)?))
+    }
+}
+
+#[expect(clippy::ptr_arg, reason = "the type of the setting")]
+fn members(value: &Vec<Member>) -> String {
+    list(value)
+}
+
+/// Members as the setting is written.
+pub(crate) fn list(value: &[Member]) -> String {
+    let pairs: Vec<_> =
+        value.iter().map(|member| format!("{}={}", member.name, member.address)).collect();
+    pairs.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::expect_defaults;
+
+    #[test]
+    fn a_default_is_the_default_of_the_core() {
+        let cluster = "x".parse().unwrap();
+        let core = tenure_core::nerio::Config::new(cluster, Vec::new());
+        expect_defaults(
+            &Nerio,
+            core.drift,
+            &[
+                (&table::LEASE.spec, core.lease),
+                (&table::GRACE.spec, core.grace),
+                (&table::KILL_MARGIN.spec, core.kill_margin),
+                (&ROUND_TRIP.spec, core.round_trip),
+                (&REFRESH.spec, core.refresh),
+            ],
+        );
+    }
+}

@@ -1,0 +1,262 @@
+//! What keeps grantors from answering a participant, as warnings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tenure::nerio::survey::Survey;
+use tenure::nerio::{Notice, survey};
+use tenure::{ElectionName, NodeName};
+use tenure_core::nerio::{Checked, Holder, MemberSet, Service};
+use tokio::sync::broadcast;
+
+use super::Cluster;
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+use crate::protocol::Asks;
+use crate::settings::Origins;
+
+/// The members that were heard to run with another configuration.
+pub(super) type Differing = Arc<Mutex<BTreeSet<NodeName>>>;
+
+/// Warns of what may pass, and goes on. Resolves when no quorum of members has this configuration,
+/// and the settings say that this is the end. After notices were missed `disagreement` says how
+/// that is now.
+pub(super) async fn watch(
+    mut notices: broadcast::Receiver<Notice>,
+    disagreement: impl AsyncFn() -> Option<Notice>,
+    cluster: Cluster,
+    asks: Asks,
+    origins: Origins,
+    differing: Differing,
+) -> Failure {
+    let mut agrees = true;
+    loop {
+        let notice = match notices.recv().await {
+            Ok(notice) => notice,
+            Err(broadcast::error::RecvError::Lagged(_)) => match disagreement().await {
+                Some(notice) if agrees => notice,
+                None if !agrees => Notice::QuorumMayAgree,
+                Some(_) | None => continue,
+            },
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        };
+        match notice {
+            Notice::NoQuorumAgrees { .. } => agrees = false,
+            Notice::QuorumMayAgree => agrees = true,
+            _ => {}
+        }
+        match notice {
+            Notice::NoQuorumAgrees { .. } if cluster.exit_on_mismatch => {
+                return mismatch(notice.to_string(), Exit::Usage, &origins);
+            }
+            // The final answer says so, and may come before this or after it.
+            Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == Asks::Once => {}
+            notice => tell(&notice, &cluster, &differing),
+        }
+    }
+}
+
+fn tell(notice: &Notice, cluster: &Cluster, differing: &Differing) {
+    match notice {
+        // Strangers can send that; from a member's address it is worth a warning.
+        Notice::Mismatch { peer, address, .. }
+            if cluster.config.position_at(*address).is_some() =>
+        {
+            failure::warn(&notice.to_string());
+            let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner);
+            differing.insert(peer.clone());
+        }
+        Notice::NoQuorumAgrees { .. } => {
+            failure::warn(&format!("{notice}; it goes on asking"));
+        }
+        Notice::QuorumMayAgree => failure::warn(&notice.to_string()),
+        // A leader should know these, too.
+        Notice::Obstacle { .. } | Notice::NameShared { .. } | Notice::AddressContested { .. } => {
+            failure::warn(&notice.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// How a command ends that is to end when no quorum can have its configuration, if that is so.
+pub(crate) fn ends_for(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Option<Failure> {
+    let members = &cluster.config.members;
+    let differs = |name: &NodeName| seen.differing.contains(name);
+    let positions = (0..members.len()).filter(|nth| differs(&members[*nth].name)).collect();
+    let quorums = &cluster.config.quorums;
+    if !cluster.exit_on_mismatch || quorums.is_possible(positions) {
+        return None;
+    }
+    let differing = seen.differing.iter().cloned().collect();
+    let notice = Notice::NoQuorumAgrees { differing, members: members.len() };
+    Some(mismatch(notice.to_string(), Exit::Usage, origins))
+}
+
+pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
+    let fix = "give all nodes and candidates the same cluster, members, quorums and drift";
+    let names = ["cluster", "members", "quorums", "drift"];
+    origins.explain(Failure::new(exit, what, fix), &names)
+}
+
+/// Why no leader of an election is known.
+pub(super) struct Nobody {
+    /// What each member says, as far as it stands in the way.
+    pub(super) why: String,
+    /// How the command ends when no quorum could be asked.
+    failure: Option<Failure>,
+}
+
+/// Asks each member why no leader of `election` is known; `None` if they cannot be asked, or
+/// nothing hinders a candidate.
+pub(super) async fn nobody(
+    cluster: Cluster,
+    origins: Origins,
+    differing: Differing,
+    election: ElectionName,
+) -> Option<Nobody> {
+    let from = SocketAddr::new(cluster.listen.ip(), 0);
+    let seen = survey::ask(&cluster.config, from, &election).await.ok()?;
+    let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    differing.extend(seen.differing);
+    let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, MemberSet::EMPTY, false);
+    let mut anybody_led = false;
+    let (mut why, mut grants) = (Vec::new(), BTreeMap::<String, Grants>::new());
+    for (nth, member) in cluster.config.members.iter().enumerate() {
+        let name = &member.name;
+        let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
+            why.push(match differing.contains(name) {
+                true => format!("{name} runs with another configuration"),
+                false => format!("{name} does not answer"),
+            });
+            continue;
+        };
+        match state.service {
+            Service::Serving => able = able.with(nth),
+            Service::Recovering { led } => {
+                lost = lost.with(nth);
+                anybody_led |= led;
+                why.push(format!(
+                    "{name} has no memory, lost or never had, and reads the fences of the others"
+                ));
+            }
+            Service::Quarantine { remaining } => {
+                why.push(format!("{name} waits {remaining:.1?} for leases it may have given"));
+            }
+            Service::Starting => {
+                why.push(format!("{name} starts, and waits for its state directory"));
+            }
+            Service::Founding => {
+                why.push(format!("{name} asks the others whether this is the first start"));
+            }
+            Service::Failing => {
+                failing = true;
+                why.push(format!("{name} cannot write its state directory"));
+            }
+        }
+        if let Some(holder) = &state.holder {
+            grants.entry(holder.who.name.to_string()).or_default().add(name, holder);
+        }
+    }
+    why.extend(grants.iter().map(|(who, grants)| grants.tell(who)));
+    let quorum = cluster.config.quorums.is_quorum(able);
+    let why = why.join("; ");
+    let failure = (!quorum).then(|| {
+        let what = format!("no quorum of nodes says who leads: {why}");
+        if !differing.is_empty() {
+            return mismatch(what, Exit::Unknown, &origins);
+        }
+        Failure::new(Exit::Unknown, what, fix(&cluster.config, (lost, anybody_led), failing))
+    });
+    (!why.is_empty()).then_some(Nobody { why, failure })
+}
+
+/// What to do about members that `lost` their memory of a cluster in which somebody `led`, or may
+/// not have, or that are `failing` to write.
+fn fix(config: &Checked, (lost, led): (MemberSet, bool), failing: bool) -> String {
+    let fix = match (lost.is_empty(), failing) {
+        (false, _) if !config.quorums.is_quorum(config.quorums.everyone().minus(lost)) => {
+            let lost = lost.iter().map(|nth| config.members[nth].name.clone()).collect();
+            return survey::Unsafe::Lost { lost, led }.fix();
+        }
+        (false, _) if led => {
+            "wait until a quorum of the other nodes serves; it is not the first start of the \
+             cluster, so leave --new out"
+        }
+        (false, _) => {
+            "wait until a quorum of the other nodes serves; if this is the first start of the \
+             cluster, start each node again with --new"
+        }
+        (true, true) => {
+            "make room in the state directories (1 MiB is enough), mend the disks, or bring the \
+             directories back"
+        }
+        (true, false) => "look at these nodes and the way to them, or wait",
+    };
+    fix.to_owned()
+}
+
+impl Nobody {
+    /// What to say when it is not known who leads.
+    pub(super) fn unknown(self) -> Failure {
+        self.failure.unwrap_or_else(|| {
+            let what = format!("the nodes do not agree on who leads: {}", self.why);
+            Failure::new(Exit::Unknown, what, "ask again, or wait for a leader with --wait")
+        })
+    }
+}
+
+/// Grants that one candidate holds.
+#[derive(Default)]
+struct Grants {
+    by: Vec<String>,
+    longest: Duration,
+    leaving: Option<Duration>,
+    announced: bool,
+}
+
+impl Grants {
+    fn add(&mut self, by: &NodeName, holder: &Holder) {
+        self.by.push(by.to_string());
+        self.longest = self.longest.max(holder.remaining);
+        self.leaving = self.leaving.max(holder.leaving);
+        self.announced |= holder.fence.is_some();
+    }
+
+    fn tell(&self, who: &str) -> String {
+        let (by, longest) = (self.by.join(", "), self.longest);
+        let verb = if self.by.len() == 1 { "has" } else { "have" };
+        let granted = format!("{by} {verb} granted it to {who} for {longest:.1?} more");
+        match self.leaving {
+            Some(left) => format!("{granted}, which has stepped down, as promised in {left:.1?}"),
+            None if self.announced => granted,
+            None => format!("{granted}, which has not said that it leads"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nerio::{Config, Member};
+
+    use super::*;
+
+    /// A slow listener misses the notice, and learns the state all the same.
+    #[tokio::test]
+    async fn what_was_missed_is_asked_for() {
+        let address = ([127, 0, 0, 1], 7_101).into();
+        let member = Member { name: "a".parse().unwrap(), address };
+        let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
+        let cluster = Cluster { config, listen: address, exit_on_mismatch: true };
+        let (notices, heard) = broadcast::channel(1);
+        let none = || Notice::NoQuorumAgrees { differing: vec!["a".parse().unwrap()], members: 1 };
+        notices.send(none()).unwrap();
+        notices.send(Notice::Serving).unwrap();
+        let present = async || Some(none());
+        let watch =
+            watch(heard, present, cluster, Asks::On, Origins::default(), Differing::default());
+        let failure = tokio::time::timeout(Duration::from_secs(60), watch).await.unwrap();
+        assert_eq!((failure.exit, failure.what), (Exit::Usage, none().to_string()));
+    }
+}

@@ -1,0 +1,38 @@
+//! What is wrong with a certificate or key, by the setting that names it.
+
+use std::path::{Path, PathBuf};
+
+use tenure_tls::PemError;
+
+use crate::settings::tls::Identity;
+
+/// The settings that are wrong, and what to do about it.
+pub(super) fn fix(
+    error: &PemError,
+    authority: &Option<PathBuf>,
+    identity: &Option<Identity>,
+) -> (&'static [&'static str], &'static str) {
+    let file = |path: &str| -> &'static [&'static str] {
+        let is = |named: Option<&Path>| named.is_some_and(|it| it.display().to_string() == path);
+        match error {
+            // The same file may be given for both, and be good for one.
+            PemError::NotPem { kind: "PRIVATE KEY", .. } => &["key"],
+            _ if is(authority.as_deref()) => &["cacert"],
+            _ if is(identity.as_ref().map(|identity| &*identity.certificate)) => &["cert"],
+            _ if is(identity.as_ref().map(|identity| &*identity.key)) => &["key"],
+            _ => &[],
+        }
+    };
+    match error {
+        PemError::File { path, .. } => {
+            (file(&path.display().to_string()), "name a file that this user may read")
+        }
+        PemError::NotPem { place, .. } => (file(place), "name a PEM file that has one"),
+        PemError::KeyOfAnother => {
+            (&["cert", "key"], "name the key with which this certificate was requested")
+        }
+        PemError::Unusable { place, .. } => {
+            (file(place), "name a file that another program can use for TLS")
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The protocols that a command has, and what all of them say together.
+
+use std::fmt::Write;
+
+use super::{About, LATER, Protocol};
+use crate::failure::Failure;
+use crate::settings::parse::not_one_of;
+use crate::settings::{Default, Refusal, Spec, table};
+
+/// The protocols of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Registry(pub &'static [&'static dyn Protocol]);
+
+impl Registry {
+    /// Each setting that some command has, once.
+    pub fn settings(self) -> impl Iterator<Item = &'static Spec> {
+        let own = self.of_protocols(true).into_iter();
+        table::ALL.iter().copied().chain(own.filter(|spec| table::named(spec.name).is_none()))
+    }
+
+    /// The setting called `name` in flags and files.
+    #[must_use]
+    pub fn setting(self, name: &str) -> Option<&'static Spec> {
+        self.settings().find(|spec| spec.name == name)
+    }
+
+    /// The settings of one protocol or another, each once; with those of candidates alone or
+    /// without.
+    #[must_use]
+    pub fn of_protocols(self, candidates: bool) -> Vec<&'static Spec> {
+        let mut all: Vec<&Spec> = Vec::new();
+        for spec in self.0.iter().flat_map(|protocol| settings(*protocol, candidates)) {
+            if all.iter().all(|listed| listed.name != spec.name) {
+                all.push(spec);
+            }
+        }
+        all
+    }
+
+    /// The protocols that have a setting; none if it is that of a command.
+    #[must_use]
+    pub fn owners(self, spec: &Spec) -> Vec<&'static dyn Protocol> {
+        let has = |protocol: &&&'static dyn Protocol| has(**protocol, spec);
+        self.0.iter().filter(has).copied().collect()
+    }
+
+    /// The protocols of this build.
+    pub fn built(self) -> impl Iterator<Item = &'static dyn Protocol> {
+        self.0.iter().copied().filter(|protocol| protocol.lacks().is_none())
+    }
+
+    /// Their names.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        self.built().map(Protocol::name).collect()
+    }
+
+    /// The protocol called `name`, if this build has it.
+    pub fn named(self, name: &str) -> Result<&'static dyn Protocol, Refusal> {
+        let Some(protocol) = self.0.iter().find(|protocol| protocol.name() == name) else {
+            return Err(match LATER.contains(&name) {
+                true => Refusal::new(
+                    "this version of tenure does not have it yet",
+                    format!("write one of: {}", self.names().join(", ")),
+                ),
+                false => not_one_of(name, "a protocol", &self.names()),
+            });
+        };
+        match protocol.lacks() {
+            Some(feature) => Err(Refusal::new(
+                format!("this tenure was built without {name}"),
+                format!("cargo install tenure-cli --features {feature}"),
+            )),
+            None => Ok(*protocol),
+        }
+    }
+
+    /// A flag that `protocol` does not have.
+    #[must_use]
+    pub fn foreign(self, spec: &Spec, protocol: &dyn Protocol) -> Failure {
+        let (name, own) = (spec.name, protocol.name());
+        let owners: Vec<_> = self.owners(spec).iter().map(|owner| owner.name()).collect();
+        let what =
+            format!("{name} is a setting of {}, and the protocol is {own}", owners.join(" and "));
+        let fix = match protocol.instead(name) {
+            Some(instead) => instead.to_owned(),
+            None => format!(
+                "leave it out, or give --{} {}",
+                table::PROTOCOL.spec.name,
+                owners.join(" or ")
+            ),
+        };
+        Failure::usage(what, fix)
+    }
+
+    /// What the help says of a setting.
+    #[must_use]
+    pub fn help(self, spec: &Spec) -> String {
+        let mut help = spec.help.to_owned();
+        let said =
+            |protocol: &'static dyn Protocol| Some((protocol.name(), about(protocol, spec)?));
+        let all: Vec<_> = self.built().filter_map(said).collect();
+        for (name, About { note, .. }) in all.iter().filter(|(_, about)| !about.note.is_empty()) {
+            let with = if self.0.len() > 1 { format!("with {name} ") } else { String::new() };
+            let _ = write!(help, "; {with}{note}");
+        }
+        let owners = self.owners(spec);
+        if !owners.is_empty() && owners.len() < self.0.len() {
+            let names: Vec<_> = owners.iter().map(|owner| owner.name()).collect();
+            let _ = write!(help, " [only with {}]", names.join(", "));
+        }
+        match spec.default {
+            _ if spec.is_switch() => {}
+            Default::Text(text) if !text.is_empty() => {
+                let _ = write!(help, " [default: {text}]");
+            }
+            Default::Follows(words) => {
+                let _ = write!(help, " [default: {words}]");
+            }
+            Default::ByProtocol => {
+                let with = all.iter().filter_map(|(name, about)| Some((name, about.default?)));
+                let with: Vec<_> = with
+                    .enumerate()
+                    .map(|(nth, (name, text))| match nth {
+                        0 => text.to_owned(),
+                        _ => format!("with {name} {text}"),
+                    })
+                    .collect();
+                let _ = write!(help, " [default: {}]", with.join("; "));
+            }
+            Default::Text(_) | Default::Nothing => {}
+        }
+        help
+    }
+
+    /// The lines of the help that name the protocols.
+    #[must_use]
+    pub fn about(self) -> String {
+        let line =
+            |protocol: &dyn Protocol| format!("\n  {:<8} {}", protocol.name(), protocol.about());
+        format!("Protocols:{}", self.built().map(line).collect::<String>())
+    }
+
+    /// What each protocol can, as a table of Markdown.
+    #[must_use]
+    pub fn capabilities(self) -> String {
+        let Some(first) = self.0.first() else { return String::new() };
+        let head: String =
+            first.can().named().iter().map(|(name, _)| format!(" {name} |")).collect();
+        let rule = "---|".repeat(first.can().named().len());
+        let mut table = format!("| |{head}\n|---|{rule}\n");
+        for protocol in self.0 {
+            let cells = protocol.can().named().map(|(_, can)| if can { " yes |" } else { " no |" });
+            let _ = writeln!(table, "| {} |{}", protocol.name(), cells.concat());
+        }
+        table
+    }
+}
+
+/// Whether `protocol` has a setting.
+pub(crate) fn has(protocol: &dyn Protocol, spec: &Spec) -> bool {
+    settings(protocol, true).any(|listed| listed.name == spec.name)
+}
+
+fn settings(protocol: &dyn Protocol, candidates: bool) -> impl Iterator<Item = &'static Spec> {
+    let more = if candidates { protocol.of_candidates() } else { &[] };
+    protocol.settings().iter().chain(more).copied()
+}
+
+fn about(protocol: &dyn Protocol, spec: &Spec) -> Option<About> {
+    protocol.says().iter().find(|about| about.setting == spec.name).copied()
+}
+
+/// The text that holds with `protocol` when a setting is not set, if a text does.
+pub(crate) fn default(protocol: &dyn Protocol, spec: &Spec) -> Option<&'static str> {
+    match spec.default {
+        Default::Text(text) => Some(text),
+        Default::ByProtocol => about(protocol, spec)?.default,
+        Default::Nothing | Default::Follows(_) => None,
+    }
+}
+
+/// That what the help says holds when a setting is not set is what the core has.
+#[cfg(test)]
+pub(super) fn expect_defaults(
+    protocol: &dyn Protocol,
+    drift: tenure_core::Drift,
+    settings: &[(&Spec, std::time::Duration)],
+) {
+    for (spec, of_core) in settings {
+        let is = default(protocol, spec).map(str::to_owned);
+        assert_eq!(is, Some(table::span(of_core)), "{}", spec.name);
+    }
+    assert_eq!(default(protocol, &table::DRIFT.spec), Some(table::plain(&drift).as_str()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ALL;
+
+    #[test]
+    fn the_documentation_has_the_table_of_what_each_protocol_can() {
+        let page = include_str!("../../../../docs/operations.md");
+        let table = Registry(ALL).capabilities();
+        assert!(page.contains(&table), "docs/operations.md does not have\n{table}");
+    }
+
+    #[test]
+    fn a_setting_belongs_to_one_protocol_or_to_several() {
+        let names = |spec: &Spec| -> Vec<_> {
+            Registry(ALL).owners(spec).iter().map(|owner| owner.name()).collect()
+        };
+        let can = |what: fn(super::super::Capabilities) -> bool| -> Vec<_> {
+            ALL.iter().filter(|one| what(one.can())).map(|one| one.name()).collect()
+        };
+        assert_eq!(names(&table::PRIORITY.spec), can(|can| can.priority));
+        let some = names(&table::CACERT.spec).len();
+        assert!(0 < some && some < ALL.len(), "{some} have servers with certificates");
+        for shared in [&table::LEASE.spec, &table::GRACE.spec, &table::DRIFT.spec] {
+            assert_eq!(names(shared), can(|_| true), "{shared:?}");
+        }
+        assert_eq!(names(&table::ELECTION.spec), [""; 0], "it is of the commands");
+    }
+}

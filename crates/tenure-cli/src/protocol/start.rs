@@ -1,0 +1,17 @@
+//! A client of a service that did not start.
+
+use std::error::Error as _;
+
+use tenure::SystemError;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What the system refused it.
+pub(super) fn refused(error: &SystemError) -> Failure {
+    let what = match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    Failure::new(Exit::System, what, "look at the limits of this process")
+}

@@ -1,0 +1,126 @@
+//! Every setting of one invocation with its value and its origin.
+
+use std::fmt;
+
+use serde_json::json;
+
+use super::{Origin, Setting};
+use crate::failure::{Failure, clipped, one_line};
+
+/// Every setting that an invocation looked at, in the order of the help.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Origins(Vec<Entry>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Entry {
+    name: &'static str,
+    value: Option<String>,
+    origin: Origin,
+}
+
+impl Origins {
+    /// Where the value of `setting` came from, for errors that show only while running, such as
+    /// a port in use. `None` for a setting that this command does not have.
+    #[must_use]
+    pub fn origin<T>(&self, setting: &Setting<T>) -> Option<&Origin> {
+        self.entry(setting.spec.name).map(|entry| &entry.origin)
+    }
+
+    /// Those of these settings that the user gave, with their values.
+    #[must_use]
+    pub fn given(&self, names: &[&'static str]) -> Vec<(&'static str, String)> {
+        let entries = names.iter().filter_map(|name| self.entry(name));
+        let given = entries.filter(|entry| {
+            !matches!(entry.origin, Origin::Default | Origin::Follows(_) | Origin::Unused(..))
+        });
+        given.filter_map(|entry| Some((entry.name, entry.value.clone()?))).collect()
+    }
+
+    /// Whether a setting was found that the protocol does not have.
+    pub(super) fn is_unused(&self, name: &str) -> bool {
+        self.entry(name).is_some_and(|entry| matches!(entry.origin, Origin::Unused(..)))
+    }
+
+    /// `failure`, with where each of these settings got its value.
+    #[must_use]
+    pub fn explain(&self, failure: Failure, names: &[&str]) -> Failure {
+        let entries = names.iter().filter_map(|name| self.entry(name));
+        entries.fold(failure, |failure, Entry { name, value, origin }| {
+            let value = value.as_deref().map_or("not set".into(), shown);
+            failure.origin(format!("{name} {value}, {origin}"))
+        })
+    }
+
+    /// The command line that sets all this again: what was set, and `always` whether it was or
+    /// not; but none of `without`.
+    #[must_use]
+    pub fn command(&self, command: &str, without: &[&str], always: &str) -> String {
+        let is_set = |entry: &&Entry| {
+            let follows = matches!(entry.origin, Origin::Default | Origin::Follows(_));
+            entry.name == always || (!follows && !without.contains(&entry.name))
+        };
+        let flag = |entry: &Entry| {
+            Some(format!(" --{} {}", entry.name, in_shell(entry.value.as_deref()?)))
+        };
+        let flags: String = self.0.iter().filter(is_set).filter_map(flag).collect();
+        format!("{command}{flags}")
+    }
+
+    /// Writes down a value that was found.
+    pub(crate) fn note(&mut self, name: &'static str, value: Option<String>, origin: Origin) {
+        self.0.retain(|entry| entry.name != name);
+        self.0.push(Entry { name, value, origin });
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.name == name)
+    }
+
+    /// One object for each setting: `{"setting", "value", "origin"}`, in a list.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let entries: Vec<_> = self
+            .0
+            .iter()
+            .map(|Entry { name, value, origin }| {
+                json!({"setting": name, "value": value, "origin": origin.to_string()})
+            })
+            .collect();
+        format!("{:#}\n", json!(entries))
+    }
+}
+
+impl fmt::Display for Origins {
+    /// A table for people: setting, value, origin.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |entry: &Entry| match entry.value.as_deref() {
+            None => "-".into(),
+            Some("") => "\"\"".into(),
+            Some(text) => one_line(text),
+        };
+        let width = |text: &dyn Fn(&Entry) -> usize| self.0.iter().map(text).max().unwrap_or(0);
+        let names = width(&|entry| entry.name.len());
+        // A long members list does not push every origin out of sight.
+        let values = width(&|entry| shown(entry).chars().count()).min(40);
+        for entry in &self.0 {
+            let (value, origin) = (shown(entry), &entry.origin);
+            let origin = one_line(&origin.to_string());
+            writeln!(f, "{:names$}  {value:values$}  {origin}", entry.name)?;
+        }
+        Ok(())
+    }
+}
+
+/// `text` as a word of a shell.
+fn in_shell(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-=,%@/:+".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// A value in a line of an error.
+fn shown(value: &str) -> String {
+    if value.is_empty() { "\"\"".into() } else { clipped(value) }
+}

@@ -1,0 +1,96 @@
+//! The command on real NATS.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+use rustix::process::Signal;
+use tenure_services::nats::{Cluster, ClusterConfig, Version};
+use tenure_testkit::processes::Machine;
+use tenure_testkit::processes::wait::eventually as soon;
+
+/// What all of these have in common: rounds of 300 ms and a lease of 4 s.
+const TIMES: [&str; 6] = ["--heartbeat", "300ms", "--lease", "4s", "--max-clock-skew", "100ms"];
+
+/// Says whether it was given a fence, and goes on.
+const WORK: &str = "echo \"fence <${TENURE_FENCE-none}>\"; exec sleep 600";
+
+fn machine(cluster: &Cluster) -> Machine {
+    let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
+    machine.with("TENURE_PROTOCOL", "allcall").with("TENURE_SERVERS", &cluster.urls().join(","))
+}
+
+fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&[command, "--election", "billing"], &TIMES[..], more].concat()
+}
+
+fn candidate<'a>(id: &'a str, rank: &'a str) -> Vec<&'a str> {
+    let own = ["--id", id, "--value", id, "--rank", rank, "--grace", "300ms"];
+    [words("run", &own), vec!["--", "sh", "-c", WORK]].concat()
+}
+
+tenure_services::on_each_nats!(the_lower_rank_leads_and_the_next_one_follows);
+
+/// Askers hear who leads; CMD has no fence, and is told that several may run; a clean stop hands
+/// over.
+fn the_lower_rank_leads_and_the_next_one_follows(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    let host = machine(&cluster);
+    let vacant = host.ask(&words("leader", &[]));
+    assert_eq!((vacant.code, &*vacant.out), (Some(3), "vacant: nobody leads\n"), "{}", vacant.err);
+    let observer = host.start("observer", &words("observe", &["--json"]));
+    observer.line("vacant", 1);
+    let best = host.start("best", &candidate("best", "1"));
+    best.line("which several may lead at once with allcall", 1);
+    best.line("fence <none>", 1);
+    let next = host.start("next", &candidate("next", "2"));
+    let leads = |id: &str| {
+        soon(id, || {
+            let answer = host.ask(&words("leader", &["--json"]));
+            let view: serde_json::Value = serde_json::from_str(&answer.out).ok()?;
+            (answer.code == Some(0) && view["value"] == *id).then_some(view)
+        })
+    };
+    let view = leads("best");
+    assert!(view["fence"].is_null(), "{view}");
+    next.line("leads", 1);
+    best.signal(Signal::TERM);
+    assert_eq!(best.ended(), Some(143));
+    next.line("fence <none>", 1);
+    leads("next");
+    next.signal(Signal::TERM);
+    assert_eq!(next.ended(), Some(143));
+    observer.line("vacant", 2);
+}
+
+/// A login that is refused ends an asker and a candidate, with what to do; one without the right
+/// to publish calls, too.
+#[test]
+fn who_may_not_take_part_is_told() {
+    let users = r#"authorization { users: [
+        { user: asker, password: secret, permissions: {
+            publish: ["tenure.tenure.ask"], subscribe: ["tenure.tenure.*"] } } ] }"#;
+    let cluster = ClusterConfig::new(Version::Newest, 1).settings(users).start().unwrap();
+    let host = machine(&cluster);
+    for (command, more) in [("leader", &[][..]), ("run", &["--", "true"][..])] {
+        let refused = host.ask(&words(command, more));
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("it refuses this login"), "{}", refused.err);
+        assert!(refused.err.contains("fix: log in: give --user NAME"), "{}", refused.err);
+    }
+    let host = host.with("TENURE_USER", "asker").with("TENURE_PASSWORD", "secret");
+    let vacant = host.ask(&words("leader", &[]));
+    assert_eq!(vacant.code, Some(3), "{}", vacant.err);
+    let denied = host.ask(&words("run", &["--grace", "300ms", "--", "true"]));
+    assert_eq!(denied.code, Some(6), "{}", denied.err);
+    assert!(denied.err.contains("Permissions Violation for Publish"), "{}", denied.err);
+}
+
+/// Where nothing comes back nobody can say who leads.
+#[test]
+fn without_a_server_it_is_not_known() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = machine(&cluster);
+    cluster.server(0).kill().unwrap();
+    let unknown = host.ask(&words("leader", &[]));
+    assert_eq!(unknown.code, Some(4), "{}{}", unknown.out, unknown.err);
+    assert!(unknown.err.contains("cannot be used"), "{}", unknown.err);
+}

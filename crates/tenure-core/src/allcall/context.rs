@@ -1,0 +1,180 @@
+//! What every part of the machine needs of its surroundings.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::config::Checked;
+use super::identity::{Participant, Rank};
+use super::message::Tombstone;
+use super::rule::{Rule, ruling};
+use super::words::Out;
+use crate::clocks::BothClocks;
+use crate::deadlines::Deadlines;
+use crate::name::ElectionName;
+use crate::time::{Time, WallTime};
+
+/// Who this process is, for as long as it runs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Me {
+    pub(super) who: Participant,
+    pub(super) rank: Rank,
+}
+
+impl Me {
+    /// Whether that is this process. An earlier one of its name is not (ruling 5).
+    pub(super) fn is(&self, who: &Participant) -> bool {
+        self.who.id == who.id
+            && (self.who.incarnation == who.incarnation || !ruling(Rule::Incarnation))
+    }
+
+    /// In what order two participants go. The tie-break makes ranks distinct; should two be equal
+    /// all the same, names decide.
+    pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
+        (self.rank, &self.who) < (rank, who)
+    }
+}
+
+/// What an election is given with each of its inputs.
+pub(super) struct Context<'a> {
+    pub(super) now: BothClocks,
+    pub(super) config: &'a Checked,
+    pub(super) me: &'a Me,
+    /// Whether there is a connection to the bus.
+    pub(super) connected: bool,
+    /// Whether this process's wall clock is further from those of others than the skew allows.
+    pub(super) clock_off: bool,
+    /// When the first initial wait of this process is over, if it has begun.
+    pub(super) joined: Option<Time>,
+    /// The terms of this process, in all elections: none is given twice.
+    pub(super) terms: &'a mut u64,
+    /// When something is due in which election.
+    pub(super) deadlines: &'a mut Deadlines,
+    pub(super) out: &'a mut Out,
+    /// What is to be resigned on the bus, in one packet for all elections.
+    pub(super) resigned: &'a mut Vec<(ElectionName, Tombstone)>,
+}
+
+impl Context<'_> {
+    /// CLOCK_BOOTTIME, on which everything is waited for.
+    pub(super) const fn boot(&self) -> Time {
+        self.now.boot
+    }
+
+    /// When the holder of a claim to `until` stops: K + H before that by its wall clock as it is
+    /// now, at the earliest that this can be, by a clock that may run slow (rulings 2 and 3).
+    pub(super) fn holder_ends(&self, until: WallTime) -> Time {
+        let skew = if ruling(Rule::HolderStopsEarly) && ruling(Rule::TheText) {
+            self.config.max_clock_skew
+        } else {
+            Duration::ZERO
+        };
+        let margin = if ruling(Rule::HandOverMargin) && ruling(Rule::TheText) {
+            self.config.heartbeat
+        } else {
+            Duration::ZERO
+        };
+        self.sooner(until.before(skew).before(margin))
+    }
+
+    /// Until when another's claim to `until` is believed: K after that by this process's wall clock
+    /// as it is now, at the latest that this can be, by a clock that may run fast (ruling 3).
+    pub(super) fn others_wait(&self, until: WallTime) -> Time {
+        let skew = if ruling(Rule::OthersWaitLonger) && ruling(Rule::TheText) {
+            self.config.max_clock_skew
+        } else {
+            Duration::ZERO
+        };
+        self.later(until.after(skew))
+    }
+
+    /// Until when at least the leader of a claim to `until` leads, unless it gives up: its clock
+    /// may be 2K ahead of this one.
+    pub(super) fn certain(&self, until: WallTime) -> Time {
+        let Self { config, .. } = self;
+        self.sooner(until.before(config.max_clock_skew.saturating_mul(3)).before(config.heartbeat))
+    }
+
+    /// When the wall clock shows `wall` at the earliest. `apart` is not added: wall time was read
+    /// no earlier than `boot`.
+    fn sooner(&self, wall: WallTime) -> Time {
+        self.now.boot.after(self.config.drift.shrink(wall.since(self.now.wall)))
+    }
+
+    /// When the wall clock shows `wall` at the latest.
+    pub(super) fn later(&self, wall: WallTime) -> Time {
+        let span = wall.since(self.now.wall).saturating_add(self.now.apart);
+        self.now.boot.after(self.config.drift.stretch(span))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::allcall::config::Config;
+
+    const SECOND: u64 = 1_000_000_000;
+    const EPOCH: u64 = 1_800_000_000 * SECOND;
+
+    fn shifted(by: i64) -> WallTime {
+        WallTime::from_nanos(EPOCH.saturating_add_signed(by))
+    }
+
+    /// A context at a time, with nothing around it.
+    fn at<T>(now: BothClocks, config: &Config, see: impl FnOnce(&Context<'_>) -> T) -> T {
+        let config = config.clone().check().unwrap();
+        let who = Participant { id: config.id.clone(), incarnation: 1 };
+        let me = Me { who, rank: Rank { number: 1, tie: 1 } };
+        let (mut terms, mut deadlines) = (0, Deadlines::default());
+        let (mut out, mut resigned) = (Vec::new(), Vec::new());
+        see(&Context {
+            now,
+            config: &config,
+            me: &me,
+            connected: true,
+            clock_off: false,
+            joined: None,
+            terms: &mut terms,
+            deadlines: &mut deadlines,
+            out: &mut out,
+            resigned: &mut resigned,
+        })
+    }
+
+    proptest! {
+        /// Two wall clocks within K of true time, two CLOCK_BOOTTIMEs within ρ of its rate,
+        /// readings that are apart, and a message that takes as long as it likes: the holder has
+        /// stopped, H before, when the other stops to wait (rulings 2 and 3).
+        #[test]
+        fn a_holder_has_stopped_when_the_others_stop_waiting(
+            holder in -1_000_000_000_i64..=1_000_000_000,
+            other in -1_000_000_000_i64..=1_000_000_000,
+            delay in 0..10 * SECOND,
+            apart in 0..SECOND / 10,
+        ) {
+            let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
+            // True time is EPOCH when it is granted, and both read 100 s since boot.
+            let boot = Time::from_nanos(100 * SECOND);
+            let apart = Duration::from_nanos(apart);
+            // Wall time was read as late as can be after the other clock.
+            let now = BothClocks { boot, wall: shifted(holder).after(apart), apart };
+            let until = now.wall.after(config.lease);
+            let stops = at(now, &config, |context| context.holder_ends(until)).since(boot);
+            let heard = shifted(other).after(Duration::from_nanos(delay));
+            // And here together.
+            let now = BothClocks { boot, wall: heard, apart };
+            let (waits, certain) = at(now, &config, |context| {
+                (context.others_wait(until).since(boot), context.certain(until).since(boot))
+            });
+            // In true time: the one clock as slow as may be, the other as fast.
+            let stopped = config.drift.real_at_most(stops);
+            let waited = config.drift.real_at_least(waits) + Duration::from_nanos(delay);
+            prop_assert!(stopped + config.heartbeat <= waited, "{stopped:?} {waited:?}");
+            // What an observer is told is certain is so, by clocks that run as they should.
+            let told = certain + Duration::from_nanos(delay);
+            let early = stops + apart + Duration::from_millis(30);
+            prop_assert!(certain.is_zero() || told <= early, "{told:?} {stops:?}");
+        }
+    }
+}

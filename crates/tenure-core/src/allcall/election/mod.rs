@@ -1,0 +1,265 @@
+//! One process's part in one election: what it has heard, and what it makes of it.
+
+mod claims;
+mod lead;
+mod presence;
+mod stand;
+mod tombstones;
+mod view;
+
+use claims::{Claims, digest};
+use lead::{Campaign, Phase};
+use presence::Presence;
+pub(super) use presence::Sign;
+use tombstones::Tombstones;
+use view::Observed;
+
+use super::context::Context;
+use super::event::{Ignored, OwnEvent};
+use super::identity::Participant;
+use super::message::{Digest, Entry, LeaderClaim, Tombstone};
+use super::rule::{Rule, ruling};
+use super::words::emit;
+use crate::deadlines::Booking;
+use crate::name::{ElectionName, Value};
+use crate::standing::Standing;
+use crate::time::Time;
+
+/// One process's part in one election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Election {
+    name: ElectionName,
+    /// Until when it listens before it may call. None while there is no connection.
+    listens: Option<Time>,
+    /// Until when it does not stand, after a void round (ruling 8).
+    held_off: Time,
+    campaign: Option<Campaign>,
+    observed: Option<Observed>,
+    claims: Claims,
+    tombstones: Tombstones,
+    presence: Presence,
+    /// Whether its last round was valid.
+    valid: bool,
+    /// Whether it said in the open round that it is eligible.
+    announced: bool,
+    vacancy: Vacancy,
+    /// Somebody follows another leader than this process: the claim is repeated once.
+    relays: bool,
+    /// Until when it is kept for the sake of what has ended, with neither campaign nor observer.
+    kept: Time,
+    pub(super) booking: Booking,
+}
+
+/// A seat that nobody is known to hold.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+struct Vacancy {
+    /// Since when, if it is vacant.
+    since: Option<Time>,
+    /// Whom the last leader handed it over to.
+    named: Option<Participant>,
+}
+
+/// What a process says of an election in a round.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Voice {
+    /// It calls.
+    Call(Entry),
+    /// It only asks, because it is no candidate.
+    Ask,
+    /// Nothing.
+    Silent,
+}
+
+impl Election {
+    /// One that begins to listen now, or with the next connection.
+    pub(super) fn new(name: ElectionName, context: &Context<'_>) -> Self {
+        let mut election = Self {
+            name,
+            listens: None,
+            held_off: Time::ZERO,
+            campaign: None,
+            observed: None,
+            claims: Claims::default(),
+            tombstones: Tombstones::default(),
+            presence: Presence::default(),
+            valid: false,
+            announced: false,
+            vacancy: Vacancy::default(),
+            relays: false,
+            kept: Time::ZERO,
+            booking: Booking::default(),
+        };
+        election.on_connected(context);
+        election
+    }
+
+    /// There is a connection, new or again. What was said meanwhile was missed: an initial wait
+    /// that was not over begins anew, and one that does not lead is held off.
+    pub(super) fn on_connected(&mut self, context: &Context<'_>) {
+        if !context.connected {
+            return;
+        }
+        let again = context.boot().after(stand::initial_wait(context));
+        match self.listens {
+            Some(listens) if listens <= context.boot() => self.hold_off(context),
+            _ => self.listens = Some(again),
+        }
+    }
+
+    pub(super) const fn name(&self) -> &ElectionName {
+        &self.name
+    }
+
+    /// Whether it is a candidate, or was one not long ago: only those answer.
+    pub(super) fn takes_part(&self, now: Time) -> bool {
+        self.campaign.is_some() || self.kept > now
+    }
+
+    /// Whether nothing is left of it.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        self.campaign.is_none() && self.observed.is_none() && self.kept <= now
+    }
+
+    /// The application contends.
+    pub(super) fn campaign(&mut self, value: Value, context: &mut Context<'_>) {
+        match self.campaign {
+            Some(_) => self.emit(OwnEvent::Ignored(Ignored::Command), context),
+            None => self.campaign = Some(Campaign::new(value)),
+        }
+    }
+
+    /// What another says of this election. `sign` says whether that shows that it is there.
+    pub(super) fn hear(
+        &mut self,
+        from: &Participant,
+        sign: Option<Sign>,
+        entry: &Entry,
+        context: &mut Context<'_>,
+    ) {
+        for dead in &entry.tombstones {
+            self.bury(dead, context);
+        }
+        let own = entry.claim.as_ref().filter(|claim| claim.leader == *from);
+        if let Some(claim) = &entry.claim {
+            let holds = entry.digest != Digest::default();
+            self.on_claim(claim, (own.is_some(), holds), context);
+        }
+        // What was said before a tombstone that was heard first shows nobody.
+        let stale = own.is_some_and(|claim| self.tombstones.bury(claim));
+        if let Some(sign) = sign.filter(|_| !stale)
+            && let Err(reason) = self.presence.hear(from, sign, entry.eligible, context)
+        {
+            self.emit(OwnEvent::Ignored(reason), context);
+        }
+        let followed = self.claims.followed(context.boot());
+        if let Some(known) = followed.filter(|known| known.is_settled(context)) {
+            self.relays |= digest(&known.claim) != entry.digest;
+        }
+    }
+
+    /// A claim by its leader itself or not, and whether its sender holds it for true: one that
+    /// stands has not heard its own claim, and may be about to resign it.
+    fn on_claim(
+        &mut self,
+        claim: &LeaderClaim,
+        (first_hand, holds): (bool, bool),
+        context: &mut Context<'_>,
+    ) {
+        // What others say of this process changes nothing (ruling 5).
+        if context.me.is(&claim.leader) || self.tombstones.bury(claim) {
+            return;
+        }
+        match self.claims.hear(claim, first_hand, context) {
+            Ok(true) => {
+                self.vacancy = Vacancy::default();
+                self.on_rival(claim, (first_hand, holds), context);
+            }
+            Ok(false) => {}
+            Err(reason) => self.emit(OwnEvent::Ignored(reason), context),
+        }
+    }
+
+    /// A leadership has ended before its lease.
+    pub(super) fn bury(&mut self, dead: &Tombstone, context: &mut Context<'_>) {
+        if context.me.is(&dead.leader) {
+            return;
+        }
+        match self.tombstones.hear(dead, context) {
+            // It may be gone, and nobody should wait for it; one that stands again says so.
+            Ok(true) => self.presence.leave(&dead.leader),
+            Ok(false) => {}
+            Err(reason) => return self.emit(OwnEvent::Ignored(reason), context),
+        }
+        let current = self.claims.bury(dead, context.boot());
+        if current && self.claims.live(context.boot()).next().is_none() {
+            let named = dead.successor.clone().filter(|_| ruling(Rule::HandOverNamed));
+            self.vacancy = Vacancy { since: Some(context.boot()), named };
+        }
+    }
+
+    /// What is due.
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        let now = context.boot();
+        self.lapse(context);
+        if let Some(ended) = self.claims.expire(now)
+            && self.claims.live(now).next().is_none()
+        {
+            self.vacancy = Vacancy { since: Some(ended), named: None };
+        }
+    }
+
+    /// When something is due.
+    pub(super) fn due(&self, now: Time) -> Option<Time> {
+        let lapses = self.campaign.as_ref().and_then(Campaign::ends);
+        let kept = Some(self.kept).filter(|kept| *kept > now);
+        [lapses, self.claims.due(), kept].into_iter().flatten().min()
+    }
+
+    /// What this process says of the election, in a call or a reply.
+    pub(super) fn entry(&mut self, context: &Context<'_>) -> Entry {
+        let now = context.boot();
+        let own = self.campaign.as_ref().and_then(|campaign| campaign.claim(context.me));
+        let followed = self.claims.followed(now).map(|known| &known.claim);
+        let relayed = followed.filter(|_| self.relays && own.is_none()).cloned();
+        let stands = self.campaign.as_ref().is_some_and(Campaign::stands);
+        let held = own.as_ref().or(followed).filter(|_| !stands);
+        let digest = held.map_or(Digest::default(), digest);
+        self.relays = false;
+        Entry {
+            election: self.name.clone(),
+            eligible: self.is_eligible(context),
+            digest,
+            claim: own.or(relayed),
+            tombstones: self.tombstones.carried(now),
+        }
+    }
+
+    /// What this process says of the election in the round that it opens now.
+    pub(super) fn voice(&mut self, context: &Context<'_>) -> Voice {
+        self.announced = false;
+        if self.campaign.is_some() && self.has_listened(context) {
+            if self.calls(context) {
+                self.announced = self.is_eligible(context);
+                return Voice::Call(self.entry(context));
+            }
+        } else if self.campaign.is_none() && self.kept > context.boot() {
+            // A next campaign finds its last round valid.
+            return Voice::Ask;
+        }
+        if self.observed.is_some() { Voice::Ask } else { Voice::Silent }
+    }
+
+    /// Whether this process leads.
+    pub(super) fn standing(&self, now: Time) -> Standing {
+        match self.campaign.as_ref().map(|campaign| &campaign.phase) {
+            Some(Phase::Leading { lease, .. }) if now < lease.ends => {
+                Standing::Leading { until: lease.ends, fence: None }
+            }
+            _ => Standing::NotLeading,
+        }
+    }
+
+    fn emit(&self, event: impl Into<super::Event>, context: &mut Context<'_>) {
+        emit(Some(&self.name), event, context.out);
+    }
+}

@@ -1,0 +1,139 @@
+//! Standing: who may lead next, and when.
+
+use core::time::Duration;
+
+use super::lead::{Campaign, Phase};
+use super::{Election, Vacancy};
+use crate::allcall::config::Callers;
+use crate::allcall::context::Context;
+use crate::allcall::identity::{Participant, Rank};
+use crate::allcall::rule::{Rule, ruling};
+use crate::time::Time;
+
+/// L + K: every claim that was granted before is over after that, or was heard.
+fn listening(context: &Context<'_>) -> Duration {
+    let config = context.config;
+    config.drift.stretch(config.lease.saturating_add(config.max_clock_skew))
+}
+
+/// How much longer one that begins to listen in an election now has to.
+pub(super) fn initial_wait(context: &Context<'_>) -> Duration {
+    if !ruling(Rule::InitialWait) || !ruling(Rule::TheText) {
+        return Duration::ZERO;
+    }
+    if !ruling(Rule::WaitPerElection) {
+        return context.joined.map_or(listening(context), |joined| joined.since(context.boot()));
+    }
+    listening(context)
+}
+
+impl Election {
+    /// Whether its initial wait is over.
+    pub(super) fn has_listened(&self, context: &Context<'_>) -> bool {
+        self.listens.is_some_and(|listens| listens <= context.boot())
+    }
+
+    /// When its initial wait is over, if it is not.
+    pub(in crate::allcall) fn listens(&self, now: Time) -> Option<Time> {
+        self.listens.filter(|listens| *listens > now)
+    }
+
+    /// After a void round, or one that never was: it may have missed a claim (ruling 8).
+    pub(super) fn hold_off(&mut self, context: &Context<'_>) {
+        let leads = self.campaign.as_ref().is_some_and(Campaign::leads);
+        if !leads && context.config.rejoin_wait && ruling(Rule::HeldOff) {
+            self.held_off = context.boot().after(listening(context));
+        }
+    }
+
+    /// Whether it could lead now, but for others (ruling 1).
+    pub(super) fn is_eligible(&self, context: &Context<'_>) -> bool {
+        let beaten = self
+            .campaign
+            .as_ref()
+            .is_none_or(|campaign| matches!(campaign.phase, Phase::Leading { beaten: true, .. }));
+        let waits = self.held_off > context.boot() || !self.has_listened(context);
+        self.valid && !beaten && !waits && !context.clock_off && context.connected
+    }
+
+    /// Whether it calls in the round that is opened now (ruling 9).
+    pub(super) fn calls(&self, context: &Context<'_>) -> bool {
+        let Callers::Few(few) = context.config.callers else { return true };
+        let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
+        let soon = context.boot().after(context.config.heartbeat.saturating_mul(3));
+        // A leader would have renewed long before.
+        let stands = self.claims.followed(soon).is_none();
+        !waits || stands || self.presence.better_callers(context) < usize::from(few.get())
+    }
+
+    /// A round has ended, one heartbeat after its call: `valid` if the own call was heard in time,
+    /// `None` if it said nothing of this election.
+    pub(in crate::allcall) fn close(&mut self, valid: Option<bool>, context: &mut Context<'_>) {
+        let counts = valid.map(|valid| valid || !ruling(Rule::VoidRound));
+        self.valid = counts == Some(true);
+        if valid == Some(false) {
+            self.hold_off(context);
+        }
+        self.tombstones.expire(context.boot());
+        if let Some(observed) = &mut self.observed {
+            observed.rounds |= valid.is_some();
+        }
+        if self.valid {
+            self.renew(context);
+            if self.may_stand(context) {
+                self.grant(context);
+            }
+        }
+        self.presence.forget(context);
+    }
+
+    fn may_stand(&mut self, context: &Context<'_>) -> bool {
+        let now = context.boot();
+        let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
+        let announced = self.announced || !ruling(Rule::AnnouncedRound);
+        if !waits || !announced || !self.is_eligible(context) {
+            return false;
+        }
+        if self.claims.live(now).next().is_some() && ruling(Rule::TheText) {
+            self.vacancy = Vacancy::default();
+            return false;
+        }
+        let since = *self.vacancy.since.get_or_insert(now);
+        let config = context.config;
+        let each = config.heartbeat.saturating_add(config.max_clock_skew).saturating_mul(2);
+        let before = u32::try_from(self.before(context)).unwrap_or(u32::MAX);
+        match ruling(Rule::KthWaits) {
+            true => now.since(since) >= each.saturating_mul(before),
+            false => true,
+        }
+    }
+
+    /// How many of the eligible go before this process when the seat is vacant: the one that it was
+    /// handed over to, then by rank.
+    fn before(&self, context: &Context<'_>) -> usize {
+        let named = |who: &Participant| self.vacancy.named.as_ref() == Some(who);
+        if named(&context.me.who) {
+            return 0;
+        }
+        let goes_before =
+            |rank: Rank, who: &Participant| named(who) || !context.me.goes_before(rank, who);
+        self.presence.eligible(context).filter(|(rank, who)| goes_before(*rank, who)).count()
+    }
+
+    /// Whether nobody that could lead goes before this process.
+    pub(super) fn is_best(&self, context: &Context<'_>) -> bool {
+        self.presence.eligible(context).all(|(rank, who)| context.me.goes_before(rank, who))
+    }
+
+    /// The best of the others that could lead.
+    pub(super) fn best_other(&self, context: &Context<'_>) -> Option<(Rank, Participant)> {
+        let best = self.presence.eligible(context).min_by_key(|(rank, who)| (*rank, *who));
+        best.map(|(rank, who)| (rank, who.clone()))
+    }
+
+    /// The one of the others that is expected to lead next, if it goes before this process.
+    pub(super) fn better(&self, context: &Context<'_>) -> Option<Participant> {
+        let best = self.best_other(context);
+        best.filter(|(rank, who)| !context.me.goes_before(*rank, who)).map(|(_, who)| who)
+    }
+}

@@ -1,0 +1,72 @@
+//! Leaderships that ended before their leases, so that a claim that is heard late revives none.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::allcall::context::Context;
+use crate::allcall::event::Ignored;
+use crate::allcall::identity::Participant;
+use crate::allcall::message::{LeaderClaim, TOMBSTONES_MAX, Tombstone};
+use crate::allcall::rule::{Rule, ruling};
+use crate::time::Time;
+
+/// Of each leader the latest of its terms that ended, with when it can be forgotten.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Tombstones(BTreeMap<Participant, (Time, Tombstone)>);
+
+impl Tombstones {
+    /// Keeps one until E + 2K: then no claim of that term is believed any more, by any clock
+    /// (ruling 7). Says whether it is news.
+    pub(super) fn hear(
+        &mut self,
+        dead: &Tombstone,
+        context: &Context<'_>,
+    ) -> Result<bool, Ignored> {
+        let (now, config) = (context.boot(), context.config);
+        let twice = config.max_clock_skew.saturating_mul(2);
+        if dead.until > context.now.wall.after(config.lease.saturating_add(twice)) {
+            return Err(Ignored::TooFar);
+        }
+        let ends = context.later(dead.until.after(twice));
+        if ends <= now {
+            return Ok(false);
+        }
+        if !ruling(Rule::TombstoneKept) {
+            return Ok(true);
+        }
+        match self.0.get_mut(&dead.leader) {
+            Some((_, known)) if known.term >= dead.term => return Ok(false),
+            Some(known) => *known = (ends, dead.clone()),
+            None => {
+                if self.0.len() >= config.limits.claims {
+                    self.0.retain(|_, (ends, _)| *ends > now);
+                }
+                if self.0.len() >= config.limits.claims {
+                    return Err(Ignored::Full);
+                }
+                self.0.insert(dead.leader.clone(), (ends, dead.clone()));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a claim is of a term that has ended.
+    pub(super) fn bury(&self, claim: &LeaderClaim) -> bool {
+        self.0.get(&claim.leader).is_some_and(|(_, dead)| claim.term <= dead.term)
+    }
+
+    /// Those that are still carried, the ones that are carried longest first.
+    pub(super) fn carried(&self, now: Time) -> Vec<Tombstone> {
+        if !ruling(Rule::TombstoneCarried) {
+            return Vec::new();
+        }
+        let mut carried: Vec<_> = self.0.values().filter(|(ends, _)| *ends > now).collect();
+        carried.sort_by_key(|(ends, _)| core::cmp::Reverse(*ends));
+        carried.into_iter().take(TOMBSTONES_MAX).map(|(_, dead)| dead.clone()).collect()
+    }
+
+    /// Forgets those that no claim can match any more.
+    pub(super) fn expire(&mut self, now: Time) {
+        self.0.retain(|_, (ends, _)| *ends > now);
+    }
+}

@@ -1,0 +1,161 @@
+//! What an application or an operator is told.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::identity::{Participant, Rank};
+use super::message::{Round, Times};
+
+/// Something that happened.
+pub type Event = crate::event::Event<OwnEvent>;
+
+/// What only ALLCALL tells.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum OwnEvent {
+    /// The process has started. The rank is the configured one, or was drawn.
+    Started {
+        /// How others know it.
+        who: Participant,
+        /// Its rank.
+        rank: Rank,
+    },
+    /// A round began: the first, and then only what ended a void round.
+    Valid {
+        /// The round.
+        round: Round,
+    },
+    /// A round was void: what this process said in it was not heard by itself within half a
+    /// heartbeat, so nothing is known of others either (ruling 6). Told of the first in a row.
+    Void {
+        /// The round.
+        round: Round,
+    },
+    /// This process leads, and has heard of a leader that goes before it (ruling 2).
+    Beaten {
+        /// The other.
+        by: Participant,
+    },
+    /// A grant or a renewal had no effect, because it was not heard in time or another claim was
+    /// heard first (ruling 8). A grant is resigned.
+    NotConfirmed {
+        /// Whether it was a renewal.
+        renewal: bool,
+    },
+    /// A renewal was not made because it would not have ended later: the wall clock was set back
+    /// (ruling 3).
+    ClockSetBack {
+        /// By how much the new end was before the one that is published.
+        by: Duration,
+    },
+    /// The wall clock is further from those of others than the skew allows. If it differs from more
+    /// than half of at least two others, this process neither leads nor renews (ruling 4).
+    ClockOff {
+        /// From how many others.
+        from: usize,
+        /// Of how many that answered the last round.
+        of: usize,
+    },
+    /// The wall clock agrees with the others again.
+    ClockRight,
+    /// Other times are in use in this cluster, and this newcomer takes no part (ruling 6).
+    OtherTimes {
+        /// Who goes by them.
+        who: Participant,
+        /// What they are.
+        theirs: Times,
+        /// The ones configured here.
+        ours: Times,
+    },
+    /// The server takes only packets that are too small.
+    PayloadTooSmall {
+        /// Its `max_payload`.
+        max_payload: usize,
+        /// What is needed at least.
+        needed: usize,
+    },
+    /// Something had no effect.
+    Ignored(Ignored),
+}
+
+/// Why something had no effect. Each is counted; none is worth a line of a log for each packet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Ignored {
+    /// A packet of another cluster.
+    OtherCluster,
+    /// A packet of a participant that goes by other times.
+    OtherTimes,
+    /// A packet whose parts contradict each other: a list that is too long, a round or term of
+    /// zero, a part beyond the last, a first-hand claim with another rank than its sender's.
+    Malformed,
+    /// A packet with this process's name and incarnation that it did not send in this round: an
+    /// old one, or a forgery.
+    NotOurs,
+    /// A reply to a round that is over, or a call of an earlier round than one heard before.
+    Late,
+    /// A claim that ends later than any right clock could have granted it (ruling 4), or a
+    /// tombstone of one.
+    TooFar,
+    /// There is no room for another participant, claim or tombstone.
+    Full,
+    /// The command does not fit: a second campaign, or what this protocol does not offer.
+    Command,
+}
+
+impl Ignored {
+    /// Every reason.
+    pub const ALL: [Self; 8] = [
+        Self::OtherCluster,
+        Self::OtherTimes,
+        Self::Malformed,
+        Self::NotOurs,
+        Self::Late,
+        Self::TooFar,
+        Self::Full,
+        Self::Command,
+    ];
+
+    /// The reason as a label for a counter.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::OtherCluster => "other_cluster",
+            Self::OtherTimes => "other_times",
+            Self::Malformed => "malformed",
+            Self::NotOurs => "not_ours",
+            Self::Late => "late",
+            Self::TooFar => "too_far",
+            Self::Full => "full",
+            Self::Command => "command",
+        }
+    }
+}
+
+impl fmt::Display for OwnEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started { who, rank } => write!(f, "started as {who} with rank {rank}"),
+            Self::Valid { round } => write!(f, "round {round} is valid"),
+            Self::Void { round } => write!(f, "round {round} is void"),
+            Self::Beaten { by } => write!(f, "beaten by {by}"),
+            Self::NotConfirmed { renewal: false } => f.write_str("grant not confirmed"),
+            Self::NotConfirmed { renewal: true } => f.write_str("renewal not confirmed"),
+            Self::ClockSetBack { by } => write!(f, "not renewed: clock set back by {by:?}"),
+            Self::ClockOff { from, of } => write!(f, "clock differs from {from} of {of} others"),
+            Self::ClockRight => f.write_str("clock agrees again"),
+            Self::OtherTimes { who, theirs, ours } => {
+                write!(f, "{who} goes by {theirs}, this one by {ours}")
+            }
+            Self::PayloadTooSmall { max_payload, needed } => {
+                write!(f, "the server takes {max_payload} bytes, {needed} are needed")
+            }
+            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+        }
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { heartbeat, lease, max_clock_skew } = self;
+        write!(f, "heartbeat {heartbeat:?}, lease {lease:?}, max clock skew {max_clock_skew:?}")
+    }
+}

@@ -1,0 +1,228 @@
+//! ALLCALL: leased leaders on a broadcast bus.
+//!
+//! Every participant calls all others once a heartbeat, says whom it holds for the leader, and
+//! hears their answers. The one with the lowest rank leads for a lease and renews it; when it is
+//! heard no more, the next one follows. There is no quorum: each part of a partitioned system has
+//! a leader, and after the heal there is one.
+//!
+//! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017). "The text" is
+//! this one throughout. Where it is wrong or silent a *ruling* decides; they are numbered
+//! [below](#rulings), and each is a rule that can be broken on purpose.
+//!
+//! # What is not guaranteed
+//!
+//! - **One leader.** In a partition each part has one. With lost messages two may overlap even
+//!   without a partition: in about 1 % of runs with 20 % loss, for a tenth of a second.
+//! - **A fence.** Nothing orders leaderships, and no number could: two parts of a partition count
+//!   apart. What a leader writes must do no harm when it is written twice or late. The handles say
+//!   so by their type.
+//! - **Anything against participants that lie.** A forged claim makes leaders yield, and a forged
+//!   tombstone makes others stand. Who may publish on the subjects of calls, replies and
+//!   resignations takes part; permissions of the bus decide who that is.
+//! - **Anything while a clock is further than K from true time**, except that such a clock's claims
+//!   are dropped by the others, and that its process notices when there are at least two others.
+//! - **A leader at every moment.** After a crash the seat is empty until the lease has ended by
+//!   every clock.
+//!
+//! # Guarantees
+//!
+//! L is the [lease](Config::lease), H the [heartbeat](Config::heartbeat), K the
+//! [bound on clock skew](Config::max_clock_skew), d the longest delay of a message, and the end of a
+//! lease E.
+//!
+//! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders.
+//! - **(b)** After a heal there are two for at most H + d with [`OnConflict::Yield`], for at most
+//!   L − K + d with [`OnConflict::ServeOut`], and within L + K + 3H the best rank leads
+//!   alone.
+//! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; after a
+//!   clean stop within H and two delays. (The text says L + K. The clock of the old leader and that
+//!   of the new one may err in opposite ways, and an election takes a round.)
+//! - **(d)** Whatever is lost, late, repeated or reordered: no handle holds beyond E − K − H by the
+//!   clock that granted it, no claim is believed beyond the E that its leader published, and memory
+//!   stays within [`Limits`].
+//!
+//! # Model
+//!
+//! | | assumed for (a) to (c) | not assumed for (d) |
+//! |---|---|---|
+//! | bus | what is published reaches all connected subscribers, its publisher included, in the order of one server | may lose, delay, repeat, reorder; each part of a partition may have its own |
+//! | wall clocks | each within K of true time, so two within 2K | may be wrong, and step at any time |
+//! | CLOCK_BOOTTIME | runs at 1 ± ρ, counts suspend | the same |
+//! | processes | | may stop at any point, and begin again as somebody else |
+//! | participants | go by the same H, L and K, and follow the protocol | the same |
+//!
+//! # States
+//!
+//! Of one process in one election:
+//!
+//! ```text
+//!  campaign   listening        L + K      waiting        best of the eligible,
+//! ─────────> (answers, does ───────────> (calls) <──┐    no live claim,
+//!             not call)                   │  ^      │    a valid round announced
+//!                                         │  │      │ not back in H/2, or
+//!             held off ───────────────────┼──┘      │ after another claim:
+//!             L + K  ^    a void round    │         │ resigned
+//!                    └────────────────────┤         │
+//!                                         └──────> granted: E = now + L
+//!                                                   │ own claim heard
+//!     over <──────────────────────────────────── leading <──┐ L/2 left, still the best,
+//!            E − K − H: expired, and handed over    │       │ not beaten: E = now + L,
+//!            beaten, and yields: superseded         └───────┘ own claim heard
+//!            resigned; each with a tombstone
+//! ```
+//!
+//! # Messages
+//!
+//! | message | from | carries |
+//! |---|---|---|
+//! | [`Call`] | candidates past their initial wait, once a heartbeat | round, and for each election whether its sender is eligible, a digest, claims, tombstones |
+//! | [`Reply`] | all that take part, to a call or a question | which rounds it answers, the same of each election asked about |
+//! | [`Resign`] | one that led | tombstones, and the successor by name |
+//! | [`Ask`] | observers, once a heartbeat | round, elections |
+//!
+//! Each begins with a [`Header`]. A holder repeats its claim in each call and reply; others send a
+//! [digest](Digest), and the claim that they follow only after they heard another digest. A reply
+//! is sent at once, or an eighth of a heartbeat after the last one, for all calls since.
+//! Calls and questions of all elections go together, split below [`PACKET_BYTES_MAX`] and the
+//! server's `max_payload`.
+//!
+//! # Timers
+//!
+//! | timer | default | why |
+//! |---|---|---|
+//! | H, a round | 1 s | the election follows the call by one heartbeat |
+//! | H/2, a round trip | 500 ms | an own call that comes back later proves nothing |
+//! | L, a lease | 10 s | [`Config::lease`] |
+//! | L + K, listening | 11 s | every claim that was made before is over, or was heard |
+//! | L + K, held off | 11 s | the same, after a void round |
+//! | L/2 left: renewal | 5 s | two attempts, and the stop, fit before E − K |
+//! | E − K − H: the holder stops | 8 s after the grant | a hand-over is heard before others may stand |
+//! | E + K: others believe no more | 11 s after | the holder's clock may be slow, theirs fast |
+//! | E + 2K: a tombstone goes | | no claim of that term is believed any more |
+//! | 2.5 H: present | 2.5 s | two calls in a row may be lost |
+//! | 3 H: a caller, of few | 3 s | |
+//! | k·(2H + 2K): the k-th best stands | 4 s | the better ones have had a round, by any clock |
+//! | H/8: between replies | 125 ms | N calls are answered by at most nine replies |
+//! | L + 4K + 4H: an election is forgotten | 18 s | its tombstones are carried so long |
+//!
+//! # Rulings
+//!
+//! 1. A participant grants and renews only its own lease; one that finds another best waits. Only
+//!    [eligible](Entry::eligible) ones are sorted, and one stands only after a full valid round in
+//!    which it announced that it is eligible.
+//! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
+//!    2.5 H and is not *beaten*: it has heard first-hand, in this term, of another live claim that
+//!    was greater than its own by (later E, lower rank). One that does not renew stops at E − K − H
+//!    and hands over to the best of the eligible; a hand-over counts once, and only for that
+//!    leader's current claim. L ≥ 2·(3H + 2K).
+//! 3. The holder stops K before E, the others wait until K after it. E travels in wall time; the
+//!    holder's end is fixed in CLOCK_BOOTTIME when it is granted, that of others when it is first
+//!    heard. A renewal whose E is not later is not made.
+//! 4. A claim with E beyond now + L + 2K is dropped. One whose clock differs by more than 2K + H
+//!    from more than half of at least two others that answered its round is not eligible and does
+//!    not renew. A relayed claim has the E that its leader published, never replaces what was heard
+//!    first-hand, and beats nobody.
+//! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
+//! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and
+//!    elects and renews nothing. What is malformed, oversized or foreign is dropped and counted. A
+//!    newcomer with other times refuses to start. The k-th best stands k·(2H + 2K) after the seat
+//!    became vacant.
+//! 7. A clean stop stops first and then resigns. The tombstone is carried in calls and replies
+//!    until E + 2K.
+//! 8. A grant or a renewal takes effect when its own claim is heard, within H/2 and before another
+//!    live claim. After a void round one that does not lead is held off for L + K. A reconnection
+//!    keeps identity, tie-break and round.
+//! 9. One call and one reply for all elections of a process, split into parts that each stand
+//!    alone; waits go by (process, election).
+//!
+//! # The sentences of the text
+//!
+//! Each has a test, `tests/allcall/text.rs`, that begins with its number.
+//!
+//! | | the text says | here |
+//! |---|---|---|
+//! | S1 | heartbeat 1 s, lease 10 s, max clock skew 1 s | the defaults; `L ≥ 2·(3H + 2K)` is checked |
+//! | S2 | a failed leader is not replaced before lease + skew | `election/claims.rs` |
+//! | S3 | random numbers break ties | [`Rank`] |
+//! | S4 | the lower rank is preferred | `election/stand.rs` |
+//! | S5 | the later unexpired lease, then the lower rank | `election/claims.rs`; what beats: `election/lead.rs` |
+//! | S6 | no calls for lease + skew after joining | so, for each election (ruling 9) |
+//! | S7 | but answers, and learning | so |
+//! | S8 | a call has (lease, rank, id) of the leader as its sender sees it | holders; others a digest of it (ruling 9) |
+//! | S9 | what is learned is monotone | so; what is relayed replaces nothing heard first-hand (ruling 4) |
+//! | S10 | calls every heartbeat until shut down | so; with [`Callers::Few`] only some |
+//! | S11 | the election is local, one heartbeat after the call | so; a void round elects nothing (ruling 6) |
+//! | S12 | the best respondent is marked as leader with a lease from now | only by itself, and only if [eligible](Entry::eligible) (ruling 1) |
+//! | S13 | which is broadcast with the next call | so; it takes effect when that is heard (ruling 8) |
+//! | S14 | a claim with a shorter lease is rejected: leaders go on until the end of their term | so; they renew while they are the best (ruling 2) |
+//! | S15 | calls and replies are broadcast, with rank and id | so; one reply may answer several calls |
+//! | S16 | after a heal two lead for at most a term | at most H + d, or L − K + d |
+//! | S17 | with one live node a leader within a term | L + 3K + 2H, in true time |
+//! | S18 | more than one leader is possible | [what is not guaranteed](#what-is-not-guaranteed) |
+//! | S19 | a leader after lease + skew | + 2H: one to announce, one to elect, and up to a third if the process calls already |
+//! | S20 | any number of nodes | so |
+//!
+//! # Where this is not the text
+//!
+//! - *A leader grants its own lease* (ruling 1), where the text lets each participant mark the
+//!   best one's. Two that disagree who is best would follow two leaders neither of whom knows.
+//! - *A handle always ends at E − K − H*, where ruling 2 lets one that renews go on to E − K: the
+//!   end of a handle never moves back, and whether a renewal succeeds is not known before
+//!   (`docs/decisions/allcall.md`).
+//! - *Spans are corrected for drift*: the holder's is shortened by ρ, that of others lengthened.
+//!   K bounds wall clocks; what is waited for is CLOCK_BOOTTIME.
+//! - *A claim that its sender has not heard itself beats nobody* (rulings 2 and 8): of two that
+//!   stand at once the later one hears the earlier claim first and resigns. If the earlier one
+//!   yielded to it, both would, heartbeat after heartbeat.
+//! - *One that resigned is not waited for*: a tombstone ends its presence until it is heard again.
+//!
+//! # Invariants
+//!
+//! - **A1** A claim is raised only for an E whose own call was heard within H/2 of its send, and
+//!   only until E − K − H.
+//! - **A2** The end of a handle moves later or the handle is over; no wall clock moves it.
+//! - **A3** Between the grant that is lost and the next one of the same process its tombstone is
+//!   published.
+//! - **A4** What is kept of another's claim ends at the E that it published itself, plus K.
+//! - **A5** A packet changes only the elections that it names.
+//! - **A6** An observer changes nothing at others.
+//! - **A7** After a timeout nothing is left that was due.
+//!
+//! # What a scenario must offer
+//!
+//! A bus that hands each packet to all of its component, its sender included, in one order or,
+//! beyond (a), in any; components that split and heal; a client that loses its connection and says
+//! so, or does not, and one that keeps what is published meanwhile; wall clocks up to K from true
+//! time, and some beyond it, that step either way; processes that stop and go on; an application
+//! that campaigns again after each loss. Loss and nodes that drop off the bus belong into most
+//! worlds: half of the rulings show only there.
+
+mod admission;
+mod batch;
+mod config;
+mod context;
+mod election;
+mod event;
+mod identity;
+mod message;
+mod node;
+mod peers;
+mod replies;
+mod round;
+pub(crate) mod rule;
+mod words;
+
+pub use config::{
+    Callers, CallersError, Checked, Config, ConfigError, Limits, OnConflict, TooShort,
+};
+pub use event::{Event, Ignored, OwnEvent};
+pub use identity::{Participant, Rank};
+pub use message::*;
+pub use node::Allcall;
+pub use words::{Bus, Command, Effect, Start, Words};
+
+/// Its rules, in builds in which they can be broken.
+#[cfg(tenure_planted)]
+pub mod planted {
+    pub use super::rule::{RULES, Rule};
+}

@@ -1,0 +1,169 @@
+//! What is heard on the bus.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::Allcall;
+use super::beat::Own;
+use crate::allcall::admission;
+use crate::allcall::election::{Election, Sign};
+use crate::allcall::event::{Ignored, OwnEvent};
+use crate::allcall::message::{Answered, Body, Entry, Header, Packet, Reply, Round};
+use crate::allcall::rule::{Rule, ruling};
+use crate::allcall::words::{Out, emit};
+use crate::name::ElectionName;
+use crate::time::WallTime;
+
+impl Allcall {
+    pub(super) fn hear(&mut self, packet: Packet, out: &mut Out) {
+        if let Err(reason) = admission::check(&packet, &self.config.cluster) {
+            return ignore(reason, out);
+        }
+        let Packet { header, body } = packet;
+        if self.me.is(&header.sender) {
+            return self.hear_own(&body, out);
+        }
+        if header.times != self.config.times() {
+            return self.hear_other_times(&header, out);
+        }
+        if self.refused.is_some() {
+            return;
+        }
+        match body {
+            Body::Ask(ask) => self.hear_call(&header, ask.round, &[], ask.elections, out),
+            Body::Call(call) => {
+                let names = call.entries.iter().map(|entry| entry.election.clone()).collect();
+                self.hear_call(&header, call.round, &call.entries, names, out);
+            }
+            Body::Reply(reply) => self.hear_reply(&header, &reply, out),
+            Body::Resign(resign) => {
+                for (name, dead) in resign.ended {
+                    self.with_election(&name, out, |election, context| {
+                        election.bury(&dead, context);
+                    });
+                }
+            }
+        }
+    }
+
+    /// What this process said itself: proof that it is heard, and nothing else.
+    fn hear_own(&mut self, body: &Body, out: &mut Out) {
+        let own: Own = match body {
+            Body::Ask(ask) => (true, ask.round, ask.part),
+            Body::Call(call) => (false, call.round, call.part),
+            Body::Reply(_) | Body::Resign(_) => return,
+        };
+        let half = self.config.heartbeat / 2;
+        match self.rounds.back(own, self.now.boot, half) {
+            Some(names) => {
+                for name in names {
+                    self.with_election(&name, out, Election::confirm);
+                }
+            }
+            None => ignore(Ignored::NotOurs, out),
+        }
+    }
+
+    /// Others go by other times. A newcomer takes no part if those that were there before it do
+    /// (ruling 6).
+    fn hear_other_times(&mut self, header: &Header, out: &mut Out) {
+        let newcomer = !self.is_established() && self.refused.is_none();
+        if !newcomer || !header.established || !ruling(Rule::SameTimes) {
+            return ignore(Ignored::OtherTimes, out);
+        }
+        let (who, theirs, ours) = (header.sender.clone(), header.times, self.config.times());
+        let why: Arc<str> = format!(
+            "{who} takes part in this cluster with {theirs}; this process is set to {ours}: all \
+             must have the same"
+        )
+        .into();
+        self.refused = Some(why.clone());
+        emit(None, OwnEvent::OtherTimes { who, theirs, ours }, out);
+        self.each_election(out, |election, context| election.refuse(&why, context));
+    }
+
+    /// A call or a question. All of it is late if a later round of its sender was heard.
+    fn hear_call(
+        &mut self,
+        header: &Header,
+        round: Round,
+        entries: &[Entry],
+        names: Vec<ElectionName>,
+        out: &mut Out,
+    ) {
+        let (now, room) = (self.now.boot, self.config.limits.participants);
+        let known = self.peers.hear(&header.sender, round, now, room);
+        if let Err(reason) = known {
+            ignore(reason, out);
+        }
+        if known == Err(Ignored::Late) {
+            return;
+        }
+        let fresh = self.differs(header.sent) <= self.off() && known.is_ok();
+        if known.is_ok() && !fresh && !entries.is_empty() {
+            ignore(Ignored::Late, out);
+        }
+        let sign = fresh.then_some(Sign { rank: header.rank, calls: true });
+        self.hear_entries(header, sign, entries, out);
+        let part = |name: &ElectionName| {
+            self.elections.get(name).is_some_and(|election| election.takes_part(now))
+        };
+        let asked: Vec<_> = names.into_iter().filter(part).collect();
+        if !asked.is_empty() {
+            self.replies.owe(Answered { caller: header.sender.clone(), round }, asked);
+        }
+    }
+
+    /// A reply shows that its sender is there if it answers a round that is open: an own one, or
+    /// one of another that was heard. What it says of leaders is true all the same.
+    fn hear_reply(&mut self, header: &Header, reply: &Reply, out: &mut Out) {
+        let (now, config) = (self.now.boot, self.config.clone());
+        let off = self.differs(header.sent) > self.off();
+        let mut counts = false;
+        for answer in &reply.answers {
+            if answer.caller == self.me.who {
+                let room = config.limits.participants;
+                counts |= self.rounds.answered(answer.round, &header.sender, off, room);
+            } else {
+                counts |= !off && self.peers.is_open(answer, now, config.heartbeat);
+            }
+        }
+        if !counts {
+            ignore(Ignored::Late, out);
+        }
+        let sign = counts.then_some(Sign { rank: header.rank, calls: false });
+        self.hear_entries(header, sign, &reply.entries, out);
+    }
+
+    fn hear_entries(
+        &mut self,
+        header: &Header,
+        sign: Option<Sign>,
+        entries: &[Entry],
+        out: &mut Out,
+    ) {
+        for entry in entries {
+            self.with_election(&entry.election, out, |election, context| {
+                election.hear(&header.sender, sign, entry, context);
+            });
+        }
+    }
+
+    /// How far another's wall clock was from this one when it sent, message and all.
+    fn differs(&self, sent: WallTime) -> Duration {
+        sent.since(self.now.wall).max(self.now.wall.since(sent))
+    }
+
+    /// 2K + H: no two right clocks differ by more, of which one was read within a round of the
+    /// other (ruling 4).
+    fn off(&self) -> Duration {
+        let skews = self.config.max_clock_skew.saturating_mul(2);
+        skews.saturating_add(self.config.heartbeat)
+    }
+}
+
+fn ignore(reason: Ignored, out: &mut Out) {
+    emit(None, OwnEvent::Ignored(reason), out);
+}

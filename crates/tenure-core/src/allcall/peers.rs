@@ -1,0 +1,48 @@
+//! Which rounds of others are open.
+
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+
+use super::event::Ignored;
+use super::identity::Participant;
+use super::message::{Answered, Round};
+use crate::time::Time;
+
+/// The latest round that was heard of each other participant, and when.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Peers(BTreeMap<Participant, (Round, Time)>);
+
+impl Peers {
+    /// A call or a question is heard. One of an earlier round than one that was heard before says
+    /// nothing that is true now.
+    pub(super) fn hear(
+        &mut self,
+        who: &Participant,
+        round: Round,
+        now: Time,
+        room: usize,
+    ) -> Result<(), Ignored> {
+        let full = self.0.len() >= room;
+        match self.0.get_mut(who) {
+            Some((known, _)) if *known > round => return Err(Ignored::Late),
+            Some((known, _)) if *known == round => {}
+            Some(known) => *known = (round, now),
+            None if full => return Err(Ignored::Full),
+            None => {
+                self.0.insert(who.clone(), (round, now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this answers a round of another that is open.
+    pub(super) fn is_open(&self, answer: &Answered, now: Time, heartbeat: Duration) -> bool {
+        let known = self.0.get(&answer.caller);
+        known.is_some_and(|(round, at)| *round == answer.round && now < at.after(heartbeat))
+    }
+
+    /// Forgets those that were not heard for so long.
+    pub(super) fn forget(&mut self, now: Time, span: Duration) {
+        self.0.retain(|_, (_, at)| now.since(*at) <= span);
+    }
+}

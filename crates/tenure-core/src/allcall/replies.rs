@@ -1,0 +1,44 @@
+//! Answers that are owed: the first at once, the next ones together a little later.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::message::{ANSWERS_MAX, Answered};
+use crate::name::ElectionName;
+use crate::time::Time;
+
+/// The calls and questions of others that were not answered yet.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Replies {
+    answers: Vec<Answered>,
+    elections: BTreeSet<ElectionName>,
+    last: Option<Time>,
+}
+
+impl Replies {
+    /// Somebody asks about these. Beyond so many at once, a reply to others serves as well: all
+    /// hear it.
+    pub(super) fn owe(
+        &mut self,
+        answer: Answered,
+        elections: impl IntoIterator<Item = ElectionName>,
+    ) {
+        if !self.answers.contains(&answer) && self.answers.len() < ANSWERS_MAX {
+            self.answers.push(answer);
+        }
+        self.elections.extend(elections);
+    }
+
+    /// When they are due: an eighth of a heartbeat after the last reply.
+    pub(super) fn due(&self, heartbeat: Duration) -> Option<Time> {
+        let again = self.last.map_or(Time::ZERO, |last| last.after(heartbeat / 8));
+        (!self.answers.is_empty()).then_some(again)
+    }
+
+    /// Takes what is owed; it is sent now, or cannot be sent.
+    pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeSet<ElectionName>) {
+        self.last = Some(now);
+        (core::mem::take(&mut self.answers), core::mem::take(&mut self.elections))
+    }
+}

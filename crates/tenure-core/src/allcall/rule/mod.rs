@@ -1,0 +1,81 @@
+//! The rulings that make leased leaders on a bus converge, by name, so that each can be turned off
+//! where that is the experiment.
+
+#[cfg(tenure_planted)]
+mod noticed;
+
+#[cfg(tenure_planted)]
+use noticed::*;
+
+use crate::rule::rules;
+
+rules! {
+    /// Lease order is kept: an initial wait, adoption of claims, and a span between the end at the
+    /// holder and at the others. The author's later code dropped all three.
+    TheText: "ruling 1", [CALM, HEAL], by hand;
+    /// One that joins listens for L + K before it calls.
+    InitialWait: "the text, I; ruling 1", [CALM], by hand;
+    /// It listens so in each election.
+    WaitPerElection: "ruling 9", [CALM], by hand;
+    /// Only those are sorted that could lead.
+    OnlyEligible: "ruling 1", [LEADER], by hand;
+    /// One stands only after a full valid round in which it announced that it is eligible.
+    AnnouncedRound: "ruling 1", [CALM], by hand;
+    /// A leader renews only while it is the best.
+    RenewOnlyBest: "ruling 2", [BEST], by hand;
+    /// A leader that heard of a greater claim does not go on.
+    Beaten: "ruling 2", [HEAL], by hand;
+    /// A leader stops a heartbeat before it must, so that its hand-over comes first.
+    HandOverMargin: "ruling 2", [CALM], by hand;
+    /// The one that a leader hands over to goes first.
+    HandOverNamed: "ruling 2", [LEADER], by hand;
+    /// A tombstone ends the terms that it names, and no later one.
+    HandOverOnce: "ruling 2", [CALM], by hand;
+    /// The holder stops K before E.
+    HolderStopsEarly: "ruling 3", [CALM], by hand;
+    /// The others wait until K after E.
+    OthersWaitLonger: "ruling 3", [CALM], by hand;
+    /// A renewal that does not end later is not made.
+    RenewalLater: "ruling 3", [CALM], by hand;
+    /// A claim that no right clock can have granted is dropped.
+    Cap: "ruling 4", [FAR], by hand;
+    /// One whose clock differs from those of most others does not lead.
+    ClockChecked: "ruling 4", [HEAL], by hand;
+    /// What is relayed replaces nothing that was heard first-hand.
+    RelayExact: "ruling 4", [LEADER], by hand;
+    /// What is relayed beats nobody.
+    RelayBeatsNobody: "ruling 4", [LEADER], by hand;
+    /// A claim that its own sender has not heard yet beats nobody: of two that stand at once the
+    /// later one resigns, and both would if the earlier one yielded.
+    StandingBeatsNobody: "ruling 8", [LEADER], by hand;
+    /// Another run of a process is somebody else.
+    Incarnation: "ruling 5", [CALM], by hand;
+    /// An own call proves something only in its own round.
+    RoundInMessage: "ruling 6", [VOID], by hand;
+    /// A reply proves that its sender is there only in its own round.
+    LateReply: "ruling 6", [LEADER], by hand;
+    /// A void round elects and renews nothing.
+    VoidRound: "ruling 6", [VOID], by hand;
+    /// The k-th best waits k·(2H + 2K).
+    KthWaits: "ruling 6", [CALM], by hand;
+    /// A newcomer with other times refuses to start.
+    SameTimes: "ruling 6", [CALM], by hand;
+    /// A clean stop stops first and then resigns.
+    TombstoneSent: "ruling 7", [SOON], by hand;
+    /// What has ended is remembered, so that a late claim revives nothing.
+    TombstoneKept: "ruling 7", [LEADER], by hand;
+    /// It is carried in calls and replies, for those that the resignation did not reach.
+    TombstoneCarried: "ruling 7", [SOON], by hand;
+    /// A grant takes effect only when its own claim was heard.
+    OwnClaimHeard: "ruling 8", [VOID], by hand;
+    /// And only if no other claim was heard before.
+    FirstClaimWins: "ruling 8", [CALM], by hand;
+    /// After a void round one that does not lead is held off.
+    HeldOff: "ruling 8", [CALM], by hand;
+    /// A reconnection keeps the tie-break.
+    TieKept: "ruling 8", [STABLE], by hand;
+    /// A part of a batch that was lost says nothing.
+    PartUnknown: "ruling 9", [VOID], by hand;
+    /// Of few callers only those count that were heard lately.
+    CallersRecent: "ruling 9", [LEADER], by hand;
+}

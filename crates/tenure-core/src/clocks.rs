@@ -1,0 +1,178 @@
+//! Which clocks a core is given: time since boot alone, or wall time read together with it.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::time::{Time, WallTime};
+
+/// The clocks of one process. Drivers read real ones, simulators made-up ones.
+pub trait Clocks {
+    /// `CLOCK_BOOTTIME`: nobody can set it, and it counts suspend.
+    fn since_boot(&self) -> Time;
+
+    /// `CLOCK_REALTIME`: it may be wrong, and it may step either way at any time.
+    fn wall(&self) -> WallTime;
+}
+
+/// What a core is told of the time with each input: [`Time`] if time since boot is enough for it,
+/// [`BothClocks`] if it compares wall time with other machines.
+pub trait Now: Copy + fmt::Debug + Send + 'static {
+    /// Reads what the core needs, once, after the input arrived. Never goes back from one call to
+    /// the next in [`since_boot`](Self::since_boot); in wall time it may.
+    fn sample(clocks: &impl Clocks) -> Self;
+
+    /// The part that leases are timed on.
+    fn since_boot(self) -> Time;
+}
+
+impl Now for Time {
+    #[inline]
+    fn sample(clocks: &impl Clocks) -> Self {
+        clocks.since_boot()
+    }
+
+    #[inline]
+    fn since_boot(self) -> Time {
+        self
+    }
+}
+
+/// Time since boot and wall time, read together.
+///
+/// A process can be stopped between two reads, so that they are not of one instant. How far they
+/// may be apart is part of the reading: wall time was read no earlier than `boot` and no later
+/// than `apart` after it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BothClocks {
+    /// Time since boot.
+    pub boot: Time,
+    /// Wall time.
+    pub wall: WallTime,
+    /// The longest that `wall` was read after `boot`.
+    pub apart: Duration,
+}
+
+/// Two reads that are no further apart than this are taken at once.
+const TOGETHER: Duration = Duration::from_micros(50);
+/// How often they are read again for the sake of that.
+const TRIES: u32 = 4;
+
+impl BothClocks {
+    /// The earliest [`Time`] at which the wall clock may show `wall`, unless somebody sets it:
+    /// when a claim that ends then has to end.
+    #[must_use]
+    pub fn earliest(self, wall: WallTime) -> Time {
+        self.boot.after(wall.since(self.wall)).before(self.wall.since(wall))
+    }
+
+    /// The latest [`Time`] at which the wall clock may show `wall`, unless somebody sets it: until
+    /// when to wait for the claim of another that ends then.
+    #[must_use]
+    pub fn latest(self, wall: WallTime) -> Time {
+        self.earliest(wall).after(self.apart)
+    }
+}
+
+impl Now for BothClocks {
+    fn sample(clocks: &impl Clocks) -> Self {
+        let mut boot = clocks.since_boot();
+        let mut best = Self { boot, wall: WallTime::default(), apart: Duration::MAX };
+        for _ in 0..TRIES {
+            let wall = clocks.wall();
+            let after = clocks.since_boot();
+            let apart = after.since(boot);
+            if apart < best.apart {
+                best = Self { boot, wall, apart };
+            }
+            if apart <= TOGETHER {
+                break;
+            }
+            boot = after;
+        }
+        best
+    }
+
+    fn since_boot(self) -> Time {
+        self.boot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+
+    const EPOCH: u64 = 1_800_000_000_000_000_000;
+
+    /// Each read takes as long as the next number says.
+    struct Slow<'a> {
+        now: Cell<u64>,
+        reads: Cell<usize>,
+        takes: &'a [u64],
+    }
+
+    impl Slow<'_> {
+        fn read(&self) -> u64 {
+            let read = self.reads.replace(self.reads.get() + 1);
+            let takes = self.takes.get(read).copied().unwrap_or(1);
+            let now = self.now.get();
+            self.now.set(now + takes);
+            now
+        }
+    }
+
+    impl Clocks for Slow<'_> {
+        fn since_boot(&self) -> Time {
+            Time::from_nanos(self.read())
+        }
+
+        fn wall(&self) -> WallTime {
+            WallTime::from_nanos(EPOCH + self.read())
+        }
+    }
+
+    fn slow(takes: &[u64]) -> BothClocks {
+        BothClocks::sample(&Slow { now: Cell::new(1_000), reads: Cell::new(0), takes })
+    }
+
+    #[test]
+    fn a_pause_between_the_reads_is_read_again() {
+        let second = 1_000_000_000;
+        let both = slow(&[second, 1, 1, 1]);
+        assert_eq!(both.apart, Duration::from_nanos(2));
+        assert!(both.boot >= Time::from_nanos(second));
+    }
+
+    #[test]
+    fn whatever_pauses_come_the_true_instant_is_between_earliest_and_latest() {
+        for pauses in 0..1_u32 << 9 {
+            let pause =
+                |read: u32| if pauses >> read & 1 == 1 { 70_000 + u64::from(read) } else { 1 };
+            let takes = core::array::from_fn::<u64, 9, _>(|read| pause(read as u32));
+            let both = slow(&takes);
+            for end in [0, 900, 1_000, 500_000, 7_000_000] {
+                // Both clocks of this process show the same but for the origin of the wall clock.
+                let (wall, boot) = (WallTime::from_nanos(EPOCH + end), Time::from_nanos(end));
+                assert!(both.earliest(wall) <= boot, "{pauses:b}: {both:?}");
+                assert!(both.latest(wall) >= boot, "{pauses:b}: {both:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        let both = BothClocks {
+            boot: Time::from_nanos(5),
+            wall: WallTime::from_nanos(EPOCH),
+            apart: Duration::from_nanos(3),
+        };
+        assert_eq!(both.earliest(WallTime::from_nanos(0)), Time::ZERO);
+        assert_eq!(
+            both.latest(WallTime::from_nanos(u64::MAX)).since(Time::ZERO).as_nanos() as u64,
+            u64::MAX - EPOCH + 8
+        );
+        assert_eq!(WallTime::from_nanos(7).after(Duration::MAX), WallTime::from_nanos(u64::MAX));
+        assert_eq!(WallTime::from_nanos(7).before(Duration::MAX), WallTime::from_nanos(0));
+    }
+}

@@ -1,0 +1,179 @@
+//! What is due when, for many elections at once.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::name::ElectionName;
+use crate::time::Time;
+
+/// At most one due time for each election, with the earliest at hand.
+///
+/// It is not searched by name: what is kept of an election has its [`Booking`]. Of
+/// what is due at the same time, what was put down first comes first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Deadlines {
+    /// The earliest. Where there is one election, as mostly, no deadline of it is allocated.
+    earliest: Option<Due>,
+    /// All others.
+    later: BTreeMap<Place, ElectionName>,
+    last: u64,
+}
+
+type Due = (Place, ElectionName);
+
+/// When, and a number that is given once.
+type Place = (Time, u64);
+
+/// Where the deadline of one election is in [`Deadlines`]. One that is lost leaves its election
+/// there, to come up once more; one that is out of date does no harm.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Booking(Option<Place>);
+
+impl Deadlines {
+    /// Something is due for `election` at `at`, or nothing is. [`Time::MAX`] never comes.
+    pub(crate) fn set(&mut self, booking: &mut Booking, election: &ElectionName, at: Option<Time>) {
+        let at = at.filter(|at| *at < Time::MAX);
+        let mut name = None;
+        if let Some(place) = booking.0.take() {
+            if at == Some(place.0) && self.contains(place) {
+                booking.0 = Some(place);
+                return;
+            }
+            name = self.remove(place);
+        }
+        if let Some(at) = at {
+            self.last += 1;
+            let place = (at, self.last);
+            self.insert((place, name.unwrap_or_else(|| election.clone())));
+            booking.0 = Some(place);
+        }
+        self.promote();
+    }
+
+    fn contains(&self, place: Place) -> bool {
+        self.earliest.as_ref().is_some_and(|(first, _)| *first == place)
+            || self.later.contains_key(&place)
+    }
+
+    /// What is earliest afterwards is not at hand before [`promote`](Self::promote).
+    fn remove(&mut self, place: Place) -> Option<ElectionName> {
+        match self.earliest.take_if(|(first, _)| *first == place) {
+            Some((_, name)) => Some(name),
+            None => self.later.remove(&place),
+        }
+    }
+
+    fn insert(&mut self, due: Due) {
+        let later = match &self.earliest {
+            Some((first, _)) if *first < due.0 => Some(due),
+            Some(_) => self.earliest.replace(due),
+            None if self.later.first_key_value().is_some_and(|(next, _)| *next < due.0) => {
+                Some(due)
+            }
+            None => self.earliest.replace(due),
+        };
+        self.later.extend(later);
+    }
+
+    fn promote(&mut self) {
+        if self.earliest.is_none() {
+            self.earliest = self.later.pop_first();
+        }
+    }
+
+    /// The earliest due time.
+    pub(crate) fn first(&self) -> Option<Time> {
+        self.earliest.as_ref().map(|((at, _), _)| *at)
+    }
+
+    /// The same, and whose it is.
+    pub(crate) fn next(&self) -> Option<(Time, &ElectionName)> {
+        self.earliest.as_ref().map(|((at, _), election)| (*at, election))
+    }
+
+    /// Takes everything that is due at `now` off the queue, the earliest first. What is put on
+    /// it while that is done waits for the next call, so that no call goes on for ever.
+    pub(crate) fn take_due(&mut self, now: Time) -> Vec<ElectionName> {
+        let mut due = Vec::new();
+        while self.first().is_some_and(|at| at <= now)
+            && let Some((_, election)) = self.earliest.take()
+        {
+            due.push(election);
+            self.promote();
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    fn at(nanos: u64) -> Option<Time> {
+        Some(Time::from_nanos(nanos))
+    }
+
+    fn due(deadlines: &mut Deadlines, now: u64) -> Vec<alloc::string::String> {
+        let due = deadlines.take_due(Time::from_nanos(now));
+        due.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_election_is_due_once_and_at_its_latest_time() {
+        let [a, b] = ["a", "b"].map(|name| ElectionName::new(name).unwrap());
+        let mut deadlines = Deadlines::default();
+        let [mut of_a, mut of_b] = [Booking::default(); 2];
+        deadlines.set(&mut of_b, &b, at(5));
+        deadlines.set(&mut of_a, &a, at(5));
+        deadlines.set(&mut of_a, &a, at(9));
+        deadlines.set(&mut of_a, &a, at(5));
+        assert_eq!(due(&mut deadlines, 4), [""; 0]);
+        assert_eq!(due(&mut deadlines, 5), ["b", "a"]);
+        assert_eq!(deadlines.first(), None);
+        // What was taken off can be put down for the same time again.
+        deadlines.set(&mut of_a, &a, at(5));
+        assert_eq!(deadlines.first(), at(5));
+        deadlines.set(&mut of_a, &a, None);
+        deadlines.set(&mut of_a, &a, None);
+        deadlines.set(&mut of_b, &b, Some(Time::MAX));
+        assert_eq!(deadlines, Deadlines { last: deadlines.last, ..Deadlines::default() });
+    }
+
+    /// Against a list that is searched: what is put down, moved, taken back and taken off in any
+    /// order comes up as it should.
+    #[test]
+    fn the_earliest_is_always_at_hand() {
+        let names = ["a", "b", "c", "d"].map(|name| ElectionName::new(name).unwrap());
+        let mut bookings = [Booking::default(); 4];
+        let mut deadlines = Deadlines::default();
+        let mut expected: Vec<(u64, u64, usize)> = Vec::new();
+        let mut draw = 1_u64;
+        for number in 0..10_000 {
+            draw = draw
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let (which, when) = ((draw >> 33) as usize % 4, draw >> 40 & 31);
+            if draw >> 60 == 0 {
+                expected.sort();
+                let taken = expected.iter().filter(|(at, ..)| *at <= when);
+                let taken: Vec<_> = taken
+                    .map(|(.., which): &(u64, u64, usize)| names[*which].to_string())
+                    .collect();
+                assert_eq!(due(&mut deadlines, when), taken);
+                expected.retain(|(at, ..)| *at > when);
+                continue;
+            }
+            let wanted = (draw >> 59 & 7 != 0).then_some(when);
+            let same = expected.iter().any(|(at, _, own)| *own == which && Some(*at) == wanted);
+            if !same {
+                expected.retain(|(.., own)| *own != which);
+                expected.extend(wanted.map(|when| (when, number, which)));
+            }
+            deadlines.set(&mut bookings[which], &names[which], wanted.map(Time::from_nanos));
+            let first = expected.iter().map(|(at, ..)| Time::from_nanos(*at)).min();
+            assert_eq!(deadlines.first(), first);
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! One election at one grantor: who holds the grant, who waits, who gave up.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::super::config::Checked;
+use super::super::event::{Ignored, OwnEvent};
+use super::super::identity::Who;
+use super::super::message::{Holder, Leaving, Request, Sender};
+use super::super::rank::Rank;
+use super::super::record::{GrantRecord, Tenancy};
+use super::super::rule::{Rule, ruling};
+use super::super::words::Out;
+use super::{Grantor, emit};
+use crate::deadlines::{Booking, Deadlines};
+use crate::fence::Fence;
+use crate::name::{ElectionName, NodeName, Value};
+use crate::time::Time;
+
+/// `A` and `F` of the paper, and what our extensions keep beside them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Grant {
+    /// What is written down before an ok leaves.
+    pub(super) record: GrantRecord,
+    /// The highest fence seen before the grant, for a repeated ok.
+    pub(super) seen_before: Fence,
+    /// Whether the request had waited.
+    pub(super) waited: bool,
+    /// Whom the holder named to be handled first.
+    pub(super) next: Option<NodeName>,
+    /// Whether the holder was itself named so.
+    pub(super) was_next: bool,
+    /// The holder leads no more, and releases it at about this time.
+    pub(super) leaves_at: Option<Time>,
+    /// How long the holder's leases are, as it last said. Zero after a restart, until it renews.
+    pub(super) lease: Duration,
+}
+
+impl Grant {
+    pub(super) fn new(
+        record: GrantRecord,
+        lease: Duration,
+        seen_before: Fence,
+        waited: bool,
+    ) -> Self {
+        let (next, was_next, leaves_at) = (None, false, None);
+        Self { record, seen_before, waited, next, was_next, leaves_at, lease }
+    }
+
+    /// γ: whether the lease is granted at `at` (section 2).
+    pub(super) fn is_live(&self, at: Time) -> bool {
+        at < self.record.finish
+    }
+
+    /// Whether it is granted to `who`: to that incarnation.
+    pub(super) fn is_held_by(&self, who: &Who) -> bool {
+        let holder = &self.record.holder;
+        holder == who || (!ruling(Rule::HolderByIncarnation) && holder.name == who.name)
+    }
+
+    /// Whom the holder named. That is used up by it.
+    fn take_next(&mut self) -> Option<NodeName> {
+        if ruling(Rule::NextOnce) { self.next.take() } else { self.next.clone() }
+    }
+
+    pub(super) fn describe(&self, at: Time) -> Holder {
+        Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
+    }
+
+    /// The same for those who wait behind it.
+    pub(super) fn rival(&self, at: Time) -> Holder {
+        let record = &self.record;
+        Holder {
+            who: record.holder.clone(),
+            address: record.address,
+            value: Value::default(),
+            remaining: record.finish.since(at),
+            start: record.start,
+            priority: record.priority,
+            leading: record.leading,
+            next: self.was_next,
+            fence: record.announced,
+            leaving: self.leaves_at.map(|leaves_at| leaves_at.since(at)),
+            lease: Duration::ZERO,
+        }
+    }
+}
+
+/// A request that waits for the grant to end. To safety it is a request on a slow network.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Parked {
+    pub(super) who: Who,
+    pub(super) address: SocketAddr,
+    pub(super) request: Request,
+    pub(super) arrival: Time,
+    /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
+    expires_at: Time,
+}
+
+impl Parked {
+    pub(super) fn new(from: &Sender, request: Request, arrival: Time, config: &Checked) -> Self {
+        let (who, address) = (from.who.clone(), from.address);
+        let expires_at = Self::expiry(&request, arrival, config);
+        Self { who, address, request, arrival, expires_at }
+    }
+
+    /// The same, in the place of the one before.
+    fn renew(&mut self, from: &Sender, request: Request, arrival: Time, config: &Checked) {
+        if self.who != from.who {
+            self.who = from.who.clone();
+        }
+        self.expires_at = Self::expiry(&request, arrival, config);
+        (self.request, self.arrival) = (request, arrival);
+    }
+
+    fn expiry(request: &Request, arrival: Time, config: &Checked) -> Time {
+        let lease_over = arrival.after(config.drift.stretch(request.delta));
+        let silent = arrival.after(config.parked_for());
+        match (ruling(Rule::ParkedLeaseEnds), ruling(Rule::ParkedExpires)) {
+            (true, true) => lease_over.min(silent),
+            (true, false) => lease_over,
+            (false, _) => silent,
+        }
+    }
+
+    /// Whether it is of `who`: of that incarnation.
+    fn is_of(&self, who: &Who) -> bool {
+        self.who == *who || (!ruling(Rule::ParkedByIncarnation) && self.who.name == who.name)
+    }
+
+    fn rank(&self, next: Option<&NodeName>) -> Rank {
+        let named = next == Some(&self.who.name) && ruling(Rule::NextFirst);
+        let Request { election, priority, leading, .. } = &self.request;
+        Rank::of(election, &self.who, *priority, *leading, named)
+    }
+}
+
+/// Everything a grantor keeps of one election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct ElectionState {
+    pub(super) grant: Option<Grant>,
+    pub(super) fence_seen: Fence,
+    pub(super) fence_owner: Option<Tenancy>,
+    parked: Vec<Parked>,
+    /// The highest Start that each incarnation has released or let lapse; the oldest entry first.
+    watermarks: Vec<Watermark>,
+    /// When a watermark was last raised: as long as its requests may still be on their way, the
+    /// election is kept.
+    raised_at: Time,
+    booking: Booking,
+}
+
+/// Every Start up to `start` was given up. Only for requests from the address that said so: the
+/// word of somebody else must not keep a candidate from being granted.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Watermark {
+    who: Who,
+    address: SocketAddr,
+    start: Time,
+}
+
+impl Watermark {
+    fn is_of(&self, who: &Who, address: SocketAddr) -> bool {
+        let same = self.who == *who
+            || (!ruling(Rule::WatermarkByIncarnation) && self.who.name == who.name);
+        same && self.address == address
+    }
+}
+
+impl ElectionState {
+    /// What is kept of `election`. Of one that this grantor knows nothing of, fences may be
+    /// anywhere up to `floor`.
+    pub(super) fn of<'a>(
+        election: &ElectionName,
+        all: &'a mut BTreeMap<ElectionName, Self>,
+        floor: Fence,
+    ) -> &'a mut Self {
+        let vacant = || Self { fence_seen: floor, ..Self::default() };
+        all.entry(election.clone()).or_insert_with(vacant)
+    }
+
+    /// The state as it was written down on this boot of the machine.
+    pub(super) fn restore(record: GrantRecord) -> Self {
+        let seen_before = record.fence_seen;
+        let grant = Grant::new(record, Duration::ZERO, seen_before, true);
+        Self {
+            fence_seen: grant.record.fence_seen,
+            fence_owner: grant.record.fence_owner.clone(),
+            grant: Some(grant),
+            ..Self::default()
+        }
+    }
+
+    /// The grant, if it is live at `at`.
+    pub(super) fn live(&self, at: Time) -> Option<&Grant> {
+        self.grant.as_ref().filter(|grant| grant.is_live(at))
+    }
+
+    /// Others have seen fences up to `seen`, and one of them may be of this election.
+    pub(super) fn raise_fence(&mut self, seen: Fence) {
+        if self.fence_seen < seen {
+            (self.fence_seen, self.fence_owner) = (seen, None);
+        }
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// Whether `name` waits with a request that is still fresh.
+    pub(super) fn waits(&self, name: &NodeName, at: Time) -> bool {
+        self.parked.iter().any(|p| p.who.name == *name && at < p.expires_at)
+    }
+
+    /// The first of those who wait, if it was heard of within two refresh intervals.
+    pub(super) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
+        let lately = config.heard_within();
+        let heard = |p: &&Parked| at.since(p.arrival) < lately;
+        let best = self.parked.iter().filter(heard).max_by_key(|p| p.rank(None))?;
+        Some(&best.who.name)
+    }
+
+    /// Keeps a request until the grant ends, and says whether it did. One for each incarnation,
+    /// from the address that came first; a higher Start replaces a lower one. Over the bound the
+    /// lowest in the common order is evicted.
+    pub(super) fn park(
+        &mut self,
+        from: &Sender,
+        request: Request,
+        arrival: Time,
+        config: &Checked,
+    ) -> bool {
+        match self.parked.iter_mut().find(|other| other.is_of(&from.who)) {
+            Some(other) if other.address != from.address => false,
+            Some(other) => {
+                let newer = other.request.start < request.start;
+                if newer || !ruling(Rule::ParkedGrows) {
+                    other.renew(from, request, arrival, config);
+                }
+                true
+            }
+            None => {
+                self.parked.push(Parked::new(from, request, arrival, config));
+                if self.parked.len() <= config.limits.parked || !ruling(Rule::ParkedBounded) {
+                    return true;
+                }
+                let next = self.grant.as_ref().and_then(|grant| grant.next.clone());
+                let ranked = self.parked.iter().enumerate();
+                let lowest = if ruling(Rule::LowestEvicted) {
+                    ranked.min_by_key(|(_, p)| p.rank(next.as_ref())).map(|(at, _)| at)
+                } else {
+                    Some(0)
+                };
+                lowest.is_none_or(|lowest| self.parked.swap_remove(lowest).who != from.who)
+            }
+        }
+    }
+
+    /// Forgets the waiting request of `who`.
+    pub(super) fn unpark(&mut self, who: &Who) {
+        self.parked.retain(|p| p.who != *who);
+    }
+
+    /// Forgets what can no longer be granted. Says whether anything of that waited.
+    pub(super) fn drop_expired(&mut self, at: Time) -> bool {
+        let waited = self.parked.len();
+        self.parked.retain(|p| at < p.expires_at);
+        self.parked.len() < waited
+    }
+
+    /// Takes the first in the common order out of the queue. `next` is used up.
+    pub(super) fn take_first(&mut self) -> Option<(Parked, bool)> {
+        let next = self.grant.as_mut().and_then(Grant::take_next);
+        let waiting = self.parked.iter().enumerate();
+        let mut ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
+        let (at, rank) = if ruling(Rule::CommonOrder) {
+            ranked.max_by_key(|(_, rank)| *rank)
+        } else {
+            ranked.next()
+        }?;
+        Some((self.parked.swap_remove(at), rank.next))
+    }
+
+    /// Notes that `who`, speaking from `address`, gave up every Start up to `start`. Says whether
+    /// one of them waited here.
+    pub(super) fn raise_watermark(
+        &mut self,
+        at: Time,
+        (who, address): (&Who, SocketAddr),
+        start: Time,
+        bound: usize,
+    ) -> bool {
+        self.raised_at = self.raised_at.max(at);
+        match self.watermarks.iter_mut().find(|mark| mark.is_of(who, address)) {
+            Some(mark) => mark.start = mark.start.max(start),
+            None => {
+                if self.watermarks.len() >= bound {
+                    self.watermarks.remove(0);
+                }
+                self.watermarks.push(Watermark { who: who.clone(), address, start });
+            }
+        }
+        let waited = self.parked.len();
+        if ruling(Rule::ReleaseUnparks) {
+            let other = |p: &Parked| p.who != *who || p.address != address;
+            self.parked.retain(|p| other(p) || p.request.start > start);
+        }
+        self.parked.len() < waited
+    }
+
+    /// Whether `who`, speaking from `address`, gave `start` up.
+    pub(super) fn is_released(&self, who: &Who, address: SocketAddr, start: Time) -> bool {
+        let given_up = |mark: &Watermark| mark.is_of(who, address) && start <= mark.start;
+        ruling(Rule::Watermark) && self.watermarks.iter().any(given_up)
+    }
+
+    /// Puts down when somebody must look at this election next.
+    pub(super) fn book(
+        &mut self,
+        name: &ElectionName,
+        config: &Checked,
+        deadlines: &mut Deadlines,
+    ) {
+        let due = Some(self.due(config));
+        deadlines.set(&mut self.booking, name, due);
+    }
+
+    /// When that is: when the grant ends and somebody waits, when
+    /// a waiting request dies, or when nothing of it matters any more.
+    fn due(&self, config: &Checked) -> Time {
+        let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
+        match self.parked.iter().map(|p| p.expires_at).min() {
+            Some(expiry) => finish.min(expiry),
+            None => self.forgettable_at(config),
+        }
+    }
+
+    /// From then on every message that could still matter to this election has lapsed.
+    pub(super) fn forgettable_at(&self, config: &Checked) -> Time {
+        let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
+        finish.max(self.raised_at).after(config.quarantine())
+    }
+
+    /// Whether the grant or a waiting request still matters.
+    pub(super) fn is_forgettable(&self, at: Time, config: &Checked) -> bool {
+        self.parked.is_empty() && at >= self.forgettable_at(config)
+    }
+}
+
+impl Grantor {
+    /// Its holder leads no more, and a promise holds the release up. Only told to those who ask.
+    pub(super) fn on_leaving(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        leaving: &Leaving,
+        out: &mut Out,
+    ) {
+        let grant =
+            self.elections.get_mut(&leaving.election).and_then(|state| state.grant.as_mut());
+        let is_its = |grant: &&mut Grant| {
+            let record = &grant.record;
+            let its = record.holder == from.who && record.address == from.address;
+            its && record.start <= leaving.start && grant.is_live(now)
+        };
+        match grant.filter(is_its).filter(|_| ruling(Rule::LeavingTold)) {
+            Some(grant) => grant.leaves_at = Some(now.after(leaving.held)),
+            None => {
+                let event = OwnEvent::Ignored(Ignored::NotTheHolder);
+                emit(out, Some(leaving.election.clone()), event);
+            }
+        }
+    }
+}
+
+/// How a refusal's holder ranks, as its candidate computes it too.
+pub(in super::super) fn holder_rank(election: &ElectionName, holder: &Holder) -> Rank {
+    Rank::of(election, &holder.who, holder.priority, holder.leading, holder.next)
+}

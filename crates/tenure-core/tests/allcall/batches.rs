@@ -1,0 +1,93 @@
+//! Many elections of one process, and few callers (ruling 9).
+
+use std::time::Duration;
+
+use tenure_core::allcall::{Body, Call, Config, Event, OwnEvent, PACKET_BYTES_MAX};
+
+use crate::stage::{Stage, X, config, ms};
+
+fn elections() -> Vec<String> {
+    (0..100).map(|n| format!("e{n:02}")).collect()
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_part_of_a_batch_that_is_lost_says_nothing() {
+    let mut stage = Stage::new(1);
+    stage.payload = 16_384;
+    stage.loses =
+        |_, _, packet| matches!(&packet.body, Body::Call(Call { part, .. }) if part.number > 0);
+    stage.join(0);
+    elections().iter().for_each(|election| stage.campaign(0, election));
+    stage.pass(ms(15_000));
+    assert_eq!(stage.leaders("e00"), [0]);
+    assert!(stage.leaders("e99").is_empty(), "its part did not come back");
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_hundred_elections_are_one_call_and_one_reply() {
+    let mut stage = Stage::new(2);
+    for node in 0..2 {
+        stage.join(node);
+        elections().iter().for_each(|election| stage.campaign(node, election));
+    }
+    stage.pass(ms(15_000));
+    assert!(elections().iter().all(|election| stage.leaders(election) == [0]));
+    stage.log.clear();
+    stage.pass(ms(10_000));
+    assert_eq!((stage.calls(0), stage.calls(1)), (10, 10));
+    assert_eq!((stage.replies(0), stage.replies(1)), (10, 10));
+    assert!(stage.log.iter().all(|(_, _, packet)| packet.bytes() <= PACKET_BYTES_MAX));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_server_that_takes_too_little_is_not_used() {
+    let mut stage = Stage::new(1);
+    stage.payload = 16_383;
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(30_000));
+    assert!(stage.log.is_empty());
+    let told = |event: &Event| matches!(event, Event::Own(OwnEvent::PayloadTooSmall { .. }));
+    assert_eq!(stage.told(0, told), 1);
+}
+
+fn few(node: usize, few: &str) -> Config {
+    Config { callers: few.parse().unwrap(), ..config(node) }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn of_few_callers_the_best_call() {
+    let mut stage = Stage::with((0..10).map(|node| few(node, "few:2")).collect());
+    (0..10).for_each(|node| stage.join(node));
+    (0..10).for_each(|node| stage.campaign(node, X));
+    stage.pass(ms(20_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.log.clear();
+    stage.pass(ms(10_000));
+    let calls: Vec<_> = (0..10).map(|node| stage.calls(node)).collect();
+    assert_eq!(calls, [10, 10, 0, 0, 0, 0, 0, 0, 0, 0]);
+    // All that call die at once.
+    (0..2).for_each(|node| stage.kill(node));
+    let took = stage.until(ms(15_000), |stage| stage.leaders(X) == [2]);
+    assert!(took <= ms(15_000), "{took:?}");
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+/// The better one that calls dies before it leads: the next one calls, and is handed over to.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn callers_that_are_dead_do_not_count() {
+    let mut stage = Stage::with((0..3).map(|node| few(node, "few:1")).collect());
+    stage.join(2);
+    stage.campaign(2, X);
+    stage.pass(ms(14_000));
+    for node in [0, 1] {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.until(ms(15_000), |stage| stage.calls(0) > 0);
+    stage.pass(ms(10));
+    stage.kill(0);
+    stage.pass(ms(40_000));
+    assert_eq!(stage.leaders(X), [1]);
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}

@@ -1,0 +1,81 @@
+//! What participants say on the bus, as golden texts: a story to each `*.txt` beside this file.
+//! `cargo xtask bless --only allcall` writes what is below their lines `---` anew.
+
+use tenure_core::allcall::Command;
+use tenure_testkit::conversations::recorded;
+
+use crate::stage::{Stage, X, ms};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/allcall");
+
+fn golden(name: &str, mut stage: Stage) {
+    recorded(FOLDER, name, &stage.told_so_far());
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn first_election() {
+    let mut stage = Stage::new(2);
+    stage.tell();
+    (0..2).for_each(|node| stage.join(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.quietly(ms(11_000));
+    stage.pass(ms(3_100));
+    golden("first_election", stage);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_better_one_joins() {
+    let mut stage = Stage::new(2);
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(ms(14_500));
+    stage.tell();
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(1_000));
+    stage.quietly(ms(9_900));
+    stage.pass(ms(2_800));
+    stage.quietly(ms(2_500));
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
+    golden("a_better_one_joins", stage);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn heal() {
+    let mut stage = Stage::new(2);
+    stage.isolate_all();
+    for node in 0..2 {
+        stage.join(node);
+        stage.campaign(node, X);
+        stage.pass(ms(300));
+    }
+    stage.pass(ms(15_000));
+    stage.tell();
+    stage.pass(ms(1_000));
+    stage.heal();
+    stage.pass(ms(2_000));
+    golden("heal", stage);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn resignation() {
+    let mut stage = Stage::led(2);
+    stage.tell();
+    stage.pass(ms(300));
+    stage.command(0, X, Command::Resign);
+    stage.pass(ms(1_500));
+    golden("resignation", stage);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn cut_off() {
+    let mut stage = Stage::led(2);
+    stage.cut_off(0);
+    stage.tell();
+    stage.pass(ms(2_100));
+    stage.quietly(ms(3_500));
+    stage.until(ms(3_000), |stage| stage.leaders(X).is_empty());
+    stage.quietly(ms(1_500));
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [1]);
+    golden("cut_off", stage);
+}

@@ -1,0 +1,190 @@
+//! Those that join, or come back: they listen first (rulings 1, 6, 8 and 9).
+
+use std::time::Duration;
+
+use tenure_core::allcall::{Body, Config, Event, OwnEvent};
+use tenure_core::{End, Waiting};
+
+use crate::stage::{Says, Stage, X, call, config, ms};
+
+const LISTENS: Duration = Duration::from_secs(11);
+
+/// The later code of the text's author has two leaders for about 8 s here.
+pub(crate) fn a_better_one_that_joins() -> Duration {
+    let mut stage = Stage::new(2);
+    stage.join(1);
+    stage.campaign(1, X);
+    // It is announced just after the leader has renewed.
+    stage.pass(LISTENS + ms(5_800));
+    assert_eq!(stage.leaders(X), [1]);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(3 * LISTENS);
+    assert_eq!(stage.leaders(X), [0]);
+    stage.overlap()
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_better_one_that_joins_leads_after_the_lease_and_never_beside_it() {
+    assert_eq!(a_better_one_that_joins(), Duration::ZERO);
+}
+
+/// A leader whose messages are lost for a while.
+fn silent_leader() -> Stage {
+    let mut stage = Stage::new(2);
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(LISTENS + ms(3_500));
+    stage.loses = |from, to, _| from == 1 && to != 1;
+    stage
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_joins_waits_for_leaders_that_it_has_not_heard() {
+    let mut stage = silent_leader();
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(7_000));
+    assert_eq!(stage.leaders(X), [1]);
+    let waits = |event: &Event| matches!(event, Event::Waiting(Waiting::Listening { .. }));
+    assert_eq!(stage.told(0, waits), 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn it_waits_so_in_each_election() {
+    let mut stage = silent_leader();
+    stage.join(0);
+    stage.campaign(0, "y");
+    stage.pass(LISTENS + ms(5_000));
+    assert_eq!(stage.leaders("y"), [0]);
+    // A process that has been there for long takes part in another election.
+    stage.campaign(0, X);
+    stage.pass(ms(7_000));
+    assert_eq!(stage.leaders(X), [1]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_newcomer_with_other_times_refuses_to_start() {
+    let lease = Duration::from_secs(12);
+    let mut stage = Stage::with(vec![config(0), Config { lease, ..config(1) }]);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(LISTENS + ms(4_000));
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(ms(2_000));
+    let Some(End::Refused { why }) = stage.ended(1) else { panic!("{:?}", stage.ended(1)) };
+    assert!(why.contains("lease 10s") && why.contains("lease 12s"), "{why}");
+    stage.campaign(1, X);
+    assert!(matches!(stage.ended(1), Some(End::Refused { .. })));
+    stage.pass(3 * LISTENS);
+    assert_eq!(stage.leaders(X), [0]);
+    let other = |event: &Event| matches!(event, Event::Own(OwnEvent::OtherTimes { .. }));
+    assert_eq!(stage.told(0, other), 0, "the one that was there first goes on");
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn another_run_of_a_process_is_somebody_else() {
+    let namesake = Config { id: "n0".parse().unwrap(), rank: Some(7), ..config(1) };
+    let mut stage = Stage::with(vec![config(0), namesake]);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(LISTENS + ms(4_000));
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(3 * LISTENS);
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn what_an_earlier_run_claimed_is_waited_for() {
+    let mut stage = Stage::led(2);
+    stage.kill(0);
+    stage.restart(0, config(0), 99 << 96);
+    stage.campaign(0, X);
+    stage.pass(ms(8_000));
+    assert!(stage.leaders(X).is_empty());
+    stage.pass(ms(7_000));
+    assert_eq!(stage.leaders(X).len(), 1);
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+fn eligible(stage: &Stage, node: usize) -> bool {
+    match stage.last(node, |body| matches!(body, Body::Call(_))).body {
+        Body::Call(call) => call.entries[0].eligible,
+        _ => unreachable!(),
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_did_not_hear_itself_is_held_off() {
+    let mut stage = Stage::led(2);
+    assert!(eligible(&stage, 1));
+    stage.cut_off(1);
+    stage.pass(ms(2_500));
+    let void = |event: &Event| matches!(event, Event::Own(OwnEvent::Void { .. }));
+    assert_eq!(stage.told(1, void), 1, "of several in a row the first");
+    stage.heal();
+    stage.pass(ms(8_000));
+    assert!(!eligible(&stage, 1));
+    stage.pass(ms(6_000));
+    assert!(eligible(&stage, 1));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn without_the_wait_it_is_eligible_after_a_round() {
+    let configs = (0..2).map(|node| Config { rejoin_wait: false, ..config(node) }).collect();
+    let mut stage = Stage::with(configs);
+    (0..2).for_each(|node| stage.join(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.pass(ms(15_000));
+    stage.cut_off(1);
+    stage.pass(ms(2_500));
+    stage.heal();
+    stage.pass(ms(3_000));
+    assert!(eligible(&stage, 1));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_reconnection_keeps_who_one_is() {
+    let mut stage = Stage::led(2);
+    let before = stage.last(0, |_| true).header;
+    let round = |stage: &Stage| match stage.last(0, |body| matches!(body, Body::Call(_))).body {
+        Body::Call(call) => call.round,
+        _ => unreachable!(),
+    };
+    let last = round(&stage);
+    stage.link_down(0);
+    stage.pass(ms(1_000));
+    stage.link_up(0);
+    stage.pass(ms(1_500));
+    let after = stage.last(0, |_| true).header;
+    assert_eq!((after.rank, after.sender), (before.rank, before.sender));
+    assert!(round(&stage) > last);
+    assert_eq!(stage.leaders(X), [0], "a leader leads until its deadline");
+}
+
+/// The best one says that it is eligible, and never claims.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_second_best_stands_after_the_best_did_not() {
+    let mut stage = Stage::with(vec![config(1), config(2)]);
+    (0..2).for_each(|node| stage.join(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.pass(LISTENS + ms(500));
+    let best = stage.stranger("best", 0);
+    let mut led = Vec::new();
+    for _ in 0..8 {
+        let packet = call(&stage, &best, true, None);
+        (0..2).for_each(|node| stage.deliver(node, packet.clone()));
+        stage.pass(ms(1_000));
+        led.push(stage.leaders(X));
+    }
+    // 2H + 2K after the seat was seen to be vacant, one heartbeat after the first full round.
+    let vacant: Vec<usize> = Vec::new();
+    assert_eq!(led[..5], [(); 5].map(|()| vacant.clone()));
+    assert_eq!(led[6], [0]);
+    assert_eq!(stage.overlap(), Duration::ZERO);
+    assert!(stage.said(0).iter().any(|packet| packet.body.claim().is_some()));
+}

@@ -1,0 +1,125 @@
+//! What observers are told: who leads, that nobody does, or that they cannot know.
+
+use tenure_core::View;
+use tenure_core::allcall::{Body, Command, Config, Event, Ignored, Limits};
+
+use crate::stage::{Stage, X, config, ms};
+
+/// One that leads, and an observer.
+fn observed() -> Stage {
+    let mut stage = Stage::new(3);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(15_000));
+    stage.join(2);
+    stage
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn an_observer_is_told_within_a_round_trip_who_leads() {
+    let mut stage = observed();
+    stage.observe(2, X);
+    stage.pass(ms(5));
+    let leader = stage.view(2).unwrap().leader().unwrap();
+    assert_eq!((&*leader.id, leader.incarnation), ("n0", Some(1 << 96)));
+    assert_eq!(leader.value.text(), "v");
+    assert!(leader.heard.is_some() && leader.until.unwrap() > stage.now);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn an_asker_calls_nobody_and_answers_nobody() {
+    let mut stage = observed();
+    stage.observe(2, X);
+    stage.log.clear();
+    stage.pass(ms(30_000));
+    let said = stage.said(2);
+    assert!(said.len() >= 30 && said.iter().all(|packet| matches!(packet.body, Body::Ask(_))));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn vacant_is_what_a_whole_round_did_not_find() {
+    let mut stage = Stage::new(1);
+    stage.join(0);
+    stage.observe(0, X);
+    stage.pass(ms(999));
+    assert_eq!(stage.view(0), None, "the round is not over");
+    stage.pass(ms(1));
+    assert_eq!(stage.view(0), Some(&View::Vacant));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn unknown_is_what_one_says_that_does_not_hear_itself() {
+    let mut stage = observed();
+    stage.cut_off(2);
+    stage.observe(2, X);
+    stage.pass(ms(1_500));
+    assert!(matches!(stage.view(2), Some(View::Unknown { .. })));
+    stage.heal();
+    stage.pass(ms(2_000));
+    assert_eq!(&*stage.view(2).unwrap().leader().unwrap().id, "n0");
+    // A leader that was heard is believed until its lease has ended everywhere.
+    stage.cut_off(2);
+    stage.pass(ms(3_000));
+    assert!(stage.view(2).unwrap().leader().is_some());
+    stage.pass(ms(12_000));
+    assert!(matches!(stage.view(2), Some(View::Unknown { .. })));
+    stage.link_down(2);
+    stage.pass(ms(3_000));
+    assert!(matches!(stage.view(2), Some(View::Unknown { .. })));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn of_two_leaders_the_one_that_is_followed_comes_first() {
+    let mut stage = Stage::new(3);
+    stage.isolate_all();
+    for node in [0, 1] {
+        stage.join(node);
+        stage.campaign(node, X);
+        stage.pass(ms(1_000));
+    }
+    stage.pass(ms(14_000));
+    stage.join(2);
+    stage.observe(2, X);
+    // The observer hears both; they do not hear each other.
+    stage.cut.retain(|(from, to)| [*from, *to] == [0, 1] || [*from, *to] == [1, 0]);
+    stage.pass(ms(1_500));
+    let view = stage.view(2).unwrap();
+    assert_eq!(&*view.leader().unwrap().id, "n1", "its lease ends later");
+    let others: Vec<_> = view.others().iter().map(|leader| &*leader.id).collect();
+    assert_eq!(others, ["n0"]);
+    assert!(view.others()[0].heard.is_some());
+    // One that leads follows itself.
+    stage.observe(0, X);
+    assert_eq!(&*stage.view(0).unwrap().leader().unwrap().id, "n0");
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_new_observer_is_told_what_is_known() {
+    let mut stage = observed();
+    stage.observe(2, X);
+    stage.pass(ms(5_000));
+    let views = |stage: &Stage| stage.told(2, |event| matches!(event, Event::View(_)));
+    assert_eq!(views(&stage), 1, "a lease that goes on is no change");
+    stage.observe(2, X);
+    assert_eq!(views(&stage), 2);
+    stage.command(2, X, Command::Unobserve);
+    stage.log.clear();
+    stage.pass(ms(5_000));
+    assert_eq!(stage.said(2).len(), 0);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn there_is_room_for_so_many_elections() {
+    let limits = Limits { elections: 2, ..Limits::default() };
+    let mut stage = Stage::with(vec![Config { limits, ..config(0) }]);
+    stage.join(0);
+    stage.campaign(0, "a");
+    stage.campaign(0, "a");
+    assert_eq!(stage.ignored(0, Ignored::Command), 1);
+    stage.observe(0, "b");
+    stage.campaign(0, "c");
+    stage.observe(0, "d");
+    let refused = |event: &Event| matches!(event, Event::Ended(tenure_core::End::Refused { .. }));
+    let not_observed = |event: &Event| matches!(event, Event::NotObserved { .. });
+    assert_eq!((stage.told(0, refused), stage.told(0, not_observed)), (1, 1));
+}

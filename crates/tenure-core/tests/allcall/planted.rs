@@ -1,0 +1,78 @@
+//! Each rule that has a story by hand is broken once, and its story must notice.
+
+use std::time::Duration;
+
+use tenure_core::allcall::planted::{RULES, Rule};
+use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
+
+use crate::{batches, bus, clocks, ending, joining, leading, text};
+
+/// Which story notices which rule.
+const STORIES: &[Story] = &[
+    (
+        Rule::TheText.row(),
+        joining::a_better_one_that_joins_leads_after_the_lease_and_never_beside_it,
+    ),
+    (Rule::InitialWait.row(), joining::one_that_joins_waits_for_leaders_that_it_has_not_heard),
+    (Rule::WaitPerElection.row(), joining::it_waits_so_in_each_election),
+    (
+        Rule::OnlyEligible.row(),
+        text::s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins,
+    ),
+    (Rule::AnnouncedRound.row(), text::s11_the_election_is_one_heartbeat_after_the_call),
+    (
+        Rule::RenewOnlyBest.row(),
+        text::s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins,
+    ),
+    (Rule::Beaten.row(), leading::a_one_way_link_leaves_one_leader),
+    (
+        Rule::HandOverMargin.row(),
+        leading::a_leader_that_does_not_renew_stops_before_the_end_of_its_lease,
+    ),
+    (Rule::HandOverNamed.row(), leading::the_one_that_a_leader_hands_over_to_goes_first),
+    (Rule::HandOverOnce.row(), ending::a_hand_over_that_is_repeated_ends_no_later_term),
+    (
+        Rule::HolderStopsEarly.row(),
+        leading::a_leader_that_does_not_renew_stops_before_the_end_of_its_lease,
+    ),
+    (Rule::OthersWaitLonger.row(), leading::the_others_wait_until_the_skew_is_over),
+    (Rule::RenewalLater.row(), clocks::a_clock_that_is_set_back_lengthens_no_lease),
+    (Rule::Cap.row(), leading::a_claim_that_no_right_clock_can_have_granted_is_dropped),
+    (Rule::ClockChecked.row(), clocks::one_whose_clock_is_off_does_not_go_on),
+    (Rule::RelayExact.row(), leading::what_others_relay_moves_no_end_that_was_heard_first_hand),
+    (Rule::RelayBeatsNobody.row(), leading::what_others_relay_beats_nobody),
+    (Rule::StandingBeatsNobody.row(), leading::of_two_that_stand_at_once_one_leads),
+    (Rule::Incarnation.row(), joining::another_run_of_a_process_is_somebody_else),
+    (Rule::RoundInMessage.row(), bus::an_own_call_of_an_earlier_round_proves_nothing),
+    (Rule::LateReply.row(), bus::a_late_reply_shows_nobody),
+    (Rule::VoidRound.row(), bus::a_void_round_elects_nobody),
+    (Rule::KthWaits.row(), joining::the_second_best_stands_after_the_best_did_not),
+    (Rule::SameTimes.row(), joining::a_newcomer_with_other_times_refuses_to_start),
+    (Rule::TombstoneSent.row(), ending::a_clean_stop_is_followed_within_a_heartbeat),
+    (Rule::TombstoneKept.row(), ending::a_claim_that_comes_after_its_tombstone_revives_nothing),
+    (
+        Rule::TombstoneCarried.row(),
+        ending::a_resignation_that_the_best_one_missed_reaches_it_through_others,
+    ),
+    (Rule::OwnClaimHeard.row(), bus::one_that_does_not_hear_its_claim_does_not_lead),
+    (Rule::FirstClaimWins.row(), leading::of_two_claims_the_one_that_is_heard_first_wins),
+    (Rule::HeldOff.row(), joining::one_that_did_not_hear_itself_is_held_off),
+    (Rule::TieKept.row(), joining::a_reconnection_keeps_who_one_is),
+    (Rule::PartUnknown.row(), batches::a_part_of_a_batch_that_is_lost_says_nothing),
+    (Rule::CallersRecent.row(), batches::callers_that_are_dead_do_not_count),
+];
+
+#[test]
+fn planted_bugs_are_noticed() {
+    stories_notice(STORIES);
+    // What the author's later code shows at every join of a better rank, with no partition.
+    let broken = Rule::TheText.row().break_it();
+    let overlap = joining::a_better_one_that_joins();
+    drop(broken);
+    assert!(overlap > Duration::from_secs(8) && overlap < Duration::from_secs(9), "{overlap:?}");
+}
+
+#[test]
+fn every_rule_by_hand_has_its_story() {
+    by_hand_has_its_story(STORIES, RULES);
+}

@@ -1,0 +1,342 @@
+//! The sentences of the text, one test for each, in its order: S1 to S20 of the table in the
+//! module's document.
+
+use std::time::Duration;
+
+use tenure_core::allcall::{Body, Config, Entry, Event, OnConflict};
+use tenure_core::{End, Loss};
+
+use crate::stage::{Says, Stage, X, config, ms};
+
+const NOTHING: Duration = Duration::ZERO;
+/// H, K and L of the defaults.
+const H: Duration = Duration::from_secs(1);
+const K: Duration = Duration::from_secs(1);
+const L: Duration = Duration::from_secs(10);
+
+#[cfg_attr(not(tenure_planted), test)]
+fn s1_every_second_leases_of_ten_seconds_clocks_within_one() {
+    let Config { heartbeat, lease, max_clock_skew, .. } = config(0);
+    assert_eq!((heartbeat, lease, max_clock_skew), (H, L, K));
+    let mut stage = Stage::led(2);
+    stage.log.clear();
+    stage.pass(ms(10_000));
+    assert_eq!((stage.calls(0), stage.calls(1)), (10, 10), "one call a heartbeat");
+}
+
+/// "A failed leader won't be replaced until its lease (+maxClockSkew) has expired."
+#[cfg_attr(not(tenure_planted), test)]
+fn s2_a_failed_leader_is_not_replaced_before_its_lease_and_the_skew_are_over() {
+    let mut stage = Stage::led(2);
+    let claim = |body: &Body| matches!(body, Body::Call(call) if call.entries[0].claim.is_some());
+    let Body::Call(call) = stage.last(0, claim).body else { unreachable!() };
+    let until = call.entries[0].claim.as_ref().unwrap().until;
+    let left = until.since(stage.wall(1));
+    stage.kill(0);
+    stage.pass(left + K);
+    assert!(stage.leaders(X).is_empty());
+    stage.pass(2 * H + ms(20));
+    assert_eq!(stage.leaders(X), [1]);
+}
+
+/// "If necessary an extremely long true random number is used to break ties between server ranks."
+#[cfg_attr(not(tenure_planted), test)]
+fn s3_equal_ranks_are_told_apart_by_a_random_number() {
+    let equal = |node| Config { rank: Some(5), ..config(node) };
+    let mut stage = Stage::with(vec![equal(0), equal(1)]);
+    (0..2).for_each(|node| stage.join(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
+    // 11 terms: they never alternate.
+    stage.pass(11 * L);
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(stage.overlap(), NOTHING);
+    assert_eq!(stage.told(0, |event| matches!(event, Event::Elected { .. })), 1);
+    assert_eq!(stage.told(1, |event| matches!(event, Event::Elected { .. })), 0);
+}
+
+/// "The lower the rank is preferred for being the leader."
+#[cfg_attr(not(tenure_planted), test)]
+fn s4_the_lower_rank_is_preferred() {
+    let mut stage = Stage::new(3);
+    for node in [2, 1, 0] {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.pass(L + K + 3 * H);
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(stage.overlap(), NOTHING);
+}
+
+/// "We order the pair (leaseExpires, rank) first by largest leaseExpires time, then by lower rank."
+#[cfg_attr(not(tenure_planted), test)]
+fn s5_a_later_lease_goes_before_a_lower_rank() {
+    let mut stage = Stage::new(2);
+    stage.isolate_all();
+    for node in [0, 1] {
+        stage.join(node);
+        stage.campaign(node, X);
+        stage.pass(ms(1_000));
+    }
+    stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0, 1]);
+    // The worse rank has granted its lease later.
+    stage.heal();
+    stage.pass(2 * H + ms(100));
+    assert_eq!(stage.leaders(X), [1]);
+    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+}
+
+/// "It does not issue allcalls until after leaseTime + maxClockSkew time has elapsed."
+#[cfg_attr(not(tenure_planted), test)]
+fn s6_one_that_joins_does_not_call_for_a_lease_and_the_skew() {
+    let mut stage = Stage::new(1);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(L + K);
+    assert_eq!(stage.calls(0), 0);
+    stage.pass(2 * H);
+    assert!(stage.calls(0) > 0);
+}
+
+/// "During init, the server does, however, accept and respond to allcalls()."
+#[cfg_attr(not(tenure_planted), test)]
+fn s7_meanwhile_it_answers_and_learns_who_leads() {
+    let mut stage = Stage::new(2);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(L + K + 3 * H);
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.observe(1, X);
+    stage.log.clear();
+    stage.pass(3 * H);
+    assert_eq!(stage.calls(1), 0);
+    assert!(stage.replies(1) >= 3);
+    let Body::Reply(reply) = stage.last(1, |body| matches!(body, Body::Reply(_))).body else {
+        unreachable!()
+    };
+    assert!(!reply.entries[0].eligible);
+    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
+}
+
+/// "The allcall() ping will contain the current (lease, leader-rank) and leader-id according to the
+/// issuer." Those that only follow say so by a digest.
+#[cfg_attr(not(tenure_planted), test)]
+fn s8_a_call_says_who_leads_according_to_its_sender() {
+    let stage = Stage::led(2);
+    let entry = |node| match stage.last(node, |body| matches!(body, Body::Call(_))).body {
+        Body::Call(call) => call.entries[0].clone(),
+        _ => unreachable!(),
+    };
+    let [leader, follower]: [Entry; 2] = [0, 1].map(entry);
+    let claim = leader.claim.unwrap();
+    assert_eq!((&claim.leader, claim.rank.number), (&stage.who(0), 0));
+    assert_eq!((follower.claim, follower.digest), (None, leader.digest));
+}
+
+/// "Every recipient of the allcall updates her local information of who she thinks the leader is,
+/// so long as the received information is monotone in the (lease, leader-rank) ordering."
+#[cfg_attr(not(tenure_planted), test)]
+fn s9_what_is_known_of_leaders_only_grows() {
+    let mut stage = Stage::led(3);
+    let call = |stage: &Stage| stage.last(0, |body| matches!(body, Body::Call(_)));
+    let early = call(&stage);
+    stage.observe(2, X);
+    let end = |packet: &tenure_core::allcall::Packet| packet.body.claim().map(|claim| claim.until);
+    stage.until(L, |stage| end(&call(stage)) > end(&early));
+    stage.pass(ms(50));
+    stage.observe(2, X);
+    let known = stage.view(2).unwrap().leader().unwrap().until;
+    // The same leader with an earlier E, in a round that has not been heard.
+    let mut stale = early;
+    if let Body::Call(call) = &mut stale.body {
+        call.round.0 += 100;
+    }
+    stage.deliver(2, stale);
+    stage.observe(2, X);
+    assert_eq!(stage.view(2).unwrap().leader().unwrap().until, known);
+}
+
+/// "It enters its ping phase, where it stays until it is shut down."
+#[cfg_attr(not(tenure_planted), test)]
+fn s10_from_then_on_it_calls_and_answers_until_it_is_shut_down() {
+    let mut stage = Stage::led(2);
+    for _ in 0..20 {
+        stage.log.clear();
+        stage.pass(H);
+        assert_eq!((stage.calls(1), stage.replies(1)), (1, 1));
+    }
+}
+
+/// "Election and leasing are computed locally, by each node, one heartBeat after" the call.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn s11_the_election_is_one_heartbeat_after_the_call() {
+    let mut stage = Stage::new(1);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.until(L + K + 2 * H, |stage| stage.calls(0) == 2);
+    // The second call announces that it is eligible; the third one carries the claim.
+    stage.pass(H - ms(20));
+    assert_eq!((stage.calls(0), stage.leaders(X).len()), (2, 0));
+    stage.pass(ms(40));
+    assert_eq!((stage.calls(0), stage.leaders(X).len()), (3, 1));
+}
+
+/// "The localnode who issued the allcall sorts the respondents, including itself, and if all leases
+/// have expired, it determines who is the new leader and marks their lease as starting from now."
+/// Only its own lease is marked: one that finds another best waits (ruling 1).
+#[cfg_attr(not(tenure_planted), test)]
+fn s12_one_that_finds_another_best_waits_for_its_claim() {
+    let stage = Stage::led(3);
+    for node in 1..3 {
+        let claims = stage.said(node).into_iter().filter_map(|packet| packet.body.claim());
+        assert!(claims.into_iter().all(|claim| claim.leader == stage.who(0)));
+    }
+}
+
+/// "This new determination is broadcast at the next heartbeat."
+#[cfg_attr(not(tenure_planted), test)]
+fn s13_a_claim_is_broadcast_with_the_next_call() {
+    let mut stage = Stage::new(2);
+    (0..2).for_each(|node| stage.join(node));
+    stage.campaign(0, X);
+    stage.observe(1, X);
+    stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0]);
+    stage.pass(ms(10));
+    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
+}
+
+/// "If that leader claim has a shorter lease expiration time than the existing leader, the new
+/// proposed leader is rejected in favor of the current leader."
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins() {
+    let mut stage = Stage::new(2);
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(L + K + 3 * H);
+    assert_eq!(stage.leaders(X), [1]);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(L + K);
+    assert_eq!(stage.leaders(X), [1], "it renews while the better one only listens");
+    stage.until(L + 2 * H, |stage| stage.leaders(X) == [0]);
+    assert_eq!(stage.overlap(), NOTHING);
+    assert_eq!(stage.ended(1), Some(&End::Lost(Loss::Transferred)));
+}
+
+/// "Each recipient of an allcall() replies to all cluster members. Both the sending and the
+/// replying to the allcall are broadcasts."
+#[cfg_attr(not(tenure_planted), test)]
+fn s15_replies_are_broadcast_and_say_whom_they_answer() {
+    let mut stage = Stage::led(3);
+    stage.log.clear();
+    stage.pass(H + ms(200));
+    let round = match stage.last(0, |body| matches!(body, Body::Call(_))).body {
+        Body::Call(call) => call.round,
+        _ => unreachable!(),
+    };
+    for node in 1..3 {
+        let answers = stage.said(node).into_iter().filter_map(|packet| match &packet.body {
+            Body::Reply(reply) => Some(&reply.answers),
+            _ => None,
+        });
+        let mut answers = answers.flatten();
+        assert!(answers.any(|answer| (&answer.caller, answer.round) == (&stage.who(0), round)));
+    }
+}
+
+/// "The two leader situation persists for at most one lease term after the network join": one
+/// heartbeat and a delay with `yield`, L − K + d with `serve-out`.
+#[cfg_attr(not(tenure_planted), test)]
+fn s16_after_a_heal_there_is_one_leader_again() {
+    for (on_conflict, most) in
+        [(OnConflict::Yield, H + ms(2)), (OnConflict::ServeOut, L - K + ms(2))]
+    {
+        let configs = (0..2).map(|node| Config { on_conflict, ..config(node) }).collect();
+        let mut stage = Stage::with(configs);
+        stage.isolate_all();
+        (0..2).for_each(|node| stage.join(node));
+        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.pass(2 * L + ms(300));
+        assert_eq!(stage.leaders(X), [0, 1]);
+        let before = stage.overlap();
+        stage.heal();
+        stage.pass(3 * L);
+        let after = stage.overlap() - before;
+        assert!(after <= most, "{on_conflict}: {after:?}");
+        assert_eq!(stage.leaders(X).len(), 1);
+    }
+}
+
+/// "With at least one live node, the system can run for at most one lease term before electing a
+/// leader": L + 3K + 2H in true time, whatever the two clocks.
+#[cfg_attr(not(tenure_planted), test)]
+fn s17_after_a_loss_the_next_one_leads_within_the_bound() {
+    for (old, new) in [(0, 0), (999, -999), (-999, 999)] {
+        let mut stage = Stage::new(2);
+        (stage.nodes[0].ahead, stage.nodes[1].ahead) = (old, new);
+        (0..2).for_each(|node| stage.join(node));
+        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.pass(ms(15_000));
+        assert_eq!(stage.leaders(X), [0]);
+        stage.kill(0);
+        let took = stage.until(L + 3 * K + 2 * H, |stage| stage.leaders(X) == [1]);
+        assert!(took <= L + 3 * K + 2 * H, "{took:?}");
+        assert_eq!(stage.overlap(), NOTHING);
+    }
+}
+
+/// "ALLCALL does not guarantee that there will never be more than one leader. Availability in the
+/// face of network partition is desirable."
+#[cfg_attr(not(tenure_planted), test)]
+fn s18_each_part_of_a_partition_has_a_leader() {
+    let mut stage = Stage::led(4);
+    stage.partition(&[0, 1]);
+    stage.pass(L + 3 * K + 2 * H);
+    assert_eq!(stage.leaders(X), [0, 2]);
+    // Ten that are alone lead themselves, and rank 0 leads after the heal.
+    let mut stage = Stage::new(10);
+    stage.isolate_all();
+    for node in 0..10 {
+        stage.join(node);
+        stage.campaign(node, X);
+        stage.nodes[node].again = true;
+        stage.pass(ms(70));
+    }
+    stage.pass(2 * L);
+    assert_eq!(stage.leaders(X).len(), 10);
+    stage.heal();
+    let took = stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0]);
+    assert!(took <= L + K + 3 * H, "{took:?}");
+}
+
+/// "ALLCALL does not guarantee that a leader will always be present, but the cluster will have a
+/// leader after one lease term + maxClockSkew": and a round in which it is announced, and one to
+/// elect it.
+#[cfg_attr(not(tenure_planted), test)]
+fn s19_from_nothing_there_is_a_leader_after_a_lease_and_the_skew() {
+    let mut stage = Stage::new(3);
+    (0..3).for_each(|node| stage.join(node));
+    (0..3).for_each(|node| stage.campaign(node, X));
+    stage.pass(L + K);
+    assert!(stage.leaders(X).is_empty());
+    stage.pass(3 * H + ms(10));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// "One and two nodes, or an even number of nodes, will work just fine."
+#[cfg_attr(not(tenure_planted), test)]
+fn s20_any_number_of_nodes_is_fine() {
+    for nodes in [1, 2, 3, 4, 5, 16, 50] {
+        let mut stage = Stage::led(nodes);
+        stage.pass(2 * L);
+        assert_eq!(stage.leaders(X), [0], "{nodes}");
+        assert_eq!(stage.overlap(), NOTHING);
+        let elected = |event: &Event| matches!(event, Event::Elected { .. });
+        let elections: usize = (0..nodes).map(|node| stage.told(node, elected)).sum();
+        assert_eq!(elections, 1, "a leader goes on: {nodes}");
+        for node in 0..nodes {
+            stage.command(node, X, tenure_core::Command::Resign);
+        }
+        assert!(stage.leaders(X).is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! Nerio on the stage: members with directories, and candidates beside them.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::nerio::{
+    Config, Event, Extra, Inc, Instance, Kept, Member, Message, Nerio, OwnEvent, Query, Remembered,
+    Sender, Start, Who,
+};
+use tenure_core::{Drift, Effect, Input, NodeName, Protocol, Time};
+use tenure_testkit::conversations::{Beginning, Cast, Span, Words};
+
+use crate::players::Grantors;
+
+impl Cast for Grantors {
+    const FOLDER: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conversations");
+    const CLUSTER: &'static str = "cluster members=a,b,c [lease=2400ms] [drift=0.1] \
+                                   [refresh=100ms] [promise=SPAN] [delay=1ms]";
+    const FORMS: &'static [&'static str] = &["verify NODE leader=NODE"];
+    const KINDS: &'static [&'static str] = &[
+        "request",
+        "granted",
+        "refused",
+        "release",
+        "released",
+        "leaving",
+        "verify",
+        "remainder",
+        "query",
+        "state",
+        "fence-read",
+        "fence-seen",
+    ];
+
+    /// All but the members have defaults whose products are round.
+    fn new(words: &mut Words) -> Result<Self, String> {
+        let mut span = |key, otherwise| {
+            words.option(key).map(|span| span.map_or(otherwise, |Span(span)| span))
+        };
+        let lease = span("lease", Duration::from_millis(2_400))?;
+        let promise = span("promise", lease)?;
+        let refresh = span("refresh", Duration::from_millis(100))?;
+        let delay = span("delay", Duration::from_millis(1))?;
+        let drift: Option<Drift> = words.option("drift")?;
+        let names: String = words.must("members")?;
+        let member = |(place, name): (usize, &str)| {
+            let name = name.parse().map_err(|error| format!("{error}"))?;
+            Ok(Member { name, address: Self::address(place) })
+        };
+        let members = names.split(',').enumerate().map(member).collect::<Result<_, String>>()?;
+        let mut config = Config::new("talks".parse().unwrap(), members).with_lease(lease);
+        config.drift = drift.unwrap_or_else(|| "0.1".parse().unwrap());
+        config.refresh = refresh;
+        config.verify_max = promise;
+        config.round_trip = delay * 10;
+        config.grace = refresh;
+        config.kill_margin = refresh / 10;
+        let config = config.check().map_err(|error| error.to_string())?;
+        Ok(Self { config, delay })
+    }
+
+    fn members(&self) -> Vec<NodeName> {
+        self.config.members.iter().map(|member| member.name.clone()).collect()
+    }
+
+    fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    fn address(place: usize) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], 7_101 + u16::try_from(place).unwrap()))
+    }
+
+    fn core(&self, name: &NodeName) -> Nerio {
+        Nerio::new(self.config.clone(), name.clone())
+    }
+
+    fn begin(
+        &self,
+        name: &NodeName,
+        incarnation: u32,
+        disk: Option<&Remembered>,
+    ) -> Beginning<Self> {
+        let spelled = name.as_str().bytes().fold(0, |sum, byte| (sum << 8) | u128::from(byte));
+        let inc = Inc((u128::from(incarnation) << 120) | ((spelled & 0xff_ffff) << 96));
+        let memory = disk.map(Remembered::memory);
+        let finds = match memory.as_ref().map(|memory| &memory.kept) {
+            None => "".into(),
+            Some(Kept::New) => ", new directory".into(),
+            Some(Kept::Grants(grants)) => format!(", grants written: {}", grants.len()),
+            Some(Kept::Reserve) => ", grants of another boot".into(),
+            Some(Kept::Nothing) => ", directory lost".into(),
+            Some(Kept::Founding) => ", directory lost or never used".into(),
+        };
+        let identity = Who { name: name.clone(), inc }.to_string();
+        Beginning { start: Start { inc, seed: 1, memory }, identity, finds }
+    }
+
+    fn disk(place: usize, count: u32, fresh: bool) -> (Remembered, String) {
+        let instance = Instance(((place as u128 + 1) << 100) + (u128::from(count) << 96));
+        (Remembered::new(instance, fresh), instance.to_string())
+    }
+
+    fn reboot(disk: &mut Remembered) {
+        disk.forget_grants();
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request(_) => "request",
+            Message::Granted(_) => "granted",
+            Message::Refused(_) => "refused",
+            Message::Release(_) => "release",
+            Message::Released(_) => "released",
+            Message::Leaving(_) => "leaving",
+            Message::Verify(_) => "verify",
+            Message::Remainder(_) => "remainder",
+            Message::Query(_) => "query",
+            Message::State(_) => "state",
+            Message::FenceRead(_) => "fence-read",
+            Message::FenceSeen(_) => "fence-seen",
+            Message::List(_) | Message::Listed(_) => unreachable!("no story lists elections"),
+        }
+    }
+
+    /// That nothing came of a message is none.
+    fn is_worth_a_line(event: &Event) -> bool {
+        !matches!(event, Event::Own(OwnEvent::Ignored(_)))
+    }
+
+    fn extra(
+        _: &str,
+        words: &mut Words,
+        place: impl Fn(&str) -> Result<SocketAddr, String>,
+    ) -> Result<Extra, String> {
+        let leader: String = words.must("leader")?;
+        Ok(Extra::Verify { leader: place(&leader)? })
+    }
+
+    fn answers(mut core: Nerio, now: Time, from: Sender) -> Vec<String> {
+        let query = Message::Query(Query { election: "db".parse().unwrap(), start: now });
+        let mut effects = Vec::new();
+        core.handle(now, Input::Message { from, message: query }, &mut effects);
+        let state = |effect| match effect {
+            Effect::Send { message: message @ Message::State(_), .. } => Some(message.to_string()),
+            _ => None,
+        };
+        effects.into_iter().filter_map(state).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! How many unary calls are under way at once, and which of them wait for which.
+
+use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// For the calls of candidates.
+const CANDIDATES: usize = 64;
+/// For the looks of observers. Of those that nobody waits for any more too: others must not wait
+/// for them.
+const OBSERVERS: usize = 32;
+/// For the calls of the lease: the core has one of each kind, and few leases to revoke.
+const LEASE: usize = 8;
+
+/// Permits of three kinds. All elections stand on one lease, so its calls never wait behind theirs;
+/// nor do candidates wait behind those who only look.
+pub(super) struct Limits {
+    candidates: Semaphore,
+    observers: Semaphore,
+    lease: Semaphore,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Lease,
+    Candidate,
+    Observer,
+}
+
+impl Limits {
+    pub(super) fn new() -> Self {
+        let [candidates, observers, lease] = [CANDIDATES, OBSERVERS, LEASE].map(Semaphore::new);
+        Self { candidates, observers, lease }
+    }
+
+    /// In the order of the requests, until it is dropped.
+    pub(super) async fn take(&self, op: &Op) -> Option<SemaphorePermit<'_>> {
+        // Never closed.
+        self.of(op).0.acquire().await.ok()
+    }
+
+    /// How many hold a permit of the kind that this one waits for.
+    pub(super) fn under_way(&self, op: &Op) -> usize {
+        let (permits, all) = self.of(op);
+        all.saturating_sub(permits.available_permits())
+    }
+
+    fn of(&self, op: &Op) -> (&Semaphore, usize) {
+        match kind(op) {
+            Kind::Lease => (&self.lease, LEASE),
+            Kind::Candidate => (&self.candidates, CANDIDATES),
+            Kind::Observer => (&self.observers, OBSERVERS),
+        }
+    }
+}
+
+/// Whether it is about the lease, and not about one election.
+pub(super) fn is_of_lease(op: &Op) -> bool {
+    kind(op) == Kind::Lease
+}
+
+/// Whether it is about keys of others, with their values.
+pub(super) fn is_of_observer(op: &Op) -> bool {
+    kind(op) == Kind::Observer
+}
+
+fn kind(op: &Op) -> Kind {
+    match op {
+        Op::Grant { .. } | Op::Revoke { .. } | Op::KeepAlive { .. } => Kind::Lease,
+        Op::Txn(txn) if is_confirmation(txn) => Kind::Lease,
+        Op::Txn(Txn { then, .. }) if matches!(then.first(), Some(Act::Move { .. })) => Kind::Lease,
+        Op::Txn(Txn { when, .. }) if !when.is_empty() => Kind::Candidate,
+        Op::Txn(Txn { then, .. }) if then.iter().all(|act| matches!(act, Act::Read(_))) => {
+            Kind::Observer
+        }
+        Op::Txn(_) | Op::Watch { .. } | Op::Unwatch { .. } => Kind::Candidate,
+    }
+}
+
+/// Whether it confirms a renewal, or looks which term etcd is in. Only the first deletes a key if
+/// there is none, and only the second reads nothing but a single key, without a condition.
+/// Candidates have a condition, and observers read all keys of an election.
+fn is_confirmation(txn: &Txn) -> bool {
+    let is_single = |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(_), .. }));
+    let Txn { when, then, otherwise } = txn;
+    let looks = when.is_empty() && otherwise.is_empty() && then.iter().all(is_single);
+    looks || txn.deletes_nothing()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::etcd::{Compare, LeaseId, Pick};
+
+    use super::*;
+
+    #[test]
+    fn who_asks_is_seen_by_what_is_asked() {
+        let read = |keys| Act::Read(Read { keys, pick: Pick::First, keys_only: false });
+        let one = || read(Keys::One("e/1".into()));
+        let txn = |when, then| Op::Txn(Txn { when, then, otherwise: vec![] });
+        assert_eq!(kind(&txn(vec![], vec![one(), one()])), Kind::Lease);
+        assert_eq!(kind(&Op::Revoke { lease: LeaseId(1) }), Kind::Lease);
+        let confirms = |revision, deleted: &str| {
+            let when = vec![Compare::Created { key: "e/1".into(), revision }];
+            let then = vec![Act::Delete { key: deleted.into() }, one()];
+            Txn { when, then, otherwise: vec![one(), one()] }
+        };
+        assert_eq!(kind(&Op::Txn(confirms(0, "e/1"))), Kind::Lease);
+        // A candidate that leaves, and what nobody should repeat.
+        assert_eq!(kind(&Op::Txn(confirms(7, "e/1"))), Kind::Candidate);
+        assert!(!confirms(0, "e/2").deletes_nothing());
+        let there = Compare::Created { key: "e/1".into(), revision: 0 };
+        let moved = Act::Move { key: "e/1".into(), lease: LeaseId(1) };
+        assert_eq!(kind(&txn(vec![there.clone()], vec![moved])), Kind::Lease);
+        // A candidate that looks for its key, one that makes it, and an observer.
+        assert_eq!(kind(&txn(vec![there.clone()], vec![one()])), Kind::Candidate);
+        let put = Act::Put { key: "e/1".into(), value: "".into(), lease: LeaseId(1) };
+        assert_eq!(kind(&txn(vec![], vec![one(), put])), Kind::Candidate);
+        assert_eq!(kind(&txn(vec![], vec![read(Keys::Prefix("e/".into()))])), Kind::Observer);
+    }
+}

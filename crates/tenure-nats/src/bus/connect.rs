@@ -1,0 +1,152 @@
+//! One connection to one server, which does not come back by itself.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_nats::{
+    Auth, AuthError, Client, ConnectErrorKind, ConnectOptions, Event, ServerInfo, Subscriber,
+};
+use tokio::sync::mpsc;
+
+use crate::login::{Login, LoginError};
+use crate::options::{CheckedOptions, Tls};
+use crate::server::Server;
+
+/// How many messages wait at most for a server that takes nothing in: about a second of a process
+/// with hundreds of elections. More are dropped, as they would be of no use when they arrive.
+const UNSENT_MAX: usize = 1_024;
+
+/// How many messages the client library keeps until they are taken over into our own queue, which
+/// happens whenever it has read what has come in.
+const UNREAD_MAX: usize = 65_536;
+
+pub(super) struct Connection {
+    pub(super) client: Client,
+    pub(super) subscriber: Subscriber,
+    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    pub(super) info: ServerInfo,
+}
+
+/// Why a server cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// It did not answer in time.
+    #[error("no answer within {within:?}")]
+    Silent {
+        /// How long it was waited for.
+        within: Duration,
+    },
+    /// It knows no such user, or the password, credentials or key are not the ones it knows.
+    #[error("it refuses this login ({said}): look at the user, and at what proves who it is")]
+    Refused {
+        /// What it said.
+        said: Arc<str>,
+    },
+    /// The files of the login cannot be used any more.
+    #[error("{why}")]
+    Login {
+        /// What is wrong with them.
+        why: Arc<str>,
+    },
+    /// TLS did not come about: a certificate is not believed on one side or the other.
+    #[error("TLS did not come about: {why}")]
+    Tls {
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// Anything else: nobody listens there, or there is no such host.
+    #[error("{why}")]
+    Failed {
+        /// What happened.
+        why: Arc<str>,
+    },
+}
+
+/// Makes a connection, and subscribes. Takes at most the options' `connect_within`.
+pub(super) async fn connect(
+    options: &CheckedOptions,
+    server: &Server,
+    (subject, name): (&str, &str),
+    silence: Duration,
+) -> Result<Connection, ConnectError> {
+    let within = options.connect_within;
+    let joining = async {
+        let connected = Arc::new(AtomicBool::new(false));
+        let (tell, events) = mpsc::unbounded_channel();
+        let login = with_login(options.login.clone(), &connected)
+            .name(name)
+            .connection_timeout(within)
+            .ping_interval(silence)
+            .client_capacity(UNSENT_MAX)
+            .subscription_capacity(UNREAD_MAX)
+            .ignore_discovered_servers()
+            // None, but 0 means that there is no limit: see `with_login`.
+            .max_reconnects(1)
+            .event_callback(move |event| {
+                // Nobody hears it when the connection was left.
+                let _ = tell.send(event);
+                std::future::ready(())
+            });
+        let made = with_tls(login, options.tls.as_ref(), server)?;
+        let client = made.connect(server.as_str()).await.map_err(|error| why(&error, options))?;
+        connected.store(true, Ordering::Release);
+        let failed = |why: String| ConnectError::Failed { why: why.into() };
+        let subscribed = client.subscribe(subject.to_owned()).await;
+        // Before anything is published on this connection: a server takes what comes in its order.
+        let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
+        let info = client.server_info();
+        Ok(Connection { client, subscriber, events, info })
+    };
+    tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))
+}
+
+/// The library asks at each connection how to log in. Once there was one it is refused, and gives
+/// up before it has sent anything: it would send what was published while there was none.
+fn with_login(login: Option<Login>, connected: &Arc<AtomicBool>) -> ConnectOptions {
+    let connected = connected.clone();
+    ConnectOptions::with_auth_callback(move |nonce| {
+        let auth = match &login {
+            _ if connected.load(Ordering::Acquire) => Err(AuthError::new("once is enough")),
+            None => Ok(Auth::new()),
+            Some(login) => login.auth(&nonce).map_err(AuthError::new),
+        };
+        std::future::ready(auth)
+    })
+}
+
+fn with_tls(
+    made: ConnectOptions,
+    tls: Option<&Tls>,
+    server: &Server,
+) -> Result<ConnectOptions, ConnectError> {
+    let (authority, identity, first) = match tls {
+        Some(tls) => (tls.authority.as_ref(), tls.identity.as_ref(), tls.first),
+        None => (None, None, false),
+    };
+    let config = tenure_tls::client_config(authority, identity);
+    let config = config.map_err(|error| ConnectError::Tls { why: error.to_string().into() })?;
+    let made = made.tls_client_config(config).require_tls(server.is_secure());
+    Ok(if first { made.tls_first() } else { made })
+}
+
+fn why(error: &async_nats::ConnectError, options: &CheckedOptions) -> ConnectError {
+    let mut said = error.to_string();
+    if let Some(source) = error.source() {
+        said = source.to_string();
+    }
+    let said: Arc<str> = said.into();
+    match error.kind() {
+        ConnectErrorKind::AuthorizationViolation => ConnectError::Refused { said },
+        // Ours: the server was not asked.
+        ConnectErrorKind::Authentication => {
+            let again = options.login.as_ref().and_then(|login| login.auth(b"").err());
+            let why = again.map_or(said, |error: LoginError| error.to_string().into());
+            ConnectError::Login { why }
+        }
+        ConnectErrorKind::TimedOut => ConnectError::Silent { within: options.connect_within },
+        ConnectErrorKind::Tls => ConnectError::Tls { why: said },
+        _ => ConnectError::Failed { why: said },
+    }
+}

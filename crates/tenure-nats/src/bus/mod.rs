@@ -1,0 +1,305 @@
+//! The connection to the bus: made, used, and made anew.
+//!
+//! Each connection is a client of its own. `async-nats` would connect again by itself and then send
+//! whatever was published meanwhile; a client of ours does not ([`connect`]), so that with a
+//! connection everything is gone that was not sent on it. What was heard on an earlier connection
+//! and not yet read is dropped as well.
+
+mod connect;
+mod queue;
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use async_nats::{Client, Event, ServerError as Said};
+use tenure_core::Backoff;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_stream::StreamExt as _;
+
+pub use self::connect::ConnectError;
+use self::connect::{Connection, connect};
+pub use self::queue::Heard;
+use self::queue::{Queue, Reader};
+use crate::notice::Notice;
+use crate::options::CheckedOptions;
+use crate::server::Server;
+
+/// Between attempts on all servers: those that lost the same server come back apart.
+const BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
+
+/// What is said of the connection.
+#[derive(Debug)]
+pub enum News {
+    /// There is a new one.
+    Up(Up),
+    /// There is none any more.
+    Down,
+    /// What an operator should hear of.
+    Notice(Notice),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Up {
+    client: Client,
+    /// The most bytes of a packet that the server takes.
+    pub max_payload: usize,
+    /// Which connection it is.
+    number: u64,
+}
+
+/// What a message may become when it is published.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Published {
+    /// It was handed to the connection. Whether it arrives nobody says.
+    Handed,
+    /// There is no connection: it is dropped, not kept.
+    NotConnected,
+    /// The server takes nothing in at the moment, and enough waits for it.
+    Stuck,
+    /// The server does not take messages of this size.
+    TooLarge,
+}
+
+/// What something on the bus comes in as.
+#[derive(Debug)]
+pub enum Incoming {
+    /// The connection has changed.
+    News(News),
+    /// Somebody has published something.
+    Heard(Heard),
+}
+
+/// The way to the bus, for packets of one cluster.
+pub struct Bus {
+    news: mpsc::UnboundedReceiver<News>,
+    heard: Reader,
+    up: Option<Up>,
+    task: JoinHandle<()>,
+}
+
+impl fmt::Debug for Bus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bus").field("up", &self.up).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Bus {
+    /// Connects, and stays connected, as long as it is kept. A server that says nothing for about
+    /// three times `silence` is left. Must be called in a runtime with I/O and time.
+    #[must_use]
+    pub fn new(options: CheckedOptions, subject: String, name: String, silence: Duration) -> Self {
+        let (tell, news) = mpsc::unbounded_channel();
+        let (queue, heard) = queue::new();
+        let keeper = Keeper { options, subject, name, silence, tell, queue };
+        let task = tokio::spawn(keeper.run());
+        Self { news, heard, up: None, task }
+    }
+
+    /// Waits for what comes in. Cancel safe.
+    pub async fn next(&mut self) -> Incoming {
+        tokio::select! {
+            biased;
+            Some(news) = self.news.recv() => Incoming::News(news),
+            heard = self.heard.next() => Incoming::Heard(heard),
+        }
+    }
+
+    /// What is said of the connection already, if anything.
+    #[must_use]
+    pub fn take_news(&mut self) -> Option<News> {
+        self.news.try_recv().ok()
+    }
+
+    /// What was heard already, if anything.
+    #[must_use]
+    pub fn take_heard(&mut self) -> Option<Heard> {
+        self.heard.take()
+    }
+
+    /// Uses this connection from now on; says how many bytes a packet may have.
+    #[must_use]
+    pub fn use_connection(&mut self, up: Up) -> usize {
+        self.up.insert(up).max_payload
+    }
+
+    /// Uses none.
+    pub fn forget_connection(&mut self) {
+        self.up = None;
+    }
+
+    /// Whether a connection is in use.
+    #[must_use]
+    pub const fn is_up(&self) -> bool {
+        self.up.is_some()
+    }
+
+    /// Whether it was heard on the connection in use.
+    #[must_use]
+    pub fn is_current(&self, heard: &Heard) -> bool {
+        self.up.as_ref().is_some_and(|up| up.number == heard.connection)
+    }
+
+    /// How many messages were lost because too much came in.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.heard.lost()
+    }
+
+    /// Publishes now, or not at all.
+    #[must_use]
+    pub fn publish(&self, subject: &str, payload: Vec<u8>) -> Published {
+        let Some(Up { client, max_payload, .. }) = &self.up else { return Published::NotConnected };
+        if payload.len() > *max_payload {
+            return Published::TooLarge;
+        }
+        // What would wait for room is not sent later: it is dropped. Without `unconstrained` the
+        // runtime would have it wait because this task has done much already.
+        let published = client.publish(subject.to_owned(), payload.into());
+        let sent = pin!(tokio::task::unconstrained(published));
+        match sent.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Published::Handed,
+            Poll::Ready(Err(_)) => Published::NotConnected,
+            Poll::Pending => Published::Stuck,
+        }
+    }
+}
+
+/// Keeps a connection.
+struct Keeper {
+    options: CheckedOptions,
+    subject: String,
+    name: String,
+    silence: Duration,
+    tell: mpsc::UnboundedSender<News>,
+    queue: Queue,
+}
+
+/// Why a connection is left.
+enum Left {
+    /// It is gone, or of no use any more.
+    Lost(Arc<str>),
+    /// Its server is about to end.
+    LameDuck,
+    /// Nobody reads what comes in.
+    Closed,
+}
+
+impl Keeper {
+    async fn run(self) {
+        let (mut next, mut failures) = (0, 0_u32);
+        for number in 1_u64.. {
+            let server = loop {
+                let server = &self.options.servers[next % self.options.servers.len()];
+                match connect(&self.options, server, (&self.subject, &self.name), self.silence)
+                    .await
+                {
+                    Ok(connection) => {
+                        let left = self.keep(server, connection, number).await;
+                        match self.say_left(server, left) {
+                            true => break server,
+                            false => return,
+                        }
+                    }
+                    Err(error) => {
+                        self.say(Notice::Unreachable { server: server.clone(), error });
+                    }
+                }
+                next += 1;
+                failures = failures.saturating_add(1);
+                if failures.is_multiple_of(u32::try_from(self.options.servers.len()).unwrap_or(1)) {
+                    self.pause(failures).await;
+                }
+            };
+            tracing::debug!(%server, number, "the connection was left");
+            next += 1;
+            failures = 0;
+            self.pause(0).await;
+        }
+    }
+
+    async fn pause(&self, failures: u32) {
+        let draw = |below: Duration| {
+            let mut bytes = [0; 4];
+            // Without randomness all come back at once, which is no worse than slow.
+            let _ = getrandom::fill(&mut bytes);
+            below.mul_f64(f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX))
+        };
+        let passes = failures / u32::try_from(self.options.servers.len()).unwrap_or(1);
+        tokio::time::sleep(BACKOFF.pause(passes, draw)).await;
+    }
+
+    fn say(&self, notice: Notice) {
+        // Nobody hears it when the node has ended.
+        let _ = self.tell.send(News::Notice(notice));
+    }
+
+    /// Whether to go on.
+    fn say_left(&self, server: &Server, left: Left) -> bool {
+        let server = server.clone();
+        let notice = match left {
+            Left::Lost(why) => Notice::Disconnected { server, why },
+            Left::LameDuck => Notice::Leaving { server },
+            Left::Closed => return false,
+        };
+        let _ = self.tell.send(News::Down);
+        self.say(notice);
+        true
+    }
+
+    /// Passes on what is heard, until the connection is left.
+    async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Left {
+        let Connection { client, mut subscriber, mut events, info } = connection;
+        let (name, version) = (info.server_name.as_str().into(), info.version.as_str().into());
+        self.say(Notice::Connected { server: server.clone(), name, version });
+        let up = Up { client, max_payload: info.max_payload, number };
+        if self.tell.send(News::Up(up)).is_err() {
+            return Left::Closed;
+        }
+        loop {
+            tokio::select! {
+                biased;
+                event = events.recv() => match event {
+                    Some(event) => if let Some(left) = self.on_event(server, event) {
+                        return left;
+                    },
+                    None => return Left::Lost("the connection has ended".into()),
+                },
+                message = subscriber.next() => match message {
+                    Some(message) => self.queue.put(number, message),
+                    None => return Left::Lost("the connection has ended".into()),
+                },
+                () = self.tell.closed() => return Left::Closed,
+            }
+        }
+    }
+
+    fn on_event(&self, server: &Server, event: Event) -> Option<Left> {
+        let server = server.clone();
+        match event {
+            Event::Disconnected | Event::Closed => {
+                return Some(Left::Lost("the connection is gone, or nothing came from it".into()));
+            }
+            // With no other server it is used until it ends.
+            Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Left::LameDuck),
+            Event::SlowConsumer(_) => self.say(Notice::Overrun { server }),
+            Event::ServerError(Said::SlowConsumer(_)) => self.say(Notice::Overrun { server }),
+            Event::ServerError(said) => {
+                self.say(Notice::Denied { server, said: said.to_string().into() });
+            }
+            Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_) => {}
+        }
+        None
+    }
+}

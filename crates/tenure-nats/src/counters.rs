@@ -1,0 +1,57 @@
+//! What a node counts.
+
+use std::collections::BTreeMap;
+
+use crate::bus::Published;
+use crate::subject::Kind;
+
+/// Totals since the start of a node, by what and why. Each is a bounded set of fixed words.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Packets published, by kind.
+    pub sent: BTreeMap<&'static str, u64>,
+    /// Bytes of them, without subjects.
+    pub sent_bytes: u64,
+    /// Packets that could not be published at once and were dropped, by reason.
+    pub unsent: BTreeMap<&'static str, u64>,
+    /// Packets heard, own ones included, by kind.
+    pub heard: BTreeMap<&'static str, u64>,
+    /// Bytes of all that was heard, of what is no packet too.
+    pub heard_bytes: u64,
+    /// What was heard and dropped, by reason: what is no packet, and what has no effect.
+    pub ignored: BTreeMap<&'static str, u64>,
+    /// What was lost because more came in than could be read.
+    pub lost: u64,
+    /// Connections made.
+    pub connections: u64,
+    /// Attempts to connect that failed.
+    pub unreachable: u64,
+    /// Times this node was elected.
+    pub elected: u64,
+    /// Leaderships of this node that ended because their lease was not renewed in time.
+    pub expired: u64,
+}
+
+impl Counters {
+    pub(crate) fn publish(&mut self, kind: Kind, bytes: usize, published: Published) {
+        let reason = match published {
+            Published::Handed => {
+                *self.sent.entry(kind.word()).or_default() += 1;
+                self.sent_bytes += bytes as u64;
+                return;
+            }
+            Published::NotConnected => "not_connected",
+            Published::Stuck => "stuck",
+            Published::TooLarge => "too_large",
+        };
+        *self.unsent.entry(reason).or_default() += 1;
+    }
+
+    pub(crate) fn hear(&mut self, kind: Kind) {
+        *self.heard.entry(kind.word()).or_default() += 1;
+    }
+
+    pub(crate) fn ignore_for(&mut self, reason: &'static str) {
+        *self.ignored.entry(reason).or_default() += 1;
+    }
+}

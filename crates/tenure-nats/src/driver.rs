@@ -1,0 +1,225 @@
+//! Elections on NATS, carried by the loop that all protocols share.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::driver::{Backend, Campaigns, LOG, Machine};
+use tenure::{MayOverlap, Obstacle, Time, Waiting};
+use tenure_core::allcall::{
+    self, Allcall, Body, Checked, Link, Message, OwnEvent, Packet, Participant,
+};
+use tenure_core::{ElectionName, End, Input, Loss, Ticket, WallTime};
+use tokio::sync::{broadcast, oneshot};
+
+use crate::bus::{Bus, Heard, Incoming, News};
+use crate::counters::Counters;
+use crate::notice::Notice;
+use crate::subject::{Kind, Subjects};
+use crate::wire::{self, Unread};
+
+/// How long a node that closes waits at most until its resignations have come back.
+const FAREWELL_MAX: Duration = Duration::from_secs(2);
+
+/// What a node asks of its driver, beside what its handles ask.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Counters(oneshot::Sender<Counters>),
+}
+
+/// Shows wall time.
+pub(crate) type WallClock = Box<dyn Fn() -> WallTime + Send>;
+
+/// One process's part on the bus, and what it says of it.
+pub(crate) struct Wired {
+    pub(crate) config: Checked,
+    pub(crate) bus: Bus,
+    pub(crate) subjects: Subjects,
+    pub(crate) notices: broadcast::Sender<Notice>,
+    pub(crate) wall: WallClock,
+    /// This run of this process, as its packets name it.
+    pub(crate) me: Participant,
+    pub(crate) counters: Counters,
+    /// What became of each server, as long as none is in use; bounded by their number.
+    pub(crate) connecting: Option<Vec<Obstacle>>,
+    /// Resignations that were published and have not come back.
+    pub(crate) resigning: u32,
+}
+
+impl Wired {
+    /// This server is of no use: whatever campaigns waits for another.
+    fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &Campaigns<MayOverlap>) {
+        let by: Arc<str> = server.into();
+        let obstacles = self.connecting.get_or_insert_default();
+        obstacles.retain(|obstacle| obstacle.by != by);
+        obstacles.push(Obstacle { by, label: "unreachable", why: why.clone() });
+        obstacles.sort_by(|a, b| a.by.cmp(&b.by));
+        let waiting = Waiting::Connecting { obstacles: obstacles.clone() };
+        for election in campaigns.pending() {
+            campaigns.waits(&election, waiting.clone());
+        }
+    }
+
+    fn on_news(&mut self, news: News, machine: &mut Machine<Self>) {
+        let link = match news {
+            News::Up(up) => {
+                self.connecting = None;
+                self.counters.connections += 1;
+                Link::Up { max_payload: self.bus.use_connection(up) }
+            }
+            News::Down => {
+                self.bus.forget_connection();
+                self.resigning = 0;
+                Link::Down
+            }
+            News::Notice(notice) => {
+                match &notice {
+                    Notice::Disconnected { server, why } => {
+                        self.is_without(server.as_str(), why, &machine.campaigns);
+                    }
+                    Notice::Unreachable { server, error } => {
+                        self.counters.unreachable += 1;
+                        let why = error.to_string().into();
+                        self.is_without(server.as_str(), &why, &machine.campaigns);
+                    }
+                    _ => {}
+                }
+                return self.notice(notice);
+            }
+        };
+        let message = Message::Link(link);
+        machine.input(Input::Message { from: allcall::Bus, message });
+    }
+
+    fn on_heard(&mut self, heard: &Heard, machine: &mut Machine<Self>) {
+        self.counters.heard_bytes += heard.payload.len() as u64;
+        // What came on a connection that is gone may be as old as one likes.
+        if !self.bus.is_current(heard) {
+            return self.counters.ignore_for("earlier_connection");
+        }
+        let kind = self.subjects.kind(&heard.subject).ok_or(Unread::Subject);
+        let read = kind.and_then(|kind| wire::read(kind, &heard.payload));
+        match read {
+            Ok(packet) => {
+                self.counters.hear(Kind::of(&packet.body));
+                if matches!(packet.body, Body::Resign(_)) && packet.header.sender == self.me {
+                    self.resigning = self.resigning.saturating_sub(1);
+                }
+                let message = Message::Packet(packet);
+                machine.input(Input::Message { from: allcall::Bus, message });
+            }
+            Err(reason) => self.counters.ignore_for(reason.label()),
+        }
+    }
+
+    fn publish(&mut self, packet: &Packet) {
+        let kind = Kind::of(&packet.body);
+        let payload = wire::write(packet);
+        let bytes = payload.len();
+        let published = self.bus.publish(self.subjects.of(kind), payload);
+        self.counters.publish(kind, bytes, published);
+        self.resigning += u32::from(kind == Kind::Resign && self.bus.is_up());
+    }
+
+    fn notice(&self, notice: Notice) {
+        // Nobody listening is fine.
+        let _ = self.notices.send(notice);
+    }
+}
+
+impl Backend for Wired {
+    type Core = Allcall;
+    type Class = MayOverlap;
+    type Extra = Infallible;
+    type Own = OwnEvent;
+    type Incoming = Incoming;
+    type Ask = Ask;
+
+    const THREAD: &'static str = "tenure-nats";
+    const KINDS: usize = 2;
+    const NO_TRANSFER: Option<&'static str> = Some("allcall");
+
+    fn wall(&self) -> WallTime {
+        (self.wall)()
+    }
+
+    async fn next(&mut self) -> Incoming {
+        self.bus.next().await
+    }
+
+    fn take(&mut self, kind: usize) -> Option<Incoming> {
+        match kind {
+            0 => self.bus.take_news().map(Incoming::News),
+            _ => self.bus.take_heard().map(Incoming::Heard),
+        }
+    }
+
+    fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::News(news) => self.on_news(news, machine),
+            Incoming::Heard(heard) => self.on_heard(&heard, machine),
+        }
+    }
+
+    fn on_ask(&mut self, _: Time, ask: Ask, _: &mut Machine<Self>) {
+        let Ask::Counters(reply) = ask;
+        let lost = self.bus.lost();
+        let _ = reply.send(Counters { lost, ..self.counters.clone() });
+    }
+
+    fn send(&mut self, _: allcall::Bus, message: Message) {
+        // A core sends nothing else.
+        if let Message::Packet(packet) = message {
+            self.publish(&packet);
+        }
+    }
+
+    fn persist(&mut self, record: &Infallible) -> bool {
+        match *record {}
+    }
+
+    fn flush(&mut self, _: Ticket, record: Infallible) {
+        match record {}
+    }
+
+    fn on_event(&mut self, election: Option<ElectionName>, event: OwnEvent, _: &mut Machine<Self>) {
+        if let OwnEvent::Ignored(reason) = event {
+            return self.counters.ignore_for(reason.label());
+        }
+        match &election {
+            Some(election) => tracing::info!(target: LOG, %election, "{event}"),
+            None => tracing::info!(target: LOG, "{event}"),
+        }
+        self.notice(Notice::Protocol { election, event });
+    }
+
+    fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
+        self.counters.elected += 1;
+        Arc::new(())
+    }
+
+    fn ended(&mut self, end: &End) {
+        self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
+    }
+
+    /// What the core knows is that it is not connected.
+    fn explain(&self, waiting: Waiting) -> Waiting {
+        match (waiting, &self.connecting) {
+            (Waiting::Connecting { .. }, Some(obstacles)) => {
+                Waiting::Connecting { obstacles: obstacles.clone() }
+            }
+            (waiting, _) => waiting,
+        }
+    }
+
+    fn farewell(&self) -> Duration {
+        self.config.heartbeat.min(FAREWELL_MAX)
+    }
+
+    /// A resignation that has come back was taken in by the server, and reaches all others unless
+    /// it is lost; one that is still in this process would end with it.
+    fn is_idle(&self, _: &Allcall) -> bool {
+        self.resigning == 0
+    }
+}

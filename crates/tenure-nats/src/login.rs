@@ -1,0 +1,184 @@
+//! As whom a client logs in.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_nats::Auth;
+use nkeys::{KeyPair, KeyPairType};
+
+/// As whom to log in. A server without authentication takes anybody.
+///
+/// Files are read anew for each connection, so that renewed credentials are used without a restart.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Login {
+    /// A user and its password.
+    User {
+        /// The user.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// A file of credentials (`nsc generate creds`): a JWT of the user, and the seed of its key.
+    Credentials(PathBuf),
+    /// A file with the seed of a user's key (`nk -gen user`), which begins with `SU`.
+    NKey(PathBuf),
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User { user, .. } => {
+                f.debug_struct("User").field("user", user).finish_non_exhaustive()
+            }
+            Self::Credentials(path) => f.debug_tuple("Credentials").field(path).finish(),
+            Self::NKey(path) => f.debug_tuple("NKey").field(path).finish(),
+        }
+    }
+}
+
+/// More than any file of credentials needs, and what is read of one at most.
+const FILE_MAX: u64 = 65_536;
+
+impl Login {
+    /// What is sent to a server that gave `nonce` to be signed.
+    pub(crate) fn auth(&self, nonce: &[u8]) -> Result<Auth, LoginError> {
+        let mut auth = Auth::new();
+        match self {
+            Self::User { user, password } => {
+                auth.username = Some(user.clone());
+                auth.password = Some(password.clone());
+            }
+            Self::Credentials(path) => {
+                let text = read(path)?;
+                let [jwt, seed] = sections(&text)
+                    .ok_or_else(|| LoginError::NoCredentials { path: path.clone() })?;
+                auth.jwt = Some(jwt.to_owned());
+                auth.signature = Some(sign(path, seed, nonce)?.1);
+            }
+            Self::NKey(path) => {
+                let text = read(path)?;
+                let (key, signature) = sign(path, text.trim(), nonce)?;
+                auth.nkey = Some(key);
+                auth.signature = Some(signature);
+            }
+        }
+        Ok(auth)
+    }
+}
+
+fn read(path: &Path) -> Result<String, LoginError> {
+    use io::Read as _;
+    let mut text = String::new();
+    let read = fs::File::open(path).and_then(|file| file.take(FILE_MAX).read_to_string(&mut text));
+    read.map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })?;
+    Ok(text)
+}
+
+/// The JWT and the seed of a file of credentials: what stands on the line after each `BEGIN`.
+fn sections(text: &str) -> Option<[&str; 2]> {
+    let after = |what: &str| {
+        let mut lines = text.lines().map(str::trim);
+        lines.find(|line| {
+            line.starts_with("---") && line.contains("BEGIN") && line.contains(what)
+        })?;
+        lines.find(|line| !line.is_empty())
+    };
+    Some([after("USER JWT")?, after("USER NKEY SEED")?])
+}
+
+/// The public key, and the nonce signed with the key of the seed.
+fn sign(path: &Path, seed: &str, nonce: &[u8]) -> Result<(String, Vec<u8>), LoginError> {
+    let no_seed = || LoginError::NoSeed { path: path.into() };
+    let pair = KeyPair::from_seed(seed).map_err(|_| no_seed())?;
+    if pair.key_pair_type() != KeyPairType::User {
+        return Err(no_seed());
+    }
+    let signature = pair.sign(nonce).map_err(|_| no_seed())?;
+    Ok((pair.public_key(), signature))
+}
+
+/// A login that cannot work. What the files hold is in none of these.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LoginError {
+    /// A file cannot be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        source: Arc<io::Error>,
+    },
+    /// A file of credentials lacks the JWT or the seed.
+    #[error(
+        "{path} holds no credentials: a line \"BEGIN NATS USER JWT\" and a line \"BEGIN USER NKEY \
+         SEED\" are expected, as `nsc generate creds` writes them",
+        path = path.display()
+    )]
+    NoCredentials {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// What should be the seed of a user's key is something else.
+    #[error("{path} holds no seed of a user's key: it begins with SU", path = path.display())]
+    NoSeed {
+        /// Which file.
+        path: PathBuf,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("login");
+        fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn a_seed_signs_the_nonce() {
+        let pair = KeyPair::new_user();
+        let (_folder, path) = file(&format!("{}\n", pair.seed().unwrap()));
+        let auth = Login::NKey(path).auth(b"nonce").unwrap();
+        assert_eq!(auth.nkey.as_deref(), Some(&*pair.public_key()));
+        pair.verify(b"nonce", &auth.signature.unwrap()).unwrap();
+    }
+
+    #[test]
+    fn credentials_are_a_jwt_and_a_seed() {
+        let pair = KeyPair::new_user();
+        let text = format!(
+            "-----BEGIN NATS USER JWT-----\nabc.def\n------END NATS USER JWT------\n\n*** SECRET \
+             ***\n\n-----BEGIN USER NKEY SEED-----\n{}\n------END USER NKEY SEED------\n",
+            pair.seed().unwrap()
+        );
+        let (_folder, path) = file(&text);
+        let auth = Login::Credentials(path).auth(b"nonce").unwrap();
+        assert_eq!(auth.jwt.as_deref(), Some("abc.def"));
+        pair.verify(b"nonce", &auth.signature.unwrap()).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_login_is_told_without_what_it_holds() {
+        let told = |login: Login| login.auth(b"nonce").map(drop).unwrap_err().to_string();
+        let (_folder, path) = file("secret");
+        let shown = path.display();
+        let text = told(Login::NKey(path.clone()));
+        assert_eq!(text, format!("{shown} holds no seed of a user's key: it begins with SU"));
+        let text = told(Login::Credentials(path.clone()));
+        assert!(text.starts_with(&format!("{shown} holds no credentials")), "{text}");
+        let (_other, account) = file(&KeyPair::new_account().seed().unwrap());
+        assert!(told(Login::NKey(account)).contains("begins with SU"));
+        assert_eq!(
+            told(Login::NKey("/nowhere/seed".into())),
+            "cannot read /nowhere/seed: No such file or directory (os error 2)"
+        );
+        let login = Login::User { user: "ann".into(), password: "secret".into() };
+        assert_eq!(format!("{login:?}"), "User { user: \"ann\", .. }");
+    }
+}

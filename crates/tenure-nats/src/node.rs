@@ -1,0 +1,181 @@
+//! A process that takes part in elections on NATS.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::driver::{self, Hold, Notices, Timing};
+use tenure::{Election, MayOverlap, NameError, SystemError};
+use tenure_core::allcall::{Allcall, Checked, Participant, Start};
+use tenure_core::{ElectionName, WallTime};
+use tokio::sync::broadcast;
+
+use crate::bus::Bus;
+use crate::counters::Counters;
+use crate::driver::{Ask, WallClock, Wired};
+use crate::notice::Notice;
+use crate::options::CheckedOptions;
+use crate::subject::Subjects;
+
+/// The shortest time between two pings of a server that says nothing.
+const SILENCE_MIN: Duration = Duration::from_millis(500);
+
+/// One process's part in elections on NATS. Clones are the same.
+///
+/// When the last clone and the last handle that came from it are gone, the node resigns whatever
+/// it leads and ends. [`close`](Self::close) does so at once and waits until that is done; after a
+/// process that ends without it the seat is empty until its lease has run out.
+///
+/// ```no_run
+/// use tenure_nats::{Config, Node, Options};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = Options::new(vec!["nats://127.0.0.1:4222".parse()?]).check()?;
+/// let config = Config::new("shop".parse()?, "web-1".parse()?).check()?;
+/// let nats = Node::builder(config, options).start()?;
+///
+/// let election = nats.election("billing")?;
+/// let leadership = election.campaign("10.0.0.7:8080").await?;
+/// // Another one may lead as well: what this does must do no harm when it is done twice.
+/// nats.close().await;
+/// assert!(!leadership.is_current());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// There is no fence, and no way to ask for one:
+///
+/// ```compile_fail,E0599
+/// # async fn lead(election: tenure::Election<tenure::MayOverlap>) -> tenure::Fence {
+/// let leadership = election.campaign("10.0.0.7:8080").await.unwrap();
+/// leadership.fence()
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Node {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: Checked,
+    who: Participant,
+    driver: Arc<Hold<MayOverlap, Ask>>,
+    notices: Notices<Notice>,
+}
+
+/// Starts a [`Node`].
+#[must_use]
+pub struct Builder {
+    config: Checked,
+    options: CheckedOptions,
+    wall: Option<WallClock>,
+}
+
+impl Node {
+    /// A participant with these settings, on the bus that is reached by these options.
+    pub fn builder(config: Checked, options: CheckedOptions) -> Builder {
+        Builder { config, options, wall: None }
+    }
+
+    /// The election `name`. Each part of a system whose network is cut has a leader of it, and for
+    /// a moment after the cut is mended there are two: the handles say so by their type.
+    pub fn election(&self, name: &str) -> Result<Election<MayOverlap>, NameError> {
+        Ok(self.election_named(ElectionName::new(name)?))
+    }
+
+    /// The election with this name.
+    #[must_use]
+    pub fn election_named(&self, name: ElectionName) -> Election<MayOverlap> {
+        self.shared.driver.election(name)
+    }
+
+    /// The settings it runs with.
+    #[must_use]
+    pub fn config(&self) -> &Checked {
+        &self.shared.config
+    }
+
+    /// How others know this run of it.
+    #[must_use]
+    pub fn who(&self) -> &Participant {
+        &self.shared.who
+    }
+
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
+    #[must_use]
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.shared.notices.listen()
+    }
+
+    /// Totals since the start; `None` once the node is closed. Cancel safe.
+    pub async fn counters(&self) -> Option<Counters> {
+        self.shared.driver.ask(Ask::Counters).await
+    }
+
+    /// Resigns whatever it leads, and waits until that has come back from the bus, or a heartbeat
+    /// has passed, 2 s at most. Every handle of this node says from then on that it does not lead.
+    ///
+    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// node closes all the same.
+    pub async fn close(&self) {
+        self.shared.driver.close().await;
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Reads wall time here instead of from the system: where that is set by something else, and
+    /// in tests, which let it step. Called for each thing that happens, so it must be quick.
+    pub fn wall(mut self, clock: impl Fn() -> WallTime + Send + 'static) -> Self {
+        self.wall = Some(Box::new(clock));
+        self
+    }
+
+    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
+    /// heartbeat. It connects at once, and stays connected: that no server is there yet is no
+    /// error.
+    pub fn start(self) -> Result<Node, SystemError> {
+        let Self { config, options, wall } = self;
+        let (incarnation, tie) = (driver::random()?, driver::random()?);
+        let start = Start { incarnation, tie, seed: driver::seed()? };
+        let who = Participant { id: config.id.clone(), incarnation };
+        let wall = wall.unwrap_or_else(|| Box::new(tenure::clock::wall));
+        let (notices, said) = Notices::new();
+        let (settings, me) = (config.clone(), who.clone());
+        let begin = move || {
+            let subjects = Subjects::new(&options.prefix, &settings.cluster);
+            let silence = settings.heartbeat.max(SILENCE_MIN);
+            let name = format!("tenure {}", settings.id);
+            let wired = Wired {
+                bus: Bus::new(options, subjects.all(), name, silence),
+                config: settings.clone(),
+                subjects,
+                notices: said,
+                wall,
+                me,
+                counters: Counters::default(),
+                connecting: Some(Vec::new()),
+                resigning: 0,
+            };
+            (wired, Allcall::new(settings), start)
+        };
+        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let resignation_max = config.lease;
+        let timing = move || Timing { grace, kill_margin, resignation_max };
+        let driver = driver::spawn(begin, timing)?;
+        Ok(Node { shared: Arc::new(Shared { config, who, driver, notices }) })
+    }
+}

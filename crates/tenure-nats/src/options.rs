@@ -1,0 +1,158 @@
+//! How the bus is reached: servers, subjects, TLS, a login.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_tls::{Identity, Pem, PemError};
+
+use crate::login::{Login, LoginError};
+use crate::server::Server;
+use crate::subject::SubjectPrefix;
+
+/// How the bus is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
+///
+/// ```
+/// use tenure_nats::Options;
+///
+/// let options = Options::new(vec!["nats://127.0.0.1:4222".parse()?]).check()?;
+/// assert_eq!(options.servers.len(), 1);
+/// assert_eq!(
+///     Options::new(vec![]).check().unwrap_err().to_string(),
+///     "no server is given: at least one, as nats://127.0.0.1:4222",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The servers. One is used at a time, the next one in their order when it fails; those that
+    /// they know of beside these are not.
+    pub servers: Vec<Server>,
+    /// What the subjects begin with.
+    pub prefix: SubjectPrefix,
+    /// What TLS needs. `None` with `tls` servers: the system's authorities are believed.
+    pub tls: Option<Tls>,
+    /// As whom to log in, if servers ask for that.
+    pub login: Option<Login>,
+    /// How long connecting to one server may take before the next one is tried. Default 2 s.
+    pub connect_within: Duration,
+}
+
+/// What TLS needs. Files are read anew for each connection, so that a renewed certificate is
+/// used without a restart.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tls {
+    /// The certificates of whoever signs the servers' certificates. `None`: the system's.
+    pub authority: Option<Pem>,
+    /// What this client shows, where servers ask for it (mTLS).
+    pub identity: Option<Identity>,
+    /// TLS begins before the server's greeting: for servers with `handshake_first`.
+    pub first: bool,
+}
+
+impl Options {
+    /// These servers, and nothing else.
+    #[must_use]
+    pub fn new(servers: Vec<Server>) -> Self {
+        Self {
+            servers,
+            prefix: SubjectPrefix::default(),
+            tls: None,
+            login: None,
+            connect_within: Duration::from_secs(2),
+        }
+    }
+
+    /// Lets options pass that can work, or says which cannot. Reads the certificates and the files
+    /// of the login.
+    pub fn check(self) -> Result<CheckedOptions, OptionsError> {
+        if self.servers.is_empty() {
+            return Err(OptionsError::NoServer);
+        }
+        if self.connect_within.is_zero() {
+            return Err(OptionsError::NoTime);
+        }
+        if let Some(tls) = &self.tls {
+            if let Some(server) = self.servers.iter().find(|server| !server.is_secure()) {
+                return Err(OptionsError::TlsWithoutScheme { server: server.clone() });
+            }
+            tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;
+        }
+        if let Some(login) = &self.login {
+            login.auth(b"")?;
+        }
+        Ok(CheckedOptions(Arc::new(self)))
+    }
+}
+
+/// [`Options`] that [`Options::check`] has let pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckedOptions(Arc<Options>);
+
+impl Deref for CheckedOptions {
+    type Target = Options;
+
+    fn deref(&self) -> &Options {
+        &self.0
+    }
+}
+
+/// Options that cannot work.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// Nowhere to connect to.
+    #[error("no server is given: at least one, as nats://127.0.0.1:4222")]
+    NoServer,
+    /// No connection is made at once.
+    #[error("0 s for connecting to a server: give it some time, as 2 s")]
+    NoTime,
+    /// What is meant to be secret could go over the network as it is.
+    #[error("TLS is set up, but server {server} may do without: write tls:// for it")]
+    TlsWithoutScheme {
+        /// The server.
+        server: Server,
+    },
+    /// A certificate or key cannot be used.
+    #[error(transparent)]
+    Pem(#[from] PemError),
+    /// The login cannot be used.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(options: Options) -> String {
+        options.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn options_that_cannot_work_are_told() {
+        let plain = || Options::new(vec!["nats://host:4222".parse().unwrap()]);
+        let secure = |tls| {
+            let servers = vec!["tls://host:4222".parse().unwrap()];
+            Options { tls: Some(tls), ..Options::new(servers) }
+        };
+        assert_eq!(
+            told(Options { tls: Some(Tls::default()), ..plain() }),
+            "TLS is set up, but server nats://host:4222 may do without: write tls:// for it"
+        );
+        assert_eq!(
+            told(Options { connect_within: Duration::ZERO, ..plain() }),
+            "0 s for connecting to a server: give it some time, as 2 s"
+        );
+        let missing = Tls { authority: Some(Pem::File("/nowhere/ca".into())), ..Tls::default() };
+        assert_eq!(
+            told(secure(missing)),
+            "cannot read /nowhere/ca: No such file or directory (os error 2)"
+        );
+        let login = Some(Login::NKey("/nowhere/seed".into()));
+        assert_eq!(
+            told(Options { login, ..plain() }),
+            "cannot read /nowhere/seed: No such file or directory (os error 2)"
+        );
+        secure(Tls::default()).check().unwrap();
+    }
+}

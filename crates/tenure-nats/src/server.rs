@@ -1,0 +1,181 @@
+//! Where a server is reached.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The URL of one server for its clients: `nats://10.0.0.7:4222`, or `tls://` for TLS and nothing
+/// else. Scheme and port are not guessed, and a user has no place in it: that is
+/// [`Options::login`](crate::Options::login).
+///
+/// With `nats://` TLS is spoken too if the server asks for it, which whoever is in between could
+/// keep it from; `tls://` takes no less.
+///
+/// ```
+/// use tenure_nats::Server;
+///
+/// let server: Server = "tls://nats-1.example.com:4222".parse()?;
+/// assert!(server.is_secure());
+/// let error = "nats-1.example.com:4222".parse::<Server>().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "server \"nats-1.example.com:4222\" has no scheme: write nats://nats-1.example.com:4222, or \
+///      tls:// if it has a certificate",
+/// );
+/// # Ok::<(), tenure_nats::ServerError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Server {
+    url: Arc<str>,
+    secure: bool,
+}
+
+impl Server {
+    /// Whether nothing but TLS will do.
+    #[must_use]
+    pub const fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// The URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.url
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+impl FromStr for Server {
+    type Err = ServerError;
+
+    fn from_str(given: &str) -> Result<Self, ServerError> {
+        // Before anything that repeats the text.
+        if let Some((_, rest)) = given.rsplit_once('@') {
+            return Err(ServerError::Login { rest: shown(rest) });
+        }
+        let shown = || shown(given);
+        let Some((scheme, rest)) = given.split_once("://") else {
+            return Err(ServerError::NoScheme { given: shown() });
+        };
+        let secure = match scheme {
+            "nats" => false,
+            "tls" => true,
+            _ => return Err(ServerError::Scheme { given: shown() }),
+        };
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        let Some((host, port)) = authority.rsplit_once(':').filter(|(host, _)| is_host(host))
+        else {
+            return Err(ServerError::NotAnAddress { given: shown() });
+        };
+        if !port.parse().is_ok_and(|port: u16| port > 0) {
+            return Err(ServerError::NotAnAddress { given: shown() });
+        }
+        Ok(Self { url: format!("{scheme}://{host}:{port}").into(), secure })
+    }
+}
+
+/// On one line of bounded length.
+fn shown(text: &str) -> String {
+    text.chars().take(256).flat_map(char::escape_default).collect()
+}
+
+/// A name, an IPv4 address, or an IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match inner {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+            !host.is_empty() && host.len() <= 253 && host.chars().all(is_right)
+        }
+    }
+}
+
+/// Why something is not a [`Server`]. What stands before an `@` may be a password, and is in none
+/// of these.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ServerError {
+    /// A user, a password or a token stands before the host.
+    #[error(
+        "server \"…@{rest}\" holds a user, a password or a token, which is not shown: leave out \
+         all up to the @, and give a login in the Options"
+    )]
+    Login {
+        /// What was given, without all up to the last `@`.
+        rest: String,
+    },
+    /// It could be meant with or without TLS.
+    #[error(
+        "server \"{given}\" has no scheme: write nats://{given}, or tls:// if it has a certificate"
+    )]
+    NoScheme {
+        /// What was given.
+        given: String,
+    },
+    /// Not one that is spoken here.
+    #[error("server \"{given}\": its scheme must be nats or tls")]
+    Scheme {
+        /// What was given.
+        given: String,
+    },
+    /// Anything else.
+    #[error(
+        "server \"{given}\" must be a scheme, a host and a port and nothing else, as \
+         nats://10.0.0.7:4222 or tls://[fd00::7]:4222"
+    )]
+    NotAnAddress {
+        /// What was given.
+        given: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_a_scheme_a_host_and_a_port() {
+        for (given, url, secure) in [
+            ("nats://127.0.0.1:4222", "nats://127.0.0.1:4222", false),
+            ("tls://nats-1.example.com:4222/", "tls://nats-1.example.com:4222", true),
+            ("nats://[::1]:4222", "nats://[::1]:4222", false),
+        ] {
+            let server: Server = given.parse().unwrap();
+            assert_eq!((server.as_str(), server.is_secure()), (url, secure));
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_told_with_what_to_write() {
+        let form = "must be a scheme, a host and a port and nothing else, as \
+                    nats://10.0.0.7:4222 or tls://[fd00::7]:4222";
+        for given in
+            ["nats://host", "nats://:1", "tls://host:0", "nats://host:99999", "nats://a b:1"]
+        {
+            let error = given.parse::<Server>().unwrap_err().to_string();
+            assert_eq!(error, format!("server \"{given}\" {form}"));
+        }
+        let error = |given: &str| given.parse::<Server>().unwrap_err().to_string();
+        assert_eq!(
+            error("ws://host:80"),
+            "server \"ws://host:80\": its scheme must be nats or tls"
+        );
+        assert_eq!(error("nats://a\nb:1"), format!("server \"nats://a\\nb:1\" {form}"));
+    }
+
+    #[test]
+    fn a_password_is_not_repeated() {
+        for given in
+            ["nats://ann:secret@host:4222", "ann:secret@host:4222", "tls://secret@host:4222"]
+        {
+            let error = given.parse::<Server>().unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
+            assert!(error.to_string().contains("…@host:4222"), "{error}");
+        }
+    }
+}

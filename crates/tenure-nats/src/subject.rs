@@ -1,0 +1,214 @@
+//! The subjects of a cluster.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use tenure_core::ClusterName;
+use tenure_core::allcall::Body;
+
+/// What all subjects of a server's elections begin with: one or more words of letters, digits, `_`
+/// and `-` with dots between them, at most 64 bytes. Default `tenure`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SubjectPrefix(Arc<str>);
+
+impl SubjectPrefix {
+    /// The most bytes it may have.
+    pub const MAX_BYTES: usize = 64;
+
+    /// The text itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for SubjectPrefix {
+    fn default() -> Self {
+        Self("tenure".into())
+    }
+}
+
+impl fmt::Display for SubjectPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SubjectPrefix {
+    type Err = PrefixError;
+
+    fn from_str(text: &str) -> Result<Self, PrefixError> {
+        if text.len() > Self::MAX_BYTES {
+            return Err(PrefixError::TooLong { bytes: text.len() });
+        }
+        let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if let Some(found) = text.chars().find(|c| !is_right(*c)) {
+            return Err(PrefixError::Character { found });
+        }
+        if text.split('.').any(str::is_empty) {
+            return Err(PrefixError::EmptyWord);
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+/// Why something is no [`SubjectPrefix`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PrefixError {
+    /// More than a subject should have.
+    #[error(
+        "a subject prefix has at most {} bytes; this one has {bytes}",
+        SubjectPrefix::MAX_BYTES
+    )]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// Something that a server takes for something else, as `*` and `>`, or that is no word.
+    #[error(
+        "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
+             not one of them"
+    )]
+    Character {
+        /// The first offending character.
+        found: char,
+    },
+    /// Nothing at all, or nothing between two dots, before the first or after the last.
+    #[error(
+        "a subject prefix needs a word before, between and after its dots, as tenure or \
+             shop.elections"
+    )]
+    EmptyWord,
+}
+
+/// Where the packets of one cluster are published: `PREFIX.CLUSTER.KIND`, where KIND is `ask`,
+/// `call`, `reply` or `resign`. Each kind has a subject of its own, so that a server's permissions
+/// tell askers, which change nothing, from participants.
+///
+/// A dot in the cluster's name becomes `=`, which no cluster's name may hold: a dot would begin
+/// another word, and two clusters could share a subject.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Subjects {
+    /// `PREFIX.CLUSTER.`
+    stem: Arc<str>,
+    kinds: [Arc<str>; 4],
+}
+
+/// What is published on one of the subjects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// A question who leads.
+    Ask,
+    /// The allcall.
+    Call,
+    /// An answer to either.
+    Reply,
+    /// The end of a leadership.
+    Resign,
+}
+
+impl Kind {
+    /// All, in the order in which they are declared.
+    pub const ALL: [Self; 4] = [Self::Ask, Self::Call, Self::Reply, Self::Resign];
+
+    /// The last word of its subject.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Call => "call",
+            Self::Reply => "reply",
+            Self::Resign => "resign",
+        }
+    }
+
+    /// What a packet is.
+    #[must_use]
+    pub const fn of(body: &Body) -> Self {
+        match body {
+            Body::Ask(_) => Self::Ask,
+            Body::Call(_) => Self::Call,
+            Body::Reply(_) => Self::Reply,
+            Body::Resign(_) => Self::Resign,
+        }
+    }
+}
+
+impl Subjects {
+    /// Those of `cluster`.
+    #[must_use]
+    pub fn new(prefix: &SubjectPrefix, cluster: &ClusterName) -> Self {
+        let stem = format!("{prefix}.{}.", cluster.as_str().replace('.', "="));
+        let kinds = Kind::ALL.map(|kind| format!("{stem}{}", kind.word()).into());
+        Self { stem: stem.into(), kinds }
+    }
+
+    /// The one of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> &str {
+        let [ask, call, reply, resign] = &self.kinds;
+        match kind {
+            Kind::Ask => ask,
+            Kind::Call => call,
+            Kind::Reply => reply,
+            Kind::Resign => resign,
+        }
+    }
+
+    /// What is subscribed to: `PREFIX.CLUSTER.*`.
+    #[must_use]
+    pub fn all(&self) -> String {
+        format!("{}*", self.stem)
+    }
+
+    /// What was published on `subject`, if that is one of these.
+    #[must_use]
+    pub fn kind(&self, subject: &str) -> Option<Kind> {
+        let word = subject.strip_prefix(&*self.stem)?;
+        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subjects(prefix: &str, cluster: &str) -> Subjects {
+        Subjects::new(&prefix.parse().unwrap(), &cluster.parse().unwrap())
+    }
+
+    #[test]
+    fn each_kind_has_its_subject_and_comes_back_from_it() {
+        let own = subjects("tenure", "prod");
+        assert_eq!(own.all(), "tenure.prod.*");
+        assert_eq!(own.of(Kind::Call), "tenure.prod.call");
+        for kind in Kind::ALL {
+            assert_eq!(own.kind(own.of(kind)), Some(kind));
+        }
+        for other in ["tenure.prod", "tenure.prod.calls", "tenure.prod.call.x", "tenure.other.call"]
+        {
+            assert_eq!(own.kind(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn two_clusters_never_share_a_subject() {
+        let dotted = subjects("tenure", "eu.prod");
+        assert_eq!(dotted.of(Kind::Ask), "tenure.eu=prod.ask");
+        assert_ne!(dotted.all(), subjects("tenure.eu", "prod").all());
+        assert_ne!(dotted.all(), subjects("tenure", "eu_prod").all());
+    }
+
+    #[test]
+    fn a_prefix_that_a_server_would_take_for_something_else_is_refused() {
+        let told = |text: &str| text.parse::<SubjectPrefix>().unwrap_err().to_string();
+        assert!(told("a.*").contains("'*' is not one of them"));
+        assert!(told("a b").contains("' ' is not one of them"));
+        for text in ["", ".a", "a.", "a..b"] {
+            assert_eq!(text.parse::<SubjectPrefix>(), Err(PrefixError::EmptyWord), "{text}");
+        }
+        assert_eq!(told(&"a".repeat(65)), "a subject prefix has at most 64 bytes; this one has 65");
+        assert_eq!("shop.elections".parse::<SubjectPrefix>().unwrap().as_str(), "shop.elections");
+    }
+}

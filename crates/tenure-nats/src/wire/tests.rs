@@ -1,0 +1,209 @@
+use std::time::Duration;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use tenure_core::allcall::*;
+use tenure_core::{ClusterName, ElectionName, NodeName, Value, WallTime};
+
+use super::*;
+
+fn who() -> impl Strategy<Value = Participant> {
+    ("[a-zA-Z0-9._-]{1,64}", any::<u128>())
+        .prop_map(|(id, incarnation)| Participant { id: NodeName::new(&id).unwrap(), incarnation })
+}
+
+fn rank() -> impl Strategy<Value = Rank> {
+    (any::<u64>(), any::<u128>()).prop_map(|(number, tie)| Rank { number, tie })
+}
+
+fn instant() -> impl Strategy<Value = WallTime> {
+    any::<u64>().prop_map(WallTime::from_nanos)
+}
+
+fn election() -> impl Strategy<Value = ElectionName> {
+    "[a-zA-Z0-9._/:@-]{1,64}".prop_map(|name| ElectionName::new(&name).unwrap())
+}
+
+/// Quotes, backslashes and whatever else JSON may write in another way.
+fn value() -> impl Strategy<Value = Value> {
+    "[\"\\\\/é😀 -~]{0,30}".prop_map(|text| Value::new(&text).unwrap())
+}
+
+fn tombstone() -> impl Strategy<Value = Tombstone> {
+    (who(), any::<u64>(), instant(), option::of(who()))
+        .prop_map(|(leader, term, until, successor)| Tombstone { leader, term, until, successor })
+}
+
+fn claim() -> impl Strategy<Value = LeaderClaim> {
+    (who(), rank(), any::<u64>(), instant(), value()).prop_map(
+        |(leader, rank, term, until, value)| LeaderClaim { leader, rank, term, until, value },
+    )
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let what = (election(), any::<bool>(), any::<u32>(), option::of(claim()));
+    (what, vec(tombstone(), 0..=TOMBSTONES_MAX)).prop_map(
+        |((election, eligible, digest, claim), tombstones)| Entry {
+            election,
+            eligible,
+            digest: Digest(digest),
+            claim,
+            tombstones,
+        },
+    )
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    (any::<u16>(), any::<u16>()).prop_map(|(number, of)| Part { number, of })
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    let round = || any::<u64>().prop_map(Round);
+    let answer = (who(), round()).prop_map(|(caller, round)| Answered { caller, round });
+    prop_oneof![
+        (round(), part(), vec(election(), 0..5))
+            .prop_map(|(round, part, elections)| Body::Ask(Ask { round, part, elections })),
+        (round(), part(), vec(entry(), 0..5)).prop_map(|(round, part, entries)| Body::Call(Call {
+            round,
+            part,
+            entries
+        })),
+        (vec(answer, 0..5), vec(entry(), 0..5))
+            .prop_map(|(answers, entries)| Body::Reply(Reply { answers, entries })),
+        vec((election(), tombstone()), 0..5).prop_map(|ended| Body::Resign(Resign { ended })),
+    ]
+}
+
+fn packet() -> impl Strategy<Value = Packet> {
+    let span = || (0..=u64::MAX / 4, 0..1_000_000_000_u32).prop_map(|(s, n)| Duration::new(s, n));
+    let times = (span(), span(), span()).prop_map(|(heartbeat, lease, max_clock_skew)| Times {
+        heartbeat,
+        lease,
+        max_clock_skew,
+    });
+    let cluster = "[a-zA-Z0-9._-]{1,32}".prop_map(|name| ClusterName::new(&name).unwrap());
+    (cluster, who(), rank(), instant(), times, any::<bool>(), body()).prop_map(
+        |(cluster, sender, rank, sent, times, established, body)| {
+            let header = Header { cluster, sender, rank, sent, times, established };
+            Packet { header, body }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_and_no_longer_than_it_is_counted(packet in packet()) {
+        let bytes = write(&packet);
+        prop_assert!(bytes.len() <= packet.bytes(), "{} of {}", bytes.len(), packet.bytes());
+        prop_assert_eq!(read(Kind::of(&packet.body), &bytes), Ok(packet));
+    }
+
+    #[test]
+    fn what_is_damaged_is_read_as_something_or_dropped(
+        packet in packet(),
+        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = write(&packet);
+        for (index, byte) in damage {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
+        }
+        let _ = read(Kind::of(&packet.body), &bytes);
+    }
+
+    #[test]
+    fn anything_at_all_is_no_packet(bytes in vec(any::<u8>(), 0..200)) {
+        for kind in Kind::ALL {
+            prop_assert_eq!(read(kind, &bytes), Err(Unread::Malformed));
+        }
+    }
+}
+
+fn some_call() -> Packet {
+    let who = |id: &str, incarnation| Participant { id: id.parse().unwrap(), incarnation };
+    let one = who("web-1", 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+    let rank = Rank { number: 5, tie: 0 };
+    let at = |millis: u64| WallTime::from_nanos(1_777_636_800_000_000_000 + millis * 1_000_000);
+    let seconds = Duration::from_secs;
+    let header = Header {
+        cluster: "prod".parse().unwrap(),
+        sender: one.clone(),
+        rank,
+        sent: at(250),
+        times: Times { heartbeat: seconds(1), lease: seconds(10), max_clock_skew: seconds(1) },
+        established: true,
+    };
+    let claim = LeaderClaim {
+        leader: one.clone(),
+        rank,
+        term: 3,
+        until: at(10_250),
+        value: "10.0.0.7:8080".parse().unwrap(),
+    };
+    let tombstone = Tombstone {
+        leader: who("web-2", 0xfedc_ba98_7654_3210_fedc_ba98_7654_3210),
+        term: 1,
+        until: at(2_000),
+        successor: Some(one),
+    };
+    let entry = Entry {
+        election: "billing".parse().unwrap(),
+        eligible: true,
+        digest: Digest(0x89ab_cdef),
+        claim: Some(claim),
+        tombstones: vec![tombstone],
+    };
+    let part = Part { number: 0, of: 1 };
+    Packet { header, body: Body::Call(Call { round: Round(7), part, entries: vec![entry] }) }
+}
+
+/// The example is what people compare with what `nats sub` shows them.
+#[test]
+fn the_documented_packet_is_what_is_written() {
+    let page = include_str!("mod.rs");
+    let lines = page.lines().skip_while(|line| !line.contains("```json")).skip(1);
+    let example = lines.take_while(|line| !line.contains("```"));
+    let joined: String =
+        example.map(|line| line.trim_start_matches("//!").trim_start().to_owned()).collect();
+    assert_eq!(String::from_utf8(write(&some_call())).unwrap(), joined);
+}
+
+#[test]
+fn each_way_of_being_no_packet_has_its_reason() {
+    let text = String::from_utf8(write(&some_call())).unwrap();
+    let changed = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        read(Kind::Call, text.replacen(from, to, 1).as_bytes())
+    };
+    assert!(changed("", "").is_ok());
+    // Whoever may only ask publishes on that subject.
+    assert_eq!(read(Kind::Ask, text.as_bytes()), Err(Unread::Subject));
+    assert_eq!(changed("\"v\":1", "\"v\":2,\"new\":{}"), Err(Unread::Version));
+    assert_eq!(read(Kind::Call, b"{\"v\":2}"), Err(Unread::Version));
+    assert_eq!(read(Kind::Call, &vec![b' '; PACKET_BYTES_MAX + 1]), Err(Unread::TooLarge));
+    for (from, to) in [
+        ("\"v\":1,", ""),
+        ("\"v\":1", "\"v\":1,\"v\":1"),
+        ("\"established\":true", "\"established\":true,\"more\":1"),
+        ("\"call\":", "\"resign\":{\"ended\":[]},\"call\":"),
+        ("\"call\":", "\"shout\":"),
+        ("web-1~0123", "web-1~123"),
+        ("web-1~0123", "web-1~A123"),
+        ("web-1~", "web 1~"),
+        ("\"rank\":5", "\"rank\":-5"),
+        ("\"rank\":5", "\"rank\":18446744073709551616"),
+        ("2026-05-01T12:00:00.25", "2026-13-01T12:00:00.25"),
+        ("2026-05-01T12:00:00.25", "1960-05-01T12:00:00.25"),
+        ("2026-05-01T12:00:00.25", "9000-05-01T12:00:00.25"),
+        ("\"lease\":\"10s\"", "\"lease\":\"-10s\""),
+        ("\"billing\"", "\"bill ing\""),
+        ("10.0.0.7", "10\\u00000.7"),
+    ] {
+        assert_eq!(changed(from, to), Err(Unread::Malformed), "{from} → {to}");
+    }
+    assert_eq!(read(Kind::Call, b"not json"), Err(Unread::Malformed));
+    let deep = "[".repeat(60_000);
+    assert_eq!(read(Kind::Call, deep.as_bytes()), Err(Unread::Malformed));
+    assert_eq!(read(Kind::Call, format!("{{\"v\":{deep}").as_bytes()), Err(Unread::Malformed));
+}

@@ -1,0 +1,63 @@
+//! What tests of elections on real servers have in common.
+
+use std::time::Duration;
+
+use tenure::{Leadership, MayOverlap, View};
+use tenure_nats::{CheckedOptions, Config, Node, Options};
+use tenure_services::nats::Cluster;
+
+pub(crate) use tenure_testkit::handles::{run, soon};
+
+/// As fast as a busy machine of two processors can keep: rounds of 300 ms, a lease of 4 s.
+pub(crate) fn config(id: &str) -> Config {
+    Config {
+        heartbeat: Duration::from_millis(300),
+        lease: Duration::from_secs(4),
+        max_clock_skew: Duration::from_millis(100),
+        grace: Duration::from_millis(300),
+        ..Config::new("test".parse().unwrap(), id.parse().unwrap())
+    }
+}
+
+/// All servers of a cluster.
+pub(crate) fn options(urls: &[String]) -> CheckedOptions {
+    Options::new(urls.iter().map(|url| url.parse().unwrap()).collect()).check().unwrap()
+}
+
+/// A participant at one server of a cluster, or at all.
+pub(crate) fn start(config: Config, urls: &[String]) -> Node {
+    Node::builder(config.check().unwrap(), options(urls)).start().unwrap()
+}
+
+/// A participant of this rank.
+pub(crate) fn ranked(id: &str, rank: u64, cluster: &Cluster) -> Node {
+    start(Config { rank: Some(rank), ..config(id) }, &cluster.urls())
+}
+
+/// Campaigns until it leads.
+pub(crate) async fn leads(node: &Node) -> Leadership<MayOverlap> {
+    soon(node.election(ELECTION).unwrap().campaign(node.who().id.as_str())).await.unwrap()
+}
+
+/// The election of all these tests.
+pub(crate) const ELECTION: &str = "billing";
+
+/// Whom a node's side follows, and how many others lead, as far as it knows.
+pub(crate) fn seen(view: &View) -> Option<(String, usize)> {
+    let leader = view.leader()?;
+    Some((leader.value.text().into_owned(), view.others().len()))
+}
+
+/// Waits until this node sees that one leads, alone.
+pub(crate) async fn until_alone(node: &Node, leader: &str) {
+    let mut observer = node.election(ELECTION).unwrap().observe();
+    let alone = async {
+        loop {
+            let change = observer.next().await.unwrap();
+            if change.view().and_then(seen) == Some((leader.to_owned(), 0)) {
+                return;
+            }
+        }
+    };
+    soon(alone).await;
+}

@@ -1,0 +1,66 @@
+//! What the handles of every driver do, on each version.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure::{Election, MayOverlap};
+use tenure_nats::Node;
+use tenure_services::nats::{Cluster, Version};
+use tenure_testkit::handles::Group;
+
+use crate::common::{config, start};
+
+/// So long may the machine stand still when it is time to drop work.
+const MARGIN: Duration = Duration::from_millis(400);
+
+/// One server, and participants.
+struct Nats {
+    cluster: Cluster,
+    participants: BTreeMap<&'static str, Node>,
+}
+
+impl Nats {
+    fn start(version: Version) -> Self {
+        Self { cluster: Cluster::start(version, 1).unwrap(), participants: BTreeMap::new() }
+    }
+}
+
+impl Group for Nats {
+    type Class = MayOverlap;
+
+    const NO_TRANSFER: Option<&'static str> = Some("allcall");
+
+    fn election(&mut self, participant: &'static str, election: &str) -> Election<MayOverlap> {
+        let begin = || {
+            let (grace, kill_margin) = (MARGIN, MARGIN);
+            let config = tenure_nats::Config { grace, kill_margin, ..config(participant) };
+            start(config, &self.cluster.urls())
+        };
+        self.participants.entry(participant).or_insert_with(begin).election(election).unwrap()
+    }
+
+    async fn close(&mut self, participant: &'static str) {
+        self.participants[participant].close().await;
+    }
+
+    async fn fail(&mut self) -> Option<Duration> {
+        self.cluster.server(0).stop().unwrap();
+        Some(MARGIN)
+    }
+
+    async fn mend(&mut self) {
+        self.cluster.server(0).cont().unwrap();
+    }
+}
+
+mod on_debians_2_9 {
+    use super::{Nats, Version};
+
+    tenure_testkit::handles!(Nats::start(Version::Debian29));
+}
+
+mod on_the_newest {
+    use super::{Nats, Version};
+
+    tenure_testkit::handles!(Nats::start(Version::Newest));
+}

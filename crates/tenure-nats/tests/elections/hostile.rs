@@ -1,0 +1,137 @@
+//! A stranger on the bus.
+
+use std::time::Duration;
+
+use async_nats::{Client, ConnectOptions};
+use tenure_nats::{Config, Login, Node, Options};
+use tenure_services::nats::{Cluster, ClusterConfig, Version};
+use tokio_stream::StreamExt as _;
+
+use crate::common::{ELECTION, config, leads, run, soon, start, until_alone};
+
+/// So many messages.
+const FLOOD: usize = 100_000;
+
+/// What the documentation says of permissions: `docs/operations.md` has the same lines.
+const PERMISSIONS: &str = r#"authorization {
+  users: [
+    { user: participant, password: secret, permissions: {
+        publish: ["tenure.test.*"], subscribe: ["tenure.test.*"] } }
+    { user: asker, password: secret, permissions: {
+        publish: ["tenure.test.ask"], subscribe: ["tenure.test.*"] } }
+  ]
+}"#;
+
+tenure_services::on_each_nats!(with_permissions_a_stranger_reaches_nobody);
+
+/// What was really said, to be said again.
+async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> {
+    let mut bus = stranger.subscribe("tenure.test.*").await.unwrap();
+    let mut all = Vec::new();
+    while all.len() < count {
+        all.push(soon(bus.next()).await.unwrap());
+    }
+    all
+}
+
+/// Garbage, messages of a megabyte, forgeries in shape, and what was said before, again and again:
+/// each is counted, and the leader leads on. What a stranger can do without authentication is
+/// to lie in a packet that is right in every way; that is documented, and not tried here.
+#[test]
+fn a_flood_is_counted_and_changes_no_leader() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        // Rounds of 2 s: a packet that waits behind a second's worth of garbage is in time.
+        let slow = |id: &str, rank| Config {
+            rank: Some(rank),
+            heartbeat: Duration::from_secs(2),
+            lease: Duration::from_secs(13),
+            ..config(id)
+        };
+        let one = start(slow("one", 1), &cluster.urls());
+        let two = start(slow("two", 2), &cluster.urls());
+        let leadership = leads(&one).await;
+        let mut waiting = two.election(ELECTION).unwrap();
+        let mut waiting = Box::pin(async { waiting_for(&mut waiting).await });
+        let stranger = async_nats::connect(cluster.server(0).url()).await.unwrap();
+        let said = overheard(&stranger, 12).await;
+        let kinds = ["ask", "call", "reply", "resign", "shout", "ask.more"];
+        for number in 0..FLOOD {
+            let again = &said[number % said.len()];
+            let (subject, payload) = match number % 8 {
+                0..3 => (format!("tenure.test.{}", kinds[number % 6]), "not json".into()),
+                3 => {
+                    ("tenure.test.call".to_owned(), again.payload.slice(..again.payload.len() / 2))
+                }
+                4 => ("tenure.test.ask".to_owned(), again.payload.clone()),
+                5 if number % 8_000 == 5 => {
+                    ("tenure.test.reply".to_owned(), vec![b'['; 1_000_000].into())
+                }
+                _ => (again.subject.to_string(), again.payload.clone()),
+            };
+            stranger.publish(subject, payload).await.unwrap();
+            if number % 500 == 0 {
+                stranger.flush().await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            assert!(leadership.is_current(), "after {number} messages");
+        }
+        stranger.flush().await.unwrap();
+        let over = tokio::time::timeout(Duration::from_secs(15), &mut waiting).await;
+        assert!(over.is_err() && leadership.is_current());
+        let counters = one.counters().await.unwrap();
+        for reason in ["unreadable", "subject", "too_large"] {
+            assert!(counters.ignored.get(reason).is_some_and(|count| *count > 0), "{counters:?}");
+        }
+        assert_eq!((counters.elected, counters.expired), (1, 0));
+        until_alone(&two, "one").await;
+    });
+}
+
+async fn waiting_for(election: &mut tenure::Election<tenure::MayOverlap>) {
+    let _ = election.campaign("two").await;
+}
+
+/// As a user of the server.
+fn node(id: &str, user: &str, cluster: &Cluster) -> Node {
+    let servers = vec![cluster.server(0).url().parse().unwrap()];
+    let login = Some(Login::User { user: user.into(), password: "secret".into() });
+    let options = Options { login, ..Options::new(servers) }.check().unwrap();
+    let config = Config { rank: Some(1), ..config(id) };
+    Node::builder(config.check().unwrap(), options).start().unwrap()
+}
+
+fn with_permissions_a_stranger_reaches_nobody(version: Version) {
+    let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
+    run(async {
+        let (one, asker) = (node("one", "participant", &cluster), node("two", "asker", &cluster));
+        let leadership = leads(&one).await;
+        // An asker sees who leads, and nothing more is needed for it.
+        until_alone(&asker, "one").await;
+        let login = ConnectOptions::with_user_and_password("asker".into(), "secret".into());
+        let stranger = login.connect(cluster.server(0).url()).await.unwrap();
+        let said = overheard(&stranger, 20).await;
+        let before = one.counters().await.unwrap();
+        for number in 0..2_000 {
+            let again = &said[number % said.len()];
+            let kind = ["call", "reply", "resign"][number % 3];
+            let payload = if number % 2 == 0 { again.payload.clone() } else { "not json".into() };
+            stranger.publish(format!("tenure.test.{kind}"), payload).await.unwrap();
+        }
+        stranger.flush().await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let after = one.counters().await.unwrap();
+        assert_eq!(after.ignored.get("unreadable"), before.ignored.get("unreadable"));
+        assert!(leadership.is_current());
+        assert!(tenure_nats_page().contains(&indented(PERMISSIONS)), "docs/operations.md differs");
+    });
+}
+
+fn tenure_nats_page() -> &'static str {
+    include_str!("../../../../docs/operations.md")
+}
+
+/// As the page has it, for a cluster of its own.
+fn indented(text: &str) -> String {
+    text.replace("tenure.test", "tenure.prod")
+}

@@ -1,0 +1,65 @@
+//! What arrives long after it was said.
+
+use std::time::Duration;
+
+use tenure_nats::Config;
+use tenure_services::nats::{Cluster, Version};
+use tenure_services::relay::Relay;
+use tokio_stream::StreamExt as _;
+
+use crate::common::{ELECTION, config, leads, ranked, run, soon, start, until_alone};
+
+tenure_services::on_each_nats!(a_thousand_messages_held_back_over_a_reconnection);
+
+/// The leader's way to its server stands still, with a thousand of its claims on it. Another leads.
+/// Then all of them arrive, long after the connection that they were sent on was left, and nobody
+/// believes them.
+fn a_thousand_messages_held_back_over_a_reconnection(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    let relay = Relay::start(cluster.server(0).address()).unwrap();
+    let through = [format!("nats://{}", relay.address())];
+    run(async {
+        let best = Config { rank: Some(1), ..config("one") };
+        let (one, two) = (start(best, &through), ranked("two", 2, &cluster));
+        let leadership = leads(&one).await;
+        let listener = async_nats::connect(cluster.server(0).url()).await.unwrap();
+        let mut calls = listener.subscribe("tenure.test.call").await.unwrap();
+        let claims = async {
+            let mut claims = Vec::new();
+            while claims.len() < 10 {
+                let call = soon(calls.next()).await.unwrap();
+                if String::from_utf8_lossy(&call.payload).contains("\"claim\":{\"leader\":\"one~") {
+                    claims.push(call.payload);
+                }
+            }
+            claims
+        };
+        let claims = soon(claims).await;
+        let beside = async_nats::connect(&*through[0]).await.unwrap();
+        beside.flush().await.unwrap();
+        relay.hold();
+        for number in 0..1_000 {
+            let claim = claims[number % claims.len()].clone();
+            beside.publish("tenure.test.call", claim).await.unwrap();
+        }
+        let successor = leads(&two).await;
+        assert!(!leadership.is_current(), "it has stopped before anybody else leads");
+        // What it says once it is connected again is new; here only the old is to be heard.
+        drop((leadership, one));
+        let before = two.counters().await.unwrap();
+        relay.open();
+        let arrived = async {
+            let heard = |counters: &tenure_nats::Counters| counters.heard["call"];
+            while heard(&two.counters().await.unwrap()) < heard(&before) + 1_000 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        soon(arrived).await;
+        // As long as a claim that was believed would last.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(successor.is_current(), "it gave way to a claim that was over");
+        until_alone(&two, "two").await;
+        assert_eq!(two.counters().await.unwrap().elected, 1);
+        assert!(two.election(ELECTION).is_ok());
+    });
+}

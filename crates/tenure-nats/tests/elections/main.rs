@@ -1,0 +1,11 @@
+//! Elections on real servers.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+mod clocks;
+#[path = "../common/mod.rs"]
+mod common;
+mod handles;
+mod hostile;
+mod late;
+mod old;

@@ -1,0 +1,123 @@
+//! Where facts are checked: servers, clients, and how what they say is put in a few words.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use async_nats::{Client, ConnectOptions, Event, Subscriber};
+use tenure_services::nats::{Cluster, Version};
+use tenure_testkit::facts::{self, Failure};
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt as _;
+
+/// Long enough for anything that comes at all.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+/// Long enough for what is not expected to come.
+pub(crate) const A_WHILE: Duration = Duration::from_millis(500);
+
+/// A server that facts of one version share, started by the first that needs it.
+pub(crate) struct Scenes {
+    version: Version,
+    single: OnceLock<Result<Cluster, String>>,
+}
+
+impl Scenes {
+    pub(crate) fn new(version: Version) -> Self {
+        Self { version, single: OnceLock::new() }
+    }
+}
+
+pub(crate) type Fact = facts::Fact<Stage>;
+
+/// Where one fact is checked.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    scenes: Arc<Scenes>,
+    name: &'static str,
+}
+
+impl facts::Stage for Stage {
+    fn versions() -> [String; 2] {
+        Version::ALL.map(Version::number)
+    }
+
+    fn version(&self) -> usize {
+        usize::from(self.scenes.version == Version::Newest)
+    }
+}
+
+impl Stage {
+    pub(crate) fn new(fact: &Fact, scenes: &Arc<Scenes>) -> Self {
+        Self { scenes: Arc::clone(scenes), name: fact.name }
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        self.scenes.version
+    }
+
+    /// A subject nobody else on the same server uses.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// One server that everybody uses: not to be disturbed.
+    pub(crate) fn single(&self) -> Result<&Cluster, String> {
+        let start = || Cluster::start(self.version(), 1).map_err(|error| error.to_string());
+        self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
+    }
+
+    /// Servers of one's own, to be killed, stopped and cut off.
+    pub(crate) fn own(&self, servers: usize) -> Result<Cluster, tenure_services::Error> {
+        Cluster::start(self.version(), servers)
+    }
+
+    /// A client of the server that everybody uses.
+    pub(crate) async fn client(&self) -> Result<Client, Failure> {
+        Ok(async_nats::connect(self.single()?.server(0).url()).await?)
+    }
+}
+
+/// A client of one server, and what the library says of its connection.
+pub(crate) async fn watched(
+    options: ConnectOptions,
+    url: &str,
+) -> Result<(Client, mpsc::UnboundedReceiver<Event>), Failure> {
+    let (tell, events) = mpsc::unbounded_channel();
+    let options = options.event_callback(move |event| {
+        let _ = tell.send(event);
+        std::future::ready(())
+    });
+    Ok((options.connect(url).await?, events))
+}
+
+/// The first event of which that is so.
+pub(crate) async fn event(
+    events: &mut mpsc::UnboundedReceiver<Event>,
+    is_it: impl Fn(&Event) -> bool,
+) -> Result<Event, Failure> {
+    let seen = async {
+        loop {
+            match events.recv().await {
+                Some(event) if is_it(&event) => return Ok(event),
+                Some(_) => {}
+                None => return Err("the client has ended"),
+            }
+        }
+    };
+    Ok(tokio::time::timeout(SOON, seen).await??)
+}
+
+/// A subscription that its server knows of: whatever is said on that connection comes after it.
+pub(crate) async fn subscribe(client: &Client, subject: &str) -> Result<Subscriber, Failure> {
+    let subscriber = client.subscribe(subject.to_owned()).await?;
+    let inbox = client.new_inbox();
+    let mut own = client.subscribe(inbox.clone()).await?;
+    client.publish(inbox, "".into()).await?;
+    tokio::time::timeout(SOON, own.next()).await?.ok_or("the client has ended")?;
+    Ok(subscriber)
+}
+
+/// The next message as text; nothing if none comes for so long.
+pub(crate) async fn heard(subscriber: &mut Subscriber, within: Duration) -> Option<String> {
+    let message = tokio::time::timeout(within, subscriber.next()).await.ok()??;
+    Some(String::from_utf8_lossy(&message.payload).into_owned())
+}

@@ -1,0 +1,110 @@
+//! What a cluster is like.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use super::{Cluster, Version};
+use crate::error::Error;
+
+/// What a cluster is like; [`start`](Self::start) starts it.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    pub(super) version: Version,
+    pub(super) servers: usize,
+    pub(super) settings: String,
+    pub(super) tls: Option<Tls>,
+}
+
+/// TLS between clients and servers; the servers among themselves do without. PEM files.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The servers' certificate, good for their addresses.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// Whoever signed the clients' certificates: with it, servers refuse clients that show none.
+    pub clients: Option<PathBuf>,
+    /// Nothing is said before TLS is there: `handshake_first`, which only newer servers have.
+    pub first: bool,
+}
+
+impl ClusterConfig {
+    /// So many servers of `version` on loopback, without TLS and without logins. One of them is no
+    /// cluster.
+    #[must_use]
+    pub fn new(version: Version, servers: usize) -> Self {
+        Self { version, servers, settings: String::new(), tls: None }
+    }
+
+    /// More lines for the configuration file of every server, such as `authorization { … }`.
+    #[must_use]
+    pub fn settings(mut self, lines: &str) -> Self {
+        self.settings.push_str(lines);
+        self.settings.push('\n');
+        self
+    }
+
+    /// Clients speak TLS.
+    #[must_use]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Installs the version if need be, starts the servers on free ports, and waits until each
+    /// takes clients and knows all others. Takes a second or two.
+    ///
+    /// # Errors
+    ///
+    /// When the version cannot be got, or a server does not come up: the error has the end of
+    /// its log.
+    pub fn start(self) -> Result<Cluster, Error> {
+        Cluster::with(self)
+    }
+
+    /// Whether a server greets before TLS, so that the greeting shows that it is there.
+    pub(super) fn greets(&self) -> bool {
+        self.tls.as_ref().is_none_or(|tls| !tls.first)
+    }
+
+    /// The configuration file of one server.
+    pub(super) fn file(&self, place: &Place<'_>) -> String {
+        let Place { name, client, monitor, route, others } = place;
+        let mut text = format!(
+            "server_name: \"{name}\"\nlisten: \"{client}\"\nhttp: \"{monitor}\"\n\
+             write_deadline: \"10s\"\n"
+        );
+        if let Some(Tls { certificate, key, clients, first }) = &self.tls {
+            let (certificate, key) = (certificate.display(), key.display());
+            let _ = writeln!(text, "tls {{\n  cert_file: \"{certificate}\"\n  key_file: \"{key}\"");
+            if let Some(authority) = clients {
+                let _ = writeln!(text, "  ca_file: \"{}\"\n  verify: true", authority.display());
+            }
+            text.push_str(if *first { "  handshake_first: true\n}\n" } else { "}\n" });
+        }
+        if !others.is_empty() {
+            // Nobody listens at port 1: servers tell each other of a third, and would connect to
+            // it past the relay that a test has cut.
+            let routes: Vec<_> =
+                others.iter().map(|other| format!("    \"nats-route://{other}\"\n")).collect();
+            let _ = writeln!(
+                text,
+                "cluster {{\n  name: \"tenure\"\n  listen: \"{route}\"\n  \
+                 advertise: \"127.0.0.1:1\"\n  no_advertise: true\n  routes: [\n{}  ]\n}}",
+                routes.concat()
+            );
+        }
+        text + &self.settings
+    }
+}
+
+/// Where one server is.
+pub(super) struct Place<'a> {
+    pub(super) name: &'a str,
+    pub(super) client: SocketAddr,
+    pub(super) monitor: SocketAddr,
+    pub(super) route: SocketAddr,
+    /// The relays to the others.
+    pub(super) others: Vec<SocketAddr>,
+}

@@ -1,0 +1,228 @@
+//! TCP between two programs, which a test can cut or hold back.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// What one read passes on.
+const PIECE: usize = 16 * 1024;
+
+/// How long a write waits for a reader that reads nothing before the connection is closed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a relay does with the connections through it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// Passes everything on.
+    Open,
+    /// Passes nothing on and closes nothing: what comes is passed on when it is opened again.
+    Held,
+    /// Closes what there is, and what comes.
+    Cut,
+}
+
+#[derive(Debug)]
+struct Shared {
+    to: SocketAddr,
+    mode: Mutex<Mode>,
+    changed: Condvar,
+    /// Both ends of every connection, to be closed; those that ended are dropped at the next one.
+    ends: Mutex<Vec<TcpStream>>,
+}
+
+/// Passes TCP connections to an address on loopback, until it is cut. Dropping it closes them.
+#[derive(Debug)]
+pub struct Relay {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+impl Relay {
+    /// In front of `to`, on a free port of loopback; open. Nobody needs to listen there yet: a
+    /// connection is closed when its other side cannot be made.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no port.
+    pub fn start(to: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let (mode, changed) = (Mutex::new(Mode::Open), Condvar::new());
+        let shared = Arc::new(Shared { to, mode, changed, ends: Mutex::default() });
+        let accepting = Arc::downgrade(&shared);
+        thread::Builder::new().name("relay".to_owned()).spawn(move || {
+            for client in listener.incoming() {
+                let Some(shared) = accepting.upgrade() else { return };
+                // A connection that cannot be made is closed, as its server would.
+                let _ = client.and_then(|client| Shared::join(&shared, client));
+            }
+        })?;
+        Ok(Self { shared, address })
+    }
+
+    /// Where to connect to.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Closes all connections, and those that come, until it is opened.
+    pub fn cut(&self) {
+        self.shared.set(Mode::Cut);
+    }
+
+    /// Passes nothing on, and keeps it, until it is opened or cut. The systems' buffers take what
+    /// comes meanwhile, a few hundred kilobytes a connection.
+    pub fn hold(&self) {
+        self.shared.set(Mode::Held);
+    }
+
+    /// Passes everything on again.
+    pub fn open(&self) {
+        self.shared.set(Mode::Open);
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.cut();
+        // The thread that accepts ends at the next connection.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    fn mode(&self) -> MutexGuard<'_, Mode> {
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ends(&self) -> MutexGuard<'_, Vec<TcpStream>> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, mode: Mode) {
+        *self.mode() = mode;
+        self.changed.notify_all();
+        if mode == Mode::Cut {
+            for end in self.ends().drain(..) {
+                // An error means that it is closed already.
+                let _ = end.shutdown(Shutdown::Both);
+            }
+        }
+    }
+
+    /// Waits while it is held; whether something may be passed on.
+    fn may_pass(&self) -> bool {
+        let held = |mode: &mut Mode| *mode == Mode::Held;
+        let mode = self.changed.wait_while(self.mode(), held);
+        *mode.unwrap_or_else(PoisonError::into_inner) == Mode::Open
+    }
+
+    fn join(self: &Arc<Self>, client: TcpStream) -> io::Result<()> {
+        if *self.mode() == Mode::Cut {
+            return Ok(());
+        }
+        let server = TcpStream::connect(self.to)?;
+        for end in [&client, &server] {
+            end.set_nodelay(true)?;
+            end.set_write_timeout(Some(PATIENCE))?;
+        }
+        {
+            let mut ends = self.ends();
+            ends.retain(|end| end.peer_addr().is_ok());
+            ends.extend([client.try_clone()?, server.try_clone()?]);
+        }
+        let halves = [(client.try_clone()?, server.try_clone()?), (server, client)];
+        for (from, to) in halves {
+            let shared = self.clone();
+            thread::Builder::new()
+                .name("relay".to_owned())
+                .spawn(move || shared.carry(from, to))?;
+        }
+        // It may have been cut since the first look.
+        if *self.mode() == Mode::Cut {
+            self.set(Mode::Cut);
+        }
+        Ok(())
+    }
+
+    fn carry(&self, mut from: TcpStream, mut to: TcpStream) {
+        let mut buffer = [0; PIECE];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            let piece = buffer.get(..read).unwrap_or_default();
+            if !self.may_pass() || to.write_all(piece).is_err() {
+                break;
+            }
+        }
+        // A connection that ends while it is held looks open until then.
+        if self.may_pass() {
+            let _ = to.shutdown(Shutdown::Write);
+        } else {
+            let _ = (to.shutdown(Shutdown::Both), from.shutdown(Shutdown::Both));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says everything back.
+    fn echo() -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let mut client = client.unwrap();
+                let mut from = client.try_clone().unwrap();
+                thread::spawn(move || io::copy(&mut from, &mut client));
+            }
+        });
+        address
+    }
+
+    fn connect(relay: &Relay) -> TcpStream {
+        let client = TcpStream::connect(relay.address()).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        client
+    }
+
+    fn says_back(client: &mut TcpStream, text: &[u8]) -> bool {
+        let mut back = vec![0; text.len()];
+        client.write_all(text).is_ok() && client.read_exact(&mut back).is_ok() && back == text
+    }
+
+    #[test]
+    fn what_is_cut_is_closed_and_comes_back() {
+        let relay = Relay::start(echo()).unwrap();
+        let mut client = connect(&relay);
+        assert!(says_back(&mut client, b"one"));
+        relay.cut();
+        assert!(!says_back(&mut client, b"two"));
+        assert!(!says_back(&mut connect(&relay), b"three"));
+        relay.open();
+        assert!(says_back(&mut connect(&relay), b"four"));
+        assert!(!says_back(&mut client, b"five"), "what was closed stays closed");
+    }
+
+    #[test]
+    fn what_is_held_comes_later_and_in_order() {
+        let relay = Relay::start(echo()).unwrap();
+        let mut client = connect(&relay);
+        assert!(says_back(&mut client, b"one"));
+        relay.hold();
+        client.write_all(b"two").unwrap();
+        client.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        let mut back = [0; 8];
+        assert!(client.read(&mut back).is_err(), "nothing is passed on");
+        client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        client.write_all(b"three").unwrap();
+        relay.open();
+        client.read_exact(&mut back).unwrap();
+        assert_eq!(&back, b"twothree");
+        drop(relay);
+        assert!(!says_back(&mut client, b"four"));
+    }
+}

@@ -1,0 +1,23 @@
+use super::{Check, Claimed, Elections, Fact, Property};
+use crate::etcd::plan::FENCE_END;
+
+/// Each fence has room for the revision that it is made of.
+#[derive(Debug, Default)]
+pub(super) struct FencesHaveRoom;
+
+impl Property<Elections> for FencesHaveRoom {
+    const NAME: &'static str = super::FENCES.0;
+    const SOURCE: &'static str = super::FENCES.1;
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Claimed(Claimed { node, election, fence: Some(fence), .. }) = fact else {
+            return Ok(());
+        };
+        if fence.number() < FENCE_END {
+            return Ok(());
+        }
+        let (name, election) = (check.name(node), check.election(election));
+        Err(format!("{name} got fence {fence} of {election}: no room for a revision so high"))
+    }
+}

@@ -1,0 +1,294 @@
+//! What is in the store, and who asked for what, in true time: what the checks look things up in.
+//! Written after they have seen a fact, so that they see it against what was before.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use tenure_core::Fence;
+use tenure_core::etcd::{
+    Act, Bytes, CallId, Compare, KeyValue, Keys, LeaseId, Op, Request, Revision, Txn,
+};
+
+use super::bent::Bent;
+use super::fact::Own;
+use super::plan::{FENCE_END, Plan};
+use super::scenario::{Elections, Led};
+use super::store::note::{Cause, MEDDLED, Note};
+use crate::scenario::{Fact, History, Leadership};
+
+/// How much of the past is kept of each election.
+const PAST: usize = 256;
+
+/// Who was first, from a time on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct First {
+    /// Since when.
+    pub since: u64,
+    /// The key, if there was any.
+    pub key: Option<KeyValue>,
+}
+
+/// Who was first in one election when.
+#[derive(Clone, Debug)]
+pub struct Firsts {
+    /// What its keys begin with.
+    pub prefix: Bytes,
+    /// Who was first, the latest last.
+    pub firsts: VecDeque<First>,
+}
+
+impl Firsts {
+    /// The first key now.
+    #[must_use]
+    pub fn now(&self) -> Option<&KeyValue> {
+        self.firsts.back().and_then(|first| first.key.as_ref())
+    }
+
+    /// Who was first at any instant from `from` on.
+    pub fn since(&self, from: u64) -> impl Iterator<Item = &First> {
+        let over = self.firsts.iter().skip(1).take_while(|next| next.since < from).count();
+        self.firsts.iter().skip(over)
+    }
+}
+
+/// What is in the store, and who asked for what.
+#[derive(Clone, Debug)]
+pub struct Records {
+    /// Who was first when, by the number of the election.
+    pub firsts: Vec<Firsts>,
+    /// What is in the store.
+    pub keys: BTreeMap<Bytes, KeyValue>,
+    /// When each lease that exists is due to end.
+    pub leases: BTreeMap<LeaseId, u64>,
+    /// Which life asked for a lease.
+    pub owners: BTreeMap<LeaseId, (usize, u64)>,
+    /// When a key went last, and why.
+    pub gone: BTreeMap<Bytes, (u64, Cause)>,
+    /// Keys that an operator has put on another lease, or has put back.
+    overwritten: BTreeSet<Bytes>,
+    /// When each node last asked as a candidate, and as an observer, by election.
+    pub asked: Vec<Vec<[u64; 2]>>,
+    /// When each node asked what was answered last of what only reads keys of its own, or moves
+    /// them.
+    pub confirmed: Vec<u64>,
+    /// And when it asked what is not answered yet.
+    asking: Vec<BTreeMap<CallId, u64>>,
+    /// When a backup was restored last.
+    pub restored: Option<u64>,
+    /// Whether nobody can notice that: what is claimed since is outside the promise.
+    unnoticed: bool,
+    /// Since when etcd has a leader, or none.
+    pub leader: (bool, u64),
+}
+
+impl Records {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let firsts = |name| Firsts {
+            prefix: format!("{name}/").as_str().into(),
+            firsts: VecDeque::from([First { since: 0, key: None }]),
+        };
+        let nodes = plan.nodes.len();
+        Self {
+            firsts: plan.elections.iter().map(firsts).collect(),
+            keys: BTreeMap::new(),
+            leases: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            overwritten: BTreeSet::new(),
+            asked: vec![vec![[0; 2]; plan.elections.len()]; nodes],
+            confirmed: vec![0; nodes],
+            asking: vec![BTreeMap::new(); nodes],
+            restored: None,
+            unnoticed: plan.own.bent == Bent::Bumped,
+            leader: (false, 0),
+        }
+    }
+
+    /// Which election a key belongs to.
+    #[must_use]
+    pub fn election_of(&self, key: &Bytes) -> Option<usize> {
+        self.firsts.iter().position(|election| key.starts_with(&election.prefix))
+    }
+
+    /// Whether a backup was restored at or after `since`.
+    #[must_use]
+    pub fn went_back(&self, since: u64) -> bool {
+        self.restored.is_some_and(|at| at >= since)
+    }
+
+    /// Whether a key is not there, or not on its lease, because somebody took it away who may do
+    /// so, or because the store went back.
+    #[must_use]
+    pub fn is_taken(&self, key: &Bytes) -> bool {
+        let taken = matches!(self.gone.get(key), Some((_, Cause::Meddled)));
+        self.overwritten.contains(key)
+            || !self.keys.contains_key(key) && (taken || self.restored.is_some())
+    }
+
+    /// Whether what is claimed with a key now is outside the promise from the beginning.
+    #[must_use]
+    pub fn is_robbed(&self, key: &Bytes, fence: Option<Fence>) -> bool {
+        // A key of that name may have been restored.
+        let is_other = |kv: &KeyValue| Some(kv.created) != fence.map(Self::created);
+        let older = self.restored.is_some() && self.keys.get(key).is_some_and(is_other);
+        let unnoticed = self.unnoticed && self.restored.is_some();
+        self.is_taken(key) || older || unnoticed
+    }
+
+    #[inline(always)]
+    pub(super) fn note(&mut self, history: &mut History<Led>, now: u64, fact: Fact<'_, Elections>) {
+        match fact {
+            Fact::Crashed { node } => {
+                self.asking[node].clear();
+                // Whoever comes next may find its key by the lease that it was handed, and go on.
+                for past in &mut history.elections {
+                    let of_node = past.leaderships.iter_mut().filter(|led| led.node == node);
+                    of_node.for_each(|led| led.until = led.until.min(now));
+                }
+            }
+            Fact::Own(Own::Sent { node, life, request, .. }) => {
+                self.sent(now, node, life, request);
+            }
+            Fact::Own(Own::Heard { node, answer, .. }) => {
+                if let Some(asked) = self.asking[node].remove(&answer.call) {
+                    self.confirmed[node] = asked;
+                }
+            }
+            Fact::Own(Own::Stored(note)) => self.stored(history, now, note),
+            _ => {}
+        }
+    }
+
+    fn sent(&mut self, now: u64, node: usize, life: u64, request: &Request) {
+        match &request.op {
+            Op::Grant { lease, .. } => {
+                self.owners.insert(*lease, (node, life));
+            }
+            Op::KeepAlive { lease } => {
+                // One that it was handed.
+                let owner = self.owners.entry(*lease).or_insert((node, life));
+                if owner.0 == node {
+                    owner.1 = life;
+                }
+            }
+            Op::Txn(txn) => self.asked(now, node, request.call, txn),
+            Op::Revoke { .. } | Op::Watch { .. } | Op::Unwatch { .. } => {}
+        }
+    }
+
+    fn asked(&mut self, now: u64, node: usize, call: CallId, txn: &Txn) {
+        let key = |act: &Act| match act {
+            Act::Put { key, .. }
+            | Act::Move { key, .. }
+            | Act::Proclaim { key, .. }
+            | Act::Delete { key } => Some(key.clone()),
+            Act::Read(read) => match &read.keys {
+                Keys::One(key) => Some(key.clone()),
+                Keys::Prefix(_) => None,
+            },
+        };
+        // On keys that are moved each claim stands from then on, as it does on those it confirms.
+        if matches!(txn.then.first(), Some(Act::Move { .. })) || txn.deletes_nothing() {
+            self.asking[node].insert(call, now);
+            return;
+        }
+        if let Some(Compare::Created { key, .. }) = txn.when.first() {
+            if let Some(election) = self.election_of(key) {
+                self.asked[node][election][0] = now;
+            }
+            return;
+        }
+        // A look that lacks its condition.
+        if let [Act::Read(read), Act::Read(_)] = &txn.then[..]
+            && let Keys::Prefix(prefix) = &read.keys
+            && let Some(election) = self.election_of(prefix)
+        {
+            self.asked[node][election][0] = now;
+            return;
+        }
+        if !txn.then.is_empty() && txn.then.iter().all(|act| key(act).is_some()) {
+            self.asking[node].insert(call, now);
+        } else if let [Act::Read(read)] = &txn.then[..]
+            && let Keys::Prefix(prefix) = &read.keys
+            && let Some(election) = self.election_of(prefix)
+        {
+            self.asked[node][election][1] = now;
+        }
+    }
+
+    fn stored(&mut self, history: &mut History<Led>, now: u64, note: &Note) {
+        match note {
+            Note::Put(kv) => {
+                // Or it was taken away and put back, with others, in one transaction each.
+                let back = self.gone.get(&kv.key) == Some(&(now, Cause::Meddled));
+                if kv.value == MEDDLED.into() || back {
+                    self.overwritten.insert(kv.key.clone());
+                    self.gone.insert(kv.key.clone(), (now, Cause::Meddled));
+                    rob(history, now, |led| led.own.key == kv.key);
+                }
+                self.keys.insert(kv.key.clone(), kv.clone());
+            }
+            Note::Gone { key, cause } => {
+                self.keys.remove(key);
+                let foul = self.overwritten.remove(key);
+                let cause = if foul { &Cause::Meddled } else { cause };
+                self.gone.insert(key.clone(), (now, *cause));
+                if matches!(cause, Cause::Meddled) {
+                    rob(history, now, |led| led.own.key == *key);
+                }
+            }
+            Note::Lease { lease, ends } => {
+                self.leases.insert(*lease, *ends);
+            }
+            Note::LeaseOver { lease, .. } => {
+                self.leases.remove(lease);
+            }
+            Note::Leader(leader) => {
+                if leader.is_some() != self.leader.0 {
+                    self.leader = (leader.is_some(), now);
+                }
+            }
+            Note::Restored { keys, leases } => {
+                self.keys = keys.iter().map(|kv| (kv.key.clone(), kv.clone())).collect();
+                self.leases = leases.iter().map(|lease| (*lease, u64::MAX)).collect();
+                self.restored = Some(now);
+                rob(history, now, |_| true);
+            }
+        }
+        self.find_firsts(now);
+    }
+
+    fn find_firsts(&mut self, now: u64) {
+        for election in &mut self.firsts {
+            let of_election = self.keys.values().filter(|kv| kv.key.starts_with(&election.prefix));
+            let first = of_election.min_by_key(|kv| kv.created);
+            if election.now() == first {
+                continue;
+            }
+            let key = first.cloned();
+            election.firsts.push_back(First { since: now, key });
+            if election.firsts.len() > PAST {
+                election.firsts.pop_front();
+            }
+        }
+    }
+
+    /// Who asked for the lease of a key: the node, and its life.
+    #[must_use]
+    pub fn owner_of(&self, kv: &KeyValue) -> Option<&(usize, u64)> {
+        self.owners.get(&kv.lease?)
+    }
+
+    /// The create revision that a fence names.
+    #[must_use]
+    pub const fn created(fence: Fence) -> Revision {
+        fence.number() & (FENCE_END - 1)
+    }
+}
+
+/// The leaderships that last and are these are no longer within the promise.
+fn rob(history: &mut History<Led>, now: u64, is: impl Fn(&Leadership<Led>) -> bool) {
+    for past in &mut history.elections {
+        let held = past.leaderships.iter_mut().filter(|led| led.until > now && is(led));
+        held.for_each(|led| led.own.robbed = true);
+    }
+}

@@ -1,0 +1,465 @@
+//! Elections on etcd as a scenario: what its nodes are, and what its checks look things up in.
+
+use std::time::Duration;
+
+use tenure_core::etcd::{
+    Bytes, Etcd, Event, Extra, Ignored, LeaseId, Lost, NoRecord, Op, OwnEvent, Refusal,
+};
+use tenure_core::{Command, Effect, ElectionName, Input, Protocol};
+
+use super::fact::Own;
+use super::foreign::Foreign;
+use super::outside::Outside;
+use super::packet::{Begin, Order, Packet, Place, Report};
+use super::plan::{Kind, NodePlan, Plan, Settings};
+use super::process::Process;
+use super::properties::{Properties, SENTENCES};
+use super::records::Records;
+use super::store::Cluster;
+use super::store::note::Note;
+use super::troubles;
+use super::words::Words;
+use crate::rng::Rng;
+use crate::scenario::{
+    Check, Claimed, CommandOf, Fact, History, Judged, Leadership, Run, Scenario, Sentences,
+};
+use crate::timeline::SpanKind;
+use crate::world::Context;
+use crate::world::node::Node;
+use crate::world::nodes::Nodes;
+
+crate::tally! {
+    /// What is counted only for elections on etcd.
+    Counts {
+        /// Candidates that contend again after a loss.
+        again,
+        /// Keys that came late, and were deleted.
+        late_keys,
+        /// Calls without a certain outcome.
+        unsure,
+        /// Refusals for want of room or rights.
+        refused,
+        /// Things that went wrong in etcd.
+        troubles,
+        /// Terms of etcd's leaders.
+        terms,
+        /// Backups restored.
+        restored,
+        /// Keys of candidates that are not ours.
+        foreign,
+    }
+}
+
+/// What is kept of a leadership.
+#[derive(Clone, Debug)]
+pub struct Led {
+    /// Its key.
+    pub key: Bytes,
+    /// Whether its key or lease was taken away by somebody who may do so, or the store went back:
+    /// that is outside the promise.
+    pub robbed: bool,
+}
+
+/// Elections on etcd in one world.
+#[derive(Debug)]
+pub struct Elections {
+    /// What is in the store, and who asked for what.
+    pub records: Records,
+    /// Each node's present life, as messages name it.
+    lives: Vec<u64>,
+    /// The lease that names the keys of each life.
+    names: Vec<Option<LeaseId>>,
+    /// What each process has lost, until it says what has ended by that.
+    pub lost: Vec<Option<Lost>>,
+    /// The key of the claim that is raised now.
+    pub key: Bytes,
+}
+
+impl Elections {
+    /// The key of a node in an election, by the lease that names the keys of its core.
+    #[must_use]
+    pub fn key_of(plan: &Plan, election: usize, id: &str) -> Bytes {
+        format!("{}/{id}", plan.elections[election]).as_str().into()
+    }
+
+    fn key(&self, plan: &Plan, node: usize, election: usize) -> Option<Bytes> {
+        Some(Self::key_of(plan, election, &self.names[node]?.to_string()))
+    }
+}
+
+impl Scenario for Elections {
+    type Words = Words;
+    type Process = Process;
+    type Core = Etcd;
+    type Service = Outside;
+    type Disk = ();
+    type NodePlan = NodePlan;
+    type Settings = Settings;
+    type Extra = Extra;
+    type OwnEvent = OwnEvent;
+    type Led = Led;
+    type Fact<'a> = Own<'a>;
+    type Counts = Counts;
+    type Checks = Properties;
+
+    const SENTENCES: Sentences = SENTENCES;
+    /// By how much is left of the lease that etcd granted.
+    const SETTLES: bool = false;
+
+    fn new(plan: &mut Plan) -> Self {
+        let nodes = plan.nodes.len();
+        Self {
+            records: Records::new(plan),
+            lives: vec![0; nodes],
+            names: vec![None; nodes],
+            lost: vec![None; nodes],
+            key: "".into(),
+        }
+    }
+
+    fn node(&self, plan: &Plan, node: usize) -> Node<Process, Outside> {
+        let store = plan.store_node();
+        match &plan.nodes[node].kind {
+            Kind::Ours(ours) => Node::Process(Process::new(ours.config.clone(), store)),
+            Kind::Foreign(ttl) => {
+                Node::Service(Outside::Foreign(Box::new(Foreign::new(store, *ttl))))
+            }
+            Kind::Store => {
+                let cluster = Cluster::new(plan.own.store.clone());
+                Node::Service(Outside::Store(Box::new(cluster)))
+            }
+        }
+    }
+
+    fn core(process: &Process) -> &Etcd {
+        process.core()
+    }
+
+    fn disk(&self, _: &Plan, _: usize) {}
+
+    fn start(&self, plan: &Plan, node: usize, life: u128, (): &()) -> Result<Begin, String> {
+        let lease = plan.ours(node).and_then(|ours| ours.lease);
+        Ok(Begin { life: life as u64, node, lease })
+    }
+
+    fn write((): &mut (), record: NoRecord) {
+        match record {}
+    }
+
+    fn sender(&self, _: &Plan, node: usize, _: u128) -> Place {
+        Place(node)
+    }
+
+    fn recipients(&self, plan: &Plan, _: usize, to: &Place) -> Nodes {
+        if to.0 < plan.nodes.len() { Nodes::one(to.0) } else { Nodes::NONE }
+    }
+
+    fn is_spared(plan: &Plan, node: usize) -> bool {
+        matches!(plan.nodes[node].kind, Kind::Store)
+    }
+
+    fn event(event: &Report) -> Option<&Event> {
+        match event {
+            Report::Ours(event) => Some(event),
+            Report::Store(_) => None,
+        }
+    }
+
+    fn command(command: &Order) -> Option<&Command<Extra>> {
+        match command {
+            Order::Ours(command) => Some(command),
+            Order::Contend | Order::Trouble(_) => None,
+        }
+    }
+
+    fn campaigns(plan: &Plan, node: usize) -> bool {
+        plan.ours(node).is_some_and(|ours| ours.campaigns)
+    }
+
+    fn stays_out(plan: &Plan, node: usize, election: usize) -> bool {
+        plan.ours(node).is_some_and(|ours| ours.abstains >> election & 1 == 1)
+    }
+
+    fn observes(plan: &Plan, node: usize) -> Option<Duration> {
+        plan.ours(node).is_some_and(|ours| ours.observes).then_some(Duration::ZERO)
+    }
+
+    fn campaign(plan: &Plan, node: usize, rng: &mut Rng) -> Command<Extra> {
+        Command::Campaign { value: plan.first_value(node, rng.within(0..9)), priority: 0 }
+    }
+
+    fn whim(
+        plan: &Plan,
+        node: usize,
+        observe: Option<Command<Extra>>,
+        rng: &mut Rng,
+    ) -> Option<Command<Extra>> {
+        Some(match rng.within(0..16) {
+            0 | 1 => Command::Resign,
+            2 => Command::Extra(Extra::Proclaim { value: plan.value(node, rng.within(0..9)) }),
+            3 if rng.once_in(4) => {
+                Command::Campaign { value: plan.first_value(node, 9), priority: 0 }
+            }
+            4 => observe?,
+            5 if observe.is_some() && rng.once_in(3) => Command::Unobserve,
+            _ => return None,
+        })
+    }
+
+    fn first_command(
+        run: &Run<Self>,
+        context: &Context<'_>,
+        _: usize,
+        process: &Process,
+    ) -> Option<CommandOf<Self>> {
+        let leads =
+            |name: &ElectionName| process.core().standing(name, context.local()).is_leading();
+        troubles::nested(&run.plan, context.now, leads)
+    }
+
+    fn service_command(
+        plan: &Plan,
+        node: usize,
+        service: &Outside,
+        now: u64,
+        rng: &mut Rng,
+    ) -> Option<CommandOf<Self>> {
+        match service {
+            Outside::Foreign(_) => {
+                let election = troubles::contends(plan, node, now, rng)?;
+                Some((plan.elections[election].clone(), Order::Contend))
+            }
+            Outside::Store(_) => {
+                let trouble = troubles::trouble(plan, now, rng)?;
+                Some((plan.elections[0].clone(), Order::Trouble(trouble)))
+            }
+        }
+    }
+
+    fn started(run: &mut Run<Self>, node: usize, life: u128) {
+        let own = &mut run.own;
+        own.lives[node] = life as u64;
+        (own.names[node], own.lost[node]) = (None, None);
+    }
+
+    fn input(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        input: &Input<Words>,
+    ) -> Judged {
+        match input {
+            Input::Message { message: Packet::Tell { life, answer, .. }, .. }
+                if *life == run.own.lives[node] && run.plan.ours(node).is_some() =>
+            {
+                let local = context.local();
+                run.tell_own(context, Own::Heard { node, answer, local })
+            }
+            Input::Command { command: Order::Trouble(_), .. } => {
+                run.counts.own.troubles += 1;
+                Ok(())
+            }
+            Input::Command {
+                election,
+                command: Order::Ours(Command::Extra(Extra::Proclaim { value })),
+            } => {
+                if let Some(election) = run.election(election) {
+                    run.apps[node][election].say(value);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn handled(run: &mut Run<Self>, node: usize, process: &Process) {
+        run.own.names[node] = process.core().names_keys().or(run.own.names[node]);
+    }
+
+    fn raised(run: &mut Run<Self>, claim: &Claimed) {
+        if let Some(key) = run.own.key(&run.plan, claim.node, claim.election) {
+            run.own.key = key;
+        }
+    }
+
+    fn effect(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<Words>,
+        (): &(),
+    ) -> Judged {
+        match effect {
+            Effect::Send { message: Packet::Ask { life, request, .. }, .. } => {
+                if run.plan.ours(node).is_some() {
+                    run.counts.common.messages += 1;
+                    let local = context.local();
+                    let (life, decided) = (*life, context.sample());
+                    run.tell_own(context, Own::Sent { node, life, request, local, decided })?;
+                } else if let Op::Grant { lease, .. } = request.op {
+                    run.own.records.owners.insert(lease, (node, *life));
+                }
+                Ok(())
+            }
+            Effect::Emit { event: Report::Store(note), .. } => {
+                match note {
+                    Note::Leader(Some(_)) => run.counts.own.terms += 1,
+                    Note::Restored { .. } => run.counts.own.restored += 1,
+                    Note::Put(kv) if kv.value == "foreign".into() => run.counts.own.foreign += 1,
+                    _ => {}
+                }
+                run.tell_own(context, Own::Stored(note))?;
+                run.draw_firsts(context.now);
+                Ok(())
+            }
+            Effect::Emit { election, event: Report::Ours(event) } => {
+                let election = election.as_ref().and_then(|name| run.election(name));
+                run.own_event(context, node, election, event)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note(&mut self, _: &Plan, history: &mut History<Led>, now: u64, fact: Fact<'_, Self>) {
+        self.records.note(history, now, fact);
+    }
+
+    fn led(&self, _: &Plan, claim: &Claimed) -> Led {
+        let key = self.key.clone();
+        Led { robbed: self.records.is_robbed(&key, claim.fence), key }
+    }
+
+    /// After the store went back a fence may come again.
+    fn continues(&self, led: &Leadership<Led>, claim: &Claimed) -> bool {
+        led.is(claim) && led.until > self.records.restored.unwrap_or(0)
+    }
+
+    fn is_kept(&self, led: &Leadership<Led>, now: u64) -> bool {
+        !led.own.robbed || led.until >= now
+    }
+
+    /// A key or lease was taken away, or the store went back.
+    fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<Led>) -> bool {
+        // Its process may have stopped between the win and the claim.
+        let taken = || check.own.records.is_taken(&check.own.key);
+        other.own.robbed || check.own(claim).map_or_else(taken, |own| own.own.robbed)
+    }
+
+    fn may_exceed(check: &Check<'_, Self>, _: &Claimed, other: &Leadership<Led>) -> bool {
+        let restored = check.own.records.restored;
+        // Its process may have stopped between the win and the claim, and the next one led.
+        check.own.records.is_taken(&check.own.key)
+            || restored.is_some_and(|back| other.from < back)
+            // Of what was restored an answer may still be on its way.
+            || other.own.robbed && restored.is_some()
+    }
+
+    fn may_return(_: &Check<'_, Self>, _: &Claimed, older: &Leadership<Led>) -> bool {
+        older.own.robbed
+    }
+
+    /// Where revisions come to an end, nobody leads with higher ones.
+    fn can_lead(plan: &Plan, _: usize) -> bool {
+        !plan.own.exhausts
+    }
+
+    fn vacancy(check: &Check<'_, Self>, election: usize) -> String {
+        let first = check.own.records.firsts[election].now();
+        format!("; the first is {}", first.map_or("nobody".to_owned(), ToString::to_string))
+    }
+
+    fn drawn(&self, _: &Plan, claim: &Claimed) -> (String, String) {
+        let fence = claim.fence.map_or_else(String::new, |fence| fence.to_string());
+        (fence.clone(), fence)
+    }
+
+    fn role(plan: &Plan, node: usize) -> &'static str {
+        match plan.nodes[node].kind {
+            Kind::Ours(_) => "candidate",
+            Kind::Foreign(_) => "foreign candidate",
+            Kind::Store => "store, first keys",
+        }
+    }
+
+    fn address(_: &Plan, node: usize) -> String {
+        Place(node).to_string()
+    }
+
+    fn describe(plan: &Plan) -> String {
+        plan.describe()
+    }
+
+    fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
+        let (common, own) = (&counts.common, &counts.own);
+        vec![
+            format!("requests      {}, {} of unknown outcome", common.messages, own.unsure),
+            format!(
+                "elections     {} won: {} lost, {} given up or withdrawn, {} again",
+                common.elected, common.lost, common.resigned, own.again
+            ),
+            format!(
+                "also          {} claims raised, {} views of observers, {} resets, {} late keys, \
+                 {} foreign keys",
+                common.claims, common.views, common.gaps, own.late_keys, own.foreign
+            ),
+            format!(
+                "in etcd       {} troubles, {} terms, {} backups restored, {} refusals",
+                own.troubles, own.terms, own.restored, own.refused
+            ),
+        ]
+    }
+}
+
+impl Run<Elections> {
+    fn own_event(
+        &mut self,
+        context: &Context<'_>,
+        node: usize,
+        election: Option<usize>,
+        event: &Event,
+    ) -> Judged {
+        let counts = &mut self.counts.own;
+        match (event, election) {
+            (&Event::Own(OwnEvent::Closed { lease, lost }), _) => {
+                return self.tell_own(context, Own::Closed { node, lease, lost });
+            }
+            (Event::Own(OwnEvent::Ignored(Ignored::Unasked)), _) => {
+                return self.tell_own(context, Own::Unasked { node });
+            }
+            (Event::Own(OwnEvent::Unsure { .. }), _) => counts.unsure += 1,
+            (Event::Own(OwnEvent::Obstacle { refusal, .. }), _) => {
+                let refuses = matches!(refusal, Refusal::NoSpace { .. } | Refusal::Denied { .. });
+                counts.refused += u64::from(refuses);
+            }
+            (Event::Own(OwnEvent::LateKey { .. }), _) => counts.late_keys += 1,
+            (Event::Own(OwnEvent::Again(_)), _) => counts.again += 1,
+            (Event::Own(OwnEvent::Lost(lost)), _) => self.own.lost[node] = Some(*lost),
+            (Event::Ended(_), _) => self.own.lost[node] = None,
+            (Event::Own(OwnEvent::Ignored(Ignored::Command)), Some(election)) => {
+                self.apps[node][election].anew = None;
+            }
+            (Event::Released, Some(election)) => {
+                let Some(key) = &self.own.key(&self.plan, node, election) else { return Ok(()) };
+                return self.tell_own(context, Own::Released { node, election, key });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The first key of each election, beside the claims: the create revision is the fence.
+    fn draw_firsts(&mut self, now: u64) {
+        if !self.spans.are_kept() {
+            return;
+        }
+        let lane = self.plan.store_node();
+        for election in 0..self.plan.elections.len() {
+            let shape = (SpanKind::Grant, lane, election);
+            let first = self.own.records.firsts[election].now();
+            match first.map(|kv| kv.created.to_string()) {
+                Some(label) => self.draw(shape, (now, u64::MAX), || (label.clone(), label)),
+                None => self.cut(shape, now),
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What a seed draws for each node.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::NodeName;
+use tenure_core::nerio::Checked;
+
+/// One node of the cluster.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// Its name.
+    pub name: NodeName,
+    /// Its address.
+    pub address: SocketAddr,
+    /// Its settings: the length of its leases may differ from those of the others.
+    pub config: Checked,
+    /// Those of its later lives, if they differ: another `delta_max`, mostly a shorter one.
+    pub later: Option<Checked>,
+    /// Whether it gives leases: then it is a member, at this place in the list.
+    pub member: bool,
+    /// Whether it has a state directory that outlives its process.
+    pub directory: bool,
+    /// Whether it wants to lead.
+    pub campaigns: bool,
+    /// Whether it follows who leads.
+    pub observes: bool,
+}
+
+impl NodePlan {
+    /// How long it remembers in any life what has ended.
+    #[must_use]
+    pub fn remembers(&self) -> Duration {
+        let first = self.config.quarantine();
+        self.later.as_ref().map_or(first, |later| later.quarantine().min(first))
+    }
+}

@@ -1,0 +1,484 @@
+//! Nerio as a scenario: what its nodes are, and what its checks look things up in.
+
+mod facts;
+mod starts;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::nerio::{
+    Command, Event, Extra, Inc, Message, Nerio, OwnEvent, QuorumTimestamp, Record, Sender, Start,
+    Who, Words,
+};
+use tenure_core::{Effect, Input, LeaderView, Standing, Time};
+
+use super::bent::Bent;
+use super::disk::{Disk, instance};
+use super::driver::DriverRule;
+use super::fact::{Own, named};
+use super::forge;
+use super::installed::{Installed, is_given};
+use super::plan::{self, NodePlan, Plan, Settings};
+use super::properties::{Properties, SENTENCES};
+use crate::rng::{Rng, mix};
+use crate::scenario::{
+    Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
+};
+use crate::world::Context;
+use crate::world::conditions::DiskFate;
+use crate::world::node::Node;
+use crate::world::nodes::Nodes;
+
+/// What the draw of whether somebody takes a lost directory for a new one is for.
+const FOUNDS: u64 = 0x666f_756e;
+/// How many inputs pass between two looks at a core, and where there is room for few who wait.
+const EVERY: u32 = 8_192;
+const EVERY_FEW: u32 = 1_024;
+
+crate::tally! {
+    /// What is counted only for Nerio.
+    Counts {
+        /// Verifications answered with yes.
+        verified,
+        /// Edicts created.
+        edicts,
+        /// State directories lost.
+        lost_disks,
+        /// State directories that were another's.
+        foreign_disks,
+    }
+}
+
+/// A grant that was written down.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// To whom.
+    pub to: Who,
+    /// Where its requests come from.
+    pub address: SocketAddr,
+    /// The Start that it answers.
+    pub start: Time,
+    /// When it ends, in true time.
+    pub finish: u64,
+}
+
+/// What is kept of a leadership.
+#[derive(Clone, Debug)]
+pub struct Led {
+    /// Whose it is.
+    pub who: Who,
+    /// The first Start of its attempt, on its own clock.
+    pub first: Time,
+    /// When it sent its first release.
+    pub released: Option<u64>,
+    /// Until when a verification said that it would last.
+    pub promised: u64,
+}
+
+/// What an application has of its leadership in one election.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    /// The quorum timestamp of its leadership.
+    timestamp: Option<QuorumTimestamp>,
+    /// How many edicts it has created.
+    edicts: u64,
+    /// The first Start of its latest attempt.
+    first: Time,
+}
+
+/// Nerio in one world: what was granted to whom, in true time.
+#[derive(Debug)]
+pub struct QuorumLeases {
+    installed: Installed,
+    /// Each node's last life.
+    pub who: Vec<Who>,
+    /// By node and election.
+    work: Vec<Vec<Work>>,
+    /// The last grant of each grantor, by election.
+    pub grants: Vec<BTreeMap<usize, Grant>>,
+    /// The last quorum timestamps of each election, in the order of completion.
+    pub timestamps: Vec<Vec<QuorumTimestamp>>,
+    /// When each node last decided something as a grantor that it could not write: it remembers
+    /// what its directory does not.
+    pub unwritten: Vec<Option<u64>>,
+    /// Whether a state directory was ever lost.
+    pub lost_disk: bool,
+}
+
+impl Scenario for QuorumLeases {
+    type Words = Words;
+    type Process = Nerio;
+    type Core = Nerio;
+    type Service = Infallible;
+    type Disk = Disk;
+    type NodePlan = NodePlan;
+    type Settings = Settings;
+    type Extra = Extra;
+    type OwnEvent = OwnEvent;
+    type Led = Led;
+    type Fact<'a> = Own<'a>;
+    type Counts = Counts;
+    type Checks = Properties;
+
+    const SENTENCES: Sentences = SENTENCES;
+    const TIMEOUTS: u32 = 3;
+
+    fn new(plan: &mut Plan) -> Self {
+        let installed = Installed::new(plan);
+        let who = plan.nodes.iter().map(|node| Who { name: node.name.clone(), inc: Inc(0) });
+        let (nodes, elections) = (plan.nodes.len(), plan.elections.len());
+        Self {
+            installed,
+            who: who.collect(),
+            work: vec![vec![Work::default(); elections]; nodes],
+            grants: vec![BTreeMap::new(); elections],
+            timestamps: vec![Vec::new(); elections],
+            unwritten: vec![None; nodes],
+            lost_disk: false,
+        }
+    }
+
+    fn node(&self, plan: &Plan, node: usize) -> Node<Nerio, Infallible> {
+        let this = &plan.nodes[node];
+        let later = this.later.as_ref().filter(|_| self.who[node].inc != Inc(0));
+        Node::Process(Nerio::new(later.unwrap_or(&this.config).clone(), this.name.clone()))
+    }
+
+    #[inline]
+    fn core(process: &Nerio) -> &Nerio {
+        process
+    }
+
+    fn disk(&self, plan: &Plan, node: usize) -> Disk {
+        Disk::new(node, instance(plan.conditions.seed, node, 0), true)
+    }
+
+    fn start(&self, plan: &Plan, node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
+        if disk.owner != node && plan.own.broken != Some(DriverRule::OwnDirectory) {
+            return Err(format!("the state directory belongs to {}", plan.nodes[disk.owner].name));
+        }
+        let memory = plan.nodes[node].member.then(|| disk.memory());
+        Ok(Start { inc: Inc(life), seed: life as u64, memory })
+    }
+
+    fn write(disk: &mut Disk, record: Record) {
+        disk.write(record);
+    }
+
+    fn damage(
+        run: &mut Run<Self>,
+        disks: &mut [&mut Disk],
+        node: usize,
+        fate: DiskFate,
+        reboot: bool,
+    ) -> bool {
+        let this = &run.plan.nodes[node];
+        if !this.member {
+            return fate == DiskFate::Kept;
+        }
+        // Without a directory every end of the process is a loss.
+        let fate = if this.directory { fate } else { DiskFate::Lost };
+        if reboot {
+            disks[node].reboot(run.plan.own.broken);
+        }
+        match fate {
+            DiskFate::Kept => {
+                run.own.installed.restart(&mut run.plan, node);
+                disks[node].put_back();
+                true
+            }
+            DiskFate::Torn => {
+                disks[node].tear();
+                true
+            }
+            DiskFate::Lost => lose(run, disks, node),
+            DiskFate::Foreign(other) => {
+                if other == node || !run.plan.nodes[other].member {
+                    return false;
+                }
+                let copy = disks[other].own().clone();
+                disks[node].mount(&copy);
+                run.counts.own.foreign_disks += 1;
+                true
+            }
+        }
+    }
+
+    fn sender(&self, plan: &Plan, node: usize, _life: u128) -> Sender {
+        Sender { who: self.who[node].clone(), address: plan.nodes[node].address }
+    }
+
+    #[inline]
+    fn recipients(&self, plan: &Plan, _from: usize, to: &SocketAddr) -> Nodes {
+        plan.find(to).map_or(Nodes::NONE, Nodes::one)
+    }
+
+    fn forge(
+        &self,
+        plan: &Plan,
+        from: &Sender,
+        message: &Message,
+        draw: u64,
+    ) -> Option<(Sender, Message)> {
+        forge::forge(plan.config(), from, message, draw)
+    }
+
+    #[inline]
+    fn event(event: &Event) -> Option<&Event> {
+        Some(event)
+    }
+
+    #[inline]
+    fn command(command: &Command) -> Option<&Command> {
+        Some(command)
+    }
+
+    fn campaigns(plan: &Plan, node: usize) -> bool {
+        plan.nodes[node].campaigns
+    }
+
+    fn observes(plan: &Plan, node: usize) -> Option<Duration> {
+        let this = &plan.nodes[node];
+        this.observes.then(|| plan::observe_every(&this.config))
+    }
+
+    fn campaign(plan: &Plan, node: usize, _: &mut Rng) -> Command {
+        let value = plan::known(plan.nodes[node].name.as_str());
+        Command::Campaign { value, priority: (node % 3) as u8 }
+    }
+
+    fn whim(plan: &Plan, _: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
+        let other = &plan.nodes[rng.below(plan.nodes.len())];
+        Some(match rng.within(0..16) {
+            0 => Command::Resign,
+            1 => Command::Transfer { to: other.name.clone(), probe: rng.once_in(3) },
+            2..=5 => Command::Extra(Extra::Verify { leader: other.address }),
+            6 => observe?,
+            7 if observe.is_some() && rng.once_in(3) => Command::Unobserve,
+            _ => return None,
+        })
+    }
+
+    fn started(run: &mut Run<Self>, node: usize, life: u128) {
+        run.own.who[node].inc = Inc(life);
+        run.own.work[node].fill(Work::default());
+    }
+
+    fn input(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        input: &Input<Words>,
+    ) -> Judged {
+        run.heard(context, node, input)
+    }
+
+    #[inline(always)]
+    fn effect(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<Words>,
+        disk: &Disk,
+    ) -> Judged {
+        run.own_effect(context, node, effect, disk)
+    }
+
+    fn dropped(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<Words>,
+    ) -> Judged {
+        run.decided(context, node, effect)
+    }
+
+    /// The application creates an edict if its handle calls it leader.
+    fn asked(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        election: usize,
+        handle: Standing,
+    ) -> Judged {
+        let Standing::Leading { fence: Some(fence), .. } = handle else { return Ok(()) };
+        let work = &mut run.own.work[node][election];
+        let counter = work.edicts;
+        work.edicts += 1;
+        let Some(timestamp) = &work.timestamp.clone() else { return Ok(()) };
+        run.counts.own.edicts += 1;
+        let who = &run.own.who[node].clone();
+        run.tell_own(context, Own::Edict { election, who, fence, timestamp, counter })
+    }
+
+    #[inline(always)]
+    fn note(&mut self, _: &Plan, history: &mut History<Led>, now: u64, fact: Fact<'_, Self>) {
+        match fact {
+            Fact::Ended { node, election, .. } => self.work[node][election].timestamp = None,
+            Fact::Own(own) => self.note_own(history, now, own),
+            _ => {}
+        }
+    }
+
+    fn led(&self, _: &Plan, claim: &Claimed) -> Led {
+        let first = self.work[claim.node][claim.election].first;
+        Led { who: self.who[claim.node].clone(), first, released: None, promised: 0 }
+    }
+
+    fn ends(led: &Leadership<Led>) -> u64 {
+        led.until.max(led.own.promised)
+    }
+
+    /// A lease that no quorum gives is waited for in vain.
+    fn can_lead(plan: &Plan, node: usize) -> bool {
+        is_given(plan, plan.nodes[node].config.lease, None)
+    }
+
+    fn seen(&self, plan: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
+        let who = named(leader);
+        let node = plan.nodes.iter().position(|node| node.name == who.name)?;
+        Some((node, who.inc.0))
+    }
+
+    fn patience(plan: &Plan, node: usize) -> Option<u64> {
+        let config = &plan.nodes[node].config;
+        let patience = config.drift.real_at_most(plan::patience(config));
+        Some(patience.as_nanos() as u64)
+    }
+
+    /// An entry prints in less than a kilobyte, a grant with all around it in less than eight.
+    fn memory(plan: &Plan) -> Memory {
+        let limits = &plan.config().limits;
+        let few = limits.parked < plan.nodes.len();
+        let each = 8_192 + (limits.watermarks + plan.nodes.len()) * 1_024;
+        let bytes = 65_536 + plan.elections.len() * each;
+        Memory { every: if few { EVERY_FEW } else { EVERY }, bytes }
+    }
+
+    fn overfull(check: &Check<'_, Self>, _: usize, printed: &str) -> Option<String> {
+        let room = check.plan.config().limits.parked;
+        let waiting = printed.matches("Parked {").count();
+        (waiting > room * check.plan.elections.len())
+            .then(|| format!("lets {waiting} wait, and has room for {room} in each election"))
+    }
+
+    fn life(plan: &Plan, node: usize, life: u128) -> impl Display {
+        Who { name: plan.nodes[node].name.clone(), inc: Inc(life) }
+    }
+
+    fn backing(
+        check: &Check<'_, Self>,
+        election: usize,
+        (node, life): (usize, u128),
+        until: u64,
+    ) -> String {
+        let who = Who { name: check.plan.nodes[node].name.clone(), inc: Inc(life) };
+        format!(", on grants of {}, {}", check.backers(election, &who, until), check.clock(node))
+    }
+
+    fn role(plan: &Plan, node: usize) -> &'static str {
+        match (plan.nodes[node].member, plan.nodes[node].campaigns) {
+            (true, true) => "grantor, candidate",
+            (true, false) => "grantor",
+            (false, _) => "candidate",
+        }
+    }
+
+    fn address(plan: &Plan, node: usize) -> String {
+        plan.nodes[node].address.to_string()
+    }
+
+    fn describe(plan: &Plan) -> String {
+        plan.describe()
+    }
+
+    fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
+        let (common, own) = (&counts.common, &counts.own);
+        vec![
+            format!("messages      {}", common.messages),
+            format!(
+                "elections     {} won: {} ran out, {} handed over, {} given up or withdrawn",
+                common.elected, common.lost, common.transferred, common.resigned
+            ),
+            format!(
+                "also          {} claims raised, {} edicts, {} verifications, {} views \
+                 of observers",
+                common.claims, own.edicts, own.verified, common.views
+            ),
+        ]
+    }
+
+    fn losses(counts: &crate::scenario::Counts<Counts>) -> String {
+        let (ends, own) = (counts.common.crashes, &counts.own);
+        let (lost, foreign) = (own.lost_disks, own.foreign_disks);
+        format!("{ends} ends of a process, {lost} directories lost, {foreign} mistaken")
+    }
+}
+
+/// A state directory is lost, if the others remember enough.
+fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
+    // Who says of a lost directory that there was none yet says so of one at a time.
+    if disks.iter().any(|disk| disk.own().kept.first && !disk.is_whole()) {
+        return false;
+    }
+    let plan = &mut run.plan;
+    // Somebody has to remember the fences: a quorum of the others, all of them whole.
+    let whole = (0..disks.len()).filter(|other| *other != node);
+    let whole = whole.filter(|other| disks[*other].is_whole());
+    let lasting = whole.filter(|other| plan.nodes[*other].directory);
+    if !plan.config().quorums.is_quorum(lasting.collect()) {
+        return false;
+    }
+    run.own.installed.install(plan, node);
+    run.counts.own.lost_disks += 1;
+    run.own.lost_disk = true;
+    let (seed, number) = (plan.conditions.seed, run.counts.own.lost_disks);
+    let mut others = (0..disks.len()).filter(|other| *other != node && plan.nodes[*other].member);
+    let all_whole = others.all(|other| disks[other].is_whole());
+    let lone =
+        plan.own.bent == Bent::Founding || mix(seed ^ mix(FOUNDS ^ number)).is_multiple_of(3);
+    *disks[node] = Disk::lost(node, instance(seed, node, number), lone && all_whole);
+    true
+}
+
+impl QuorumLeases {
+    #[inline(always)]
+    fn note_own(&mut self, history: &mut History<Led>, now: u64, fact: Own<'_>) {
+        match fact {
+            Own::Unwritten { grantor, .. } => self.unwritten[grantor] = Some(now),
+            Own::Released { election, who, start } => {
+                let leaderships = &mut history.elections[election].leaderships;
+                let ended =
+                    |led: &&mut Leadership<Led>| led.own.who == *who && led.own.first <= start;
+                for leadership in leaderships.iter_mut().rev().filter(ended) {
+                    if leadership.own.released.is_some() {
+                        break;
+                    }
+                    leadership.own.released = Some(now);
+                }
+            }
+            Own::Granted { grantor, election, record, finish, .. } => {
+                let (to, address, start) = (record.holder.clone(), record.address, record.start);
+                let grant = Grant { to, address, start, finish };
+                self.grants[election].insert(grantor, grant);
+            }
+            Own::Stamped { election, timestamp, .. } => {
+                let timestamps = &mut self.timestamps[election];
+                if timestamps.len() >= 8 {
+                    timestamps.remove(0);
+                }
+                timestamps.push(timestamp.clone());
+            }
+            Own::Verified { election, leader, until, .. } if until > now => {
+                let leaderships = history.elections[election].leaderships.iter_mut();
+                if let Some(last) = leaderships.rev().find(|led| led.own.who == *leader) {
+                    last.own.promised = last.own.promised.max(until);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What grantors say and write while they start, as facts.
+
+use tenure_core::nerio::{OwnEvent, Record};
+
+use super::super::disk::Disk;
+use super::super::fact::Own;
+use super::QuorumLeases;
+use crate::scenario::{Judged, Run};
+use crate::timeline::SpanKind;
+use crate::world::Context;
+
+impl Run<QuorumLeases> {
+    /// What a grantor says of its service.
+    pub(super) fn grantor_event(
+        &mut self,
+        context: &Context<'_>,
+        grantor: usize,
+        event: &OwnEvent,
+        disk: &Disk,
+    ) -> Judged {
+        match event {
+            OwnEvent::Quarantined { until } => {
+                let (until, ever) = (*until, disk.delta_max());
+                // Its process may have slept since.
+                let local = context.sample();
+                self.tell_own(context, Own::Quarantined { grantor, until, local, ever })?;
+                if !disk.knows_fences() {
+                    self.tell_own(context, Own::Lost { grantor, founds: disk.kept.first })?;
+                }
+                let span = (context.now, context.clock.reaches(until));
+                self.spans.add_bare(grantor, SpanKind::Quarantine, span);
+                Ok(())
+            }
+            OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
+            OwnEvent::NotFounded { .. } => self.tell_own(context, Own::NotFounded { grantor }),
+            OwnEvent::NameContested { .. } => self.tell_own(context, Own::Contested { grantor }),
+            OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A grantor begins to write something that has to be durable.
+    pub(super) fn flushed(
+        &mut self,
+        context: &Context<'_>,
+        grantor: usize,
+        record: &Record,
+        disk: &Disk,
+    ) -> Judged {
+        match record {
+            Record::Identity { delta_max, .. } if *delta_max > disk.delta_max() => {
+                let (ever, local) = (disk.delta_max(), context.local());
+                let allows = Own::Allows { grantor, delta_max: *delta_max, ever, local };
+                if disk.remembers_all() { self.tell_own(context, allows) } else { Ok(()) }
+            }
+            Record::Reserve { .. } => self.tell_own(context, Own::Reserves { grantor }),
+            _ => Ok(()),
+        }
+    }
+}

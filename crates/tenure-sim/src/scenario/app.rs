@@ -1,0 +1,128 @@
+//! The application of a node: what it holds in its hands, and what it asks for next.
+
+use tenure_core::{Command, Value};
+
+use super::handle::Handle;
+use super::{PlanOf, Scenario};
+use crate::rng::Rng;
+
+/// What one application is in one election.
+#[derive(Clone, Debug, Default)]
+pub struct Role {
+    /// Whether it has asked to lead and was not told that it is over.
+    pub campaigning: bool,
+    /// Since when it has been so.
+    pub since: u64,
+    /// Since when it has not been so.
+    pub left: u64,
+    /// What it holds of its latest leadership.
+    pub handle: Handle,
+    /// How many campaigns and leaderships have ended: names those that have no fence.
+    pub term: u64,
+    /// Whether it follows who leads.
+    pub observing: bool,
+    /// Since when it follows, or does not.
+    pub observed: u64,
+    /// What it told others last.
+    pub value: Option<Value>,
+    /// How often it has told others something.
+    pub said: u64,
+    /// With which value it asked to lead while it took itself for a candidate: its core refuses
+    /// that, unless what it was candidate for is over by the time that it is asked.
+    pub anew: Option<Value>,
+}
+
+impl Role {
+    /// It asks to lead.
+    pub(super) fn campaign(&mut self, value: &Value, now: u64) {
+        if self.campaigning {
+            self.anew = Some(value.clone());
+        } else {
+            (self.campaigning, self.since) = (true, now);
+            self.say(value);
+        }
+    }
+
+    /// It tells others something.
+    pub fn say(&mut self, value: &Value) {
+        self.value = Some(value.clone());
+        self.said += 1;
+    }
+
+    /// What it was candidate or leader for is over.
+    pub(super) fn end(&mut self, now: u64) {
+        self.handle.end();
+        self.term += 1;
+        (self.campaigning, self.left) = (false, now);
+        if let Some(value) = self.anew.take() {
+            self.campaign(&value, now);
+        }
+    }
+}
+
+/// One application: its role in each election.
+pub type App = Vec<Role>;
+
+/// One that has just started.
+pub(super) fn start(elections: usize, now: u64) -> App {
+    vec![Role { left: now, ..Role::default() }; elections]
+}
+
+/// What an application asks for at `now`: anything during the storm, to lead and to observe after
+/// it, and to resign in the end.
+pub(super) fn next_command<S: Scenario>(
+    plan: &PlanOf<S>,
+    node: usize,
+    app: &App,
+    now: u64,
+    rng: &mut Rng,
+) -> Option<(usize, Command<S::Extra>)> {
+    let find = |wanted: &dyn Fn(usize, &Role) -> bool| {
+        app.iter().enumerate().position(|(election, role)| wanted(election, role))
+    };
+    if now >= plan.retired {
+        return find(&|_, role| role.campaigning).map(|election| (election, Command::Resign));
+    }
+    let observe = || S::observes(plan, node).map(|every| Command::Observe { every });
+    if now >= plan.conditions.storm_ends {
+        let stays_out = |election: usize| S::stays_out(plan, node, election);
+        if let Some(out) = find(&|election, role| role.campaigning && stays_out(election)) {
+            return Some((out, Command::Resign));
+        }
+        let campaigns = S::campaigns(plan, node);
+        let idle = find(&|election, role| !role.campaigning && !stays_out(election) && campaigns);
+        if let Some(election) = idle {
+            return Some((election, S::campaign(plan, node, rng)));
+        }
+        let command = observe()?;
+        return find(&|_, role| !role.observing).map(|election| (election, command));
+    }
+    let election = rng.below(app.len());
+    if S::campaigns(plan, node) && !app[election].campaigning {
+        let campaign = S::campaign(plan, node, rng);
+        let wants = rng.once_in(plan.reluctance) && now >= plan.idle_until;
+        return wants.then_some((election, campaign));
+    }
+    S::whim(plan, node, observe(), rng).map(|command| (election, command))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A campaign that is asked for in the step in which the last one ends is the next one, as
+    /// its core sees it: world 92368 once took it for refused.
+    #[test]
+    fn a_campaign_that_meets_the_end_of_the_last_is_the_next() {
+        let [first, next]: [Value; 2] = ["b0", "b9"].map(|value| value.parse().expect("a value"));
+        let mut role = Role::default();
+        role.campaign(&first, 0);
+        role.campaign(&next, 1);
+        assert_eq!(role.value, Some(first));
+        role.end(1);
+        assert!(role.campaigning, "its core took that");
+        assert_eq!(role.value, Some(next));
+        role.end(2);
+        assert!(!role.campaigning, "there is no other");
+    }
+}

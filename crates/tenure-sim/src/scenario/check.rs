@@ -1,0 +1,191 @@
+//! What a sentence that must hold looks at, and how many of them are one.
+
+use std::fmt::Debug;
+
+use tenure_core::ElectionName;
+
+use super::app::App;
+use super::fact::Fact;
+use super::history::{History, Leadership, Past};
+use super::{PlanOf, Scenario};
+use crate::violation::Violation;
+use crate::world::clock::TRUE_RATE;
+
+/// What a property may look at. It judges in true time, which no node knows.
+#[derive(Debug)]
+pub struct Check<'a, S: Scenario> {
+    /// True time.
+    pub now: u64,
+    /// What the world is like.
+    pub plan: &'a PlanOf<S>,
+    /// Who led when.
+    pub history: &'a History<S::Led>,
+    /// What the applications hold and want.
+    pub apps: &'a [App],
+    /// What only this protocol has.
+    pub own: &'a S,
+}
+
+impl<'a, S: Scenario> Check<'a, S> {
+    /// Who led an election when.
+    #[must_use]
+    pub fn past(&self, election: usize) -> &'a Past<S::Led> {
+        &self.history.elections[election]
+    }
+
+    /// Which election has this name.
+    #[must_use]
+    pub fn number(&self, name: &ElectionName) -> Option<usize> {
+        self.plan.elections.iter().position(|election| election == name)
+    }
+
+    /// The name of an election.
+    #[must_use]
+    pub fn election(&self, election: usize) -> &'a str {
+        self.plan.elections[election].as_str()
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn name(&self, node: usize) -> &'a str {
+        &self.plan.conditions.sites[node].name
+    }
+
+    /// How the clock of a node runs, for people.
+    #[must_use]
+    pub fn clock(&self, node: usize) -> String {
+        let site = &self.plan.conditions.sites[node];
+        let rate = site.clock.rate(self.now) as f64 / TRUE_RATE as f64;
+        format!("clock of {} at {rate:.4}", site.name)
+    }
+
+    /// The last leadership that a claim continues.
+    #[inline]
+    pub fn own(&self, claim: &super::Claimed) -> Option<&'a Leadership<S::Led>> {
+        let leaderships = self.past(claim.election).leaderships.iter();
+        leaderships.rev().find(|led| self.own.continues(led, claim))
+    }
+}
+
+/// True time as people read it.
+#[must_use]
+pub fn seconds(at: u64) -> String {
+    format!("{:.6} s", at as f64 / 1e9)
+}
+
+/// One sentence that must hold.
+pub trait Property<S: Scenario>: Debug + Default {
+    /// The sentence.
+    const NAME: &'static str;
+    /// Where it is written.
+    const SOURCE: &'static str;
+    /// Whether it needs clocks that keep to their bound.
+    const NEEDS_BOUND: bool = true;
+
+    /// Before the world begins. For what depends on it.
+    fn begin(&mut self, _plan: &PlanOf<S>) {}
+
+    /// Judges a fact, before that is written into the history; says what must not be, with what it
+    /// saw.
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String>;
+}
+
+/// Sentences that must hold: a list of properties, made by [`checks!`](crate::checks).
+pub trait Checks<S: Scenario>: Debug {
+    /// Before the world begins.
+    fn new(plan: &PlanOf<S>) -> Self;
+
+    /// Judges a fact, each property in turn.
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), Box<Violation>>;
+
+    /// The name and the source of each.
+    fn names() -> Vec<(&'static str, &'static str)>;
+}
+
+/// A list of properties as one type: `all![One, Another; Rest]`, where `Rest` is such a list.
+#[macro_export]
+macro_rules! all {
+    ($first:ty $(, $next:ty)* $(; $rest:ty)? $(,)?) => {
+        ($first, $crate::all!($($next),* $(; $rest)?))
+    };
+    (; $rest:ty) => { $rest };
+    () => { () };
+}
+
+/// Declares what must hold for one scenario: properties in the order in which they see a fact, and
+/// after a semicolon a list of others, such as [`promises::All`](super::promises::All).
+#[macro_export]
+macro_rules! checks {
+    ($(#[$of:meta])* $visible:vis $name:ident of $scenario:ty {
+        $($property:ty),+ $(; $rest:ty)? $(,)?
+    }) => {
+        $(#[$of])*
+        #[derive(Debug)]
+        $visible struct $name($crate::all![$($property),+ $(; $rest)?]);
+
+        impl $crate::scenario::Checks<$scenario> for $name {
+            fn new(plan: &$crate::scenario::PlanOf<$scenario>) -> Self {
+                Self($crate::scenario::Checks::<$scenario>::new(plan))
+            }
+
+            #[inline(always)]
+            fn see(
+                &mut self,
+                check: &$crate::scenario::Check<'_, $scenario>,
+                fact: $crate::scenario::Fact<'_, $scenario>,
+            ) -> $crate::scenario::Judged {
+                self.0.see(check, fact)
+            }
+
+            fn names() -> Vec<(&'static str, &'static str)> {
+                type All = $crate::all![$($property),+ $(; $rest)?];
+                <All as $crate::scenario::Checks<$scenario>>::names()
+            }
+        }
+    };
+}
+
+impl<S: Scenario> Checks<S> for () {
+    fn new(_: &PlanOf<S>) -> Self {}
+
+    #[inline(always)]
+    fn see(&mut self, _: &Check<'_, S>, _: Fact<'_, S>) -> Result<(), Box<Violation>> {
+        Ok(())
+    }
+
+    fn names() -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+}
+
+/// What must not be, and is. Cold, and so is all that leads here: out of the way of what is right.
+#[cold]
+#[inline(never)]
+fn wrong<S: Scenario, P: Property<S>>(at: u64, said: String) -> Box<Violation> {
+    Box::new(Violation { property: P::NAME, source: P::SOURCE, at, said })
+}
+
+impl<S: Scenario, P: Property<S>, Rest: Checks<S>> Checks<S> for (P, Rest) {
+    fn new(plan: &PlanOf<S>) -> Self {
+        let mut first = P::default();
+        first.begin(plan);
+        (first, Rest::new(plan))
+    }
+
+    // Inlined with all that it asks: where a fact is told its kind is known, and those who do not
+    // judge that kind cost nothing. Facts go by value: where the address of one is handed on, each
+    // property would copy it and look at its kind anew.
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), Box<Violation>> {
+        if check.plan.bounded || !P::NEEDS_BOUND {
+            self.0.see(check, fact).map_err(|said| wrong::<S, P>(check.now, said))?;
+        }
+        self.1.see(check, fact)
+    }
+
+    fn names() -> Vec<(&'static str, &'static str)> {
+        let mut names = vec![(P::NAME, P::SOURCE)];
+        names.extend(Rest::names());
+        names
+    }
+}

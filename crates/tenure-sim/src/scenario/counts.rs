@@ -1,0 +1,70 @@
+//! How much has happened.
+
+use std::fmt::Debug;
+
+/// What a protocol counts beside what every protocol does.
+pub trait Tally: Clone + Copy + PartialEq + Eq + Debug + Default + Send {
+    /// Adds what happened elsewhere.
+    fn add(&mut self, other: &Self);
+}
+
+impl Tally for () {
+    fn add(&mut self, (): &Self) {}
+}
+
+/// Declares numbers that are counted, and adds each to its like.
+#[macro_export]
+macro_rules! tally {
+    ($(#[$of:meta])* $name:ident { $($(#[$doc:meta])* $count:ident),+ $(,)? }) => {
+        $(#[$of])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct $name { $($(#[$doc])* pub $count: u64),+ }
+
+        impl $crate::scenario::Tally for $name {
+            fn add(&mut self, other: &Self) {
+                $(self.$count += other.$count;)+
+            }
+        }
+    };
+}
+
+/// How much has happened in one world or in many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts<Own> {
+    /// What every protocol counts.
+    pub common: Common,
+    /// What only this protocol counts.
+    pub own: Own,
+}
+
+tally! {
+    /// What every protocol counts.
+    Common {
+        /// Messages sent by processes.
+        messages,
+        /// Claims raised, renewals included.
+        claims,
+        /// Leaderships.
+        elected,
+        /// Leaderships and campaigns that were lost.
+        lost,
+        /// Leaderships handed over to a named candidate.
+        transferred,
+        /// Leaderships and campaigns given up.
+        resigned,
+        /// Changes seen by observers.
+        views,
+        /// Gaps in what observers saw.
+        gaps,
+        /// Processes that ended.
+        crashes,
+    }
+}
+
+impl<Own: Tally> Counts<Own> {
+    /// Adds what happened elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        self.common.add(&other.common);
+        self.own.add(&other.own);
+    }
+}

@@ -1,0 +1,143 @@
+//! What happened, in words that every protocol has.
+
+use tenure_core::{End, Standing, Time, View, Waiting};
+
+use super::Scenario;
+use super::history::Claimed;
+
+/// Something that a check may judge. Elections and nodes go by their numbers; times that are `u64`
+/// are true time. What only one protocol has is `Own`.
+#[derive(Debug)]
+pub enum Fact<'a, S: Scenario> {
+    /// A life began.
+    Started {
+        /// Which node.
+        node: usize,
+        /// Its life.
+        life: u128,
+        /// What its clock shows.
+        local: Time,
+    },
+    /// A life ended.
+    Crashed {
+        /// Which node.
+        node: usize,
+    },
+    /// An application asks to lead.
+    Campaigns {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+    },
+    /// An application begins to follow who leads, or stops it.
+    Observes {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// Whether it begins.
+        begins: bool,
+    },
+    /// A claim is raised.
+    Claimed(Claimed),
+    /// A claim is lowered.
+    Lowered {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+    },
+    /// A leadership is announced.
+    Elected {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// What names the leader to others.
+        id: &'a str,
+        /// When that was decided: its process may have stopped before it said so.
+        decided: u64,
+    },
+    /// A leadership has a lease of full length.
+    Settled {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+    },
+    /// Others know that it is over.
+    Released {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+    },
+    /// A leadership or a campaign is over.
+    Ended {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// How.
+        end: &'a End,
+        /// When that was decided.
+        decided: u64,
+    },
+    /// A candidate says what it waits for.
+    Waits {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// That.
+        waiting: &'a Waiting,
+    },
+    /// An application asks its handle and its core whether it leads.
+    Asked {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// What the handle says.
+        handle: Standing,
+        /// What the core says.
+        standing: Standing,
+    },
+    /// An observer sees something else than before.
+    Viewed {
+        /// Which node.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// What it sees.
+        view: &'a View,
+        /// When what it sees ends, if it is a leader of which that is told.
+        until: u64,
+        /// When it looked: its process may have stopped before it said so.
+        looked: u64,
+        /// What its clock shows.
+        local: Time,
+    },
+    /// An input was handled by a process.
+    Handled {
+        /// Which node.
+        node: usize,
+        /// Its core.
+        core: &'a S::Core,
+        /// What its clock showed, if it was a timer.
+        timer: Option<Time>,
+    },
+    /// A moment has passed in which nothing may go wrong any more.
+    Moment,
+    /// What only this protocol has.
+    Own(S::Fact<'a>),
+}
+
+impl<S: Scenario> Clone for Fact<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Scenario> Copy for Fact<'_, S> {}

@@ -1,0 +1,50 @@
+//! What an application holds of a leadership: the claim, run as it ships.
+
+use tenure_core::{Claim, Fence, Standing, Time};
+
+/// The handle of the present leadership of one election at one node. A driver raises and lowers
+/// its claim, an application asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Handle(Option<(Option<Fence>, Claim)>);
+
+impl Handle {
+    /// The driver raises the claim at `now`: the end that it has then, or `None` where it has
+    /// lapsed or is over, so that the driver resigns. Another fence is another leadership.
+    pub(super) fn raise(&mut self, now: Time, fence: Option<Fence>, until: Time) -> Option<Time> {
+        let claim = match self.claim(fence) {
+            Some(claim) => claim.raised(now, until)?,
+            None => Claim::new(until),
+        };
+        self.0 = Some((fence, claim));
+        Some(claim.until())
+    }
+
+    /// The driver lowers the claim.
+    pub(super) fn lower(&mut self) {
+        self.0 = self.0.map(|(fence, _)| (fence, Claim::OVER));
+    }
+
+    /// The leadership has ended: what comes is another one, even with the fence of this one, as
+    /// after a restore of a store.
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What it says at `now`.
+    #[must_use]
+    pub fn standing(&self, now: Time) -> Standing {
+        match self.0.filter(|(_, claim)| claim.holds(now)) {
+            Some((fence, claim)) => Standing::Leading { until: claim.until(), fence },
+            None => Standing::NotLeading,
+        }
+    }
+
+    /// Whether the leadership with this fence was over at `at` already.
+    pub(super) fn has_lapsed(&self, fence: Option<Fence>, at: Time) -> bool {
+        self.claim(fence).is_some_and(|claim| !claim.holds(at))
+    }
+
+    fn claim(&self, fence: Option<Fence>) -> Option<Claim> {
+        self.0.filter(|(own, _)| *own == fence).map(|(_, claim)| claim)
+    }
+}

@@ -1,0 +1,152 @@
+//! Who led when, in true time: what checks look things up in. Written after they have seen a fact,
+//! so that they see it against what was before.
+
+use tenure_core::{Fence, Time};
+
+use super::fact::Fact;
+use super::{PlanOf, Scenario};
+
+/// A claim that is raised, renewals included.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimed {
+    /// Which node.
+    pub node: usize,
+    /// Its life.
+    pub life: u128,
+    /// Which election.
+    pub election: usize,
+    /// Its fence, where the protocol can order leaders.
+    pub fence: Option<Fence>,
+    /// How many campaigns and leaderships of this life ended before.
+    pub term: u64,
+    /// When the claim ends.
+    pub until: u64,
+    /// The same on the clock of its node.
+    pub ends: Time,
+    /// When that was decided: its process may have stopped before it did so.
+    pub decided: u64,
+}
+
+/// One leadership: it holds from `from` to `until`.
+#[derive(Clone, Debug)]
+pub struct Leadership<Own> {
+    /// The node.
+    pub node: usize,
+    /// Its life.
+    pub life: u128,
+    /// Its fence.
+    pub fence: Option<Fence>,
+    /// Which of the leaderships of its life it is, where there is no fence.
+    pub term: u64,
+    /// When its claim was first raised.
+    pub from: u64,
+    /// When its claim ends, or was lowered.
+    pub until: u64,
+    /// When its claim would have ended had it not been lowered.
+    pub backed: u64,
+    /// What only this protocol has.
+    pub own: Own,
+}
+
+impl<Own> Leadership<Own> {
+    /// Whether its claim holds at `at`.
+    #[must_use]
+    pub const fn holds(&self, at: u64) -> bool {
+        self.from <= at && at < self.until
+    }
+
+    /// Whether a claim has its node, its life and its fence, or its term where there is no fence.
+    #[must_use]
+    pub fn is(&self, claim: &Claimed) -> bool {
+        (self.node, self.life, self.fence) == (claim.node, claim.life, claim.fence)
+            && (self.fence.is_some() || self.term == claim.term)
+    }
+
+    /// Its fence, for people.
+    #[must_use]
+    pub fn under(&self) -> String {
+        under(self.fence)
+    }
+}
+
+/// A fence, for people.
+pub(crate) fn under(fence: Option<Fence>) -> String {
+    fence.map_or_else(String::new, |fence| format!(" with fence {fence}"))
+}
+
+/// Everything that led to leaders of one election.
+#[derive(Clone, Debug)]
+pub struct Past<Own> {
+    /// The leaderships, in the order in which they began.
+    pub leaderships: Vec<Leadership<Own>>,
+}
+
+impl<Own> Past<Own> {
+    /// The leadership whose claim holds at `at`; the latest, where leaders overlap.
+    #[must_use]
+    pub fn leader(&self, at: u64) -> Option<&Leadership<Own>> {
+        self.leaderships.iter().rev().find(|leadership| leadership.holds(at))
+    }
+}
+
+/// The past of all elections, and the lives of all nodes.
+#[derive(Clone, Debug)]
+pub struct History<Own> {
+    /// By the number of the election.
+    pub elections: Vec<Past<Own>>,
+    /// The life of each node that runs.
+    pub lives: Vec<Option<u128>>,
+    /// When each node's life began or ended last.
+    pub since: Vec<u64>,
+}
+
+impl<Own> History<Own> {
+    pub(super) fn new(elections: usize, nodes: usize) -> Self {
+        let past = || Past { leaderships: Vec::new() };
+        Self {
+            elections: (0..elections).map(|_| past()).collect(),
+            lives: vec![None; nodes],
+            since: vec![0; nodes],
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn note<S>(&mut self, own: &S, plan: &PlanOf<S>, now: u64, fact: Fact<'_, S>)
+    where
+        S: Scenario<Led = Own>,
+    {
+        match fact {
+            Fact::Started { node, life, .. } => {
+                (self.lives[node], self.since[node]) = (Some(life), now);
+            }
+            Fact::Crashed { node } => (self.lives[node], self.since[node]) = (None, now),
+            Fact::Claimed(claim) => {
+                let leaderships = &mut self.elections[claim.election].leaderships;
+                let same = |led: &&mut Leadership<Own>| {
+                    own.continues(led, &claim) && own.is_kept(led, now)
+                };
+                if let Some(last) = leaderships.iter_mut().rev().find(same) {
+                    last.until = last.until.max(claim.until);
+                    last.backed = last.until;
+                } else if claim.until > now {
+                    let Claimed { node, life, fence, term, until, .. } = claim;
+                    let (from, backed, own) = (now, until, own.led(plan, &claim));
+                    let led = Leadership { node, life, fence, term, from, until, backed, own };
+                    leaderships.push(led);
+                }
+            }
+            Fact::Lowered { node, election } => {
+                let life = self.lives[node];
+                let leaderships = &mut self.elections[election].leaderships;
+                let own = |led: &&mut Leadership<Own>| led.node == node && Some(led.life) == life;
+                for leadership in leaderships.iter_mut().rev().filter(own) {
+                    if leadership.until <= now {
+                        break;
+                    }
+                    leadership.until = now;
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! What every protocol has in a made-up world: applications with their claims, the history of who
+//! led, what must hold for all, and the pictures.
+//!
+//! A protocol brings a [`Scenario`]: its nodes and what a seed draws for them, its own facts, and
+//! the checks that only it needs. [`Run`] does the rest: it turns what every core is told and tells
+//! ([`Command`], [`Event`], claims) into [`Fact`]s, and shows them to the checks.
+//!
+//! | module | |
+//! |---|---|
+//! | [`plan`] | what a seed draws, as far as every protocol has it |
+//! | [`app`] | what an application holds and asks for |
+//! | [`fact`] | what happened |
+//! | [`history`] | who led when |
+//! | [`check`] | what a sentence that must hold looks at |
+//! | [`promises`] | the sentences that hold for every protocol |
+//! | [`run`] | from inputs and effects to facts |
+
+pub mod app;
+pub mod check;
+mod counts;
+pub mod fact;
+mod handle;
+pub mod history;
+pub mod plan;
+pub mod promises;
+pub mod run;
+mod spans;
+
+use std::fmt::{Debug, Display};
+use std::time::Duration;
+
+use tenure_core::{Command, Effect, Event, Input, LeaderView, Loss, Protocol, contract};
+
+pub use self::app::{App, Role};
+pub use self::check::{Check, Checks, Property, seconds};
+pub use self::counts::{Common, Counts, Tally};
+pub use self::fact::Fact;
+pub use self::handle::Handle;
+pub use self::history::{Claimed, History, Leadership, Past};
+pub use self::plan::Plan;
+pub use self::promises::{Memory, Sentences};
+pub use self::run::Run;
+pub use self::spans::{Shape, Spans};
+use crate::rng::Rng;
+use crate::violation::Violation;
+use crate::world::Context;
+use crate::world::conditions::DiskFate;
+use crate::world::node::{Node, Service};
+use crate::world::nodes::Nodes;
+
+/// The plan of a world of a scenario.
+pub type PlanOf<S> = Plan<<S as Scenario>::NodePlan, <S as Scenario>::Settings>;
+/// Nothing, or what must not be.
+pub type Judged = Result<(), Box<Violation>>;
+/// A message, and who sent it.
+pub type Letter<S> = (
+    <<S as Scenario>::Words as contract::Words>::Sender,
+    <<S as Scenario>::Words as contract::Words>::Message,
+);
+/// A command about an election, as it is handed to a node.
+pub type CommandOf<S> =
+    (tenure_core::ElectionName, <<S as Scenario>::Words as contract::Words>::Command);
+
+/// A protocol in a made-up world.
+///
+/// The value of the type is what its checks look things up in, beside the common [`History`]. Most
+/// of what it can say has an answer that suits a protocol without state directories, transfers and
+/// services of its own.
+pub trait Scenario: Sized + Debug + 'static {
+    /// What nodes say and hear.
+    type Words: contract::Words<Command: From<Command<Self::Extra>>>;
+    /// A process: the core, with what its driver does around it.
+    type Process: Protocol<Words = Self::Words>;
+    /// The core in it.
+    type Core: Protocol;
+    /// What runs on nodes that are no processes; [`Infallible`](std::convert::Infallible) if
+    /// nothing does.
+    type Service: Service<Self::Words>;
+    /// What survives a process.
+    type Disk: Clone;
+    /// What a seed draws for each node.
+    type NodePlan: Clone + Debug;
+    /// What a seed draws for the whole.
+    type Settings: Clone + Debug;
+    /// The commands that only this protocol has.
+    type Extra;
+    /// The events that only this protocol has.
+    type OwnEvent;
+    /// What is kept of a leadership beside what every protocol has.
+    type Led: Clone + Debug;
+    /// What happens only in this protocol.
+    type Fact<'a>: Copy + Debug;
+    /// What is counted only for this protocol.
+    type Counts: Tally;
+    /// What must hold: [`promises::All`], and more.
+    type Checks: Checks<Self>;
+
+    /// What the common promises are called here, and where they are written.
+    const SENTENCES: Sentences = Sentences::NAMED;
+    /// How many timeouts in a row may leave something that is due: the work of one may be bounded.
+    const TIMEOUTS: u32 = 0;
+
+    /// Whether the core says when a leadership has settled; else its driver does.
+    const SETTLES: bool = true;
+
+    /// Before the world begins.
+    fn new(plan: &mut PlanOf<Self>) -> Self;
+
+    /// What runs on a node, before it starts.
+    fn node(&self, plan: &PlanOf<Self>, node: usize) -> Node<Self::Process, Self::Service>;
+
+    /// The core of a process.
+    fn core(process: &Self::Process) -> &Self::Core;
+
+    /// The state directory of a node before its first start.
+    fn disk(&self, plan: &PlanOf<Self>, node: usize) -> Self::Disk;
+
+    /// With what a life of a node starts, or why its state directory is refused.
+    fn start(
+        &self,
+        plan: &PlanOf<Self>,
+        node: usize,
+        life: u128,
+        disk: &Self::Disk,
+    ) -> Result<<Self::Words as contract::Words>::Start, String>;
+
+    /// Writes a record.
+    fn write(disk: &mut Self::Disk, record: <Self::Words as contract::Words>::Record);
+
+    /// Something happens to a state directory while its process is down; `reboot` if its machine
+    /// starts anew. Answers whether it may happen at all.
+    fn damage(
+        _run: &mut Run<Self>,
+        _disks: &mut [&mut Self::Disk],
+        _node: usize,
+        fate: DiskFate,
+        _reboot: bool,
+    ) -> bool {
+        fate == DiskFate::Kept
+    }
+
+    /// Who sends, as a receiver sees it.
+    fn sender(
+        &self,
+        plan: &PlanOf<Self>,
+        node: usize,
+        life: u128,
+    ) -> <Self::Words as contract::Words>::Sender;
+
+    /// The nodes that get what `from` sends to this address.
+    fn recipients(
+        &self,
+        plan: &PlanOf<Self>,
+        from: usize,
+        to: &<Self::Words as contract::Words>::Address,
+    ) -> Nodes;
+
+    /// What follows a message of `from`, and in whose name, by a draw.
+    fn forge(
+        &self,
+        _plan: &PlanOf<Self>,
+        _from: &<Self::Words as contract::Words>::Sender,
+        _message: &<Self::Words as contract::Words>::Message,
+        _draw: u64,
+    ) -> Option<Letter<Self>> {
+        None
+    }
+
+    /// Whether nothing goes wrong with a node by chance: what it is made of goes wrong by itself.
+    fn is_spared(_plan: &PlanOf<Self>, _node: usize) -> bool {
+        false
+    }
+
+    /// What a process tells its application, if it is that.
+    fn event(event: &<Self::Words as contract::Words>::Event) -> Option<&Event<Self::OwnEvent>>;
+
+    /// What an application asks a process for, if it is that.
+    fn command(
+        command: &<Self::Words as contract::Words>::Command,
+    ) -> Option<&Command<Self::Extra>>;
+
+    /// Whether the application of a node wants to lead.
+    fn campaigns(_plan: &PlanOf<Self>, _node: usize) -> bool {
+        true
+    }
+
+    /// Whether it leaves this election alone when the storm is over.
+    fn stays_out(_plan: &PlanOf<Self>, _node: usize, _election: usize) -> bool {
+        false
+    }
+
+    /// Whether it follows who leads, and how often it asks.
+    fn observes(_plan: &PlanOf<Self>, _node: usize) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
+
+    /// How it asks to lead.
+    fn campaign(plan: &PlanOf<Self>, node: usize, rng: &mut Rng) -> Command<Self::Extra>;
+
+    /// What else it may ask for while anything may happen, to `observe` among it.
+    fn whim(
+        plan: &PlanOf<Self>,
+        node: usize,
+        observe: Option<Command<Self::Extra>>,
+        rng: &mut Rng,
+    ) -> Option<Command<Self::Extra>>;
+
+    /// What comes before all that.
+    fn first_command(
+        _run: &Run<Self>,
+        _context: &Context<'_>,
+        _node: usize,
+        _process: &Self::Process,
+    ) -> Option<CommandOf<Self>> {
+        None
+    }
+
+    /// What goes wrong in a service now, or what it is told to do.
+    fn service_command(
+        _plan: &PlanOf<Self>,
+        _node: usize,
+        _service: &Self::Service,
+        _now: u64,
+        _rng: &mut Rng,
+    ) -> Option<CommandOf<Self>> {
+        None
+    }
+
+    /// A life begins: before that is a fact.
+    fn started(_run: &mut Run<Self>, _node: usize, _life: u128) {}
+
+    /// An input is about to be handled: after what every protocol makes of it.
+    fn input(
+        _run: &mut Run<Self>,
+        _context: &Context<'_>,
+        _node: usize,
+        _input: &Input<Self::Words>,
+    ) -> Judged {
+        Ok(())
+    }
+
+    /// An input was handled: before that is a fact.
+    fn handled(_run: &mut Run<Self>, _node: usize, _process: &Self::Process) {}
+
+    /// A claim was raised: before that is a fact.
+    fn raised(_run: &mut Run<Self>, _claim: &Claimed) {}
+
+    /// An effect is about to be carried out: after what every protocol makes of it.
+    fn effect(
+        _run: &mut Run<Self>,
+        _context: &Context<'_>,
+        _node: usize,
+        _effect: &Effect<Self::Words>,
+        _disk: &Self::Disk,
+    ) -> Judged {
+        Ok(())
+    }
+
+    /// An effect is not carried out, because a write failed.
+    fn dropped(
+        _run: &mut Run<Self>,
+        _context: &Context<'_>,
+        _node: usize,
+        _effect: &Effect<Self::Words>,
+    ) -> Judged {
+        Ok(())
+    }
+
+    /// An application has found itself leader of an election, or not, by its handle.
+    fn asked(
+        _run: &mut Run<Self>,
+        _context: &Context<'_>,
+        _node: usize,
+        _election: usize,
+        _handle: tenure_core::Standing,
+    ) -> Judged {
+        Ok(())
+    }
+
+    /// Writes a fact down, after the checks have seen it.
+    fn note(
+        &mut self,
+        _plan: &PlanOf<Self>,
+        _history: &mut History<Self::Led>,
+        _now: u64,
+        _fact: Fact<'_, Self>,
+    ) {
+    }
+
+    /// What is kept of a leadership that begins.
+    fn led(&self, plan: &PlanOf<Self>, claim: &Claimed) -> Self::Led;
+
+    /// Whether a claim continues a leadership.
+    fn continues(&self, led: &Leadership<Self::Led>, claim: &Claimed) -> bool {
+        led.is(claim)
+    }
+
+    /// Whether a leadership that a claim continues may still be the same.
+    fn is_kept(&self, _led: &Leadership<Self::Led>, _now: u64) -> bool {
+        true
+    }
+
+    /// From when on somebody else may lead: later than the end of the claim, where something was
+    /// promised.
+    fn ends(led: &Leadership<Self::Led>) -> u64 {
+        led.until
+    }
+
+    /// Whether a claim and another leadership may overlap: always, where leaders may; or because
+    /// something was taken away that the promise stands on.
+    fn may_overlap(_check: &Check<'_, Self>, _: &Claimed, _: &Leadership<Self::Led>) -> bool {
+        false
+    }
+
+    /// The leaderships before which the fence of a claim need not be higher.
+    fn may_exceed(_check: &Check<'_, Self>, _: &Claimed, _: &Leadership<Self::Led>) -> bool {
+        false
+    }
+
+    /// Whether a leadership that has lapsed may return with a claim.
+    fn may_return(_check: &Check<'_, Self>, _: &Claimed, _: &Leadership<Self::Led>) -> bool {
+        false
+    }
+
+    /// Whether a leader that nobody asked to stop may do so when nothing goes wrong.
+    fn may_lose(_check: &Check<'_, Self>, _loss: Loss) -> bool {
+        false
+    }
+
+    /// Whether an application that wants to lead can, when nothing goes wrong.
+    fn can_lead(_plan: &PlanOf<Self>, _node: usize) -> bool {
+        true
+    }
+
+    /// Which life an observer is told of as the leader, if it is one of a process.
+    fn seen(&self, _plan: &PlanOf<Self>, _leader: &LeaderView) -> Option<(usize, u128)> {
+        None
+    }
+
+    /// How long what an observer is told may lag behind, in true time; `None` if that has no bound
+    /// while anything may go wrong.
+    fn patience(_plan: &PlanOf<Self>, _node: usize) -> Option<u64> {
+        None
+    }
+
+    /// How much a core may keep.
+    fn memory(plan: &PlanOf<Self>) -> Memory {
+        Memory { every: 1_024, bytes: 8_192 + plan.elections.len() * 3_072 }
+    }
+
+    /// What a core keeps too much of, by what it prints of itself.
+    fn overfull(_check: &Check<'_, Self>, _node: usize, _printed: &str) -> Option<String> {
+        None
+    }
+
+    /// A life, for people.
+    fn life(plan: &PlanOf<Self>, node: usize, _life: u128) -> impl Display {
+        plan.conditions.sites[node].name.clone()
+    }
+
+    /// On what the claim of a leadership stands, for people: after a comma.
+    fn backing(
+        _check: &Check<'_, Self>,
+        _election: usize,
+        _life: (usize, u128),
+        _until: u64,
+    ) -> String {
+        String::new()
+    }
+
+    /// Who is in the way of a leader, for people: after a semicolon.
+    fn vacancy(_check: &Check<'_, Self>, _election: usize) -> String {
+        String::new()
+    }
+
+    /// Who holds a claim and what it is called, in a picture.
+    fn drawn(&self, plan: &PlanOf<Self>, claim: &Claimed) -> (String, String) {
+        let label = claim.fence.map_or_else(String::new, |fence| format!("fence {fence}"));
+        (Self::life(plan, claim.node, claim.life).to_string(), label)
+    }
+
+    /// What a node is, in a picture.
+    fn role(_plan: &PlanOf<Self>, _node: usize) -> &'static str {
+        "candidate"
+    }
+
+    /// What the address of a node is called in messages, to be replaced by its name.
+    fn address(plan: &PlanOf<Self>, node: usize) -> String;
+
+    /// The plan in a line.
+    fn describe(plan: &PlanOf<Self>) -> String;
+
+    /// What has happened, a line each.
+    fn summary(_counts: &Counts<Self::Counts>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What ended of processes, in a few words.
+    fn losses(counts: &Counts<Self::Counts>) -> String {
+        format!("{} ends of a process", counts.common.crashes)
+    }
+}

@@ -1,0 +1,168 @@
+//! What one seed makes of a world, as far as every protocol has it.
+
+use tenure_core::ElectionName;
+
+use crate::rng::Rng;
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
+use crate::world::fault::Rates;
+
+/// What worlds elect somebody for.
+pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
+/// A millisecond, in nanoseconds.
+pub const MS: u64 = 1_000_000;
+/// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
+pub const LEFTOVER: u64 = 3;
+
+/// A world that is about to begin: `Node` says what its protocol adds to each node, `Own` what it
+/// adds to the whole.
+#[derive(Clone, Debug)]
+pub struct Plan<Node, Own> {
+    /// Everything that does not depend on the protocol.
+    pub conditions: Conditions,
+    /// The nodes, in the order of the sites of `conditions`.
+    pub nodes: Vec<Node>,
+    /// What they contend for.
+    pub elections: Vec<ElectionName>,
+    /// From then on every election that somebody wants has a leader, and it stays.
+    pub settled: u64,
+    /// From then on everybody has resigned.
+    pub retired: u64,
+    /// Nobody campaigns before.
+    pub idle_until: u64,
+    /// An application that leads or contends for nothing campaigns at one command in so many.
+    pub reluctance: u64,
+    /// Whether everything but the clocks behaves.
+    pub calm: bool,
+    /// Whether clocks keep to their bound. Where they do not, leaders may overlap, and only fences
+    /// hold.
+    pub bounded: bool,
+    /// What only this protocol has.
+    pub own: Own,
+}
+
+/// The first so many elections.
+pub fn elections(count: usize) -> Vec<ElectionName> {
+    ELECTIONS[..count].iter().map(|name| known(name)).collect()
+}
+
+/// A name that is a constant.
+///
+/// # Panics
+///
+/// If it is none.
+pub fn known<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str) -> T {
+    name.parse().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
+}
+
+/// How often something goes wrong: in half of the worlds never, else at one of three strengths
+/// around `often` times in 65,536.
+pub fn rate(rng: &mut Rng, often: u64) -> u16 {
+    let often = often * rng.choose(&[1, 3, 10]) / 3;
+    if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
+}
+
+/// What goes wrong at random where connections deliver in order and once, and processes have no
+/// state directory.
+pub fn rates_of_connections(rng: &mut Rng) -> Rates {
+    Rates {
+        loss: rate(rng, 1_500),
+        repeat: 0,
+        late: rate(rng, 1_500),
+        very_late: rate(rng, 500),
+        pause: rate(rng, 300),
+        crash: rate(rng, 30),
+        write: 0,
+        early: rate(rng, 4_000),
+        tardy: rate(rng, 4_000),
+    }
+}
+
+/// What a protocol wants its worlds to be like, where all else is left to chance.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// The measure of what is long: the length of a lease.
+    pub unit: u64,
+    /// A message travels for less than this.
+    pub trip: u64,
+    /// How far the rate of a clock is from the true one at most, in parts per million.
+    pub drift: u64,
+    /// How long after the storm every election has a leader that stays.
+    pub settles: u64,
+}
+
+impl<Node, Own> Plan<Node, Own> {
+    /// A world of nodes with these names: their clocks, a storm of messages that are lost and late,
+    /// processes that stop and end, and nodes that are cut off; and what comes after it.
+    #[must_use]
+    pub fn draw(seed: u64, nodes: Vec<(String, Node)>, outline: Outline, own: Own) -> Self {
+        let Outline { unit, trip, drift, settles } = outline;
+        let mut rng = Rng::new(seed, 0);
+        let calm = rng.once_in(10);
+        let storm_ends = unit * rng.within(8..32);
+        let (names, nodes): (Vec<String>, Vec<Node>) = nodes.into_iter().unzip();
+        let margin = drift * TRUE_RATE / 1_000_000;
+        let sites = names.into_iter().map(|name| {
+            let rate = rng.within(TRUE_RATE - margin..TRUE_RATE + margin + 1);
+            let clock = Clock::new(0, rng.within(0..1 << 40), rate);
+            Site { name, clock, wall: 0, starts: rng.within(0..unit) }
+        });
+        let sites: Vec<Site> = sites.collect();
+        let (settled, count) = (storm_ends + LEFTOVER * unit + settles, sites.len());
+        let retired = settled + 4 * unit;
+        let conditions = Conditions {
+            seed,
+            sites,
+            trip: Delay::Between(trip / 8, trip),
+            loopback: Delay::Between(1_000, 50_000),
+            flush: Delay::Between(MS / 10, 15 * MS),
+            unit,
+            rates: if calm { Rates::default() } else { rates_of_connections(&mut rng) },
+            incidents: if calm { Vec::new() } else { incidents(&mut rng, count, unit, storm_ends) },
+            pace: Delay::Between(unit / 40, unit / 3),
+            grain: 1,
+            forges: 0,
+            undone: Undone::default(),
+            storm_ends,
+            end: retired + settles + 4 * unit,
+        };
+        let (elections, reluctance) = (elections(1 + rng.below(3)), rng.choose(&[1, 1, 4, 20]));
+        let (idle_until, bounded) = (0, true);
+        Self {
+            conditions,
+            nodes,
+            elections,
+            settled,
+            retired,
+            idle_until,
+            reluctance,
+            calm,
+            bounded,
+            own,
+        }
+    }
+}
+
+/// Ends of processes, nodes cut off, and stops, one after the other.
+fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
+    let mut at = unit / 2;
+    let gap = unit * rng.choose(&[1, 2, 6]);
+    let mut all = Vec::new();
+    while at < storm_ends {
+        let (node, other) = (rng.below(nodes), rng.below(nodes));
+        let until = at + rng.within(unit / 10..unit * LEFTOVER);
+        let (down, disk) = (rng.within(1..unit * 3 / 2), DiskFate::Kept);
+        all.push((
+            at,
+            match rng.within(0..6) {
+                0 | 1 => Incident::Crash { node, down, reboot: None, disk },
+                2 => Incident::Cut { from: node, to: other, until },
+                3 => Incident::Split { side: 1 << node, until },
+                4 => Incident::Split { side: rng.next() % (1 << nodes), until },
+                _ => Incident::Stop { node, until },
+            },
+        ));
+        at += rng.within(gap / 8..gap);
+    }
+    all
+}

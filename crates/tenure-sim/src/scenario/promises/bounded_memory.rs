@@ -1,0 +1,53 @@
+use std::fmt::Write;
+
+use super::{Check, Fact, PlanOf, Property, Scenario};
+
+/// How much a core may keep: what it prints of itself grows with everything that it keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory {
+    /// A core is looked at once in so many inputs, at least one.
+    pub every: u32,
+    /// In so many bytes it prints itself.
+    pub bytes: usize,
+}
+
+/// Memory is bounded by the configuration and by how many take part, however long it goes on.
+#[derive(Debug, Default)]
+pub struct BoundedMemory {
+    /// How many inputs pass until the next look.
+    left: u32,
+    limit: Memory,
+    /// What a core prints of itself: one buffer for all of them.
+    printed: String,
+}
+
+impl<S: Scenario> Property<S> for BoundedMemory {
+    const NAME: &'static str = S::SENTENCES.bounded_memory.0;
+    const SOURCE: &'static str = S::SENTENCES.bounded_memory.1;
+    const NEEDS_BOUND: bool = false;
+
+    fn begin(&mut self, plan: &PlanOf<S>) {
+        let limit = S::memory(plan);
+        *self = Self { left: limit.every, limit, printed: String::new() };
+    }
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String> {
+        let Fact::Handled { node, core, .. } = fact else { return Ok(()) };
+        self.left -= 1;
+        if self.left > 0 {
+            return Ok(());
+        }
+        self.left = self.limit.every;
+        self.printed.clear();
+        write!(self.printed, "{core:?}").map_err(|_| "a core that does not print".to_owned())?;
+        let (name, size, most) = (check.name(node), self.printed.len(), self.limit.bytes);
+        match S::overfull(check, node, &self.printed) {
+            Some(too_much) => Err(format!("{name} {too_much}")),
+            None if size > most => Err(format!(
+                "{name} prints itself in {size} bytes; {most} are enough for its limits"
+            )),
+            None => Ok(()),
+        }
+    }
+}

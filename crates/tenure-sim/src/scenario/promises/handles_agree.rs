@@ -1,0 +1,35 @@
+use tenure_core::Standing;
+
+use super::{Check, Fact, Property, Scenario};
+
+/// What the handle says is what the core says, at any moment: whether this process leads, and with
+/// which fence.
+#[derive(Debug, Default)]
+pub struct HandlesAgree;
+
+impl<S: Scenario> Property<S> for HandlesAgree {
+    const NAME: &'static str = S::SENTENCES.handles_agree.0;
+    const SOURCE: &'static str = S::SENTENCES.handles_agree.1;
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String> {
+        let Fact::Asked { node, election, handle, standing } = fact else { return Ok(()) };
+        let fence = |standing| match standing {
+            Standing::Leading { fence, .. } => Some(fence),
+            Standing::NotLeading => None,
+        };
+        if fence(handle) == fence(standing) {
+            return Ok(());
+        }
+        let says = |standing: Standing| match fence(standing) {
+            Some(fence) => format!("it leads{}", super::super::history::under(fence)),
+            None => "it does not lead".to_owned(),
+        };
+        let (name, election) = (check.name(node), check.election(election));
+        Err(format!(
+            "the handle of {name} in {election} says {}, and the core {}",
+            says(handle),
+            says(standing)
+        ))
+    }
+}

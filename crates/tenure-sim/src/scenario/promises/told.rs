@@ -1,0 +1,110 @@
+use super::{Check, Fact, PlanOf, Property, Scenario, seconds};
+
+/// What a handle waits for comes: a claim is announced by what raises it, a leadership that stays
+/// settles, and after an end it is said that others know.
+#[derive(Debug, Default)]
+pub struct Told {
+    roles: Vec<Vec<Role>>,
+}
+
+/// What a node has told of one election.
+#[derive(Clone, Debug, Default)]
+struct Role {
+    /// It has raised a claim, and not yet said that it is elected.
+    raised: bool,
+    /// It is elected since then, and has not settled.
+    unsettled: Option<u64>,
+    elected: bool,
+    /// It is over since then, and nothing says that others know.
+    unreleased: Option<u64>,
+}
+
+impl<S: Scenario> Property<S> for Told {
+    const NAME: &'static str = S::SENTENCES.told.0;
+    const SOURCE: &'static str = S::SENTENCES.told.1;
+
+    fn begin(&mut self, plan: &PlanOf<S>) {
+        self.roles = vec![vec![Role::default(); plan.elections.len()]; plan.conditions.sites.len()];
+    }
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.roles[node].fill(Role::default());
+                Ok(())
+            }
+            Fact::Claimed(claim) => {
+                let role = &mut self.roles[claim.node][claim.election];
+                role.raised = !role.elected;
+                Ok(())
+            }
+            Fact::Elected { node, election, .. } => {
+                let role = &mut self.roles[node][election];
+                (role.raised, role.elected, role.unsettled) = (false, true, Some(check.now));
+                Ok(())
+            }
+            Fact::Settled { node, election } => {
+                self.roles[node][election].unsettled = None;
+                Ok(())
+            }
+            Fact::Ended { node, election, .. } => {
+                let role = &mut self.roles[node][election];
+                let unreleased = role.unreleased.or(Some(check.now));
+                *role = Role { unreleased, ..Role::default() };
+                Ok(())
+            }
+            Fact::Released { node, election } => {
+                self.roles[node][election].unreleased = None;
+                Ok(())
+            }
+            Fact::Handled { node, .. } => self.judge_claims(check, node),
+            Fact::Moment => self.judge_moment(check),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Told {
+    /// All effects of the input before this one have been carried out.
+    fn judge_claims<S: Scenario>(&self, check: &Check<'_, S>, node: usize) -> Result<(), String> {
+        match self.roles[node].iter().position(|role| role.raised) {
+            None => Ok(()),
+            Some(election) => {
+                let (name, election) = (check.name(node), check.election(election));
+                Err(format!(
+                    "{name} has a claim to lead {election}, and did not say that it is elected"
+                ))
+            }
+        }
+    }
+
+    fn judge_moment<S: Scenario>(&self, check: &Check<'_, S>) -> Result<(), String> {
+        let (plan, now) = (check.plan, check.now);
+        let unit = plan.conditions.unit;
+        let over = now + unit / 4 >= plan.conditions.end;
+        if !over && (now < plan.settled || now >= plan.retired) {
+            return Ok(());
+        }
+        for (node, roles) in self.roles.iter().enumerate() {
+            for (election, role) in roles.iter().enumerate() {
+                let (name, election) = (check.name(node), check.election(election));
+                if let Some(since) = role.unreleased.filter(|_| over) {
+                    let since = seconds(since);
+                    return Err(format!(
+                        "{name} ended in {election} at {since}, and was not released"
+                    ));
+                }
+                let since =
+                    role.unsettled.filter(|_| S::SETTLES).map(|since| since.max(plan.settled));
+                if let Some(since) = since.filter(|since| !over && since + 2 * unit < now) {
+                    let since = seconds(since);
+                    return Err(format!(
+                        "{name} leads {election} since {since} and did not settle"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,380 @@
+//! A scenario in a world: from inputs and effects to facts, and what the checks say of them.
+
+use tenure_core::{
+    Command, Effect, ElectionName, End, Event, Fence, Input, Loss, Protocol, Time, contract,
+};
+
+use super::app::{self, App};
+use super::check::{Check, Checks};
+use super::fact::Fact;
+use super::history::{Claimed, History};
+use super::spans::{Shape, Spans};
+use super::{CommandOf, Counts, Judged, Letter, PlanOf, Scenario};
+use crate::rng::Rng;
+use crate::timeline::{Span, SpanKind};
+use crate::violation::Violation;
+use crate::world::conditions::DiskFate;
+use crate::world::node::Node;
+use crate::world::nodes::Nodes;
+use crate::world::{Context, Seen, System};
+
+/// All of a scenario in one world.
+#[derive(Debug)]
+pub struct Run<S: Scenario> {
+    /// What the world is like.
+    pub plan: PlanOf<S>,
+    /// The applications.
+    pub apps: Vec<App>,
+    /// Who led when.
+    pub history: History<S::Led>,
+    /// How much has happened.
+    pub counts: Counts<S::Counts>,
+    /// Claims and what they stand on, where somebody wants to see them.
+    pub spans: Spans,
+    /// What only this protocol has.
+    pub own: S,
+    checks: S::Checks,
+    /// What an application has found, until the moment has passed.
+    wrong: Option<Box<Violation>>,
+}
+
+impl<S: Scenario> Run<S> {
+    /// Before anything has started.
+    #[must_use]
+    pub fn new(mut plan: PlanOf<S>) -> Self {
+        let own = S::new(&mut plan);
+        let (nodes, elections) = (plan.conditions.sites.len(), plan.elections.len());
+        Self {
+            apps: vec![app::start(elections, 0); nodes],
+            history: History::new(elections, nodes),
+            counts: Counts::default(),
+            spans: Spans::default(),
+            own,
+            checks: S::Checks::new(&plan),
+            wrong: None,
+            plan,
+        }
+    }
+
+    /// Keeps shapes for a picture.
+    #[must_use]
+    pub fn drawn(mut self) -> Self {
+        self.spans.keep();
+        self
+    }
+
+    /// The shapes.
+    pub fn take_spans(&mut self) -> Vec<Span> {
+        self.spans.take()
+    }
+
+    /// Shows a fact to the checks, and writes it down.
+    #[inline(always)]
+    pub fn tell(&mut self, context: &Context<'_>, fact: Fact<'_, S>) -> Judged {
+        let Self { plan, history, checks, apps, own, .. } = self;
+        let now = context.now;
+        checks.see(&Check { now, plan, history, apps, own }, fact)?;
+        history.note(own, plan, now, fact);
+        own.note(plan, history, now, fact);
+        Ok(())
+    }
+
+    /// The same, of what only this protocol has.
+    #[inline(always)]
+    pub fn tell_own(&mut self, context: &Context<'_>, fact: S::Fact<'_>) -> Judged {
+        self.tell(context, Fact::Own(fact))
+    }
+
+    /// Which election has this name.
+    #[must_use]
+    pub fn election(&self, name: &ElectionName) -> Option<usize> {
+        self.plan.elections.iter().position(|election| election == name)
+    }
+
+    /// Draws something that a node holds or gives, if somebody wants to see it: who holds it, and
+    /// what it is called.
+    pub fn draw(
+        &mut self,
+        (kind, lane, election): (SpanKind, usize, usize),
+        span: (u64, u64),
+        said: impl FnOnce() -> (String, String),
+    ) {
+        let election = &self.plan.elections[election];
+        self.spans.add(Shape { kind, lane, election }, span, said);
+    }
+
+    /// The last of what was drawn so is over.
+    pub fn cut(&mut self, (kind, lane, election): (SpanKind, usize, usize), at: u64) {
+        let election = &self.plan.elections[election];
+        self.spans.cut(Shape { kind, lane, election }, at);
+    }
+
+    fn effect(
+        &mut self,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<S::Words>,
+        disk: &S::Disk,
+    ) -> Result<Option<CommandOf<S>>, Box<Violation>> {
+        match effect {
+            Effect::Raise { election, until, fence } => {
+                return self.raise(context, node, election, (*until, *fence));
+            }
+            Effect::Lower { election } => {
+                let Some(election) = self.election(election) else { return Ok(None) };
+                self.apps[node][election].handle.lower();
+                self.cut((SpanKind::Claim, node, election), context.now);
+                self.tell(context, Fact::Lowered { node, election })?;
+            }
+            Effect::Emit { election: Some(election), event } => {
+                if let Some(event) = S::event(event)
+                    && let Some(election) = self.election(election)
+                {
+                    self.event(context, node, election, event)?;
+                }
+            }
+            Effect::Emit { .. } | Effect::Send { .. } | Effect::Persist(_) | Effect::Flush(..) => {}
+        }
+        S::effect(self, context, node, effect, disk)?;
+        Ok(None)
+    }
+
+    fn raise(
+        &mut self,
+        context: &Context<'_>,
+        node: usize,
+        name: &ElectionName,
+        (until, fence): (Time, Option<Fence>),
+    ) -> Result<Option<CommandOf<S>>, Box<Violation>> {
+        let Some(election) = self.election(name) else { return Ok(None) };
+        let decided = context.sampled;
+        let role = &mut self.apps[node][election];
+        let late = role.handle.has_lapsed(fence, context.sample());
+        let lapses_return = context.conditions.undone.lapsed_claim_stays;
+        let now = if lapses_return { Time::ZERO } else { context.local() };
+        let raised = role.handle.raise(now, fence, until);
+        // A core that decides it too late is judged by it, though no driver raises that.
+        if raised.is_none() && !late {
+            // The process slept over the end of the claim.
+            return Ok(Some((name.clone(), Command::Resign.into())));
+        }
+        let ends = raised.unwrap_or(until);
+        let until = context.clock.reaches(ends);
+        let (term, life) = (role.term, self.history.lives[node].unwrap_or_default());
+        let claim = Claimed { node, life, election, fence, term, until, ends, decided };
+        self.counts.common.claims += 1;
+        S::raised(self, &claim);
+        let Self { plan, spans, own, .. } = self;
+        let election = &plan.elections[election];
+        let shape = Shape { kind: SpanKind::Claim, lane: node, election };
+        spans.add(shape, (context.now, until), || own.drawn(plan, &claim));
+        self.tell(context, Fact::Claimed(claim))?;
+        Ok(None)
+    }
+
+    fn event(
+        &mut self,
+        context: &Context<'_>,
+        node: usize,
+        election: usize,
+        event: &Event<S::OwnEvent>,
+    ) -> Judged {
+        let decided = context.sampled;
+        match event {
+            Event::Elected { id, .. } => {
+                self.counts.common.elected += 1;
+                self.tell(context, Fact::Elected { node, election, id, decided })
+            }
+            Event::Ended(end) => {
+                self.apps[node][election].end(context.now);
+                let counts = &mut self.counts.common;
+                match end {
+                    End::Lost(Loss::Transferred) => counts.transferred += 1,
+                    End::Lost(Loss::Resigned) | End::Withdrawn | End::Refused { .. } => {
+                        counts.resigned += 1;
+                    }
+                    End::Lost(_) => counts.lost += 1,
+                }
+                self.tell(context, Fact::Ended { node, election, end, decided })
+            }
+            Event::Waiting(waiting) => self.tell(context, Fact::Waits { node, election, waiting }),
+            Event::View(view) => {
+                self.counts.common.views += 1;
+                let until = view.leader().and_then(|leader| leader.until);
+                let until = until.map_or(0, |until| context.clock.reaches(until));
+                let (looked, local) = (decided, context.local());
+                self.tell(context, Fact::Viewed { node, election, view, until, looked, local })
+            }
+            Event::Settled => self.tell(context, Fact::Settled { node, election }),
+            Event::Released => self.tell(context, Fact::Released { node, election }),
+            Event::Gap => {
+                self.counts.common.gaps += 1;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn input(&mut self, context: &Context<'_>, node: usize, input: &Input<S::Words>) -> Judged {
+        if let Input::Command { election, command } = input
+            && let Some(command) = S::command(command)
+            && let Some(election) = self.election(election)
+        {
+            let role = &mut self.apps[node][election];
+            match command {
+                Command::Campaign { value, .. } => {
+                    role.campaign(value, context.now);
+                    self.tell(context, Fact::Campaigns { node, election })?;
+                }
+                Command::Observe { .. } | Command::Unobserve => {
+                    let begins = matches!(command, Command::Observe { .. });
+                    (role.observing, role.observed) = (begins, context.now);
+                    self.tell(context, Fact::Observes { node, election, begins })?;
+                }
+                Command::Resign | Command::Transfer { .. } | Command::Extra(_) => {}
+            }
+        }
+        S::input(self, context, node, input)
+    }
+
+    /// The application looks at its handles.
+    fn work(&mut self, context: &Context<'_>, node: usize, process: &S::Process) -> Judged {
+        let local = context.local();
+        let sticky = context.conditions.undone.clock_at_the_question;
+        for election in 0..self.plan.elections.len() {
+            let handle = &self.apps[node][election].handle;
+            let handle = handle.standing(if sticky { Time::ZERO } else { local });
+            let standing = process.standing(&self.plan.elections[election], local);
+            self.tell(context, Fact::Asked { node, election, handle, standing })?;
+            S::asked(self, context, node, election, handle)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Scenario> System for Run<S> {
+    type Core = Node<S::Process, S::Service>;
+    type Disk = S::Disk;
+    type Wrong = Box<Violation>;
+
+    fn core(&self, node: usize) -> Self::Core {
+        self.own.node(&self.plan, node)
+    }
+
+    fn disk(&self, node: usize) -> S::Disk {
+        self.own.disk(&self.plan, node)
+    }
+
+    fn start(
+        &self,
+        node: usize,
+        life: u128,
+        disk: &S::Disk,
+    ) -> Result<<S::Words as contract::Words>::Start, String> {
+        self.own.start(&self.plan, node, life, disk)
+    }
+
+    fn write(&self, disk: &mut S::Disk, record: <S::Words as contract::Words>::Record) {
+        S::write(disk, record);
+    }
+
+    fn damage(
+        &mut self,
+        disks: &mut [&mut S::Disk],
+        node: usize,
+        fate: DiskFate,
+        reboot: bool,
+    ) -> bool {
+        S::damage(self, disks, node, fate, reboot)
+    }
+
+    fn sender(&self, node: usize, life: u128) -> <S::Words as contract::Words>::Sender {
+        self.own.sender(&self.plan, node, life)
+    }
+
+    #[inline]
+    fn recipients(&self, from: usize, to: &<S::Words as contract::Words>::Address) -> Nodes {
+        self.own.recipients(&self.plan, from, to)
+    }
+
+    fn next_command(
+        &mut self,
+        context: &Context<'_>,
+        node: usize,
+        core: &Self::Core,
+        rng: &mut Rng,
+    ) -> Option<CommandOf<S>> {
+        match core {
+            Node::Process(process) => {
+                if let Err(wrong) = self.work(context, node, process) {
+                    self.wrong.get_or_insert(wrong);
+                }
+                if let Some(first) = S::first_command(self, context, node, process) {
+                    return Some(first);
+                }
+                let app = &self.apps[node];
+                let (election, command) =
+                    app::next_command::<S>(&self.plan, node, app, context.now, rng)?;
+                Some((self.plan.elections[election].clone(), command.into()))
+            }
+            Node::Service(service) => {
+                S::service_command(&self.plan, node, service, context.now, rng)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn see(
+        &mut self,
+        context: &Context<'_>,
+        seen: Seen<'_, Self>,
+    ) -> Result<Option<CommandOf<S>>, Box<Violation>> {
+        match seen {
+            Seen::Started { node, life } => {
+                S::started(self, node, life);
+                self.apps[node] = app::start(self.plan.elections.len(), context.now);
+                let local = context.local();
+                self.tell(context, Fact::Started { node, life, local })?;
+            }
+            Seen::Crashed { node } => {
+                self.counts.common.crashes += 1;
+                self.apps[node] = app::start(self.plan.elections.len(), context.now);
+                self.tell(context, Fact::Crashed { node })?;
+            }
+            Seen::Input { node, input } => self.input(context, node, input)?,
+            Seen::Handled { node, core: Node::Process(process), timer } => {
+                S::handled(self, node, process);
+                let (core, timer) = (S::core(process), timer.then(|| context.sample()));
+                self.tell(context, Fact::Handled { node, core, timer })?;
+            }
+            Seen::Handled { .. } => {}
+            Seen::Effect { node, effect, disk, .. } => {
+                return self.effect(context, node, effect, disk);
+            }
+            Seen::Dropped { node, effect } => S::dropped(self, context, node, effect)?,
+            Seen::Moment => {
+                if let Some(wrong) = self.wrong.take() {
+                    return Err(wrong);
+                }
+                // While anything may go wrong, no moment is judged for itself.
+                if self.plan.calm || context.now >= self.plan.conditions.storm_ends {
+                    self.tell(context, Fact::Moment)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn forge(
+        &self,
+        from: &<S::Words as contract::Words>::Sender,
+        message: &<S::Words as contract::Words>::Message,
+        draw: u64,
+    ) -> Option<Letter<S>> {
+        self.own.forge(&self.plan, from, message, draw)
+    }
+
+    fn is_spared(&self, node: usize) -> bool {
+        S::is_spared(&self.plan, node)
+    }
+}

@@ -1,0 +1,82 @@
+//! Claims and what they stand on as shapes, where somebody wants to see them.
+
+use tenure_core::ElectionName;
+
+use crate::timeline::{Span, SpanKind};
+
+/// The shapes of a run.
+#[derive(Debug, Default)]
+pub struct Spans(Option<Vec<Span>>);
+
+/// Something with a holder that is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape<'a> {
+    /// What it is.
+    pub kind: SpanKind,
+    /// At which node.
+    pub lane: usize,
+    /// Of which election.
+    pub election: &'a ElectionName,
+}
+
+impl Shape<'_> {
+    fn is(&self, span: &Span) -> bool {
+        let of = span.election.as_deref();
+        span.lane == self.lane && span.kind == self.kind && of == Some(self.election.as_str())
+    }
+}
+
+impl Spans {
+    pub(super) fn keep(&mut self) {
+        self.0 = Some(Vec::new());
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Span> {
+        self.0.take().unwrap_or_default()
+    }
+
+    /// Whether somebody wants to see them.
+    #[must_use]
+    pub const fn are_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// It lasts from the one to the other, and says who holds it and what it is called. One that
+    /// goes on is drawn once; of what a grantor or a store gives, the last takes the place of those
+    /// before.
+    pub fn add(
+        &mut self,
+        shape: Shape<'_>,
+        (from, until): (u64, u64),
+        said: impl FnOnce() -> (String, String),
+    ) {
+        let Some(spans) = &mut self.0 else { return };
+        let (holder, label) = said();
+        let holder = Some(holder);
+        match spans.iter_mut().rev().find(|span| shape.is(span)) {
+            Some(last) if last.holder == holder && last.label == label && last.until >= from => {
+                last.until = until;
+                return;
+            }
+            Some(last) if shape.kind == SpanKind::Grant => last.until = last.until.min(from),
+            Some(_) | None => {}
+        }
+        let (lane, kind, election) = (shape.lane, shape.kind, Some(shape.election.to_string()));
+        spans.push(Span { lane, kind, election, holder, from, until, label });
+    }
+
+    /// Something of a node without a holder.
+    pub fn add_bare(&mut self, lane: usize, kind: SpanKind, (from, until): (u64, u64)) {
+        let Some(spans) = &mut self.0 else { return };
+        let (election, holder, label) = (None, None, String::new());
+        spans.push(Span { lane, kind, election, holder, from, until, label });
+    }
+
+    /// The last of its kind is over.
+    pub fn cut(&mut self, shape: Shape<'_>, at: u64) {
+        let Some(spans) = &mut self.0 else { return };
+        if let Some(last) = spans.iter_mut().rev().find(|span| shape.is(span)) {
+            last.until = last.until.min(at);
+        }
+    }
+}

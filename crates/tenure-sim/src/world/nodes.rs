@@ -1,0 +1,46 @@
+//! A set of nodes, a bit each.
+
+/// Some of the nodes of a world, in their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Nodes(u64);
+
+impl Nodes {
+    /// Nobody.
+    pub const NONE: Self = Self(0);
+
+    /// This one.
+    #[must_use]
+    pub const fn one(node: usize) -> Self {
+        Self(1 << node)
+    }
+}
+
+impl FromIterator<usize> for Nodes {
+    fn from_iter<I: IntoIterator<Item = usize>>(nodes: I) -> Self {
+        Self(nodes.into_iter().fold(0, |set, node| set | 1 << node))
+    }
+}
+
+impl Iterator for Nodes {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let first = (self.0 != 0).then_some(self.0.trailing_zeros() as usize)?;
+        self.0 &= self.0 - 1;
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_walked_in_order_and_ends() {
+        let nodes: Nodes = [63, 0, 5, 5].into_iter().collect();
+        assert_eq!(nodes.collect::<Vec<_>>(), [0, 5, 63]);
+        assert_eq!(Nodes::one(7).collect::<Vec<_>>(), [7]);
+        assert_eq!(Nodes::NONE.count(), 0);
+    }
+}

@@ -1,0 +1,164 @@
+//! What a driver owes its core, such as to resign a claim that it could not raise any more, comes
+//! where the loop of every driver gives it: after all effects of that input, with the same sample
+//! of the clock.
+
+#![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
+
+use std::convert::Infallible;
+
+use tenure_core::{
+    Deadline, Effect, Effects, ElectionName, Input, Protocol, Standing, Time, contract,
+};
+use tenure_sim::rng::Rng;
+use tenure_sim::world::clock::{Clock, TRUE_RATE};
+use tenure_sim::world::conditions::{Conditions, Delay, DiskFate, Site, Undone};
+use tenure_sim::world::fault::Rates;
+use tenure_sim::world::nodes::Nodes;
+use tenure_sim::world::{Context, Seen, System, World};
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Words;
+
+impl contract::Words for Words {
+    type Start = &'static str;
+    type Sender = Infallible;
+    type Address = Infallible;
+    type Message = Infallible;
+    type Record = Infallible;
+    type Command = &'static str;
+    type Event = String;
+}
+
+/// Says of each input when it is, three times.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Thrice;
+
+impl Protocol for Thrice {
+    type Words = Words;
+    type Now = Time;
+
+    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Effects<Words>) {
+        let (Input::Start(what) | Input::Command { command: what, .. }) = input else { return };
+        for number in 1..=3 {
+            let event = format!("{what} {number} at {now}");
+            out.push(Effect::Emit { election: None, event });
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    fn standing(&self, _: &ElectionName, _: Time) -> Standing {
+        Standing::NotLeading
+    }
+}
+
+/// Owes something for the first two effects of the start, and writes all down.
+#[derive(Debug, Default)]
+struct Debtor {
+    carried: Vec<String>,
+    late: u64,
+}
+
+impl System for Debtor {
+    type Core = Thrice;
+    type Disk = ();
+    type Wrong = Infallible;
+
+    fn core(&self, _: usize) -> Thrice {
+        Thrice
+    }
+
+    fn disk(&self, _: usize) {}
+
+    fn start(&self, _: usize, _: u128, (): &()) -> Result<&'static str, String> {
+        Ok("start")
+    }
+
+    fn write(&self, (): &mut (), record: Infallible) {
+        match record {}
+    }
+
+    fn damage(&mut self, _: &mut [&mut ()], _: usize, _: DiskFate, _: bool) -> bool {
+        false
+    }
+
+    fn sender(&self, _: usize, _: u128) -> Infallible {
+        unreachable!("nobody sends")
+    }
+
+    fn recipients(&self, _: usize, to: &Infallible) -> Nodes {
+        match *to {}
+    }
+
+    fn next_command(
+        &mut self,
+        _: &Context<'_>,
+        _: usize,
+        _: &Thrice,
+        _: &mut Rng,
+    ) -> Option<(ElectionName, &'static str)> {
+        None
+    }
+
+    fn see(
+        &mut self,
+        context: &Context<'_>,
+        seen: Seen<'_, Self>,
+    ) -> Result<Option<(ElectionName, &'static str)>, Infallible> {
+        let Seen::Effect { effect: Effect::Emit { event, .. }, .. } = seen else { return Ok(None) };
+        self.carried.push(event.clone());
+        self.late = self.late.max(context.now - context.sampled);
+        let owed = match event.split(" at ").next().unwrap() {
+            "start 1" => "one",
+            "start 2" => "two",
+            _ => return Ok(None),
+        };
+        Ok(Some(("x".parse().unwrap(), owed)))
+    }
+}
+
+fn world(pause: u16) -> Debtor {
+    let clock = Clock::new(0, 7_000, TRUE_RATE);
+    let site = Site { name: "n".to_owned(), clock, wall: 0, starts: 1_000 };
+    let (never, unit) = (u64::MAX >> 1, 1_000_000);
+    let moment = Delay::Between(1, 2);
+    let conditions = Conditions {
+        seed: 1,
+        sites: vec![site],
+        trip: moment.clone(),
+        loopback: moment.clone(),
+        flush: moment,
+        unit,
+        rates: Rates { pause, ..Rates::default() },
+        incidents: Vec::new(),
+        pace: Delay::Between(never, never + 1),
+        grain: 1,
+        forges: 0,
+        undone: Undone::default(),
+        storm_ends: never,
+        end: 100 * unit,
+    };
+    let mut world = World::new(conditions, Debtor::default(), None);
+    let Ok(()) = world.run();
+    world.system
+}
+
+/// The driver's loop takes what it owes last first.
+#[test]
+fn what_is_owed_comes_after_all_effects_with_their_sample_of_the_clock() {
+    let inputs = ["start", "two", "one"].into_iter();
+    let expected = inputs.flat_map(|input| {
+        let at = Time::from_nanos(8_000);
+        (1..=3).map(move |number| format!("{input} {number} at {at}"))
+    });
+    let expected: Vec<String> = expected.collect();
+    let prompt = world(0);
+    assert_eq!((prompt.carried, prompt.late), (expected.clone(), 0));
+
+    // The process is stopped with the effects still to be carried out.
+    let stopped = world(u16::MAX);
+    assert_eq!(stopped.carried, expected);
+    assert!(stopped.late > 0, "nobody stopped it");
+}

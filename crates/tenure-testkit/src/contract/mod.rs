@@ -1,0 +1,60 @@
+//! What the contract promises of every core, as one suite ([`tenure_core::contract`]).
+//!
+//! A core brings a [`Subject`]: how a node is made and what to feed it. All checks see it through
+//! the trait [`Protocol`](tenure_core::Protocol) only. One line makes the tests, in a module of
+//! this name:
+//!
+//! ```text
+//! tenure_testkit::contract!(my_core, MySubject);
+//! ```
+//!
+//! One whose messages travel as packets says also how they are read, [`Packets`]:
+//!
+//! ```text
+//! tenure_testkit::packets!(my_wire, MySubject);
+//! ```
+
+mod checks;
+mod cluster;
+mod inputs;
+mod subject;
+
+pub use checks::*;
+pub use inputs::*;
+pub use subject::{Packets, Received, Subject, Words};
+
+/// All checks for one [`Subject`], in a module of this name.
+#[macro_export]
+macro_rules! contract {
+    ($core:ident, $subject:ty) => {
+        $crate::contract! { $core, $subject =>
+            the_same_inputs_give_the_same_effects
+            an_early_timeout_does_nothing
+            a_late_timeout_does_all_that_was_due
+            a_duplicate_changes_no_standing
+            memory_is_bounded_by_the_configuration
+            any_clock_is_survived
+            effects_and_inputs_print_on_one_line
+        }
+    };
+    ($core:ident, $subject:ty => $($promise:ident)*) => {
+        mod $core {
+            $(#[test]
+            fn $promise() {
+                $crate::contract::$promise::<$subject>();
+            })*
+        }
+    };
+}
+
+/// The checks for one whose messages are [`Packets`], in a module of this name.
+#[macro_export]
+macro_rules! packets {
+    ($core:ident, $subject:ty) => {
+        $crate::contract! { $core, $subject =>
+            random_bytes_are_survived
+            mutated_packets_are_survived
+            what_was_found_is_replayed
+        }
+    };
+}

@@ -1,0 +1,83 @@
+//! What a core brings along to be checked.
+
+use tenure_core::{ElectionName, Protocol, Time, contract};
+
+use crate::Rng;
+
+/// What a core under the suite says and hears.
+pub type Words<S> = <<S as Subject>::Core as Protocol>::Words;
+
+/// A core under the suite: how to make one, and what to feed it.
+pub trait Subject {
+    /// The core.
+    type Core: Protocol;
+    /// What its nodes have in common outside of them, if there is anything.
+    type Store: Default;
+
+    /// How many nodes its small cluster has.
+    const NODES: usize;
+    /// No state of one node prints longer than this, whatever arrives.
+    const DEBUG_BYTES_MAX: usize;
+
+    /// A node that has not started.
+    fn core(node: usize) -> Self::Core;
+
+    /// With what it starts.
+    fn start(node: usize) -> <Words<Self> as contract::Words>::Start;
+
+    /// The sender that other nodes see on its messages.
+    fn sender(node: usize) -> <Words<Self> as contract::Words>::Sender;
+
+    /// Which node is reached at an address.
+    fn node_at(address: &<Words<Self> as contract::Words>::Address) -> Option<usize>;
+
+    /// The elections that commands are about.
+    fn elections() -> Vec<ElectionName>;
+
+    /// A command that an application may give.
+    fn command(rng: &mut Rng) -> <Words<Self> as contract::Words>::Command;
+
+    /// A valid message that nobody honest would send, from anybody: any election, any name, any
+    /// life, any address, any figure.
+    fn hostile(
+        rng: &mut Rng,
+    ) -> (<Words<Self> as contract::Words>::Sender, <Words<Self> as contract::Words>::Message);
+
+    /// What the store answers to a message, and to which nodes.
+    fn ask(
+        _store: &mut Self::Store,
+        _node: usize,
+        _message: &<Words<Self> as contract::Words>::Message,
+        _rng: &mut Rng,
+    ) -> Vec<(usize, Received<Self>)> {
+        Vec::new()
+    }
+
+    /// The origin of the clock of a node in the ordinary run.
+    fn origin(node: usize) -> Time {
+        Time::from_nanos(1_000_000_000 * (7 + node as u64 * 1_000))
+    }
+}
+
+/// A core whose messages travel as packets: how they are read.
+pub trait Packets: Subject {
+    /// The folder of what was found, and of what is worth keeping anyway.
+    const CORPUS: &'static str;
+
+    /// A packet with this message.
+    fn seal(
+        from: &<Words<Self> as contract::Words>::Sender,
+        message: &<Words<Self> as contract::Words>::Message,
+    ) -> Vec<u8>;
+
+    /// Makes a packet that was kept under other settings, or by another version, one of these.
+    /// Says whether it is read as far as its messages now.
+    fn adopt(packet: &mut [u8]) -> bool;
+
+    /// Everything of a packet that decodes.
+    fn open(packet: &[u8]) -> Vec<Received<Self>>;
+}
+
+/// A message and who sent it.
+pub type Received<S> =
+    (<Words<S> as contract::Words>::Sender, <Words<S> as contract::Words>::Message);

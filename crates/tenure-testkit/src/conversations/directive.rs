@@ -1,0 +1,430 @@
+//! What a line of a script asks for. `legend.md` describes each directive to its readers.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tenure_core::NodeName;
+
+use super::network::{Link, Mishap, Trap};
+
+/// One line of a script.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Directive {
+    pub(super) deed: Deed,
+    /// Only events are recorded, and how much went on besides.
+    pub(super) quietly: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Deed {
+    /// Begins the story with these settings.
+    Cluster(Words),
+    Start {
+        nodes: Vec<String>,
+        like: Character,
+    },
+    Campaign {
+        node: String,
+        priority: u8,
+    },
+    Resign {
+        node: String,
+    },
+    Transfer {
+        node: String,
+        to: NodeName,
+    },
+    /// What only one protocol has.
+    Extra {
+        node: String,
+        verb: String,
+        words: Words,
+    },
+    Observe {
+        node: String,
+        every: Duration,
+    },
+    Run(Duration),
+    Deliver,
+    Delay(Link, Duration),
+    Cut(Link),
+    Heal,
+    Trap(Trap),
+    Arrive,
+    Crash {
+        node: String,
+    },
+    Restart {
+        node: String,
+        from: Restart,
+    },
+    Disk {
+        node: String,
+        works: bool,
+    },
+    Standing,
+}
+
+/// How a node differs from others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Character {
+    /// The name it goes by; its own when there is none.
+    pub(super) name: Option<NodeName>,
+    /// How fast its clock runs, in parts per billion of true time.
+    pub(super) rate: u64,
+}
+
+/// What a node that begins again finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Restart {
+    /// Its directory and its clock: only the process ended.
+    SameBoot,
+    /// Its directory, and a clock that began anew.
+    OtherBoot,
+    /// An empty directory.
+    LostDisk,
+}
+
+/// What a protocol calls things.
+#[derive(Clone, Copy)]
+pub(super) struct Vocabulary {
+    /// The form of the first directive of all.
+    pub(super) cluster: &'static str,
+    /// The forms of directives that only this protocol has: `verb NODE ...`.
+    pub(super) extra: &'static [&'static str],
+    /// What messages are called.
+    pub(super) kinds: &'static [&'static str],
+}
+
+/// The form of each directive that all protocols have, for errors.
+const FORMS: [&str; 16] = [
+    "start NODE... [name=NAME] [rate=1.1]",
+    "campaign NODE [priority=N]",
+    "resign NODE",
+    "transfer NODE to=NAME",
+    "observe NODE every=SPAN",
+    "run SPAN",
+    "deliver",
+    "delay LINK SPAN",
+    "cut LINK",
+    "heal",
+    "lose|hold|repeat KIND NODE>NODE",
+    "arrive",
+    "crash NODE",
+    "restart NODE [same-boot|other-boot|lost-disk]",
+    "disk NODE fails|works",
+    "standing",
+];
+
+impl Vocabulary {
+    fn forms(self) -> Vec<&'static str> {
+        [&[self.cluster], &FORMS[..], self.extra].concat()
+    }
+
+    /// The form of the directive with this verb.
+    fn form(self, verb: &str) -> Option<&'static str> {
+        let is_it = |form: &&str| form.split(' ').next().unwrap().split('|').any(|v| v == verb);
+        self.forms().into_iter().find(is_it)
+    }
+
+    /// An error in a directive, with its form.
+    pub(super) fn explain(self, verb: &str, what: &str) -> String {
+        format!("{what}; the form is: {}", self.form(verb).unwrap_or_default())
+    }
+}
+
+impl Directive {
+    pub(super) fn parse(text: &str, vocabulary: Vocabulary) -> Result<Self, String> {
+        let mut words = Words::split(text)?;
+        let quietly = words.plain.last().is_some_and(|word| word == "quietly");
+        if quietly {
+            words.plain.pop();
+        }
+        if words.plain.is_empty() {
+            return Err("there is no directive".into());
+        }
+        let verb = words.plain.remove(0);
+        if vocabulary.form(&verb).is_none() {
+            let forms = vocabulary.forms().join("\n  ");
+            return Err(format!("there is no directive `{verb}`; there are:\n  {forms}"));
+        }
+        let deed = deed(&verb, &mut words, vocabulary.kinds);
+        let deed = deed.and_then(|deed| words.finish().map(|()| deed));
+        let deed = deed.map_err(|what| vocabulary.explain(&verb, &what))?;
+        Ok(Self { deed, quietly })
+    }
+}
+
+fn deed(verb: &str, words: &mut Words, kinds: &[&str]) -> Result<Deed, String> {
+    Ok(match verb {
+        "cluster" => Deed::Cluster(std::mem::take(words)),
+        "start" => {
+            let name = words.option("name")?;
+            let rate = words.option::<Rate>("rate")?.map_or(BILLION, |Rate(rate)| rate);
+            let nodes = words.rest("a node")?;
+            if name.is_some() && nodes.len() > 1 {
+                return Err("one name is for one node".into());
+            }
+            Deed::Start { nodes, like: Character { name, rate } }
+        }
+        "campaign" => {
+            let priority = words.option("priority")?.unwrap_or(0);
+            Deed::Campaign { node: words.next("a node")?, priority }
+        }
+        "resign" => Deed::Resign { node: words.next("a node")? },
+        "transfer" => Deed::Transfer { node: words.next("a node")?, to: words.must("to")? },
+        "observe" => {
+            let Span(every) = words.must("every")?;
+            Deed::Observe { node: words.next("a node")?, every }
+        }
+        "run" => Deed::Run(words.parsed::<Span>("a span")?.0),
+        "deliver" => Deed::Deliver,
+        "delay" => Deed::Delay(words.parsed("a link")?, words.parsed::<Span>("a span")?.0),
+        "cut" => Deed::Cut(words.parsed("a link")?),
+        "heal" => Deed::Heal,
+        "lose" => Deed::Trap(trap(Mishap::Lost, words, kinds)?),
+        "hold" => Deed::Trap(trap(Mishap::Held, words, kinds)?),
+        "repeat" => Deed::Trap(trap(Mishap::Twice, words, kinds)?),
+        "arrive" => Deed::Arrive,
+        "crash" => Deed::Crash { node: words.next("a node")? },
+        "restart" => Deed::Restart { node: words.next("a node")?, from: restart(words)? },
+        "disk" => {
+            let node = words.next("a node")?;
+            let works = match words.next("`fails` or `works`")?.as_str() {
+                "fails" => false,
+                "works" => true,
+                other => return Err(format!("a disk fails or works, not `{other}`")),
+            };
+            Deed::Disk { node, works }
+        }
+        "standing" => Deed::Standing,
+        verb => {
+            let node = words.next("a node")?;
+            Deed::Extra { node, verb: verb.to_owned(), words: std::mem::take(words) }
+        }
+    })
+}
+
+fn trap(mishap: Mishap, words: &mut Words, kinds: &[&str]) -> Result<Trap, String> {
+    let kind = words.next("a kind of message")?;
+    if !kinds.contains(&kind.as_str()) {
+        return Err(format!("no message is a `{kind}`; there are {}", kinds.join(", ")));
+    }
+    match words.parsed("a link")? {
+        Link::OneWay(from, to) => Ok(Trap { mishap, kind, from, to }),
+        Link::Both(..) | Link::All(_) => Err("a message goes one way, as in `a>b`".into()),
+    }
+}
+
+fn restart(words: &mut Words) -> Result<Restart, String> {
+    if words.plain.is_empty() {
+        return Ok(Restart::SameBoot);
+    }
+    match words.next("a way")?.as_str() {
+        "same-boot" => Ok(Restart::SameBoot),
+        "other-boot" => Ok(Restart::OtherBoot),
+        "lost-disk" => Ok(Restart::LostDisk),
+        other => Err(format!("`{other}` is no way to restart")),
+    }
+}
+
+/// The words of a directive that nobody has taken yet.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Words {
+    plain: Vec<String>,
+    options: BTreeMap<String, String>,
+}
+
+impl Words {
+    fn split(text: &str) -> Result<Self, String> {
+        let (mut plain, mut options) = (Vec::new(), BTreeMap::new());
+        for word in text.split_whitespace() {
+            match word.split_once('=') {
+                Some((key, value)) => {
+                    if options.insert(key.to_owned(), value.to_owned()).is_some() {
+                        return Err(format!("`{key}` is given twice"));
+                    }
+                }
+                None => plain.push(word.to_owned()),
+            }
+        }
+        Ok(Self { plain, options })
+    }
+
+    fn next(&mut self, what: &str) -> Result<String, String> {
+        if self.plain.is_empty() {
+            return Err(format!("{what} is missing"));
+        }
+        Ok(self.plain.remove(0))
+    }
+
+    fn rest(&mut self, what: &str) -> Result<Vec<String>, String> {
+        let first = self.next(what)?;
+        Ok([first].into_iter().chain(self.plain.drain(..)).collect())
+    }
+
+    fn parsed<T: FromStr<Err: ToString>>(&mut self, what: &str) -> Result<T, String> {
+        let word = self.next(what)?;
+        word.parse().map_err(|error: T::Err| format!("`{word}`: {}", error.to_string()))
+    }
+
+    /// What is given as `key=`, if it is.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn option<T: FromStr<Err: ToString>>(&mut self, key: &str) -> Result<Option<T>, String> {
+        let Some(value) = self.options.remove(key) else { return Ok(None) };
+        let parsed = value.parse();
+        parsed.map(Some).map_err(|error: T::Err| format!("{key}={value}: {}", error.to_string()))
+    }
+
+    /// What must be given as `key=`.
+    ///
+    /// # Errors
+    ///
+    /// If it is missing or cannot be read.
+    pub fn must<T: FromStr<Err: ToString>>(&mut self, key: &str) -> Result<T, String> {
+        self.option(key)?.ok_or_else(|| format!("`{key}=` is missing"))
+    }
+
+    /// That nothing is left.
+    pub(super) fn finish(&self) -> Result<(), String> {
+        let options = self.options.iter().map(|(key, value)| format!("{key}={value}"));
+        match self.plain.iter().cloned().chain(options).next() {
+            Some(word) => Err(format!("`{word}` is too much")),
+            None => Ok(()),
+        }
+    }
+}
+
+const BILLION: u64 = 1_000_000_000;
+
+/// A span of time as it is written: `300ms`, `2.4s`.
+#[derive(Clone, Copy, Debug)]
+pub struct Span(pub Duration);
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "a span is written as 300ms or 2.4s".to_owned();
+        let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+            (Some(number), _) => (number, 6),
+            (None, Some(number)) => (number, 9),
+            (None, None) => return Err(wrong()),
+        };
+        decimal(number, unit).map(|nanos| Self(Duration::from_nanos(nanos))).ok_or_else(wrong)
+    }
+}
+
+/// The rate of a clock, true time being 1.
+struct Rate(u64);
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rate = decimal(text, 9).filter(|rate| (BILLION / 2..=BILLION * 2).contains(rate));
+        rate.map(Self).ok_or_else(|| "a clock's rate is from 0.5 to 2, as in 1.1".into())
+    }
+}
+
+/// A decimal fraction times 10 to the power of `places`, if it has no more places than that.
+fn decimal(text: &str, places: usize) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 6 || !digits(whole) {
+        return None;
+    }
+    if fraction.len() > places || !digits(fraction) {
+        return None;
+    }
+    format!("{whole}{fraction:0<places$}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VOCABULARY: Vocabulary = Vocabulary {
+        cluster: "cluster members=a,b,c",
+        extra: &["verify NODE leader=NODE"],
+        kinds: &["request", "release"],
+    };
+
+    fn parse(text: &str) -> Result<Directive, String> {
+        Directive::parse(text, VOCABULARY)
+    }
+
+    fn deed(text: &str) -> Deed {
+        parse(text).unwrap().deed
+    }
+
+    fn error(text: &str) -> String {
+        parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn a_directive_is_read_as_it_is_written() {
+        assert_eq!(deed("run 2.4s"), Deed::Run(Duration::from_millis(2_400)));
+        assert_eq!(deed("campaign d priority=2"), Deed::Campaign { node: "d".into(), priority: 2 });
+        assert_eq!(deed("cut a>b"), Deed::Cut(Link::OneWay("a".into(), "b".into())));
+        assert_eq!(deed("cut d"), Deed::Cut(Link::All("d".into())));
+        let (nodes, like) =
+            (vec!["a".into(), "b".into()], Character { name: None, rate: 1_100_000_000 });
+        assert_eq!(deed("start a b rate=1.1"), Deed::Start { nodes, like });
+        let from = Restart::LostDisk;
+        assert_eq!(deed("restart a lost-disk"), Deed::Restart { node: "a".into(), from });
+        let (mishap, kind) = (Mishap::Held, "release".to_owned());
+        let trap = Trap { mishap, kind, from: "d".into(), to: "a".into() };
+        assert_eq!(deed("hold release d>a"), Deed::Trap(trap));
+        let Deed::Cluster(mut words) = deed("cluster members=a,b lease=1s") else { panic!() };
+        let Span(lease) = words.must("lease").unwrap();
+        assert_eq!(lease, Duration::from_secs(1));
+        assert_eq!(words.must::<String>("lease").unwrap_err(), "`lease=` is missing");
+        assert_eq!(words.finish().unwrap_err(), "`members=a,b` is too much");
+        let Deed::Extra { node, verb, mut words } = deed("verify f leader=d") else { panic!() };
+        assert_eq!(
+            (&*node, &*verb, &*words.must::<String>("leader").unwrap()),
+            ("f", "verify", "d")
+        );
+    }
+
+    #[test]
+    fn quietly_goes_with_every_directive() {
+        assert!(!parse("run 1s").unwrap().quietly);
+        assert!(parse("run 1s quietly").unwrap().quietly);
+        assert!(parse("start a b quietly").unwrap().quietly);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_the_form_is_given() {
+        assert!(
+            error("elect d").starts_with("there is no directive `elect`; there are:\n  cluster")
+        );
+        assert_eq!(error("run"), "a span is missing; the form is: run SPAN");
+        let span = "a span is written as 300ms or 2.4s; the form is: run SPAN";
+        for wrong in ["300", "ms", "-1s", "1.0000000001s", "1e3s", "9999999s"] {
+            assert_eq!(error(&format!("run {wrong}")), format!("`{wrong}`: {span}"));
+        }
+        assert_eq!(error("deliver a"), "`a` is too much; the form is: deliver");
+        assert_eq!(error("resign d now=1"), "`now=1` is too much; the form is: resign NODE");
+        assert_eq!(error("resign a=1 a=2"), "`a` is given twice");
+        assert_eq!(error("quietly"), "there is no directive");
+        assert!(error("transfer d").starts_with("`to=` is missing; the form is"));
+        assert!(error("transfer d to=e/f").starts_with("to=e/f: a node's name may hold"));
+        assert!(error("campaign d priority=256").starts_with("priority=256: number too large"));
+        assert!(error("start rate=1").starts_with("a node is missing"));
+        assert!(error("start a rate=3").starts_with("rate=3: a clock's rate is from 0.5 to 2"));
+        assert!(error("start a b name=c").starts_with("one name is for one node"));
+        assert!(
+            error("lose letter a>b").starts_with("no message is a `letter`; there are request")
+        );
+        assert!(error("lose request a-b").starts_with("a message goes one way, as in `a>b`"));
+        assert!(error("cut a-b-c").starts_with("`a-b-c`: a link is"));
+        assert!(error("restart a twice").starts_with("`twice` is no way to restart"));
+        assert!(error("disk a breaks").starts_with("a disk fails or works, not `breaks`"));
+    }
+}

@@ -1,0 +1,110 @@
+//! What a protocol relies on in a service of others, checked on the oldest and the newest version.
+//!
+//! A [`Fact`] is a sentence about the service, a function that makes a server show it, and what has
+//! to be seen on each version. When the next version behaves in another way, its row says CHANGED,
+//! and whoever relies on it can be found by the sentence.
+
+mod report;
+
+use std::error::Error;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Trial};
+
+use self::report::Report;
+
+/// What a server showed, in a few words that are the same each time; or why it showed nothing.
+pub type Seen = Result<String, Failure>;
+
+/// Why nothing was seen.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// No fact takes longer, so a server that never answers is a failure.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// Facts are mostly waited for, so more run at once than there are processors.
+const AT_ONCE: usize = 12;
+
+/// Where one fact is checked: servers of one version.
+pub trait Stage: Send + 'static {
+    /// The versions, the oldest first: their numbers.
+    fn versions() -> [String; 2];
+
+    /// Which of them this is.
+    fn version(&self) -> usize;
+}
+
+/// One sentence about a service.
+pub struct Fact<S> {
+    /// Names it.
+    pub name: &'static str,
+    /// The sentence.
+    pub sentence: &'static str,
+    /// What has to be seen.
+    pub expected: Expected,
+    /// Makes a server show it.
+    pub check: fn(S) -> Pin<Box<dyn Future<Output = Seen>>>,
+}
+
+/// What has to be seen.
+#[derive(Clone, Copy, Debug)]
+pub enum Expected {
+    /// On every version.
+    Always(&'static str),
+    /// What differs: on the oldest, and on the newest.
+    Each(&'static str, &'static str),
+}
+
+impl Expected {
+    const fn on(self, version: usize) -> &'static str {
+        match (self, version) {
+            (Self::Always(seen) | Self::Each(seen, _), 0)
+            | (Self::Always(seen) | Self::Each(_, seen), _) => seen,
+        }
+    }
+}
+
+/// A [`Fact`] with the name of its function.
+#[macro_export]
+macro_rules! fact {
+    ($name:ident, $expected:expr, $sentence:expr) => {
+        $crate::facts::Fact {
+            name: stringify!($name),
+            sentence: $sentence,
+            expected: $expected,
+            check: |stage| Box::pin($name(stage)),
+        }
+    };
+}
+pub use fact;
+
+/// Checks all facts on both versions, as tests, and prints a table of what was seen. `stage` gives
+/// a fact its place on a version; `not_tried` is what is known and not checked, with the reason.
+pub fn run<S: Stage>(
+    facts: &'static [&'static [Fact<S>]],
+    not_tried: &'static [(&'static str, &'static str)],
+    stage: impl Fn(&'static Fact<S>, usize) -> S,
+) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+    let report = Arc::new(Report::default());
+    let all = || facts.iter().copied().flatten();
+    let versions = S::versions();
+    let mut trials = Vec::new();
+    for fact in all() {
+        for (version, number) in versions.iter().enumerate() {
+            let (stage, report) = (stage(fact, version), Arc::clone(&report));
+            let name = format!("{} on {number}", fact.name);
+            trials.push(Trial::test(name, move || report.take(fact, stage)));
+        }
+    }
+    let listed = arguments.list;
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !listed {
+        print!("{}", report.table(all(), not_tried));
+    }
+    conclusion.exit_code()
+}

@@ -1,0 +1,43 @@
+//! What the suite asks of a class of safety.
+
+use tenure::{AtMostOne, Fence, FenceGate, Leader, MayOverlap, SafetyClass};
+
+/// A class of safety, as the suite sees it. There are no others.
+pub trait Class: SafetyClass {
+    /// Whether there is at most one leader.
+    const EXCLUSIVE: bool;
+
+    /// The fence of a leader, where leaders have one.
+    fn fence_of(leader: &Leader<Self>) -> Option<Fence>
+    where
+        Self: Sized;
+
+    /// That a recipient which has met `new` refuses `old`, where leaders are in order.
+    fn expect_order(old: &Leader<Self>, new: &Leader<Self>)
+    where
+        Self: Sized,
+    {
+        if let (Some(old), Some(new)) = (Self::fence_of(old), Self::fence_of(new)) {
+            let mut gate = FenceGate::default();
+            gate.admit(old).unwrap();
+            gate.admit(new).unwrap();
+            assert!(gate.admit(old).is_err(), "{new} after {old}");
+        }
+    }
+}
+
+impl Class for AtMostOne {
+    const EXCLUSIVE: bool = true;
+
+    fn fence_of(leader: &Leader<Self>) -> Option<Fence> {
+        Some(leader.fence())
+    }
+}
+
+impl Class for MayOverlap {
+    const EXCLUSIVE: bool = false;
+
+    fn fence_of(_: &Leader<Self>) -> Option<Fence> {
+        None
+    }
+}

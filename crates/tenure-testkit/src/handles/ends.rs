@@ -1,0 +1,150 @@
+//! How a leadership ends, and what its handles say then.
+
+use std::future::pending;
+use std::time::Duration;
+
+use tenure::{CampaignError, Leader, Loss, Observer, SafetyClass, Time, TransferError, View};
+use tokio::sync::{mpsc, oneshot};
+
+use super::standstill::Standstill;
+use super::{Class, Group, lead, soon};
+
+/// The second time does nothing, and the next campaign is won.
+pub async fn resigning_twice_is_resigning_once<G: Group>(group: &mut G) {
+    let one = group.election("one", "x");
+    let first = lead(&one, "1").await;
+    let known = first.until();
+    tokio::join!(soon(first.resign()), soon(first.resign()));
+    soon(first.resign()).await;
+    assert_eq!(first.loss(), Some(Loss::Resigned));
+    assert_eq!(soon(first.lost()).await, Loss::Resigned);
+    assert_eq!(soon(first.renewed(known)).await, Err(Loss::Resigned));
+    assert_eq!((first.until(), first.remaining()), (Some(Time::ZERO), Some(Duration::ZERO)));
+    soon(first.expiring()).await;
+    let transfer = soon(first.transfer_to("one".parse().unwrap())).await;
+    let unsupported = G::NO_TRANSFER.map(|protocol| TransferError::Unsupported { protocol });
+    let refused = transfer.unwrap_err();
+    assert!(refused == TransferError::NotLeading || Some(&refused) == unsupported.as_ref());
+    let again = lead(&one, "1 again").await;
+    assert!(again.is_current());
+    soon(first.resign()).await;
+    assert!(again.is_current(), "it gave up what it does not hold");
+    G::Class::expect_order(&first, &again);
+}
+
+/// It is over with the leadership, says why, and keeps nothing going.
+pub async fn a_leader_outlives_its_leadership_and_leads_no_more<G: Group>(group: &mut G) {
+    let one = group.election("one", "x");
+    let first = lead(&one, "1").await;
+    let leader = first.leader();
+    let clone = leader.clone();
+    assert!(leader.is_current() && clone.is_current());
+    assert_eq!((clone.id(), clone.election()), (first.id(), one.name()));
+    drop(clone);
+    assert!(first.is_current(), "a clone gives nothing up");
+    let clone = leader.clone();
+    drop((first, one));
+    assert!(!leader.is_current() && !clone.is_current());
+    assert_eq!((clone.until(), clone.remaining()), (Some(Time::ZERO), Some(Duration::ZERO)));
+    group.close("one").await;
+    assert!(matches!(soon(leader.lost()).await, Loss::Resigned | Loss::Closed));
+    assert!(clone.loss().is_some(), "it has a reason");
+    assert!(soon(clone.settled()).await.is_err());
+}
+
+/// Leadership, campaign and observer end; the next one leads.
+pub async fn closing_ends_everything<G: Group>(group: &mut G) {
+    let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
+    let mut observer = one.observe();
+    let leadership = lead(&one, "1").await;
+    let held = lead(&group.election("two", "y"), "2").await;
+    let waits = group.election("one", "y");
+    let waiting = tokio::spawn(async move { waits.campaign("1").await.map(drop) });
+    tokio::task::yield_now().await;
+    soon(group.close("one")).await;
+    assert!(!leadership.is_current());
+    assert!(leadership.loss().is_some(), "it has a reason");
+    assert!(matches!(soon(one.campaign("1")).await, Err(CampaignError::Closed)));
+    let waiting = soon(waiting).await.unwrap();
+    if G::Class::EXCLUSIVE {
+        let ended = matches!(waiting, Err(CampaignError::Closed | CampaignError::Withdrawn));
+        assert!(ended, "{waiting:?}");
+    }
+    soon(async { while observer.next().await.is_some() {} }).await;
+    soon(leadership.resign()).await;
+    assert!(lead(&two, "2").await.is_current(), "others know");
+    assert!(held.is_current());
+    drop(held);
+    soon(group.close("two")).await;
+    group.finish().await;
+}
+
+/// Work under way. When it is dropped it says whether it still led.
+struct Working<C: SafetyClass> {
+    leader: Leader<C>,
+    gone: mpsc::UnboundedSender<bool>,
+}
+
+impl<C: SafetyClass> Drop for Working<C> {
+    fn drop(&mut self) {
+        let _ = self.gone.send(self.leader.is_current());
+    }
+}
+
+/// Waits until an observer knows that somebody leads.
+async fn sees_a_leader(observer: &mut Observer) {
+    soon(async {
+        while !matches!(observer.next().await.unwrap().view(), Some(View::Leader(_))) {}
+    })
+    .await;
+}
+
+/// Work is dropped while it leads, and nothing comes back; observers do not guess. When all is well
+/// again, the next leadership is another one.
+pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mut G) {
+    let stands = Standstill::watch();
+    let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
+    let mut observer = two.observe();
+    let ((gone, mut works), (begun, mut begins)) =
+        (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+    let (shut, down) = oneshot::channel::<()>();
+    let work = move |leader: Leader<G::Class>| {
+        begun.send(leader.clone()).unwrap();
+        let working = Working { leader, gone: gone.clone() };
+        async move {
+            let _working = working;
+            pending().await
+        }
+    };
+    let leading = tokio::spawn(async move { one.lead("1", down, work).await });
+    let first = soon(begins.recv()).await.unwrap();
+    assert!(first.is_current());
+    let beside = lead(&group.election("two", "y"), "2").await;
+    soon(beside.settled()).await.unwrap();
+    let beside = tokio::spawn(beside.run(pending::<()>()));
+    sees_a_leader(&mut observer).await;
+    let Some(margin) = group.fail().await else { return };
+
+    let led = soon(works.recv()).await.unwrap();
+    assert!(led || stands.longest() >= margin / 2, "dropped too late");
+    // What was left of the lease was given up.
+    assert!(matches!(soon(first.lost()).await, Loss::Resigned | Loss::Expired));
+    assert_eq!(soon(beside).await.unwrap(), Err(Loss::Expired));
+    soon(async {
+        while !matches!(observer.next().await.unwrap().view(), Some(View::Unknown { .. })) {}
+    })
+    .await;
+    let asked = two.leader(Duration::from_millis(300)).await;
+    assert!(matches!(asked, View::Unknown { .. }), "{asked:?}");
+
+    group.mend().await;
+    let second = soon(begins.recv()).await.unwrap();
+    assert!(!first.is_current() && second.is_current(), "the old one came back");
+    G::Class::expect_order(&first, &second);
+    sees_a_leader(&mut observer).await;
+    shut.send(()).unwrap();
+    assert_eq!(soon(leading).await.unwrap(), Ok(()));
+    assert!(!second.is_current());
+    assert_eq!(soon(works.recv()).await, Some(true));
+    assert_eq!(second.loss(), Some(Loss::Resigned));
+}

@@ -1,0 +1,158 @@
+//! Who leads, and who leads next.
+
+use std::time::Duration;
+
+use tenure::{CampaignError, Loss, TransferError};
+
+use super::{Class, Group, is_refused, lead, soon, stands_behind};
+
+/// A leader stays for longer than its lease, and the one that waits takes over when it resigns.
+pub async fn leaders_follow_each_other<G: Group>(group: &mut G) {
+    let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
+    let first = lead(&one, "1").await;
+    assert!(first.is_current() && first.loss().is_none());
+    assert_ne!(first.remaining(), Some(Duration::ZERO));
+    soon(first.settled()).await.unwrap();
+    let mut waiting = two.campaign("2");
+    stands_behind(&mut waiting, first.id()).await;
+    let renewals = async {
+        let (mut until, lasts) = (first.until(), first.remaining());
+        let enough = until.zip(lasts).map(|(until, lasts)| until.after(lasts / 2));
+        while until < enough {
+            until = soon(first.renewed(until)).await.unwrap();
+        }
+    };
+    if G::Class::EXCLUSIVE {
+        tokio::select! {
+            _ = &mut waiting => panic!("two leaders"),
+            () = renewals => {}
+        }
+    } else {
+        renewals.await;
+    }
+    assert!(first.is_current(), "renewed for longer than a lease");
+    soon(first.resign()).await;
+    assert!(!first.is_current());
+    assert_eq!(first.loss(), Some(Loss::Resigned));
+    let next = soon(waiting).await.unwrap();
+    assert!(next.is_current() && !first.is_current());
+    G::Class::expect_order(&first, &next);
+    for who in ["one", "two"] {
+        group.close(who).await;
+    }
+    assert!(!next.is_current());
+    group.finish().await;
+}
+
+/// The one that stood behind it wins next, and nobody sees it lead.
+pub async fn a_campaign_that_is_dropped_is_withdrawn<G: Group>(group: &mut G) {
+    let [one, two, three] = ["one", "two", "three"].map(|who| group.election(who, "x"));
+    let first = lead(&one, "1").await;
+    let mut dropped = two.campaign("2");
+    if !G::Class::EXCLUSIVE {
+        drop(dropped);
+        drop(first);
+        assert!(lead(&two, "2").await.is_current(), "no campaign is left that stands against it");
+        return;
+    }
+    stands_behind(&mut dropped, first.id()).await;
+    let mut last = Box::pin(three.campaign("3"));
+    let short = Duration::from_millis(500);
+    assert!(tokio::time::timeout(short, &mut last).await.is_err(), "two leaders");
+    let mut observer = three.observe();
+    soon(observer.next()).await.unwrap();
+    drop(dropped);
+    drop(first);
+    let won = soon(last).await.unwrap();
+    assert!(won.is_current());
+    loop {
+        let seen = soon(observer.next()).await.unwrap();
+        let seen = seen.view().and_then(|view| view.leader());
+        assert!(seen.is_none_or(|seen| seen.value.text() != "2"), "{seen:?}");
+        if seen.is_some_and(|seen| seen.value.text() == "3") {
+            break;
+        }
+    }
+    drop(won);
+    assert!(lead(&two, "2").await.is_current(), "no campaign is left that stands against it");
+}
+
+/// Also when the participant is dropped with it.
+pub async fn a_leadership_that_is_dropped_is_resigned<G: Group>(group: &mut G) {
+    let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
+    let first = lead(&one, "1").await;
+    let leader = first.leader();
+    drop(first);
+    assert!(!leader.is_current(), "from that instant");
+    let again = lead(&one, "1 again").await;
+    G::Class::expect_order(&leader, &again);
+    let leader = again.leader();
+    drop((again, one));
+    let next = lead(&two, "2").await;
+    assert!(next.is_current());
+    G::Class::expect_order(&leader, &next);
+}
+
+/// Neither while it leads nor while it waits; and the refused one takes nothing with it.
+pub async fn a_participant_campaigns_once_in_an_election<G: Group>(group: &mut G) {
+    let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
+    let first = lead(&one, "1").await;
+    is_refused(&one).await;
+    assert!(first.is_current());
+    let beside = lead(&group.election("one", "y"), "1").await;
+    assert!(beside.is_current());
+    let mut waiting = Box::pin(two.campaign("2"));
+    if G::Class::EXCLUSIVE {
+        let short = Duration::from_millis(200);
+        assert!(tokio::time::timeout(short, &mut waiting).await.is_err(), "two leaders");
+        is_refused(&two).await;
+    }
+    soon(first.resign()).await;
+    assert!(soon(waiting).await.unwrap().is_current(), "it kept its place");
+    assert!(beside.is_current());
+}
+
+/// Too long, or with control characters.
+pub async fn values_that_nobody_could_read_are_refused<G: Group>(group: &mut G) {
+    let one = group.election("one", "x");
+    for value in ["a\nb", &"x".repeat(500)] {
+        let refused = soon(one.campaign(value)).await.map(drop);
+        assert!(matches!(refused, Err(CampaignError::Value(_))), "{refused:?}");
+    }
+    assert!(lead(&one, "1").await.is_current(), "nothing of it is left");
+}
+
+/// To the one that is named, which must wait; until then the leader stays as it was.
+pub async fn a_leadership_is_handed_over_or_that_is_not_supported<G: Group>(group: &mut G) {
+    let [one, two, three] = ["one", "two", "three"].map(|who| group.election(who, "x"));
+    let first = lead(&one, "1").await;
+    let to = |who: &str| first.transfer_to(who.parse().unwrap());
+    let refused = soon(to("nobody")).await;
+    match G::NO_TRANSFER {
+        Some(protocol) => assert_eq!(refused, Err(TransferError::Unsupported { protocol })),
+        None => assert!(matches!(refused, Err(TransferError::NotWaiting { .. })), "{refused:?}"),
+    }
+    assert!(first.is_current(), "an error leaves it as it was");
+    if G::NO_TRANSFER.is_some() {
+        return;
+    }
+    // Three would win by priority; the transfer names two.
+    let named = tokio::spawn(async move { two.campaign_with("2", 1).await });
+    let first_in_line = tokio::spawn(async move { three.campaign_with("3", 200).await });
+    let done = soon(async {
+        loop {
+            match to("two").await {
+                Err(TransferError::NotWaiting { .. }) => {}
+                done => return done,
+            }
+        }
+    });
+    assert_eq!(done.await, Ok(()));
+    assert_eq!(first.loss(), Some(Loss::Transferred));
+    let won = soon(named).await.unwrap().unwrap();
+    assert!(won.is_current());
+    G::Class::expect_order(&first, &won);
+    assert!(!first_in_line.is_finished());
+    assert_eq!(soon(to("three")).await, Err(TransferError::NotLeading));
+    first_in_line.abort();
+}

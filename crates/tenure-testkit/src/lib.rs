@@ -1,0 +1,39 @@
+//! What the tests of every protocol have in common. Never shipped.
+//!
+//! # What a protocol brings
+//!
+//! Each suite asks for one trait, and one line makes its tests.
+//!
+//! | suite | the protocol says | feature |
+//! |---|---|---|
+//! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who is reached where, any command, any hostile message; [`contract::Packets`], if messages travel as such | |
+//! | [`conversations!`]: golden texts | [`Players`]: the sender of a node's messages, how its directory takes a record; [`conversations::Cast`]: settings, names of messages, directives of its own | |
+//! | [`mod@story`]: nodes whose clocks and letters a test moves by hand | [`Players`] | |
+//! | [`model`]: every state of a small cluster | [`Players`]; [`model::Cluster`]: what its nodes lose, what must hold of it alone | |
+//! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, closing one; if it can be done, taking away what leaderships live on | `handles` |
+//! | `facts::run`: what a driver relies on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
+//! | `processes::rounds`: real processes, real faults, one judge | `processes::Deployment`: its nodes, started, stopped and killed; what a runner is given; the network; the faults it knows | `processes` |
+//!
+//! Without a feature only `tenure-core` is needed: what tests of a core use is built in a moment.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what went wrong")]
+
+pub mod contract;
+pub mod conversations;
+#[cfg(feature = "facts")]
+pub mod facts;
+mod handle;
+#[cfg(feature = "handles")]
+pub mod handles;
+pub mod model;
+#[cfg(tenure_planted)]
+pub mod planted;
+mod players;
+#[cfg(feature = "processes")]
+pub mod processes;
+mod rng;
+pub mod story;
+
+pub use handle::handle;
+pub use players::*;
+pub use rng::Rng;

@@ -1,0 +1,103 @@
+//! Values that are hashed once and shared for ever: most of a state is the same in the next one.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::rc::Rc;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::symmetry::TWINS;
+
+/// 128 bits that stand for a value: at 10⁸ states the odds of one collision are below 10⁻²².
+/// The keys are fixed, so that the same run visits the same states in the same order.
+pub(crate) fn print_of(value: &impl Hash) -> u128 {
+    let mut hasher = SipHasher13::new_with_keys(1, 4);
+    value.hash(&mut hasher);
+    hasher.finish128().as_u128()
+}
+
+/// A shared value that is compared and hashed by its print.
+pub(crate) struct Known<T>(Rc<Entry<T>>);
+
+struct Entry<T> {
+    print: u128,
+    /// The prints of what it becomes when nodes change places.
+    twins: Cell<[u128; TWINS]>,
+    value: T,
+}
+
+impl<T> Known<T> {
+    pub(crate) fn print(&self) -> u128 {
+        self.0.print
+    }
+
+    /// The prints of its twins, itself first.
+    pub(crate) fn twins(&self) -> [u128; TWINS] {
+        self.0.twins.get()
+    }
+
+    /// Under this permutation it becomes `twin`. That it is always the same one is what makes
+    /// the permutation a symmetry.
+    pub(crate) fn pair(&self, permutation: usize, twin: &Self) {
+        let mut twins = self.0.twins.get();
+        let known = twins[permutation];
+        assert!(known == 0 || known == twin.print(), "the core does not treat these nodes alike");
+        twins[permutation] = twin.print();
+        self.0.twins.set(twins);
+    }
+}
+
+impl<T> Clone for Known<T> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+impl<T> Deref for Known<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0.value
+    }
+}
+
+impl<T> PartialEq for Known<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.print() == other.print()
+    }
+}
+
+impl<T> Eq for Known<T> {}
+
+impl<T> Hash for Known<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.print().hash(state);
+    }
+}
+
+/// One copy of each value that was ever made.
+pub(crate) struct Pool<T>(HashMap<u128, Known<T>>);
+
+impl<T: Hash> Pool<T> {
+    pub(crate) fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    pub(crate) fn keep(&mut self, value: T) -> Known<T> {
+        let print = print_of(&value);
+        let twins = Cell::new(std::array::from_fn(|n| if n == 0 { print } else { 0 }));
+        let known = || Known(Rc::new(Entry { print, twins, value }));
+        self.0.entry(print).or_insert_with(known).clone()
+    }
+
+    /// What `known` becomes under this permutation.
+    pub(crate) fn twin(&self, known: &Known<T>, permutation: usize) -> Known<T> {
+        self.0[&known.twins()[permutation]].clone()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,94 @@
+//! What nodes make of inputs: computed by the real core once, and looked up ever after.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use tenure_core::Fence;
+
+use super::known::{Known, Pool};
+use super::node::{Letter, Node, Outward, Stimulus};
+use super::{Cluster, Setting};
+
+/// The node afterwards and what others notice of it, or the property that it violated.
+pub(crate) type Reaction<C> = Result<(Known<Node<C>>, Vec<Noticed<C>>), String>;
+
+/// What others notice of a node.
+pub(crate) enum Noticed<C: Cluster> {
+    Raised { note: C::Note, fence: Option<Fence>, until: u64 },
+    Lowered,
+    Stamped(Known<C::Stamp>),
+    Sent(Known<Letter<C>>),
+}
+
+type Key<C> = (u128, u8, Stimulus<C>);
+
+/// All reactions so far.
+pub(crate) struct Reactions<C: Cluster> {
+    pub(crate) setting: Rc<Setting<C>>,
+    /// True time from tick to tick, in nanoseconds.
+    tick: u64,
+    pub(crate) nodes: Pool<Node<C>>,
+    pub(crate) letters: Pool<Letter<C>>,
+    stamps: Pool<C::Stamp>,
+    called: HashMap<Key<C>, Rc<Reaction<C>>>,
+    /// Those of them whose outcome knows its twins.
+    pub(crate) paired: HashMap<Key<C>, Rc<Reaction<C>>>,
+    looks: HashMap<(u128, u8), C::Look>,
+}
+
+impl<C: Cluster> Reactions<C> {
+    pub(crate) fn new(setting: &Setting<C>) -> Self {
+        Self {
+            setting: Rc::new(setting.clone()),
+            tick: u64::try_from(setting.tick.as_nanos()).unwrap(),
+            nodes: Pool::new(),
+            letters: Pool::new(),
+            stamps: Pool::new(),
+            called: HashMap::new(),
+            paired: HashMap::new(),
+            looks: HashMap::new(),
+        }
+    }
+
+    /// The true time of a tick.
+    pub(crate) fn time(&self, tick: u8) -> u64 {
+        self.tick * u64::from(tick)
+    }
+
+    /// How often a core was called.
+    pub(crate) fn calls(&self) -> usize {
+        self.called.len()
+    }
+
+    /// Calls the core, unless it was called with the same before.
+    pub(crate) fn call(
+        &mut self,
+        node: &Known<Node<C>>,
+        tick: u8,
+        stimulus: &Stimulus<C>,
+    ) -> Rc<Reaction<C>> {
+        let key = (node.print(), tick, stimulus.clone());
+        if let Some(reaction) = self.called.get(&key) {
+            return Rc::clone(reaction);
+        }
+        let hit = node.hit(&self.setting, self.time(tick), stimulus);
+        let reaction = Rc::new(hit.map(|(node, outward)| {
+            let noticed = outward.into_iter().map(|outward| match outward {
+                Outward::Raised { note, fence, until } => Noticed::Raised { note, fence, until },
+                Outward::Lowered => Noticed::Lowered,
+                Outward::Stamped(stamp) => Noticed::Stamped(self.stamps.keep(stamp)),
+                Outward::Sent(letter) => Noticed::Sent(self.letters.keep(letter)),
+            });
+            (self.nodes.keep(node), noticed.collect())
+        }));
+        self.called.insert(key, Rc::clone(&reaction));
+        reaction
+    }
+
+    /// What a look at a node shows.
+    pub(crate) fn look(&mut self, node: &Known<Node<C>>, tick: u8) -> C::Look {
+        let at = self.time(tick);
+        let look = self.looks.entry((node.print(), tick));
+        look.or_insert_with(|| C::look(node, at)).clone()
+    }
+}

@@ -1,0 +1,146 @@
+//! Nodes may change places: one state stands for all that differ in that alone.
+//!
+//! A core is opaque, so nothing is renamed inside it. Its *twin* under a permutation of the
+//! nodes is found by doing: the twin of a first state is the first state of the node at the
+//! other place, and when a node reacts to something, its twin reacts to the twin of that, and
+//! what comes of it are the twins of what came of the first. Each twin is thus the real core in
+//! a state it really reaches. [`Known::pair`] makes sure that a state has one twin however it
+//! was reached; then permuting is an automorphism of the model, its properties do not tell
+//! these nodes apart, and one of each orbit is enough. Their clocks run at one rate.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::Cluster;
+use super::known::Known;
+use super::node::{Letter, Node, Stimulus};
+use super::reaction::{Noticed, Reaction, Reactions};
+
+/// The most permutations: of three nodes.
+pub(crate) const TWINS: usize = 6;
+
+/// The ways in which nodes may change places.
+pub(crate) struct Symmetry {
+    /// Where each node goes; the first changes nothing.
+    permutations: Vec<Vec<usize>>,
+}
+
+impl Symmetry {
+    /// Of `nodes` nodes, those in `alike` may.
+    pub(crate) fn new(nodes: usize, alike: &Range<usize>) -> Self {
+        let mut permutations = vec![Vec::from_iter(0..nodes)];
+        for place in alike.clone() {
+            let swap = |given: &Vec<usize>| {
+                let (given, others) = (given.clone(), place + 1..alike.end);
+                others.map(move |other| {
+                    let mut swapped = given.clone();
+                    swapped.swap(place, other);
+                    swapped
+                })
+            };
+            let swapped: Vec<_> = permutations.iter().flat_map(swap).collect();
+            permutations.extend(swapped);
+        }
+        assert!(permutations.len() <= TWINS, "at most three nodes may change places");
+        Self { permutations }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.permutations.len()
+    }
+
+    /// Where a node goes.
+    fn place(&self, permutation: usize, node: usize) -> usize {
+        self.permutations[permutation][node]
+    }
+
+    /// What turns what `one` makes of a state into what `other` makes of it.
+    fn between(&self, one: usize, other: usize) -> usize {
+        let [one, other] = [one, other].map(|n| &self.permutations[n]);
+        let turns = |then: &Vec<usize>| (0..one.len()).all(|n| then[one[n]] == other[n]);
+        self.permutations.iter().position(turns).expect("permutations are a group")
+    }
+
+    /// The first states of all nodes are twins.
+    pub(crate) fn pair_first<C: Cluster>(&self, nodes: &[Known<Node<C>>]) {
+        for permutation in 1..self.len() {
+            for (n, node) in nodes.iter().enumerate() {
+                node.pair(permutation, &nodes[self.place(permutation, n)]);
+            }
+        }
+    }
+
+    /// What came of twins are twins. A core sends in the order of its members, so what goes to
+    /// one recipient is matched with what its twin sends to the other place, in their order.
+    fn pair<C: Cluster>(&self, permutation: usize, one: &Reaction<C>, other: &Reaction<C>) {
+        let (Ok((node, noticed)), Ok((twin, twins))) = (one, other) else { return };
+        node.pair(permutation, twin);
+        assert_eq!(noticed.len(), twins.len(), "twins do the same");
+        for to in 0..C::NAMES.len() {
+            let twins = sent_to(twins, self.place(permutation, to));
+            for (letter, twin) in sent_to(noticed, to).iter().zip(&twins) {
+                letter.pair(permutation, twin);
+            }
+        }
+        if let (Some(stamp), Some(twin)) = (stamp(noticed), stamp(twins)) {
+            stamp.pair(permutation, twin);
+        }
+    }
+}
+
+fn sent_to<C: Cluster>(noticed: &[Noticed<C>], to: usize) -> Vec<&Known<Letter<C>>> {
+    let mut letters = Vec::new();
+    for notice in noticed {
+        if let Noticed::Sent(letter) = notice
+            && letter.to == to
+        {
+            letters.push(letter);
+        }
+    }
+    letters
+}
+
+fn stamp<C: Cluster>(noticed: &[Noticed<C>]) -> Option<&Known<C::Stamp>> {
+    noticed.iter().find_map(|notice| match notice {
+        Noticed::Stamped(stamp) => Some(stamp),
+        _ => None,
+    })
+}
+
+impl<C: Cluster> Reactions<C> {
+    /// What a node makes of a stimulus, with the twins of everything that comes of it.
+    pub(crate) fn of(
+        &mut self,
+        symmetry: &Symmetry,
+        node: &Known<Node<C>>,
+        tick: u8,
+        stimulus: Stimulus<C>,
+    ) -> Rc<Reaction<C>> {
+        let key = (node.print(), tick, stimulus);
+        if let Some(reaction) = self.paired.get(&key) {
+            return Rc::clone(reaction);
+        }
+        let stimulus = &key.2;
+        let reaction = self.call(node, tick, stimulus);
+        if reaction.is_ok() && symmetry.len() > 1 {
+            let outcome = |permutation| {
+                let twin = self.nodes.twin(node, permutation);
+                let stimulus = match stimulus {
+                    Stimulus::Letter(letter) => {
+                        Stimulus::Letter(self.letters.twin(letter, permutation))
+                    }
+                    other => other.clone(),
+                };
+                self.call(&twin, tick, &stimulus)
+            };
+            let outcomes: Vec<_> = (0..symmetry.len()).map(outcome).collect();
+            for (one, from) in outcomes.iter().enumerate() {
+                for (other, to) in outcomes.iter().enumerate() {
+                    symmetry.pair(symmetry.between(one, other), from, to);
+                }
+            }
+        }
+        self.paired.insert(key, Rc::clone(&reaction));
+        reaction
+    }
+}

@@ -1,0 +1,366 @@
+//! The states of the model and what leads from one to the next.
+//!
+//! Within a tick every message that is on its way and every timer that is due is handled, in any
+//! order; what is left at its end is late, which is counted. That is all of asynchrony, in the
+//! order in which it departs from a network that works: a budget of `k` reaches everything that
+//! takes at most `k` departures.
+//!
+//! Three things merge states without losing any future:
+//!
+//! - Messages on their way are a multiset, and what is late is not told apart by how late.
+//! - Losing a message is not an action: it is a message that never arrives.
+//! - The judge forgets claims that have lapsed, all fences but the highest, and all quorum
+//!   timestamps but the last: what is ordered after the last one is ordered after all.
+
+use std::rc::Rc;
+
+use super::judge::{Claim, Judge};
+use super::known::{Known, print_of};
+use super::node::{Letter, Node, Stimulus};
+use super::reaction::{Noticed, Reactions};
+use super::search::Model;
+use super::symmetry::{Symmetry, TWINS};
+use super::{Budget, Cluster, Setting};
+
+/// Factors that tell where in a state a letter is.
+const LATE: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
+
+#[derive(Clone)]
+pub(crate) struct State<C: Cluster> {
+    tick: u8,
+    nodes: Vec<Known<Node<C>>>,
+    /// What is to be delivered within this tick, and what is late; each in the order of prints.
+    prompt: Vec<Known<Letter<C>>>,
+    late: Vec<Known<Letter<C>>>,
+    paused: Vec<bool>,
+    left: Budget<C::Troubles>,
+    judge: Judge<C>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Action<L> {
+    /// A message arrives: the nth of the prompt or of the late ones; a repeated one stays.
+    Deliver {
+        late: bool,
+        nth: usize,
+        repeat: bool,
+    },
+    Fire(usize),
+    Campaign(usize),
+    Resign(usize),
+    Withdraw(usize),
+    Restart(usize, L),
+    Pause(usize),
+    Continue(usize),
+    Tick,
+}
+
+impl<L> Action<L> {
+    fn is_trouble(&self) -> bool {
+        use Action::{Campaign, Continue, Deliver, Fire, Pause, Resign, Restart, Tick, Withdraw};
+        match self {
+            Deliver { .. } | Fire(_) | Campaign(_) | Tick => false,
+            Resign(_) | Withdraw(_) | Restart(..) | Pause(_) | Continue(_) => true,
+        }
+    }
+}
+
+pub(crate) struct World<C: Cluster> {
+    reactions: Reactions<C>,
+    symmetry: Symmetry,
+}
+
+impl<C: Cluster> World<C> {
+    pub(crate) fn new(setting: &Setting<C>) -> Self {
+        let symmetry = Symmetry::new(C::NAMES.len(), &setting.alike);
+        Self { reactions: Reactions::new(setting), symmetry }
+    }
+
+    fn setting(&self) -> &Rc<Setting<C>> {
+        &self.reactions.setting
+    }
+
+    /// How many different states of one node there were, and how many calls of the core.
+    pub(crate) fn work(&self) -> (usize, usize) {
+        (self.reactions.nodes.len(), self.reactions.calls())
+    }
+
+    fn time(&self, tick: u8) -> u64 {
+        self.reactions.time(tick)
+    }
+
+    /// Lets a node react, and others notice.
+    fn hit(&mut self, next: &mut State<C>, n: usize, stimulus: Stimulus<C>) -> Result<(), String> {
+        let (node, tick) = (&next.nodes[n], next.tick);
+        let reaction = self.reactions.of(&self.symmetry, node, tick, stimulus);
+        let (after, noticed) = reaction.as_ref().as_ref().map_err(String::clone)?;
+        let (at, life) = (self.time(tick), after.life());
+        next.nodes[n] = after.clone();
+        let disturbed = self.is_disturbed(&next.left);
+        for notice in noticed {
+            match notice {
+                Noticed::Sent(letter) => {
+                    C::leaves(&next.judge.claims, life, &letter.message)?;
+                    queue(&mut next.prompt, letter.clone());
+                }
+                Noticed::Raised { note, fence, until } => {
+                    let (note, fence, until) = (note.clone(), *fence, *until);
+                    next.judge.raise(Claim { life, note, fence, until }, at, disturbed)?;
+                }
+                Noticed::Lowered => next.judge.lower(life),
+                Noticed::Stamped(stamp) => {
+                    next.judge.stamped(self.setting(), &next.left.own, stamp)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_disturbed(&self, left: &Budget<C::Troubles>) -> bool {
+        let Budget { late, pauses, .. } = self.setting().budget;
+        left.late < late || left.pauses < pauses
+    }
+
+    fn check(&mut self, state: &State<C>) -> Result<(), String> {
+        let setting = Rc::clone(self.setting());
+        let mut look = |node: usize| self.reactions.look(&state.nodes[node], state.tick);
+        C::check(&setting, &state.judge, &mut look)
+    }
+
+    /// What is left undone in this tick and could have been done.
+    fn undone(&self, state: &State<C>) -> usize {
+        let at = self.time(state.tick);
+        let letters = state.prompt.iter().filter(|letter| !state.paused[letter.to]).count();
+        let due = |n: &usize| !state.paused[*n] && state.nodes[*n].is_due(at);
+        letters + (0..C::NAMES.len()).filter(due).count()
+    }
+
+    fn deliveries(state: &State<C>, actions: &mut Vec<Action<C::Lost>>) {
+        for (late, letters) in [(false, &state.prompt), (true, &state.late)] {
+            for (nth, letter) in letters.iter().enumerate() {
+                let before = (nth > 0).then(|| &letters[nth - 1]);
+                let behind = before.is_some_and(|before| match late {
+                    true => before == letter,
+                    false => before.channel() == letter.channel(),
+                });
+                if behind || state.paused[letter.to] {
+                    continue;
+                }
+                actions.push(Action::Deliver { late, nth, repeat: false });
+                if C::repeats(&mut state.left.own.clone(), &letter.message)
+                    .is_some_and(|left| *left > 0)
+                {
+                    actions.push(Action::Deliver { late, nth, repeat: true });
+                }
+            }
+        }
+    }
+
+    /// What people and machines do to nodes.
+    fn troubles(&self, state: &State<C>, actions: &mut Vec<Action<C::Lost>>) {
+        let (left, at, setting) = (&state.left, self.time(state.tick), self.setting());
+        for (n, node) in state.nodes.iter().enumerate() {
+            if state.paused[n] {
+                actions.push(Action::Continue(n));
+                continue;
+            }
+            if setting.candidates.contains(&n) {
+                let (campaigning, leads) = (node.campaigning, node.leads(at));
+                let may = [
+                    (leads && left.resigns > 0, Action::Resign(n)),
+                    (campaigning && !leads && left.withdrawals > 0, Action::Withdraw(n)),
+                    (campaigning && left.pauses > 0, Action::Pause(n)),
+                ];
+                actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
+            }
+            let may = |lost: &C::Lost| *C::restarts_left(&mut left.own.clone(), n, *lost) > 0;
+            let restarts = C::restarts(setting, n).into_iter().filter(may);
+            actions.extend(restarts.map(|lost| Action::Restart(n, lost)));
+        }
+    }
+}
+
+impl<C: Cluster> Model for World<C> {
+    type State = State<C>;
+    type Action = Action<C::Lost>;
+
+    fn first(&mut self) -> State<C> {
+        let setting = Rc::clone(self.setting());
+        let node = |n| self.reactions.nodes.keep(Node::new(&setting, n));
+        let nodes: Vec<_> = (0..C::NAMES.len()).map(node).collect();
+        self.symmetry.pair_first(&nodes);
+        State {
+            tick: 0,
+            nodes,
+            prompt: Vec::new(),
+            late: Vec::new(),
+            paused: vec![false; C::NAMES.len()],
+            left: setting.budget,
+            judge: Judge::new(),
+        }
+    }
+
+    fn actions(&self, state: &State<C>) -> Vec<Action<C::Lost>> {
+        let (left, at) = (&state.left, self.time(state.tick));
+        let mut actions = Vec::new();
+        Self::deliveries(state, &mut actions);
+        for (n, node) in state.nodes.iter().enumerate() {
+            if !state.paused[n] && node.is_due(at) {
+                actions.push(Action::Fire(n));
+            }
+        }
+        for (nth, n) in self.setting().candidates.clone().enumerate() {
+            let may = left.campaigns[nth] > 0 && !state.paused[n];
+            if may && !state.nodes[n].campaigning {
+                actions.push(Action::Campaign(n));
+            }
+        }
+        if state.prompt.is_empty() || left.hasty > 0 {
+            self.troubles(state, &mut actions);
+        }
+        if state.tick < self.setting().horizon && self.undone(state) <= usize::from(left.late) {
+            actions.push(Action::Tick);
+        }
+        actions
+    }
+
+    fn act(&mut self, state: &State<C>, action: &Action<C::Lost>) -> Result<State<C>, String> {
+        let mut next = state.clone();
+        if action.is_trouble() && !state.prompt.is_empty() {
+            next.left.hasty -= 1;
+        }
+        match *action {
+            Action::Deliver { late, nth, repeat } => {
+                let letters = if late { &mut next.late } else { &mut next.prompt };
+                let letter = letters.remove(nth);
+                if repeat {
+                    *C::repeats(&mut next.left.own, &letter.message).expect("one was left") -= 1;
+                    insert(&mut next.late, letter.clone());
+                }
+                self.hit(&mut next, letter.to, Stimulus::Letter(letter))?;
+            }
+            Action::Fire(n) => self.hit(&mut next, n, Stimulus::Timeout)?,
+            Action::Campaign(n) => {
+                next.left.campaigns[n - self.setting().candidates.start] -= 1;
+                self.hit(&mut next, n, Stimulus::Campaign)?;
+            }
+            Action::Resign(n) => {
+                next.left.resigns -= 1;
+                self.hit(&mut next, n, Stimulus::Resign)?;
+            }
+            Action::Withdraw(n) => {
+                next.left.withdrawals -= 1;
+                self.hit(&mut next, n, Stimulus::Resign)?;
+            }
+            Action::Restart(n, lost) => {
+                *C::restarts_left(&mut next.left.own, n, lost) -= 1;
+                self.hit(&mut next, n, Stimulus::Restart(lost))?;
+            }
+            Action::Pause(n) => {
+                next.left.pauses -= 1;
+                next.paused[n] = true;
+            }
+            Action::Continue(n) => next.paused[n] = false,
+            Action::Tick => {
+                let undone = u8::try_from(self.undone(state)).unwrap();
+                next.left.late -= undone;
+                for letter in std::mem::take(&mut next.prompt) {
+                    insert(&mut next.late, letter);
+                }
+                C::passes(&next.judge.claims, self.is_disturbed(&next.left))?;
+                next.tick += 1;
+                next.judge.pass(self.time(next.tick));
+            }
+        }
+        self.check(&next)?;
+        Ok(next)
+    }
+
+    fn print(&self, state: &State<C>) -> u128 {
+        let rest = print_of(&(state.tick, &state.paused, state.left, state.judge.rest()));
+        let mut sums = [rest; TWINS];
+        let sums = &mut sums[..self.symmetry.len()];
+        let mut add = |twins: [u128; TWINS], place: u128| {
+            for (sum, twin) in sums.iter_mut().zip(twins) {
+                debug_assert!(twin != 0, "everything in a state knows its twins");
+                *sum = sum.wrapping_add(twin.wrapping_mul(place));
+            }
+        };
+        // Prints are random numbers, so that sums of them, each taken an odd number of times,
+        // tell sets of them apart. Nodes and letters know their places themselves; only the
+        // order within a channel, and whether a letter is late, has to be added.
+        state.nodes.iter().for_each(|node| add(node.twins(), 1));
+        state.late.iter().for_each(|letter| add(letter.twins(), LATE));
+        state.judge.stamp.iter().for_each(|last| add(last.twins(), 1));
+        let mut before: Option<(&Known<Letter<C>>, u128)> = None;
+        for letter in &state.prompt {
+            let place = match before {
+                Some((before, place)) if before.channel() == letter.channel() => {
+                    place.wrapping_mul(QUEUED)
+                }
+                _ => QUEUED,
+            };
+            add(letter.twins(), place);
+            before = Some((letter, place));
+        }
+        sums.iter().copied().min().unwrap()
+    }
+
+    fn marks(&mut self, state: &State<C>) -> Vec<&'static str> {
+        let setting = Rc::clone(self.setting());
+        let (all, left, judge) = (setting.budget, state.left, &state.judge);
+        let common = [
+            (judge.elected > 0, "elected"),
+            (judge.claims.len() > 1, "two leaders"),
+            (judge.changed, "another elected"),
+            (judge.changed && left.resigns < all.resigns, "another after a resignation"),
+            (judge.changed && left.pauses < all.pauses, "another after a pause"),
+            (judge.elected > 1 && !judge.changed, "the same again"),
+        ];
+        let mut look = |node: usize| self.reactions.look(&state.nodes[node], state.tick);
+        let own = C::marks(&setting, &left.own, judge, &mut look);
+        common.into_iter().chain(own).filter(|(seen, _)| *seen).map(|(_, mark)| mark).collect()
+    }
+
+    fn describe(&mut self, state: &State<C>, action: &Action<C::Lost>) -> String {
+        let tick = state.tick;
+        let what = match action {
+            Action::Deliver { late, nth, repeat } => {
+                let letter = &if *late { &state.late } else { &state.prompt }[*nth];
+                let (to, from) = (C::NAMES[letter.to], C::NAMES[letter.by]);
+                let late = if *late { " late" } else { "" };
+                let repeat = if *repeat { ", to be repeated" } else { "" };
+                format!("{from} to {to}{late}: {}{repeat}", letter.message)
+            }
+            Action::Fire(n) => format!("{} timeout", C::NAMES[*n]),
+            Action::Campaign(n) => format!("{} campaigns", C::NAMES[*n]),
+            Action::Resign(n) => format!("{} resigns", C::NAMES[*n]),
+            Action::Withdraw(n) => format!("{} withdraws", C::NAMES[*n]),
+            Action::Restart(n, lost) => format!("{} restarts, losing {lost:?}", C::NAMES[*n]),
+            Action::Pause(n) => format!("{} stops", C::NAMES[*n]),
+            Action::Continue(n) => format!("{} goes on", C::NAMES[*n]),
+            Action::Tick => format!("tick, leaving {} undone", self.undone(state)),
+        };
+        let clocks: Vec<_> = state
+            .nodes
+            .iter()
+            .map(|node| format!("{} {}", C::NAMES[node.number], node.clock.shows(self.time(tick))))
+            .collect();
+        match action {
+            Action::Tick => format!("{tick} {what} [{}]", clocks.join(", ")),
+            _ => format!("{tick} {what}"),
+        }
+    }
+}
+
+/// Behind what is on its way between the same two.
+fn queue<C: Cluster>(letters: &mut Vec<Known<Letter<C>>>, letter: Known<Letter<C>>) {
+    let at = letters.partition_point(|other| other.channel() <= letter.channel());
+    letters.insert(at, letter);
+}
+
+fn insert<C: Cluster>(letters: &mut Vec<Known<Letter<C>>>, letter: Known<Letter<C>>) {
+    let at = letters.partition_point(|other| other.print() < letter.print());
+    letters.insert(at, letter);
+}

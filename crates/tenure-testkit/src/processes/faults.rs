@@ -1,0 +1,321 @@
+//! What is done to a deployment, one fault in each round.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure::clock;
+
+use super::host::NODES;
+use super::{Deployment, Fleet, Host, Leadership, Network, Weather};
+use crate::Rng;
+
+/// Within this time those who wait are heard of again.
+const LATELY: Duration = Duration::from_millis(500);
+
+/// What is done, wherever it can be done.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fault {
+    /// kill -9 of the leader's `tenure run`.
+    RunnerKilled,
+    /// SIGTERM to the leader's `tenure run`.
+    RunnerTerminated,
+    /// SIGSTOP of the leader's `tenure run` beyond its lease, then SIGCONT.
+    RunnerStopped,
+    /// Nothing passes between the leader's runner and one, two or all nodes, one or both ways.
+    RunnerCutOff,
+    /// kill -9 of CMD.
+    CommandKilled,
+    /// kill -9 of the guard.
+    GuardKilled,
+    /// SIGSTOP of the guard, while the lease ends.
+    GuardStopped,
+    /// `tenure resign`.
+    Resigned,
+    /// `tenure transfer`.
+    Transferred,
+    /// kill -9 of one to three nodes, which are back within a lease.
+    NodesRestarted,
+    /// SIGSTOP of one or two nodes for longer than a lease, then SIGCONT.
+    NodesStopped,
+    /// Nothing passes to or from a node.
+    NodeCutOff,
+    /// kill -9 of a node, whose state directory is deleted before it is started again.
+    StateDeleted,
+    /// Packets are lost, repeated and reordered.
+    Storm,
+}
+
+impl Fault {
+    /// Each once.
+    pub const ALL: [Self; 14] = [
+        Self::RunnerKilled,
+        Self::RunnerTerminated,
+        Self::RunnerStopped,
+        Self::RunnerCutOff,
+        Self::CommandKilled,
+        Self::GuardKilled,
+        Self::GuardStopped,
+        Self::Resigned,
+        Self::Transferred,
+        Self::NodesRestarted,
+        Self::NodesStopped,
+        Self::NodeCutOff,
+        Self::StateDeleted,
+        Self::Storm,
+    ];
+
+    /// Whether all nodes work meanwhile, as they do without any fault.
+    pub(super) const fn spares_nodes(self) -> bool {
+        matches!(
+            self,
+            Self::RunnerKilled
+                | Self::RunnerTerminated
+                | Self::RunnerStopped
+                | Self::RunnerCutOff
+                | Self::CommandKilled
+                | Self::GuardKilled
+                | Self::GuardStopped
+                | Self::Resigned
+                | Self::Transferred
+        )
+    }
+}
+
+/// What a fault did.
+#[derive(Debug)]
+pub(super) struct Struck {
+    /// The details, for people.
+    pub(super) how: String,
+    /// Whether the leadership cannot have survived it.
+    pub(super) ends_leadership: bool,
+}
+
+impl Struck {
+    fn ending(how: impl Into<String>) -> Self {
+        Self { how: how.into(), ends_leadership: true }
+    }
+
+    fn passing(how: impl Into<String>) -> Self {
+        Self { how: how.into(), ends_leadership: false }
+    }
+}
+
+/// One fault, for one leader.
+pub(super) struct Blow<'a, D> {
+    pub(super) fleet: &'a mut Fleet<D>,
+    pub(super) rng: &'a mut Rng,
+    pub(super) leader: &'a Leadership,
+    pub(super) runner: Host,
+}
+
+impl<D: Deployment> Blow<'_, D> {
+    /// Does it, keeps it up for as long as it takes, and undoes what must be undone in order.
+    pub(super) fn strike(&mut self, fault: Fault) -> Struck {
+        match fault {
+            Fault::RunnerKilled => {
+                self.fleet.kill(self.runner);
+                Struck::ending("")
+            }
+            Fault::RunnerTerminated => {
+                self.fleet.signal(self.runner, Signal::TERM);
+                assert_eq!(self.fleet.ended(self.runner).code(), Some(143), "128 + SIGTERM");
+                Struck::ending("")
+            }
+            Fault::RunnerStopped => self.runner_stopped(),
+            Fault::RunnerCutOff => self.runner_cut_off(),
+            Fault::CommandKilled => self.command_killed(),
+            Fault::GuardKilled => self.guard_killed(),
+            Fault::GuardStopped => self.guard_stopped(),
+            Fault::Resigned => {
+                self.tell(&["resign"]);
+                Struck::ending("")
+            }
+            Fault::Transferred => self.transferred(),
+            Fault::NodesRestarted => self.nodes_restarted(),
+            Fault::NodesStopped => self.nodes_stopped(),
+            Fault::NodeCutOff => self.node_cut_off(),
+            Fault::StateDeleted => self.state_deleted(),
+            Fault::Storm => self.storm(),
+        }
+    }
+
+    /// Only for faults that are known where there is one.
+    fn network(&self) -> &dyn Network {
+        self.fleet.deployment.network().expect("a network that can be made worse")
+    }
+
+    /// For `from` to `to` tenths of a lease.
+    fn hold(&mut self, from: u32, to: u32) {
+        let tenth = self.fleet.deployment.timing().lease / 10;
+        sleep(self.rng.span(&(tenth * from..tenth * to)));
+    }
+
+    /// Some of the nodes, in any order.
+    fn some_nodes(&mut self, count: usize) -> Vec<Host> {
+        let mut nodes: Vec<_> = Host::nodes().collect();
+        self.rng.shuffle(&mut nodes);
+        nodes.truncate(count);
+        nodes
+    }
+
+    fn isolate_leader(&self) {
+        Host::nodes().for_each(|node| self.network().part(self.runner, node));
+    }
+
+    fn runner_stopped(&mut self) -> Struck {
+        self.fleet.freeze(self.runner);
+        // Beyond its lease, since another one leads by then.
+        self.fleet.await_leader(self.leader.fence, clock::now());
+        self.hold(0, 5);
+        self.fleet.signal(self.runner, Signal::CONT);
+        Struck::ending("")
+    }
+
+    fn runner_cut_off(&mut self) -> Struck {
+        let count = 1 + self.rng.index(NODES);
+        let nodes = self.some_nodes(count);
+        let (to, from) = *self.rng.pick(&[(true, true), (true, false), (false, true)]);
+        for node in &nodes {
+            if to {
+                self.network().cut(self.runner, *node);
+            }
+            if from {
+                self.network().cut(*node, self.runner);
+            }
+        }
+        self.hold(15, 25);
+        let arrow = match (to, from) {
+            (true, true) => "<->",
+            (true, false) => "-->",
+            _ => "<--",
+        };
+        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
+        let how = format!("{} {arrow} {}", self.runner, names.join(","));
+        match NODES - nodes.len() < D::NEEDED {
+            true => Struck::ending(how),
+            false => Struck::passing(how),
+        }
+    }
+
+    fn command_killed(&mut self) -> Struck {
+        let (command, _) = self.fleet.work_of(self.leader).expect("CMD runs");
+        command.signal(Signal::KILL);
+        let status = self.fleet.ended(self.runner);
+        assert_eq!(status.code(), Some(137), "CMD's own end passes through");
+        Struck::ending("")
+    }
+
+    fn guard_killed(&mut self) -> Struck {
+        let (_, guard) = self.fleet.work_of(self.leader).expect("CMD runs");
+        guard.signal(Signal::KILL);
+        Struck::ending("")
+    }
+
+    fn guard_stopped(&mut self) -> Struck {
+        let (_, guard) = self.fleet.work_of(self.leader).expect("CMD runs");
+        guard.signal(Signal::STOP);
+        self.isolate_leader();
+        self.fleet.await_leader(self.leader.fence, clock::now());
+        guard.signal(Signal::CONT);
+        Struck::ending("")
+    }
+
+    fn transferred(&mut self) -> Struck {
+        // The leader hands over only to a candidate that it has heard of lately.
+        sleep(LATELY);
+        let others = Host::runners().filter(|runner| *runner != self.runner);
+        let to = *self.rng.pick(&others.collect::<Vec<_>>());
+        if self.tell(&["transfer", "--to", to.name()]) {
+            let next = self.fleet.await_leader(self.leader.fence, clock::now());
+            assert_eq!(next.id, to.name(), "nobody else was named");
+        }
+        Struck::ending(format!("to {to}"))
+    }
+
+    /// Has the leader do something; `false` if it was none any more, as on a machine that stood
+    /// still for a lease.
+    fn tell(&mut self, words: &[&str]) -> bool {
+        for _ in 0..5 {
+            if self.fleet.tell(self.runner, words) == Some(0) {
+                return true;
+            }
+            if self.fleet.judged().fence() > self.leader.fence {
+                return false;
+            }
+            // Those who wait may not have been heard for a moment.
+            sleep(LATELY);
+        }
+        panic!("{} refuses to {}, see tell.log", self.runner, words.join(" "));
+    }
+
+    fn nodes_restarted(&mut self) -> Struck {
+        let count = 1 + self.rng.index(NODES);
+        let nodes = self.some_nodes(count);
+        // Then a node that had forgotten its grant would be asked by others at once.
+        let isolated = self.rng.chance(50) && self.fleet.deployment.network().is_some();
+        if isolated {
+            self.isolate_leader();
+        }
+        nodes.iter().for_each(|node| D::kill(self.fleet, *node));
+        self.hold(0, 4);
+        nodes.iter().for_each(|node| D::restart(self.fleet, *node));
+        self.hold(2, 10);
+        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
+        let how = names.join(",");
+        if !isolated {
+            return Struck::passing(how);
+        }
+        self.fleet.await_leader(self.leader.fence, clock::now());
+        Struck::ending(how + ", the leader cut off")
+    }
+
+    fn nodes_stopped(&mut self) -> Struck {
+        let count = 1 + self.rng.index(NODES - 1);
+        let nodes = self.some_nodes(count);
+        nodes.iter().for_each(|node| D::signal(self.fleet, *node, Signal::STOP));
+        self.hold(12, 20);
+        nodes.iter().for_each(|node| D::signal(self.fleet, *node, Signal::CONT));
+        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
+        match count {
+            1 => Struck::passing(names.join(",")),
+            _ => Struck::ending(names.join(",")),
+        }
+    }
+
+    fn node_cut_off(&mut self) -> Struck {
+        let node = self.some_nodes(1)[0];
+        Host::all().for_each(|host| self.network().part(host, node));
+        self.hold(5, 25);
+        Struck::passing(node.name())
+    }
+
+    /// In half of the rounds the leader lives on two grants, and another candidate holds the
+    /// third: if the node forgot without waiting, there would be two leaders.
+    fn state_deleted(&mut self) -> Struck {
+        let nodes = self.some_nodes(2);
+        let (lost, distant) = (nodes[0], nodes[1]);
+        let narrow = self.rng.chance(50);
+        if narrow {
+            self.network().part(self.runner, distant);
+            self.hold(12, 16);
+        }
+        D::kill(self.fleet, lost);
+        D::lose_state(self.fleet, lost);
+        self.hold(0, 3);
+        D::restart(self.fleet, lost);
+        D::await_ready(self.fleet);
+        let how =
+            if narrow { format!(", the leader cut off from {distant}") } else { String::new() };
+        Struck::passing(format!("{lost}{how}"))
+    }
+
+    fn storm(&mut self) -> Struck {
+        let slow = Duration::from_millis(self.rng.within(10..80));
+        let loss = self.rng.within(5..40) as u8;
+        let twice = self.rng.within(5..50) as u8;
+        self.network().set_weather(Weather { loss, twice, delay: Duration::ZERO..slow });
+        self.hold(10, 30);
+        Struck::passing(format!("{loss} % lost, {twice} % twice, up to {slow:?} late"))
+    }
+}

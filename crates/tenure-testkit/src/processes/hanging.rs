@@ -1,0 +1,65 @@
+//! A command whose `execve` does not return.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A file that cannot be opened, and so not be executed, as on a mount that does not answer: it is
+/// under a lease, and the process that holds it does not give it back when the kernel asks. The
+/// kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s.
+pub struct Hanging {
+    folder: TempDir,
+    holder: Child,
+}
+
+impl Hanging {
+    /// Perl, because the system call has no safe wrapper in Rust; Debian is never without it.
+    const HOLDER: &str = "use Fcntl; $SIG{IO} = 'IGNORE'; open(F, '<', $ARGV[0]) or die;
+        fcntl(F, 1024, F_WRLCK) or die $!; $| = 1; print qq(held\\n); <STDIN>";
+
+    /// One that runs for a minute, if it runs at all.
+    #[must_use]
+    pub fn script() -> Self {
+        Self::with(b"#!/bin/sh\nexec sleep 60\n", 0o755)
+    }
+
+    /// A file with this content and this mode.
+    #[must_use]
+    pub fn with(content: &[u8], mode: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let file = folder.path().join("command");
+        fs::write(&file, content).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let mut holder = Command::new("perl");
+        holder.args(["-e", Self::HOLDER]).arg(file).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut holder = holder.spawn().expect("perl is needed");
+        let mut line = String::new();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "held\n");
+        Self { folder, holder }
+    }
+
+    /// From now on `execve` returns.
+    pub fn release(&mut self) {
+        self.holder.kill().unwrap();
+        self.holder.wait().unwrap();
+    }
+
+    /// The path of the file.
+    #[must_use]
+    pub fn command(&self) -> OsString {
+        self.folder.path().join("command").into()
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        self.holder.kill().ok();
+        self.holder.wait().ok();
+    }
+}

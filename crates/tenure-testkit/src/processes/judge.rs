@@ -1,0 +1,209 @@
+//! The judge: reads the journal and says whether two CMDs ever ran at once, or one beyond its
+//! lease.
+//!
+//! The order of lines is the order of writes, and each clock reading was taken before its write:
+//! both orders must agree that one leadership was over before the next began.
+
+use std::fmt;
+use std::time::Duration;
+
+use tenure_core::{Fence, Time};
+
+use super::line::{Line, What};
+
+/// All lines of one CMD, from its begin to whatever was its last.
+#[derive(Clone, Debug)]
+pub struct Leadership {
+    /// Of the candidate.
+    pub id: String,
+    /// As CMD was given it.
+    pub fence: Fence,
+    /// The first process of CMD.
+    pub pid: i32,
+    /// The reading of the clock in its first line.
+    pub began: Time,
+    /// The latest reading of the clock by any of its processes.
+    pub last: Time,
+    /// The latest end of its lease that was seen.
+    pub until: Time,
+    /// How often it worked.
+    pub ticks: u64,
+    /// When it was first seen to work beyond the end that it had read.
+    pub beyond: Option<Time>,
+}
+
+/// For how long work beyond the end of its lease is still the machine's doing: a CMD that stood
+/// still with all of the machine may run for a moment before the processor is its guard's.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// What must never be in a journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "a line, and the leader when it was read")]
+pub enum Violation {
+    /// A line that no worker writes.
+    Unreadable { text: String },
+    /// A leadership wrote after the next one had begun.
+    Overlap { line: Line, leader: String },
+    /// A leadership began on the clock before the last reading of the one before it.
+    ClockOverlap { line: Line, last: Time, leader: String },
+    /// Two leaderships were given one fence.
+    SameFence { line: Line, leader: String },
+    /// A leadership was given a smaller fence than an earlier one.
+    FenceWentBack { line: Line, leader: String },
+    /// Work by somebody who never began.
+    NeverBegan { line: Line },
+    /// CMD was started a second time under one fence.
+    BegunTwice { line: Line, first: i32 },
+    /// A leadership went on working beyond its lease.
+    Beyond { line: Line, since: Time },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { text } => write!(f, "no worker writes `{text}`"),
+            Self::Overlap { line, leader } => {
+                write!(f, "overlap: `{line}` after {leader} had begun")
+            }
+            Self::ClockOverlap { line, last, leader } => {
+                write!(f, "overlap: `{line}`, but {leader} still worked at {last}")
+            }
+            Self::SameFence { line, leader } => {
+                write!(f, "one fence twice: `{line}`, and {leader} had it")
+            }
+            Self::FenceWentBack { line, leader } => {
+                write!(f, "the fence went back: `{line}` after {leader}")
+            }
+            Self::NeverBegan { line } => write!(f, "`{line}` without a begin"),
+            Self::BegunTwice { line, first } => {
+                write!(f, "`{line}`, and process {first} had begun under that fence")
+            }
+            Self::Beyond { line, since } => {
+                write!(f, "work beyond its lease: `{line}`, and already at {since}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with fence {}", self.id, self.fence)
+    }
+}
+
+/// Reads a journal line by line.
+#[derive(Default)]
+pub struct Judge {
+    current: Option<Leadership>,
+    past: Vec<Leadership>,
+    /// What it has read so far.
+    pub tallies: Tallies,
+}
+
+/// What was seen, to prove that there was something to see.
+#[derive(Clone, Copy, Default)]
+pub struct Tallies {
+    /// That began.
+    pub leaderships: u64,
+    /// Of all leaderships.
+    pub lines: u64,
+    /// The least that was left of a lease, as far as CMD could read it, at any work.
+    pub least_left: Option<Duration>,
+    /// Lines later than the end of the lease that CMD had read.
+    pub beyond: u64,
+}
+
+impl Judge {
+    /// The latest leadership.
+    pub fn current(&self) -> Option<&Leadership> {
+        self.current.as_ref()
+    }
+
+    /// The fence of the latest leadership.
+    pub fn fence(&self) -> Fence {
+        self.current.as_ref().map_or(Fence::NONE, |leadership| leadership.fence)
+    }
+
+    /// The leadership with this fence.
+    pub fn with_fence(&self, fence: Fence) -> Option<&Leadership> {
+        self.past.iter().chain(&self.current).find(|leadership| leadership.fence == fence)
+    }
+
+    /// When the first leadership with a fence above `fence` began.
+    pub fn began_after(&self, fence: Fence) -> Option<Time> {
+        let mut all = self.past.iter().chain(&self.current);
+        all.find(|leadership| leadership.fence > fence).map(|leadership| leadership.began)
+    }
+
+    /// The next line of the journal, without its end.
+    pub fn read(&mut self, text: &str) -> Result<(), Violation> {
+        let line: Line = text.parse().map_err(|()| Violation::Unreadable { text: text.into() })?;
+        self.tally(&line);
+        match &mut self.current {
+            Some(leader) if leader.fence == line.fence && leader.id == line.id => {
+                if line.what == What::Begin {
+                    return Err(Violation::BegunTwice { line, first: leader.pid });
+                }
+                leader.last = leader.last.max(line.at);
+                leader.until = leader.until.max(line.until);
+                leader.ticks += u64::from(line.what == What::Tick);
+                let is_beyond = line.until > Time::ZERO && line.left().is_err();
+                leader.beyond = leader.beyond.or(Some(line.at)).filter(|_| is_beyond);
+                match leader.beyond {
+                    Some(since) if line.at.since(since) > MOMENT => {
+                        Err(Violation::Beyond { line, since })
+                    }
+                    _ => Ok(()),
+                }
+            }
+            _ => self.change(line),
+        }
+    }
+
+    /// A line of another leadership than the one before it.
+    fn change(&mut self, line: Line) -> Result<(), Violation> {
+        if let Some(leader) = &self.current {
+            let (last, name) = (leader.last, leader.to_string());
+            if self.past.iter().any(|past| past.fence == line.fence && past.id == line.id) {
+                return Err(Violation::Overlap { line, leader: name });
+            }
+            if line.fence == leader.fence {
+                return Err(Violation::SameFence { line, leader: name });
+            }
+            if line.fence < leader.fence {
+                return Err(Violation::FenceWentBack { line, leader: name });
+            }
+            if line.at <= last {
+                return Err(Violation::ClockOverlap { line, last, leader: name });
+            }
+        }
+        if line.what != What::Begin {
+            return Err(Violation::NeverBegan { line });
+        }
+        self.past.extend(self.current.take());
+        self.tallies.leaderships += 1;
+        self.current = Some(Leadership {
+            id: line.id,
+            fence: line.fence,
+            pid: line.pid,
+            began: line.at,
+            last: line.at,
+            until: line.until,
+            ticks: 0,
+            beyond: None,
+        });
+        Ok(())
+    }
+
+    fn tally(&mut self, line: &Line) {
+        let tallies = &mut self.tallies;
+        tallies.lines += 1;
+        match line.left() {
+            Ok(left) => {
+                let least = tallies.least_left.map_or(left, |least| least.min(left));
+                tallies.least_left = Some(least);
+            }
+            Err(_) => tallies.beyond += u64::from(line.until > Time::ZERO),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The judge fails on bad journals.
+
+use std::time::Duration;
+
+use tenure_core::Fence;
+
+use super::judge::{Judge, Violation};
+
+fn verdict(journal: &str) -> Result<Judge, Violation> {
+    let mut judge = Judge::default();
+    journal.lines().try_for_each(|line| judge.read(line))?;
+    Ok(judge)
+}
+
+const TWO: &str = "begin 100 1 x 10 900\nchild 101 1 x 11 900\ntick 120 1 x 10 900\n\
+                   tick 119 1 x 11 950\n\
+                   end 130 1 x 10 950\nbegin 200 3 y 20 990\ntick 201 3 y 20 990";
+
+#[test]
+fn leaders_one_after_the_other_are_right() {
+    let judge = verdict(TWO).unwrap();
+    assert_eq!((judge.tallies.leaderships, judge.tallies.lines), (2, 7));
+    assert_eq!(judge.tallies.least_left, Some(Duration::from_nanos(780)));
+    let leader = judge.current().unwrap();
+    assert_eq!((leader.fence, leader.last.as_nanos(), leader.ticks), (Fence::new(3), 201, 1));
+}
+
+#[test]
+fn a_line_after_the_next_began_is_an_overlap() {
+    let found = verdict(&format!("{TWO}\ntick 202 1 x 11 950")).err().unwrap();
+    assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+    // Even if the clock says that it came before.
+    let found = verdict(&format!("{TWO}\ntick 131 1 x 11 950")).err().unwrap();
+    assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+}
+
+#[test]
+fn a_clock_reading_before_the_last_of_the_one_before_is_an_overlap() {
+    for at in [200, 201] {
+        let found = verdict(&format!("{TWO}\nbegin {at} 4 x 30 990")).err().unwrap();
+        assert!(matches!(found, Violation::ClockOverlap { .. }), "{found}");
+    }
+    verdict(&format!("{TWO}\nbegin 202 4 x 30 990")).unwrap();
+}
+
+#[test]
+fn an_equal_fence_is_wrong() {
+    let found = verdict(&format!("{TWO}\nbegin 300 3 x 30 990")).err().unwrap();
+    assert!(matches!(found, Violation::SameFence { .. }), "{found}");
+}
+
+#[test]
+fn a_smaller_fence_is_wrong() {
+    let found = verdict(&format!("{TWO}\nbegin 300 2 x 30 990")).err().unwrap();
+    assert!(matches!(found, Violation::FenceWentBack { .. }), "{found}");
+}
+
+#[test]
+fn a_stale_line_of_an_old_leader_is_wrong() {
+    let three = format!("{TWO}\nbegin 300 4 x 30 990\ntick 301 4 x 30 990");
+    for stale in ["tick 302 1 x 10 950", "end 302 3 y 20 990"] {
+        let found = verdict(&format!("{three}\n{stale}")).err().unwrap();
+        assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+    }
+    let found = verdict(&format!("{three}\ntick 302 2 z 10 950")).err().unwrap();
+    assert!(matches!(found, Violation::FenceWentBack { .. }), "{found}");
+}
+
+#[test]
+fn work_without_a_begin_is_wrong() {
+    for line in ["tick 300 9 x 30 990", "child 300 9 x 30 990", "end 300 9 x 30 990"] {
+        let found = verdict(&format!("{TWO}\n{line}")).err().unwrap();
+        assert!(matches!(found, Violation::NeverBegan { .. }), "{found}");
+        assert!(matches!(verdict(line), Err(Violation::NeverBegan { .. })));
+    }
+}
+
+#[test]
+fn work_that_goes_on_beyond_its_lease_is_wrong() {
+    let at = |ms: u64| format!("tick {} 3 y 20 990", ms * 1_000_000);
+    // The machine may have stood still just before.
+    let late = format!("{TWO}\n{}\n{}", at(5_000), at(5_400));
+    let judge = verdict(&late).unwrap();
+    assert_eq!(judge.tallies.beyond, 2);
+    let found = verdict(&format!("{late}\n{}", at(5_600))).err().unwrap();
+    assert!(matches!(found, Violation::Beyond { .. }), "{found}");
+}
+
+#[test]
+fn a_command_that_is_started_twice_is_wrong() {
+    let found = verdict(&format!("{TWO}\nbegin 300 3 y 30 990")).err().unwrap();
+    assert!(matches!(found, Violation::BegunTwice { first: 20, .. }), "{found}");
+}
+
+#[test]
+fn what_nobody_writes_is_wrong() {
+    for text in ["", "tick", "tock 1 1 x 1 1", "tick 1 1 x 1", "tick -1 1 x 1 1", "tick 1 1 x 1 1 "]
+    {
+        assert!(matches!(verdict(&format!("{TWO}\n{text}\n")), Err(Violation::Unreadable { .. })));
+    }
+}

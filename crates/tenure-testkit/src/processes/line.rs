@@ -1,0 +1,84 @@
+//! A line of the journal: what a process of CMD did, when, and under which leadership.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tenure_core::{Fence, Time};
+
+/// What a process of CMD does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// The first process of CMD has started.
+    Begin,
+    /// A child of it has started.
+    Child,
+    /// Work.
+    Tick,
+    /// It ends in order.
+    End,
+}
+
+/// One line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// What was done.
+    pub what: What,
+    /// Read immediately before the line was written.
+    pub at: Time,
+    /// Of its leadership.
+    pub fence: Fence,
+    /// Of its candidate.
+    pub id: String,
+    /// Who writes.
+    pub pid: i32,
+    /// The end of the lease as the process last read it, before `at`; zero when it could not.
+    pub until: Time,
+}
+
+impl Line {
+    /// How much of the lease was left; negative beyond its end.
+    pub fn left(&self) -> Result<Duration, Duration> {
+        match self.until >= self.at {
+            true => Ok(self.until.since(self.at)),
+            false => Err(self.at.since(self.until)),
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.what {
+            What::Begin => "begin",
+            What::Child => "child",
+            What::Tick => "tick",
+            What::End => "end",
+        };
+        let (at, until, fence) = (self.at.as_nanos(), self.until.as_nanos(), self.fence.number());
+        write!(f, "{what} {at} {fence} {} {} {until}", self.id, self.pid)
+    }
+}
+
+impl FromStr for Line {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let [what, at, fence, id, pid, until] = words[..] else { return Err(()) };
+        let number = |word: &str| word.parse::<u64>().map_err(drop);
+        Ok(Self {
+            what: match what {
+                "begin" => What::Begin,
+                "child" => What::Child,
+                "tick" => What::Tick,
+                "end" => What::End,
+                _ => return Err(()),
+            },
+            at: Time::from_nanos(number(at)?),
+            fence: Fence::new(number(fence)?),
+            id: id.to_owned(),
+            pid: pid.parse().map_err(drop)?,
+            until: Time::from_nanos(number(until)?),
+        })
+    }
+}

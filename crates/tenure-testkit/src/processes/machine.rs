@@ -1,0 +1,156 @@
+//! A machine on which somebody runs commands.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::wait::{ended, eventually, output};
+
+/// A folder, and an environment in which nothing else is than what a test says.
+pub struct Machine {
+    /// The command.
+    tenure: &'static str,
+    folder: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// How a command ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// Its exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub out: String,
+    /// What it complained of.
+    pub err: String,
+}
+
+/// A command that goes on. Killed when dropped.
+pub struct Running {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Machine {
+    /// `tenure` is the command, `env!("CARGO_BIN_EXE_tenure")`.
+    #[must_use]
+    pub fn new(tenure: &'static str) -> Self {
+        Self { tenure, folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
+    }
+
+    /// With this variable for all commands.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A place in its folder.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `tenure` with these words.
+    #[must_use]
+    pub fn command(&self, words: &[&str]) -> Command {
+        self.command_in(&[], words)
+    }
+
+    /// The same under another command, which executes it.
+    #[must_use]
+    pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
+        let line = [around, &[self.tenure], words].concat();
+        let mut command = Command::new(line[0]);
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        command
+            .args(&line[1..])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("XDG_RUNTIME_DIR", self.folder.path())
+            .envs(variables)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end.
+    #[must_use]
+    pub fn ask(&self, words: &[&str]) -> Answer {
+        let output = output(&mut self.command(words));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        Answer { code: output.status.code(), out, err }
+    }
+
+    /// Starts a command; both outputs go to the log of this name.
+    #[must_use]
+    pub fn start(&self, name: &str, words: &[&str]) -> Running {
+        self.spawn(name, self.command(words))
+    }
+
+    /// The same for a command that was made by hand.
+    #[must_use]
+    pub fn spawn(&self, name: &str, mut command: Command) -> Running {
+        let log = self.path(&format!("{name}.log"));
+        let file = File::create(&log).unwrap();
+        let child = command.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
+        Running { child, log }
+    }
+
+    /// What was said by the one of this name that was started last.
+    #[must_use]
+    pub fn log(&self, name: &str) -> String {
+        let log = fs::read(self.path(&format!("{name}.log"))).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+}
+
+impl Running {
+    /// What it has said so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap()).into_owned()
+    }
+
+    /// Waits until the log has `times` lines with this text, and returns the last of them.
+    pub fn line(&self, text: &str, times: usize) -> String {
+        eventually(text, || {
+            let log = self.log();
+            log.lines().filter(|line| line.contains(text)).nth(times - 1).map(str::to_owned)
+        })
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits until it has ended by itself.
+    #[must_use]
+    pub fn status(mut self) -> ExitStatus {
+        ended("it has ended", &mut self.child)
+    }
+
+    /// The same, and its exit code.
+    #[must_use]
+    pub fn ended(self) -> Option<i32> {
+        self.status().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended by itself cannot be killed, and need not be.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,50 @@
+//! Real processes of the command `tenure`, real faults, and one judge.
+//!
+//! Three nodes (whatever the protocol needs: members, servers) and three runners with a worker as
+//! CMD. Every CMD writes what it does to one journal, on the one clock that all share; after each
+//! fault the journal is judged, and somebody must lead again ([`rounds::play`]). A protocol says
+//! how it is started and what can go wrong there: [`Deployment`].
+//!
+//! A test binary that starts runners is their CMD as well, so its `main` is [`main`].
+
+pub mod etcd;
+pub mod nerio;
+pub mod rounds;
+
+mod deployment;
+mod faults;
+mod fleet;
+mod hanging;
+mod host;
+mod journal;
+mod judge;
+#[cfg(test)]
+mod judge_tests;
+mod line;
+mod machine;
+mod marked;
+mod namespaces;
+mod network;
+mod proxy;
+#[cfg(test)]
+mod proxy_tests;
+mod trials;
+pub mod wait;
+mod worker;
+
+pub use deployment::{Deployment, Timing};
+pub use faults::Fault;
+pub use fleet::{ELECTION, Fleet};
+pub use hanging::Hanging;
+pub use host::Host;
+pub use journal::Journal;
+pub use judge::{Judge, Leadership, Tallies, Violation};
+pub use line::{Line, What};
+pub use machine::{Answer, Machine, Running};
+pub use marked::{MARK, Marked, is_stopped};
+pub use namespaces::Namespaces;
+pub use network::{Network, Weather};
+pub use proxy::{Proxy, Traffic};
+pub use trials::{Tests, trials};
+pub use wait::{PATIENCE, ended, eventually, output};
+pub use worker::{Manner, PACE, ROLE, main};

@@ -1,0 +1,136 @@
+//! A network namespace for each participant, joined by a bridge in one more.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::Command;
+
+use super::host::Host;
+use super::network::{Network, Weather};
+
+const NEEDS: &str = "this test needs root, `ip` (Debian: iproute2) and, unless it says otherwise, \
+                     `iptables`";
+const HUB: &str = "hub";
+const PORT: u16 = 7100;
+
+/// A network of namespaces; gone when dropped.
+pub struct Namespaces {
+    /// What the names of all namespaces begin with.
+    prefix: String,
+}
+
+impl Namespaces {
+    /// For faults of all kinds.
+    pub fn create() -> Self {
+        Self::create_with(&["ip", "iptables"])
+    }
+
+    /// For those who only pull plugs.
+    pub fn create_without_filters() -> Self {
+        Self::create_with(&["ip"])
+    }
+
+    fn create_with(tools: &[&str]) -> Self {
+        assert!(rustix::process::geteuid().is_root(), "{NEEDS}; run it as root");
+        for tool in tools {
+            let found = Command::new(tool).arg("--version").output();
+            let missing = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+            assert!(!missing, "{NEEDS}; there is no {tool} in PATH, install it");
+        }
+        let created = Self { prefix: format!("tnr{}", std::process::id()) };
+        let hub = created.name(HUB);
+        run(&format!("ip netns add {hub}"));
+        run(&format!("ip -n {hub} link add bridge type bridge"));
+        run(&format!("ip -n {hub} link set bridge up"));
+        for host in Host::all() {
+            created.add(host, &hub);
+        }
+        created
+    }
+
+    fn add(&self, host: Host, hub: &str) {
+        let (own, ip) = (self.name(host.name()), self.listen(host).ip());
+        run(&format!("ip netns add {own}"));
+        run(&format!("ip -n {own} link add eth0 type veth peer name {host} netns {hub}"));
+        run(&format!("ip -n {hub} link set dev {host} master bridge up"));
+        run(&format!("ip -n {own} address add {ip}/24 dev eth0"));
+        run(&format!("ip -n {own} link set lo up"));
+        run(&format!("ip -n {own} link set eth0 up"));
+    }
+
+    /// From now on nobody reaches `host`, and it reaches nobody.
+    pub fn unplug(&self, host: Host) {
+        run(&format!("ip -n {} link set dev {host} down", self.name(HUB)));
+    }
+
+    /// Ends it.
+    pub fn plug(&self, host: Host) {
+        run(&format!("ip -n {} link set dev {host} up", self.name(HUB)));
+    }
+
+    /// Where a server runs: its address, and what runs a command there.
+    #[must_use]
+    pub fn place(&self, node: Host) -> (Ipv4Addr, Vec<String>) {
+        let IpAddr::V4(address) = self.listen(node).ip() else { panic!("IPv6") };
+        let wrapper = ["ip", "netns", "exec", &self.name(node.name())].map(str::to_owned);
+        (address, wrapper.into())
+    }
+
+    fn name(&self, place: &str) -> String {
+        format!("{}-{place}", self.prefix)
+    }
+
+    fn filter(&self, host: Host, rule: &str) {
+        run(&format!("ip netns exec {} iptables -w {rule}", self.name(host.name())));
+    }
+}
+
+impl Network for Namespaces {
+    fn member(&self, node: Host) -> SocketAddr {
+        self.listen(node)
+    }
+
+    fn listen(&self, host: Host) -> SocketAddr {
+        let last = 10 + u8::try_from(host.index()).unwrap();
+        ([10, 77, 0, last], if host.is_node() { PORT } else { 0 }).into()
+    }
+
+    fn command(&self, host: Host, program: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name(host.name()), program]);
+        command
+    }
+
+    fn cut(&self, from: Host, to: Host) {
+        self.filter(to, &format!("-A INPUT -s {} -j DROP", self.listen(from).ip()));
+    }
+
+    /// Only loss: what delays and reorders is not in every kernel.
+    fn set_weather(&self, weather: Weather) {
+        let probability = f32::from(weather.loss) / 100.0;
+        for host in Host::all() {
+            let random = format!("-m statistic --mode random --probability {probability}");
+            self.filter(host, &format!("-A INPUT -p udp {random} -j DROP"));
+        }
+    }
+
+    fn heal(&self) {
+        Host::all().for_each(|host| self.filter(host, "-F INPUT"));
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for place in Host::all().map(Host::name).chain([HUB]) {
+            // One that was not created is no reason to leave the others behind.
+            Command::new("ip").args(["netns", "del", &self.name(place)]).output().ok();
+        }
+    }
+}
+
+fn run(line: &str) {
+    let mut words = line.split(' ');
+    let output = Command::new(words.next().unwrap()).args(words).output();
+    let output = output.unwrap_or_else(|error| panic!("{NEEDS}; {line}: {error}"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{NEEDS}; {line}: {complaint}");
+}

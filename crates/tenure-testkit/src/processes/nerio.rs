@@ -1,0 +1,149 @@
+//! Nerio: three processes of `tenure node`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::{Deployment, Fault, Fleet, Host, Network, Timing, eventually, output};
+
+const CLUSTER: &str = "chaos";
+const ROUND_TRIP: Duration = Duration::from_millis(20);
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// What a node remembers when it starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Memory {
+    /// The very first start.
+    New,
+    /// What is in its state directory; if that is lost, nothing.
+    State,
+    /// Nothing, and it does not know that: no node may be run so.
+    Forgetful,
+}
+
+/// A cluster of Nerio in this network.
+pub struct Nerio<N> {
+    /// Between all of its processes.
+    pub network: N,
+    timing: Timing,
+    /// Of the first start.
+    memory: Memory,
+}
+
+impl<N: Network> Nerio<N> {
+    /// A new cluster. The longest lease is the lease, so that a node that lost its memory is back
+    /// soon.
+    pub const fn new(network: N, timing: Timing) -> Self {
+        Self { network, timing, memory: Memory::New }
+    }
+
+    /// A cluster whose nodes forget, and do not know that.
+    pub const fn forgetful(network: N, timing: Timing) -> Self {
+        Self { network, timing, memory: Memory::Forgetful }
+    }
+}
+
+impl<N: Network> Deployment for Nerio<N> {
+    const NEEDED: usize = 2;
+
+    fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![("TENURE_CLUSTER", CLUSTER.to_owned())]
+    }
+
+    fn participate(&self, host: Host, command: &mut Command) {
+        let millis = |span: Duration| format!("{}ms", span.as_millis());
+        for (flag, value) in [
+            ("--members", self.network.members()),
+            ("--listen", self.network.listen(host).to_string()),
+            ("--lease-max", millis(self.timing.lease)),
+            ("--round-trip", millis(ROUND_TRIP)),
+            ("--refresh", millis(REFRESH)),
+        ] {
+            command.arg(flag).arg(value);
+        }
+        if !self.network.listen(host).ip().is_loopback() {
+            command.arg("--insecure-any-address");
+        }
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(&self.network)
+    }
+
+    fn knows(&self, _: Fault) -> bool {
+        true
+    }
+
+    fn start(fleet: &mut Fleet<Self>) {
+        let memory = fleet.deployment.memory;
+        Host::nodes().for_each(|node| fleet.start_node(node, memory));
+    }
+
+    fn await_ready(fleet: &Fleet<Self>) {
+        Host::nodes().for_each(|node| fleet.await_serving(node));
+    }
+
+    fn kill(fleet: &mut Fleet<Self>, node: Host) {
+        fleet.kill(node);
+    }
+
+    fn restart(fleet: &mut Fleet<Self>, node: Host) {
+        fleet.start_node(node, Memory::State);
+    }
+
+    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
+        if signal == Signal::STOP {
+            fleet.freeze(node);
+        } else {
+            fleet.signal(node, signal);
+        }
+    }
+
+    fn lose_state(fleet: &Fleet<Self>, node: Host) {
+        fs::remove_dir_all(fleet.state(node)).unwrap();
+    }
+}
+
+impl<N: Network> Fleet<Nerio<N>> {
+    fn state(&self, node: Host) -> PathBuf {
+        self.folder().join(format!("state-{node}"))
+    }
+
+    /// Starts a node.
+    pub fn start_node(&mut self, node: Host, memory: Memory) {
+        let mut command = self.tenure(node, &["node", "--name", node.name(), "--log", "debug"]);
+        command.args(self.deployment.timing.flags());
+        self.deployment.participate(node, &mut command);
+        command.arg("--control").arg(self.control(node));
+        let state = self.state(node);
+        match memory {
+            Memory::New => command.arg("--new").arg("--state").arg(state),
+            Memory::State => command.arg("--state").arg(state),
+            Memory::Forgetful => command.args(["--memory", "--new"]),
+        };
+        self.spawn(node, command);
+    }
+
+    /// What the node says of itself; null while it does not answer.
+    #[must_use]
+    pub fn status(&self, node: Host) -> serde_json::Value {
+        let mut status = self.tenure(node, &["node", "status", "--json", "--name", node.name()]);
+        status.arg("--control").arg(self.control(node));
+        serde_json::from_slice(&output(&mut status).stdout).unwrap_or_default()
+    }
+
+    /// Waits until the node grants.
+    #[track_caller]
+    fn await_serving(&self, node: Host) {
+        eventually(&format!("node {node} serves"), || {
+            (self.status(node)["service"] == "serving").then_some(())
+        });
+    }
+}

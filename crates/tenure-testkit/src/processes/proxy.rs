@@ -1,0 +1,337 @@
+//! A network on loopback that loses, repeats, delays and partitions.
+//!
+//! ```text
+//! client 127.N.N.10+i:any → front 127.N.N.1+m:7100 ═ per-client socket → node 127.N.N.10+m:7100
+//!        ←── from the front ──                       ═  127.0.0.1:any    ←── its answer
+//! ```
+//!
+//! The members list names the fronts, so that every packet between participants passes here. A
+//! client is known by its address on loopback; each has its own socket towards each node, which
+//! is how the node tells clients apart and how its answers find back.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tenure::clock;
+use tenure_core::Time;
+
+use super::host::{Host, NODES};
+use super::network::{Network, Weather};
+use crate::Rng;
+
+/// Per-client sockets; the one that was silent for longest makes room.
+const PATHS: usize = 128;
+/// Packets under way; what does not fit is lost.
+const UNDER_WAY: usize = 100_000;
+/// Packets that are kept to be looked at.
+const KEPT: usize = 64;
+/// The thread looks at least this often whether it is to end.
+const GLANCE: Duration = Duration::from_millis(20);
+const PORT: u16 = 7100;
+
+/// What passed, as counts and as a sample.
+#[derive(Clone, Default, Debug)]
+pub struct Traffic {
+    /// That arrived, once or twice.
+    pub passed: u64,
+    /// That met a cut.
+    pub cut: u64,
+    /// That the weather took.
+    pub lost: u64,
+    /// That arrived twice.
+    pub twice: u64,
+    /// The latest packets from each host to nodes.
+    pub kept: BTreeMap<Host, VecDeque<Vec<u8>>>,
+}
+
+struct Rules {
+    cuts: BTreeSet<(Host, Host)>,
+    weather: Weather,
+    rng: Rng,
+    traffic: Traffic,
+    closed: bool,
+}
+
+/// Passes packets on until it is dropped.
+pub struct Proxy {
+    net: [u8; 2],
+    rules: Arc<Mutex<Rules>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Proxy {
+    /// Takes a free part of 127.0.0.0/8.
+    pub fn start(seed: u64) -> Self {
+        let mut rng = Rng::new(seed ^ u64::from(std::process::id()));
+        let (net, fronts) = loop {
+            let net = [1 + rng.within(0..254) as u8, rng.within(0..255) as u8];
+            let bind = |first| {
+                let bind = |host| UdpSocket::bind((address(net, first, host), PORT));
+                Host::nodes().map(bind).collect::<io::Result<Vec<_>>>()
+            };
+            if let (Ok(fronts), Ok(_)) = (bind(1), bind(10)) {
+                break (net, fronts);
+            }
+        };
+        let rules = Arc::new(Mutex::new(Rules {
+            cuts: BTreeSet::new(),
+            weather: Weather::CALM,
+            rng: Rng::new(seed),
+            traffic: Traffic::default(),
+            closed: false,
+        }));
+        let mut post = Post::new(net, fronts, Arc::clone(&rules)).unwrap();
+        let thread = thread::Builder::new().name("proxy".into()).spawn(move || post.run()).unwrap();
+        Self { net, rules, thread: Some(thread) }
+    }
+
+    fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap()
+    }
+
+    /// What has passed so far.
+    pub fn traffic(&self) -> Traffic {
+        self.rules().traffic.clone()
+    }
+}
+
+impl Network for Proxy {
+    fn member(&self, node: Host) -> SocketAddr {
+        assert!(node.is_node());
+        (address(self.net, 1, node), PORT).into()
+    }
+
+    fn listen(&self, host: Host) -> SocketAddr {
+        (address(self.net, 10, host), if host.is_node() { PORT } else { 0 }).into()
+    }
+
+    fn command(&self, _: Host, program: &str) -> Command {
+        Command::new(program)
+    }
+
+    fn cut(&self, from: Host, to: Host) {
+        self.rules().cuts.insert((from, to));
+    }
+
+    fn set_weather(&self, weather: Weather) {
+        self.rules().weather = weather;
+    }
+
+    fn heal(&self) {
+        let mut rules = self.rules();
+        rules.cuts.clear();
+        rules.weather = Weather::CALM;
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        // A panic of the thread has been printed, and is no reason to abort another.
+        if let Ok(mut rules) = self.rules.lock() {
+            rules.closed = true;
+        }
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn address(net: [u8; 2], first: u8, host: Host) -> Ipv4Addr {
+    Ipv4Addr::new(127, net[0], net[1], first + u8::try_from(host.index()).unwrap())
+}
+
+impl Rules {
+    /// When a packet that is here `now` arrives: never, once or twice.
+    fn fate(&mut self, now: Time, from: Option<Host>, to: Option<Host>) -> Vec<Time> {
+        if let (Some(from), Some(to)) = (from, to)
+            && self.cuts.contains(&(from, to))
+        {
+            self.traffic.cut += 1;
+            return Vec::new();
+        }
+        if self.rng.chance(self.weather.loss) {
+            self.traffic.lost += 1;
+            return Vec::new();
+        }
+        self.traffic.passed += 1;
+        let copies = 1 + usize::from(self.rng.chance(self.weather.twice));
+        self.traffic.twice += copies as u64 - 1;
+        (0..copies).map(|_| now.after(self.rng.span(&self.weather.delay))).collect()
+    }
+
+    fn keep(&mut self, from: Option<Host>, packet: &[u8]) {
+        let Some(from) = from else { return };
+        let kept = self.traffic.kept.entry(from).or_default();
+        kept.push_back(packet.to_vec());
+        if kept.len() > KEPT {
+            kept.pop_front();
+        }
+    }
+}
+
+/// A client and a node, and the socket that speaks to the node for this client.
+struct Path {
+    client: SocketAddr,
+    node: usize,
+    socket: UdpSocket,
+    used: u64,
+}
+
+/// A packet under way. The earliest is the greatest.
+#[derive(PartialEq, Eq)]
+struct Packet {
+    at: Time,
+    nth: u64,
+    path: u64,
+    to_node: bool,
+    bytes: Vec<u8>,
+}
+
+impl Ord for Packet {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (other.at, other.nth).cmp(&(self.at, self.nth))
+    }
+}
+
+impl PartialOrd for Packet {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The thread that does the work.
+struct Post {
+    net: [u8; 2],
+    fronts: Vec<UdpSocket>,
+    paths: BTreeMap<u64, Path>,
+    under_way: BinaryHeap<Packet>,
+    nth: u64,
+    rules: Arc<Mutex<Rules>>,
+}
+
+impl Post {
+    fn new(net: [u8; 2], fronts: Vec<UdpSocket>, rules: Arc<Mutex<Rules>>) -> io::Result<Self> {
+        fronts.iter().try_for_each(|front| front.set_nonblocking(true))?;
+        let (paths, under_way) = (BTreeMap::new(), BinaryHeap::new());
+        Ok(Self { net, fronts, paths, under_way, nth: 0, rules })
+    }
+
+    fn run(&mut self) {
+        while !self.rules.lock().unwrap().closed {
+            self.wait();
+            for node in 0..NODES {
+                self.take_requests(node);
+            }
+            for path in self.paths.keys().copied().collect::<Vec<_>>() {
+                self.take_answers(path);
+            }
+            self.deliver();
+        }
+    }
+
+    fn wait(&self) {
+        let next = self.under_way.peek().map(|packet| packet.at.since(clock::now()));
+        let pause = next.map_or(GLANCE, |next| next.min(GLANCE));
+        let sockets = self.fronts.iter().chain(self.paths.values().map(|path| &path.socket));
+        let mut fds: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+        // An interruption only makes the loop turn.
+        poll(&mut fds, Some(&Timespec::try_from(pause).unwrap())).ok();
+    }
+
+    fn take_requests(&mut self, node: usize) {
+        let mut buffer = [0; 2048];
+        while let Some((length, client)) = receive(&self.fronts[node], &mut buffer) {
+            let packet = &buffer[..length];
+            let from = self.host(client.ip());
+            self.rules.lock().unwrap().keep(from, packet);
+            if let Some(path) = self.path(client, node) {
+                self.send_off(from, Some(Host::node(node)), path, true, packet);
+            }
+        }
+    }
+
+    fn take_answers(&mut self, path: u64) {
+        let mut buffer = [0; 2048];
+        let Some(Path { client, node, .. }) = self.paths.get(&path) else { return };
+        let (to, node) = (self.host(client.ip()), Host::node(*node));
+        let behind = SocketAddr::from((address(self.net, 10, node), PORT));
+        while let Some((length, from)) =
+            self.paths.get(&path).and_then(|path| receive(&path.socket, &mut buffer))
+        {
+            if from == behind {
+                self.send_off(Some(node), to, path, false, &buffer[..length]);
+            }
+        }
+    }
+
+    fn send_off(
+        &mut self,
+        from: Option<Host>,
+        to: Option<Host>,
+        path: u64,
+        to_node: bool,
+        bytes: &[u8],
+    ) {
+        let fate = self.rules.lock().unwrap().fate(clock::now(), from, to);
+        for at in fate.into_iter().take(UNDER_WAY - self.under_way.len()) {
+            self.nth += 1;
+            let bytes = bytes.to_vec();
+            self.under_way.push(Packet { at, nth: self.nth, path, to_node, bytes });
+        }
+    }
+
+    fn deliver(&mut self) {
+        let now = clock::now();
+        while self.under_way.peek().is_some_and(|packet| packet.at <= now) {
+            let Some(packet) = self.under_way.pop() else { return };
+            let Some(path) = self.paths.get(&packet.path) else { continue };
+            // Nobody there, or no room: lost, as on any network.
+            let _ = match packet.to_node {
+                true => {
+                    let node = address(self.net, 10, Host::node(path.node));
+                    path.socket.send_to(&packet.bytes, (node, PORT))
+                }
+                false => self.fronts[path.node].send_to(&packet.bytes, path.client),
+            };
+        }
+    }
+
+    fn host(&self, ip: IpAddr) -> Option<Host> {
+        Host::all().find(|host| ip == address(self.net, 10, *host))
+    }
+
+    /// The number of the path from `client` to `node`; a new one if need be.
+    fn path(&mut self, client: SocketAddr, node: usize) -> Option<u64> {
+        self.nth += 1;
+        let known = self.paths.iter_mut().find(|(_, p)| p.client == client && p.node == node);
+        if let Some((number, path)) = known {
+            path.used = self.nth;
+            return Some(*number);
+        }
+        if self.paths.len() >= PATHS {
+            let oldest = self.paths.iter().min_by_key(|(_, path)| path.used)?;
+            let oldest = *oldest.0;
+            self.paths.remove(&oldest);
+        }
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+        socket.set_nonblocking(true).ok()?;
+        self.paths.insert(self.nth, Path { client, node, socket, used: self.nth });
+        Some(self.nth)
+    }
+}
+
+/// The next packet. A socket remembers that an earlier one was not delivered; that is passed over.
+fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
+    loop {
+        match socket.recv_from(buffer) {
+            Ok(received) => return Some(received),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(_) => return None,
+        }
+    }
+}

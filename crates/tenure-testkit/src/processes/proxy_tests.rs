@@ -1,0 +1,162 @@
+//! The proxy between small stand-ins: what it promises, and that its faults are real.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use super::host::Host;
+use super::network::{Network, Weather};
+use super::proxy::{Proxy, Traffic};
+use super::wait::eventually;
+
+const A: Host = Host::node(0);
+const B: Host = Host::node(1);
+const X: Host = Host::runner(0);
+const Y: Host = Host::runner(1);
+
+/// A wait for what must come on a machine that is still of use.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A wait for what must not come: longer than any delay set here.
+const SILENCE: Duration = Duration::from_millis(200);
+
+fn bind(proxy: &Proxy, host: Host) -> UdpSocket {
+    let socket = UdpSocket::bind(proxy.listen(host)).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket
+}
+
+fn hear(socket: &UdpSocket) -> (String, SocketAddr) {
+    let mut buffer = [0; 64];
+    let (length, from) = socket.recv_from(&mut buffer).expect("a packet");
+    (String::from_utf8(buffer[..length].to_vec()).unwrap(), from)
+}
+
+fn expect_silence(socket: &UdpSocket) {
+    socket.set_read_timeout(Some(SILENCE)).unwrap();
+    let heard = socket.recv_from(&mut [0; 64]);
+    assert_eq!(heard.map_err(|error| error.kind()).unwrap_err(), ErrorKind::WouldBlock);
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+}
+
+#[test]
+fn answers_come_from_the_address_that_was_asked() {
+    let proxy = Proxy::start(1);
+    let (a, b, x, y) = (bind(&proxy, A), bind(&proxy, B), bind(&proxy, X), bind(&proxy, Y));
+    for (client, text) in [(&x, "from x"), (&y, "from y"), (&a, "a node asks a node")] {
+        client.send_to(text.as_bytes(), proxy.member(B)).unwrap();
+        let (heard, from) = hear(&b);
+        assert_eq!(heard, text);
+        assert_ne!(from, client.local_addr().unwrap(), "it did not pass the proxy");
+        b.send_to(b"answer", from).unwrap();
+        assert_eq!(hear(client), ("answer".to_owned(), proxy.member(B)));
+    }
+}
+
+#[test]
+fn a_client_looks_the_same_to_a_node_each_time() {
+    let proxy = Proxy::start(2);
+    let (a, b, x, y) = (bind(&proxy, A), bind(&proxy, B), bind(&proxy, X), bind(&proxy, Y));
+    let ask = |client: &UdpSocket, node: &UdpSocket, host| {
+        client.send_to(b"?", proxy.member(host)).unwrap();
+        hear(node).1
+    };
+    let first = ask(&x, &a, A);
+    let others = [ask(&y, &a, A), ask(&x, &b, B)];
+    assert_eq!(ask(&x, &a, A), first);
+    assert!(others.iter().all(|other| *other != first), "{others:?}, {first}");
+}
+
+#[test]
+fn a_cut_has_a_direction() {
+    let proxy = Proxy::start(3);
+    let (a, x, y) = (bind(&proxy, A), bind(&proxy, X), bind(&proxy, Y));
+    x.send_to(b"0", proxy.member(A)).unwrap();
+    let of_x = hear(&a).1;
+
+    proxy.cut(X, A);
+    x.send_to(b"1", proxy.member(A)).unwrap();
+    expect_silence(&a);
+    a.send_to(b"2", of_x).unwrap();
+    assert_eq!(hear(&x).0, "2", "the other direction is open");
+    y.send_to(b"3", proxy.member(A)).unwrap();
+    assert_eq!(hear(&a).0, "3", "others pass");
+
+    proxy.heal();
+    proxy.cut(A, X);
+    x.send_to(b"4", proxy.member(A)).unwrap();
+    assert_eq!(hear(&a).0, "4");
+    a.send_to(b"5", of_x).unwrap();
+    expect_silence(&x);
+
+    proxy.heal();
+    a.send_to(b"6", of_x).unwrap();
+    assert_eq!(hear(&x).0, "6", "a packet that was cut is gone for good");
+    assert_eq!(proxy.traffic().cut, 2);
+}
+
+#[test]
+fn loss_repetition_and_disorder_are_as_set() {
+    const SENT: u64 = 2_000;
+    let proxy = Proxy::start(4);
+    let (a, x) = (bind(&proxy, A), bind(&proxy, X));
+    let delay = Duration::ZERO..Duration::from_millis(30);
+    proxy.set_weather(Weather { loss: 25, twice: 50, delay });
+    let mut heard = Vec::new();
+    // In small portions, so that no buffer overflows whatever the machine does meanwhile.
+    for portion in 0..SENT / 20 {
+        (0..20).for_each(|nth| {
+            x.send_to((portion * 20 + nth).to_string().as_bytes(), proxy.member(A)).unwrap();
+        });
+        let arrived = |traffic: &Traffic| traffic.passed + traffic.twice;
+        eventually("the proxy takes a portion", || {
+            let traffic = proxy.traffic();
+            (traffic.passed + traffic.lost == (portion + 1) * 20).then_some(())
+        });
+        while (heard.len() as u64) < arrived(&proxy.traffic()) {
+            heard.push(hear(&a).0.parse::<u64>().unwrap());
+        }
+    }
+    let traffic = proxy.traffic();
+    // Ten standard deviations on either side.
+    assert!((300..700).contains(&traffic.lost), "{} lost", traffic.lost);
+    assert!((520..980).contains(&traffic.twice), "{} twice", traffic.twice);
+    assert!(!heard.is_sorted(), "out of order");
+    let mut once = heard.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len() as u64, traffic.passed);
+    assert_eq!((heard.len() - once.len()) as u64, traffic.twice);
+}
+
+#[test]
+fn strangers_pass_and_cannot_answer_for_a_node() {
+    let proxy = Proxy::start(5);
+    let (a, x) = (bind(&proxy, A), bind(&proxy, X));
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.set_read_timeout(Some(PATIENCE)).unwrap();
+    Host::all().for_each(|host| proxy.cut(host, A));
+    stranger.send_to(b"who leads", proxy.member(A)).unwrap();
+    let (heard, path) = hear(&a);
+    assert_eq!(heard, "who leads");
+    a.send_to(b"x", path).unwrap();
+    assert_eq!(hear(&stranger), ("x".to_owned(), proxy.member(A)));
+    x.send_to(b"forged", path).unwrap();
+    expect_silence(&stranger);
+}
+
+#[test]
+fn a_node_that_is_away_is_only_silent() {
+    let proxy = Proxy::start(6);
+    let x = bind(&proxy, X);
+    for _ in 0..10 {
+        x.send_to(b"1", proxy.member(A)).unwrap();
+    }
+    eventually("all pass", || (proxy.traffic().passed == 10).then_some(()));
+    expect_silence(&x);
+    let a = bind(&proxy, A);
+    x.send_to(b"2", proxy.member(A)).unwrap();
+    let (heard, path) = hear(&a);
+    assert_eq!(heard, "2");
+    a.send_to(b"3", path).unwrap();
+    assert_eq!(hear(&x).0, "3");
+}

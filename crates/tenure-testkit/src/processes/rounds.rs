@@ -1,0 +1,185 @@
+//! Rounds of faults: strike, heal, wait for a leader, judge.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::env;
+use std::hash::{BuildHasher, RandomState};
+use std::thread;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::{Fence, Time};
+
+use super::faults::Blow;
+use super::{Deployment, Fault, Fleet, Host, Leadership, Manner, Timing};
+use crate::Rng;
+
+/// Leases so short that a round is soon over.
+pub const TIMING: Timing = Timing {
+    lease: Duration::from_millis(1500),
+    grace: Duration::from_millis(400),
+    kill_margin: Duration::from_millis(250),
+};
+
+/// Plays `rounds` rounds, each kind of fault about equally often. `command` repeats them, with
+/// the seed in place of `{}`. Without a number, as many rounds as there are kinds.
+pub fn play<D: Deployment>(
+    rounds: Option<usize>,
+    command: &str,
+    start: impl FnOnce(u64) -> Fleet<D>,
+) {
+    let repeat = Repeat::begin(command);
+    let mut rng = Rng::new(repeat.seed);
+    let fleet = start(rng.number());
+    let known = Fault::ALL.into_iter().filter(|fault| fleet.deployment.knows(*fault)).collect();
+    let record = Record::default();
+    let mut chaos = Chaos { fleet, rng, known, left: VecDeque::new(), record };
+    chaos.heal();
+    chaos.fleet.await_any();
+    for round in 1..=rounds.unwrap_or(chaos.known.len()) {
+        let fault = chaos.next();
+        chaos.round(round, fault);
+    }
+    chaos.report(repeat.began);
+    D::finish(chaos.fleet);
+}
+
+/// The seed, printed first, and the command that repeats it, printed last if it fails.
+struct Repeat {
+    seed: u64,
+    command: String,
+    began: Time,
+}
+
+impl Repeat {
+    fn begin(command: &str) -> Self {
+        let chosen = env::var("TENURE_SEED").ok().map(|seed| seed.parse().expect("a number"));
+        let seed = chosen.unwrap_or_else(|| RandomState::new().hash_one(0_u8));
+        println!("seed {seed}");
+        Self { seed, command: command.replace("{}", &seed.to_string()), began: clock::now() }
+    }
+}
+
+impl Drop for Repeat {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            println!("the same faults again: {}", self.command);
+        }
+    }
+}
+
+struct Chaos<D> {
+    fleet: Fleet<D>,
+    rng: Rng,
+    /// What can be done here.
+    known: Vec<Fault>,
+    /// Faults before the next shuffle.
+    left: VecDeque<Fault>,
+    record: Record,
+}
+
+/// What came of each kind of fault.
+#[derive(Default)]
+struct Record {
+    rounds: BTreeMap<Fault, usize>,
+    /// From the fault to the next CMD's begin, where the leadership changed.
+    taken_over: BTreeMap<Fault, Vec<Duration>>,
+}
+
+impl<D: Deployment> Chaos<D> {
+    fn next(&mut self) -> Fault {
+        if self.left.is_empty() {
+            let mut shuffled = self.known.clone();
+            self.rng.shuffle(&mut shuffled);
+            self.left = shuffled.into();
+        }
+        self.left.pop_front().unwrap()
+    }
+
+    fn round(&mut self, round: usize, fault: Fault) {
+        D::await_ready(&self.fleet);
+        let leader = self.settled_leader();
+        let runner = Host::named(&leader.id).unwrap();
+        let struck_at = clock::now();
+        let mut rng = Rng::new(self.rng.number());
+        let (fleet, rng) = (&mut self.fleet, &mut rng);
+        let struck = Blow { fleet, rng, leader: &leader, runner }.strike(fault);
+        self.heal();
+        let above = if struck.ends_leadership { leader.fence } else { Fence::NONE };
+        let after = self.fleet.await_leader(above, clock::now());
+        let taken_over = self.fleet.judged().began_after(leader.fence);
+        let taken_over = taken_over.map(|began| began.since(struck_at));
+        if let (Some(took), Some(most)) = (taken_over, self.most(fault))
+            && struck.ends_leadership
+        {
+            assert!(took <= most, "{fault:?} ({}): {took:?} is more than {most:?}", struck.how);
+        }
+        *self.record.rounds.entry(fault).or_default() += 1;
+        self.record.taken_over.entry(fault).or_default().extend(taken_over);
+        let took = taken_over.map_or("kept".to_owned(), |took| format!("{} ms", took.as_millis()));
+        println!("{round:3} {fault:?} ({}): {leader} -> {after}, {took}", struck.how);
+    }
+
+    /// How long after this the next leader may begin.
+    fn most(&self, fault: Fault) -> Option<Duration> {
+        let most = self.fleet.deployment.take_over().filter(|_| fault.spares_nodes())?;
+        // A leader that only hears nothing may have its lease renewed once more.
+        let renewed = fault == Fault::RunnerCutOff;
+        Some(if renewed { most + self.fleet.deployment.timing().lease } else { most })
+    }
+
+    /// A leader, at any moment between two renewals.
+    fn settled_leader(&mut self) -> Leadership {
+        loop {
+            let leader = self.fleet.await_any();
+            thread::sleep(
+                self.rng.span(&(Duration::ZERO..self.fleet.deployment.timing().lease / 3)),
+            );
+            // A change without a fault is possible on a busy machine.
+            if self.fleet.judged().fence() == leader.fence {
+                return leader;
+            }
+        }
+    }
+
+    /// Ends all faults, and starts the runners again that have ended.
+    fn heal(&mut self) {
+        if let Some(network) = self.fleet.deployment.network() {
+            network.heal();
+        }
+        let departed = self.fleet.departed();
+        assert!(departed.is_empty(), "ended by themselves: {departed:?}");
+        let missing = Host::runners().filter(|runner| !self.fleet.runs(*runner));
+        for runner in missing.collect::<Vec<_>>() {
+            let manner = *self.rng.pick(&Manner::ALL);
+            self.fleet.start_runner(runner, manner);
+        }
+    }
+
+    fn report(&mut self, began: Time) {
+        let tallies = self.fleet.judged().tallies;
+        let fence = self.fleet.judged().fence();
+        println!("{:18} {:>6} {:>9} {:>9} {:>9}", "fault", "rounds", "changes", "p50 ms", "max ms");
+        for (fault, rounds) in &self.record.rounds {
+            let mut times = self.record.taken_over.get(fault).cloned().unwrap_or_default();
+            times.sort_unstable();
+            let show = |time: Option<&Duration>| {
+                time.map_or("-".to_owned(), |time| time.as_millis().to_string())
+            };
+            let (p50, max) = (show(times.get(times.len() / 2)), show(times.last()));
+            println!(
+                "{:18} {rounds:>6} {:>9} {p50:>9} {max:>9}",
+                format!("{fault:?}"),
+                times.len()
+            );
+        }
+        println!(
+            "{} leaderships, {} lines, 0 overlaps, {} lines beyond a lease for a moment, last \
+             fence {fence}, least left of a lease at work {:?}, {:?} in all",
+            tallies.leaderships,
+            tallies.lines,
+            tallies.beyond,
+            tallies.least_left.unwrap_or_default(),
+            clock::now().since(began),
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! Waiting, with a bound that only a machine of no use reaches.
+
+use std::io::{Read, Seek};
+use std::process::{Child, Command, ExitStatus, Output};
+use std::thread::sleep;
+use std::time::Duration;
+
+use tenure::clock;
+
+/// Longer than anything here takes on a machine that is still of use.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for what must come.
+#[track_caller]
+pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let give_up = clock::now().after(PATIENCE);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(clock::now() < give_up, "in {PATIENCE:?} this did not come: {what}");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// Waits for the end of a process.
+#[track_caller]
+pub fn ended(what: &str, child: &mut Child) -> ExitStatus {
+    eventually(what, || child.try_wait().unwrap())
+}
+
+/// Runs `command` to its end, and kills it if that does not come. Whatever else has its outputs
+/// is not waited for.
+#[track_caller]
+pub fn output(command: &mut Command) -> Output {
+    let [mut out, mut err] = [(); 2].map(|()| tempfile::tempfile().unwrap());
+    command.stdout(out.try_clone().unwrap()).stderr(err.try_clone().unwrap());
+    let mut child = command.spawn().unwrap();
+    let give_up = clock::now().after(PATIENCE);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if clock::now() > give_up {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("in {PATIENCE:?} this did not end: {command:?}");
+        }
+        sleep(Duration::from_millis(2));
+    };
+    let [stdout, stderr] = [&mut out, &mut err].map(|file| {
+        let mut said = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut said).unwrap();
+        said
+    });
+    Output { status, stdout, stderr }
+}

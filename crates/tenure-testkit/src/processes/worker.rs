@@ -1,0 +1,145 @@
+//! CMD: works many times a second, and writes down when, and under which leadership.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::{Signal, getpid, setpgid, setsid};
+use tenure::clock;
+use tenure_core::{Fence, Time};
+
+use super::line::{Line, What};
+
+/// The first argument of a worker.
+pub const ROLE: &str = "__worker";
+
+/// How often it works, in milliseconds.
+const TICK: u64 = 4;
+/// The variable with another pace in milliseconds, where many work side by side.
+pub const PACE: &str = "CHAOS_TICK_MS";
+/// How long a slow worker goes on after SIGTERM.
+const TAIL: Duration = Duration::from_millis(150);
+
+/// How a worker takes SIGTERM, and which children it starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Manner {
+    /// Ends at once.
+    Polite,
+    /// Works a little longer, then ends.
+    Slow,
+    /// Works on until it is killed.
+    Stubborn,
+    /// Ends at once, but its stubborn children stay: one in its group, one in a group and one
+    /// in a session of its own.
+    Family,
+}
+
+impl Manner {
+    /// Each once.
+    pub const ALL: [Self; 4] = [Self::Polite, Self::Slow, Self::Stubborn, Self::Family];
+
+    /// The word for it on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Polite => "polite",
+            Self::Slow => "slow",
+            Self::Stubborn => "stubborn",
+            Self::Family => "family",
+        }
+    }
+}
+
+/// The `main` of a test binary that starts runners: the tests, or, started by `tenure run`, CMD.
+pub fn main(tests: impl FnOnce() -> ExitCode) -> ExitCode {
+    let mut args = env::args_os().skip(1);
+    match args.next().as_deref().and_then(|role| role.to_str()) {
+        Some(ROLE) => work(args),
+        _ => tests(),
+    }
+}
+
+/// `journal manner [place]`; with a place (`here`, `group`, `session`) it is a child.
+fn work(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let args: Vec<String> = args.map(|arg| arg.into_string().unwrap()).collect();
+    let (journal, manner, place) = match &args[..] {
+        [journal, manner] => (journal, manner, None),
+        [journal, manner, place] => (journal, manner, Some(place.as_str())),
+        _ => return ExitCode::from(2),
+    };
+    let manner = Manner::ALL.into_iter().find(|known| known.word() == manner).unwrap();
+    match place {
+        Some("group") => setpgid(None, None).unwrap(),
+        Some("session") => drop(setsid().unwrap()),
+        _ => {}
+    }
+    let pace = env::var(PACE).ok().and_then(|pace| pace.parse().ok());
+    let tick = Duration::from_millis(pace.unwrap_or(TICK));
+    let told = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(Signal::TERM.as_raw(), Arc::clone(&told)).unwrap();
+    let mut work = Work::open(journal);
+    work.write(if place.is_none() { What::Begin } else { What::Child });
+    if manner == Manner::Family {
+        ["here", "group", "session"].into_iter().for_each(|place| bring(journal, place));
+    }
+    while !told.load(Ordering::Relaxed) || manner == Manner::Stubborn {
+        sleep(tick);
+        work.write(What::Tick);
+    }
+    let end = clock::now().after(TAIL);
+    while manner == Manner::Slow && clock::now() < end {
+        sleep(tick);
+        work.write(What::Tick);
+    }
+    work.write(What::End);
+    ExitCode::SUCCESS
+}
+
+fn bring(journal: &str, place: &str) {
+    let mut child = Command::new("/proc/self/exe");
+    child.args([ROLE, journal, Manner::Stubborn.word(), place]);
+    #[expect(clippy::zombie_processes, reason = "as by a shell, nobody waits for it")]
+    child.spawn().unwrap();
+}
+
+struct Work {
+    journal: File,
+    until_file: OsString,
+    line: Line,
+}
+
+impl Work {
+    fn open(journal: &str) -> Self {
+        let fence = env::var("TENURE_FENCE").unwrap().parse().unwrap();
+        Self {
+            journal: OpenOptions::new().append(true).create(true).open(journal).unwrap(),
+            until_file: env::var_os("TENURE_UNTIL_FILE").unwrap(),
+            line: Line {
+                what: What::Begin,
+                at: Time::ZERO,
+                fence: Fence::new(fence),
+                id: env::var("TENURE_ID").unwrap(),
+                pid: getpid().as_raw_pid(),
+                until: Time::ZERO,
+            },
+        }
+    }
+
+    /// One line in one write, so that lines of many processes do not mix. The clock is the last
+    /// thing that is looked at.
+    fn write(&mut self, what: What) {
+        // It is gone when its writer is.
+        let until = fs::read_to_string(&self.until_file).ok();
+        if let Some(until) = until.and_then(|text| text.trim_end().parse().ok()) {
+            self.line.until = Time::from_nanos(until);
+        }
+        self.line.what = what;
+        self.line.at = clock::now();
+        self.journal.write_all(format!("{}\n", self.line).as_bytes()).unwrap();
+    }
+}

@@ -1,0 +1,64 @@
+//! One stream of draws from one seed (SplitMix64).
+
+use core::ops::Range;
+use core::time::Duration;
+
+/// Draws numbers: the same from the same seed, on every machine and in every release.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// Begins the stream of this seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Any number.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From `range`, which is not empty.
+    pub fn within(&mut self, range: Range<u64>) -> u64 {
+        range.start + self.number() % (range.end - range.start)
+    }
+
+    /// The place of one of so many items, of which there is at least one.
+    pub fn index(&mut self, items: usize) -> usize {
+        usize::try_from(self.number() % items as u64).unwrap()
+    }
+
+    /// One of these, of which there is at least one.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.index(items.len())]
+    }
+
+    /// From `range`, by the microsecond.
+    pub fn span(&mut self, range: &Range<Duration>) -> Duration {
+        let width = (range.end - range.start).as_micros().max(1);
+        let drawn = u128::from(self.number()) % width;
+        range.start + Duration::from_micros(u64::try_from(drawn).unwrap())
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn chance(&mut self, percent: u8) -> bool {
+        self.number() % 100 < u64::from(percent)
+    }
+
+    /// True once in `n` cases; never for zero.
+    pub fn once_in(&mut self, n: u64) -> bool {
+        n != 0 && self.number().is_multiple_of(n)
+    }
+
+    /// Puts `items` in any order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.index(last + 1));
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Nodes with clocks that are moved by hand, and a network that delivers what a test says: for
+//! tests that read like stories.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::time::Duration;
+
+use tenure_core::{
+    Command, Effect, Effects, ElectionName, Event, Fence, Input, Protocol, Standing, Ticket, Time,
+};
+
+use crate::handle;
+use crate::players::{AddressOf, CommandOf, MessageOf, Players, RecordOf, SenderOf, WordsOf};
+
+/// Something on its way.
+pub struct Letter<P: Players> {
+    /// The node that sent it.
+    pub by: &'static str,
+    /// The sender that the receiver sees.
+    pub from: SenderOf<P>,
+    /// Where it goes.
+    pub to: AddressOf<P>,
+    /// What it says.
+    pub message: MessageOf<P>,
+}
+
+impl<P: Players> Clone for Letter<P> {
+    fn clone(&self) -> Self {
+        let Self { by, from, to, message } = self;
+        Self { by, from: from.clone(), to: to.clone(), message: message.clone() }
+    }
+}
+
+impl<P: Players> fmt::Debug for Letter<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}: {}", self.by, self.to, self.message)
+    }
+}
+
+/// A node.
+pub struct Actor<P: Players> {
+    /// Its state machine.
+    pub core: P::Core,
+    /// What its clock shows.
+    pub clock: Time,
+    /// What outlives its process.
+    pub disk: Option<P::Disk>,
+    /// The events it emitted.
+    pub events: Vec<Event<P::Own>>,
+    /// What it has claimed, and until when; no fence if it has lowered its claim.
+    pub claims: Vec<(Time, Option<Fence>)>,
+    /// Flushes that have not been answered; only kept when the disk is slow.
+    pub flushes: VecDeque<(Ticket, RecordOf<P>)>,
+    /// How many lives it had before this one.
+    pub lives: u32,
+}
+
+impl<P: Players> Actor<P> {
+    /// One that knows of nothing yet.
+    pub fn new(core: P::Core, clock: Time, disk: Option<P::Disk>, lives: u32) -> Self {
+        let (events, claims, flushes) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { core, clock, disk, events, claims, flushes, lives }
+    }
+}
+
+/// Nodes, their clocks, and the network between them, in one election.
+pub struct Harness<P: Players> {
+    /// By their names.
+    pub actors: BTreeMap<&'static str, Actor<P>>,
+    /// What is on its way.
+    pub letters: Vec<Letter<P>>,
+    /// Flushes are answered by hand.
+    pub slow_disks: bool,
+    /// The next persist of this node fails.
+    pub failing: Option<&'static str>,
+    election: ElectionName,
+    /// Where the node of a name is reached.
+    address: fn(&str) -> AddressOf<P>,
+}
+
+impl<P: Players> Harness<P> {
+    /// Without nodes.
+    pub fn new(election: ElectionName, address: fn(&str) -> AddressOf<P>) -> Self {
+        let (actors, letters) = (BTreeMap::new(), Vec::new());
+        Self { actors, letters, slow_disks: false, failing: None, election, address }
+    }
+
+    /// The node of this name.
+    pub fn actor(&mut self, who: &str) -> &mut Actor<P> {
+        self.actors.get_mut(who).unwrap_or_else(|| panic!("no actor {who}"))
+    }
+
+    /// What the clock of `who` shows.
+    pub fn now(&self, who: &str) -> Time {
+        self.actors[who].clock
+    }
+
+    fn has_settled(&self, who: &str) -> bool {
+        self.events(who).iter().any(|event| matches!(event, Event::Settled))
+    }
+
+    /// Hands one input to one node and carries out what it answers. The effects are returned
+    /// as well, for those who want to see all of them.
+    pub fn step(&mut self, who: &'static str, input: Input<WordsOf<P>>) -> Effects<WordsOf<P>> {
+        let slow = self.slow_disks;
+        let failing = self.failing == Some(who);
+        let at = (self.address)(who);
+        let actor = self.actor(who);
+        let mut effects = Vec::new();
+        handle(&mut actor.core, actor.clock, input, &mut effects);
+        let from = P::sender(&actor.core, at);
+        let (mut flushed, mut sent) = (Vec::new(), Vec::new());
+        let mut failed = false;
+        for effect in &effects {
+            match effect.clone() {
+                Effect::Raise { until, fence, .. } => actor.claims.push((until, fence)),
+                Effect::Lower { .. } => actor.claims.push((actor.clock, None)),
+                Effect::Persist(_) if failing => {
+                    failed = true;
+                    break;
+                }
+                Effect::Persist(record) => {
+                    if let Some(disk) = &mut actor.disk {
+                        P::write(disk, record);
+                    }
+                }
+                Effect::Flush(ticket, record) => flushed.push((ticket, record)),
+                Effect::Send { to, message } => {
+                    sent.push(Letter { by: who, from: from.clone(), to, message });
+                }
+                Effect::Emit { event, .. } => actor.events.push(event),
+            }
+        }
+        self.letters.append(&mut sent);
+        if failed {
+            // Everything after the write that failed is dropped.
+            self.failing = None;
+            effects.extend(self.step(who, Input::Failed(None)));
+        }
+        if slow {
+            self.actor(who).flushes.extend(flushed);
+        } else {
+            for (ticket, record) in flushed {
+                effects.extend(self.flushed(who, ticket, record));
+            }
+        }
+        effects
+    }
+
+    /// The record of a flush is durable.
+    pub fn flushed(
+        &mut self,
+        who: &'static str,
+        ticket: Ticket,
+        record: RecordOf<P>,
+    ) -> Effects<WordsOf<P>> {
+        if let Some(disk) = &mut self.actor(who).disk {
+            P::write(disk, record);
+        }
+        self.step(who, Input::Flushed(ticket))
+    }
+
+    /// The oldest flush of `who` that was not answered is durable.
+    pub fn flush_one(&mut self, who: &'static str) -> Effects<WordsOf<P>> {
+        let (ticket, record) = self.actor(who).flushes.pop_front().expect("a flush to answer");
+        self.flushed(who, ticket, record)
+    }
+
+    /// `who` is asked for this.
+    pub fn command(&mut self, who: &'static str, command: CommandOf<P>) -> Effects<WordsOf<P>> {
+        self.step(who, Input::Command { election: self.election.clone(), command })
+    }
+
+    /// `who` contends for the election.
+    pub fn campaign(&mut self, who: &'static str) -> Effects<WordsOf<P>> {
+        let value = who.parse().unwrap();
+        self.command(who, Command::Campaign { value, priority: 0 })
+    }
+
+    /// `who` gives up.
+    pub fn resign(&mut self, who: &'static str) -> Effects<WordsOf<P>> {
+        self.command(who, Command::Resign)
+    }
+
+    /// `who` contends for the election and wins it, with a lease of full length everywhere.
+    pub fn elect(&mut self, who: &'static str) {
+        self.campaign(who);
+        self.deliver_all();
+        for _ in 0..50 {
+            if self.leads(who) && self.has_settled(who) {
+                return;
+            }
+            self.run(Duration::from_millis(1));
+        }
+        panic!("{who} was not elected");
+    }
+
+    /// All clocks move on; timers that fall due fire in time; the network stands still.
+    pub fn pass(&mut self, span: Duration) {
+        self.time(span, false);
+    }
+
+    /// All clocks move on; timers fire in time; everything sent arrives at once.
+    pub fn run(&mut self, span: Duration) {
+        self.time(span, true);
+    }
+
+    fn time(&mut self, span: Duration, network: bool) {
+        let mut left = span;
+        if network {
+            self.deliver_all();
+        }
+        loop {
+            let until_due = |actor: &Actor<P>| {
+                actor.core.deadline().map(|deadline| deadline.at.since(actor.clock))
+            };
+            let nearest = self.actors.values().filter_map(until_due).min().unwrap_or(left);
+            let slice = nearest.min(left);
+            left -= slice;
+            self.slip(slice);
+            self.timers();
+            if network {
+                self.deliver_all();
+            }
+            if left.is_zero() {
+                return;
+            }
+        }
+    }
+
+    /// All clocks move on and no timer fires.
+    pub fn slip(&mut self, span: Duration) {
+        for actor in self.actors.values_mut() {
+            actor.clock = actor.clock.after(span);
+        }
+    }
+
+    /// Fires every timer that is due, once.
+    pub fn timers(&mut self) {
+        let due = |actor: &Actor<P>| actor.core.deadline().is_some_and(|d| d.at <= actor.clock);
+        let names: Vec<&'static str> =
+            self.actors.iter().filter(|(_, actor)| due(actor)).map(|(name, _)| *name).collect();
+        for name in names {
+            self.step(name, Input::Timeout);
+        }
+    }
+
+    /// Delivers everything, and everything that this causes.
+    pub fn deliver_all(&mut self) {
+        for _ in 0..10_000 {
+            if self.letters.is_empty() {
+                return;
+            }
+            let letter = self.letters.remove(0);
+            self.put(&letter);
+        }
+        panic!("the network never falls silent");
+    }
+
+    /// Delivers what is on its way from one node to another now, and nothing that it causes.
+    pub fn deliver(&mut self, from: &str, to: &str) -> Effects<WordsOf<P>> {
+        let letters = self.take(from, to);
+        letters.iter().flat_map(|letter| self.put(letter)).collect()
+    }
+
+    /// Takes what is on its way from one node to another out of the network.
+    pub fn take(&mut self, from: &str, to: &str) -> Vec<Letter<P>> {
+        let at = (self.address)(to);
+        let matches = |l: &Letter<P>| l.by == from && l.to == at;
+        let taken = self.letters.iter().filter(|l| matches(l)).cloned().collect();
+        self.letters.retain(|l| !matches(l));
+        taken
+    }
+
+    /// Delivers from one to another, and takes the answers out of the network.
+    pub fn deliver_and_take_answers(&mut self, from: &str, to: &str) -> Vec<Letter<P>> {
+        self.deliver(from, to);
+        self.take(to, from)
+    }
+
+    /// Drops everything that is on its way.
+    pub fn drop_all(&mut self) {
+        self.letters.clear();
+    }
+
+    /// Drops everything but what is on its way from one node to another.
+    pub fn drop_all_but(&mut self, from: &str, to: &str) {
+        self.letters = self.take(from, to);
+    }
+
+    /// Delivers one letter, which may be an old one.
+    pub fn put(&mut self, letter: &Letter<P>) -> Effects<WordsOf<P>> {
+        let to = self.actors.keys().find(|name| (self.address)(name) == letter.to).copied();
+        let Some(to) = to else { return Vec::new() };
+        let (from, message) = (letter.from.clone(), letter.message.clone());
+        self.step(to, Input::Message { from, message })
+    }
+
+    /// A message of a life that may be over, or from an address that may be forged.
+    pub fn tell_as(
+        &mut self,
+        from: &SenderOf<P>,
+        to: &'static str,
+        message: MessageOf<P>,
+    ) -> Effects<WordsOf<P>> {
+        self.step(to, Input::Message { from: from.clone(), message })
+    }
+
+    /// Whether `who` leads, by its own clock.
+    pub fn standing(&self, who: &str) -> Standing {
+        let actor = &self.actors[who];
+        actor.core.standing(&self.election, actor.clock)
+    }
+
+    /// The same in a word.
+    pub fn leads(&self, who: &str) -> bool {
+        self.standing(who).is_leading()
+    }
+
+    /// Who leads by its own clock: never two.
+    pub fn leader(&self) -> Option<&'static str> {
+        let mut leaders = self.actors.keys().copied().filter(|who| self.leads(who));
+        let leader = leaders.next();
+        assert_eq!(leaders.next(), None, "Leader Uniqueness: {leader:?} leads too");
+        leader
+    }
+
+    /// The fence of `who`, which leads.
+    pub fn fence(&self, who: &str) -> u64 {
+        match self.standing(who) {
+            Standing::Leading { fence: Some(fence), .. } => fence.number(),
+            other => panic!("{who} does not lead: {other:?}"),
+        }
+    }
+
+    /// Until when `who` leads, by its own clock.
+    pub fn until(&self, who: &str) -> Time {
+        match self.standing(who) {
+            Standing::Leading { until, .. } => until,
+            Standing::NotLeading => panic!("{who} does not lead"),
+        }
+    }
+
+    /// The events that `who` emitted.
+    pub fn events(&self, who: &str) -> &[Event<P::Own>] {
+        &self.actors[who].events
+    }
+}

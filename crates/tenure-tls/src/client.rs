@@ -1,0 +1,58 @@
+//! TLS of a client.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::pem::{Identity, Pair, Pem, PemError};
+
+/// TLS for a client that believes in certificates signed by `authority`, by the system's if there
+/// is none, and shows `identity` where a server asks for it.
+///
+/// # Errors
+///
+/// Those of reading, and when something that was read is no certificate or key.
+pub fn client_config(
+    authority: Option<&Pem>,
+    identity: Option<&Identity>,
+) -> Result<ClientConfig, PemError> {
+    let mut roots = RootCertStore::empty();
+    match authority {
+        Some(pem) => {
+            let text = pem.certificates()?;
+            let wrong = |why: &dyn fmt::Display| PemError::Unusable {
+                place: pem.place(),
+                why: why.to_string().into(),
+            };
+            for certificate in CertificateDer::pem_slice_iter(&text) {
+                let certificate = certificate.map_err(|error| wrong(&error))?;
+                roots.add(certificate).map_err(|error| wrong(&error))?;
+            }
+        }
+        // One that cannot be read keeps no other from being believed.
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let unusable = |why: rustls::Error| PemError::Unusable {
+        place: "the client's certificate".to_owned(),
+        why: why.to_string().into(),
+    };
+    // An application may have several libraries that do the mathematics: it is not asked which.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?
+        .with_root_certificates(roots);
+    let Some(identity) = identity else { return Ok(builder.with_no_client_auth()) };
+    let Pair { certificate, key } = identity.read()?;
+    let certificates = CertificateDer::pem_slice_iter(&certificate).filter_map(Result::ok);
+    let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| PemError::Unusable {
+        place: identity.key.place(),
+        why: error.to_string().into(),
+    })?;
+    builder.with_client_auth_cert(certificates.collect(), key).map_err(unusable)
+}

@@ -1,0 +1,301 @@
+//! Campaigns and leaderships on the driver's side.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::{Claim, ElectionName, Loss, Time, Waiting};
+use tokio::sync::watch;
+
+use super::LOG;
+use super::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Won, say};
+use crate::cell::ClaimCell;
+use crate::clock;
+use crate::error::{CampaignError, TransferError};
+use crate::safety::SafetyClass;
+
+/// What the core must be told: to resign this election, now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resign;
+
+/// One campaign, and the leadership that it may become.
+struct Entry<C: SafetyClass> {
+    id: CampaignId,
+    reply: Option<CampaignReply<C>>,
+    cell: Option<Arc<ClaimCell>>,
+    progress: watch::Sender<Progress>,
+    /// What names the leader, once it is one.
+    name: Option<Arc<str>>,
+    /// What keeps others from knowing that the leadership is over.
+    waits: watch::Sender<Option<Waiting>>,
+    transfer: Option<TransferReply>,
+}
+
+/// All campaigns of a driver: at most one for each election, and those that are over but of which
+/// others do not know yet. Dropping it ends them all as closed.
+pub struct Campaigns<C: SafetyClass> {
+    campaigns: BTreeMap<ElectionName, Entry<C>>,
+    leaving: BTreeMap<ElectionName, Vec<Entry<C>>>,
+}
+
+impl<C: SafetyClass> Campaigns<C> {
+    /// Opens a campaign, unless there is one: then it is refused. Says whether the core must be
+    /// told to campaign.
+    #[must_use]
+    pub fn open(
+        &mut self,
+        election: &ElectionName,
+        id: CampaignId,
+        reply: CampaignReply<C>,
+    ) -> bool {
+        if self.campaigns.contains_key(election) {
+            reply.refuse(CampaignError::AlreadyCampaigning { election: election.clone() });
+            return false;
+        }
+        let (progress, _) = watch::channel(Progress::default());
+        let (waits, _) = watch::channel(None);
+        let (reply, name) = (Some(reply), None);
+        let campaign = Entry { id, reply, cell: None, progress, name, waits, transfer: None };
+        self.campaigns.insert(election.clone(), campaign);
+        true
+    }
+
+    /// What the campaign waits for, if it has not been won, and what a leadership of this election
+    /// that was given up waits for until others know. Logged when it has changed.
+    pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
+        let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
+        let mut changed = false;
+        for campaign in self.leaving.get(election).into_iter().flatten() {
+            changed |= say(&campaign.waits, waiting.clone());
+        }
+        changed |= reply.is_some_and(|reply| reply.waits(waiting.clone()));
+        if changed {
+            tracing::info!(target: LOG, %election, "waiting: {}", waiting.told(clock::now()));
+        }
+    }
+
+    /// Every election with a campaign that has not been won.
+    #[must_use]
+    pub fn pending(&self) -> Vec<ElectionName> {
+        let open = self.campaigns.iter().filter(|(_, campaign)| campaign.reply.is_some());
+        open.map(|(election, _)| election.clone()).collect()
+    }
+
+    /// Whether its campaign has been won, and is not over.
+    #[must_use]
+    pub fn won(&self, election: &ElectionName) -> bool {
+        self.campaigns.get(election).is_some_and(|campaign| campaign.reply.is_none())
+    }
+
+    /// A handle gives this campaign or leadership up. Nothing to do if it is over already.
+    #[must_use]
+    pub fn resign(&self, election: &ElectionName, id: CampaignId) -> Option<Resign> {
+        self.campaigns.get(election).is_some_and(|campaign| campaign.id == id).then_some(Resign)
+    }
+
+    /// The core raised the claim. If the one before has lapsed meanwhile, it is not raised and
+    /// must be given up: a handle that once said "no longer" must not change its mind.
+    #[must_use]
+    pub fn raise(&mut self, election: &ElectionName, until: Time) -> Option<Resign> {
+        let campaign = self.campaigns.get_mut(election)?;
+        let raised = match &campaign.cell {
+            // The clock as it is now, not as it was when the core decided.
+            Some(cell) => cell.raise(clock::now(), until),
+            None => {
+                campaign.cell = Some(Arc::new(ClaimCell::new(Claim::new(until))));
+                true
+            }
+        };
+        if raised {
+            campaign.progress.send_modify(|progress| progress.until = until);
+        }
+        (!raised).then_some(Resign)
+    }
+
+    /// The core lowered the claim: from this instant nobody is the leader by it. Before anybody
+    /// is told.
+    pub fn lower(&self, election: &ElectionName) {
+        if let Some(cell) = self.campaigns.get(election).and_then(|campaign| campaign.cell.as_ref())
+        {
+            cell.lower();
+        }
+    }
+
+    /// The campaign was won; the claim was raised just before. If nobody waits for it any more,
+    /// it must be given up.
+    #[must_use]
+    pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
+        let campaign = self.campaigns.get_mut(election)?;
+        let (reply, cell) = (campaign.reply.take()?, campaign.cell.clone()?);
+        tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
+        campaign.name = Some(elected.id.clone());
+        let (progress, waits) = (campaign.progress.subscribe(), campaign.waits.subscribe());
+        let won = Won { elected, cell, progress, waits };
+        (!reply.won(won)).then_some(Resign)
+    }
+
+    /// The campaign was won, and not as its class of safety has it: nobody may be told that it
+    /// leads, and it must be given up.
+    pub(super) fn mismatched(&mut self, election: &ElectionName) -> Option<Resign> {
+        if let Some(reply) =
+            self.campaigns.get_mut(election).and_then(|campaign| campaign.reply.take())
+        {
+            let why = C::MISMATCH.to_owned();
+            tracing::error!(target: LOG, %election, "{why}");
+            reply.refuse(CampaignError::Refused { why });
+        }
+        Some(Resign)
+    }
+
+    /// A lease of full length was obtained: long work may begin. Right after
+    /// [`elected`](Self::elected) where the first one is no shorter.
+    pub fn settled(&self, election: &ElectionName) {
+        if let Some(campaign) = self.campaigns.get(election) {
+            campaign.progress.send_modify(|progress| progress.settled = true);
+        }
+    }
+
+    /// The campaign or the leadership is over. [`released`](Self::released) must follow.
+    ///
+    /// A campaign that was not won fails as [`Withdrawn`](CampaignError::Withdrawn) or
+    /// [`Closed`](CampaignError::Closed) where `loss` says so, else as
+    /// [`Lost`](CampaignError::Lost).
+    pub fn ended(&mut self, election: &ElectionName, loss: Loss) {
+        let why = match loss {
+            Loss::Resigned => CampaignError::Withdrawn,
+            Loss::Closed => CampaignError::Closed,
+            _ => CampaignError::Lost(loss),
+        };
+        self.end(election, loss, why);
+    }
+
+    /// The campaign can never be won, and `why` says what to do about it; as
+    /// [`ended`](Self::ended). A leadership that was won already ends as
+    /// [`Revoked`](Loss::Revoked).
+    pub fn refused(&mut self, election: &ElectionName, why: String) {
+        self.end(election, Loss::Revoked, CampaignError::Refused { why });
+    }
+
+    fn end(&mut self, election: &ElectionName, loss: Loss, why: CampaignError) {
+        let Some(mut campaign) = self.campaigns.remove(election) else { return };
+        match (&campaign.reply, loss) {
+            (Some(_), _) => tracing::info!(target: LOG, %election, "campaign over: {why}"),
+            (None, Loss::Resigned | Loss::Transferred | Loss::Reassigned | Loss::Closed) => {
+                tracing::info!(target: LOG, %election, "not leading any more: {loss}");
+            }
+            (None, _) => {
+                tracing::warn!(target: LOG, %election, "not leading any more: {loss}");
+            }
+        }
+        campaign.end(loss, why);
+        self.leaving.entry(election.clone()).or_default().push(campaign);
+    }
+
+    /// The leadership ends now, and others are told no sooner than `until`, because that was
+    /// promised. Right before [`ended`](Self::ended).
+    pub fn held(&self, election: &ElectionName, until: Time) {
+        if let Some(campaign) = self.campaigns.get(election) {
+            campaign.progress.send_modify(|progress| progress.held = Some(until));
+            if let Some(who) = campaign.name.clone() {
+                say(&campaign.waits, Waiting::Promised { who, until });
+            }
+        }
+    }
+
+    /// Others know that whatever has ended in this election is over, or its lease has run out.
+    pub fn released(&mut self, election: &ElectionName) {
+        for campaign in self.leaving.remove(election).into_iter().flatten() {
+            campaign.progress.send_modify(|progress| progress.released = true);
+        }
+    }
+
+    /// A hand-over is asked for; it is refused if that leadership is over. Says whether the core
+    /// must be told.
+    #[must_use]
+    pub fn transfer(
+        &mut self,
+        election: &ElectionName,
+        id: CampaignId,
+        reply: TransferReply,
+    ) -> bool {
+        let campaign = self.campaigns.get_mut(election).filter(|campaign| campaign.id == id);
+        let Some(campaign) = campaign else {
+            reply.refuse(TransferError::NotLeading);
+            return false;
+        };
+        if let Some(older) = campaign.transfer.replace(reply) {
+            older.refuse(TransferError::Replaced);
+        }
+        true
+    }
+
+    /// The successor that was asked for waits: the hand-over can begin.
+    pub fn successor_waits(&mut self, election: &ElectionName) {
+        let campaign = self.campaigns.get_mut(election);
+        if let Some(reply) = campaign.and_then(|campaign| campaign.transfer.take()) {
+            reply.answer(Ok(()));
+        }
+    }
+
+    /// The hand-over does not take place; the leadership goes on.
+    pub fn transfer_failed(&mut self, election: &ElectionName, why: TransferError) {
+        let campaign = self.campaigns.get_mut(election);
+        if let Some(reply) = campaign.and_then(|campaign| campaign.transfer.take()) {
+            reply.refuse(why);
+        }
+    }
+
+    /// Every election with a campaign or a leadership.
+    #[must_use]
+    pub fn elections(&self) -> Vec<ElectionName> {
+        self.campaigns.keys().cloned().collect()
+    }
+
+    /// Whether everything has ended and others know.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.campaigns.is_empty() && self.leaving.is_empty()
+    }
+}
+
+impl<C: SafetyClass> Entry<C> {
+    fn end(&mut self, loss: Loss, why: CampaignError) {
+        if let Some(cell) = &self.cell {
+            cell.lower();
+        }
+        if let Some(reply) = self.reply.take() {
+            reply.refuse(why);
+        }
+        self.progress.send_modify(|progress| progress.ended = Some(loss));
+        if let Some(reply) = self.transfer.take() {
+            reply.answer(match loss {
+                Loss::Transferred => Ok(()),
+                _ => Err(TransferError::NotLeading),
+            });
+        }
+    }
+}
+
+impl<C: SafetyClass> Default for Campaigns<C> {
+    fn default() -> Self {
+        Self { campaigns: BTreeMap::new(), leaving: BTreeMap::new() }
+    }
+}
+
+impl<C: SafetyClass> Drop for Campaigns<C> {
+    /// A driver that ends, even by a panic, leaves no handle behind that says it leads.
+    fn drop(&mut self) {
+        for campaign in self.campaigns.values_mut() {
+            campaign.end(Loss::Closed, CampaignError::Closed);
+        }
+    }
+}
+
+impl<C: SafetyClass> fmt::Debug for Campaigns<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Campaigns")
+            .field("open", &self.campaigns.keys())
+            .field("leaving", &self.leaving.keys())
+            .finish()
+    }
+}

@@ -1,0 +1,76 @@
+//! What has come in is handled fairly: one of each kind in turn.
+
+/// Handles what is there, one of each kind in turn, until nothing is or each kind has had
+/// `limit - 1` turns: one kind that never ends keeps no other waiting, nor what its driver does
+/// between batches.
+pub(super) fn handle_fairly<D, H>(
+    driver: &mut D,
+    limit: usize,
+    kinds: usize,
+    take: impl Fn(&mut D, usize) -> Option<H>,
+    on: impl Fn(&mut D, H),
+) {
+    for _ in 1..limit {
+        let mut is_quiet = true;
+        for kind in 0..kinds {
+            if let Some(happened) = take(driver, kind) {
+                on(driver, happened);
+                is_quiet = false;
+            }
+        }
+        if is_quiet {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Letters of which `a` never ends, and what was handled.
+    #[derive(Default)]
+    struct Driver {
+        b: usize,
+        c: usize,
+        asked: usize,
+        handled: String,
+    }
+
+    impl Driver {
+        fn take(&mut self, kind: usize) -> Option<char> {
+            match kind {
+                0 => Some('a'),
+                1 => {
+                    self.asked += 1;
+                    self.b = self.b.checked_sub(1)?;
+                    Some('b')
+                }
+                _ => {
+                    self.c = self.c.checked_sub(1)?;
+                    Some('c')
+                }
+            }
+        }
+
+        fn on(&mut self, letter: char) {
+            self.handled.push(letter);
+            // What is handled gives rise to more.
+            self.c += usize::from(letter == 'b');
+        }
+    }
+
+    #[test]
+    fn what_never_ends_keeps_nothing_waiting_and_is_bounded() {
+        let mut driver = Driver { b: 2, ..Driver::default() };
+        handle_fairly(&mut driver, 5, 3, Driver::take, Driver::on);
+        assert_eq!(driver.handled, "abcabcaa");
+    }
+
+    #[test]
+    fn when_nothing_is_there_it_ends() {
+        let mut driver = Driver { b: 1, ..Driver::default() };
+        handle_fairly(&mut driver, 64, 2, |driver, kind| driver.take(kind + 1), Driver::on);
+        assert_eq!((&*driver.handled, driver.asked), ("bc", 2));
+    }
+}

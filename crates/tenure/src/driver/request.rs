@@ -1,0 +1,236 @@
+//! What handles ask of a driver, and what it tells them.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tenure_core::{ElectionName, Loss, NodeName, Time, View, Waiting};
+use tokio::sync::{oneshot, watch};
+
+use crate::cell::ClaimCell;
+use crate::error::{CampaignError, TransferError};
+use crate::safety::SafetyClass;
+
+/// Names one campaign and what becomes of it, among all of a process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CampaignId(u64);
+
+impl CampaignId {
+    pub(crate) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A request of a handle, about one election.
+#[derive(Debug)]
+pub enum Request<C: SafetyClass> {
+    /// Contend until elected or resigned: [`Campaigns::open`](super::Campaigns::open).
+    Campaign {
+        /// The election.
+        election: ElectionName,
+        /// Names the campaign.
+        campaign: CampaignId,
+        /// What others should know of the candidate when it leads. What is allowed is the
+        /// protocol's affair; [`CampaignReply::refuse`] with
+        /// [`CampaignError::Value`] or [`CampaignError::Refused`] what is not.
+        value: String,
+        /// The higher goes first among those who wait, where the protocol can do so.
+        priority: u8,
+        /// To be opened, or refused.
+        reply: CampaignReply<C>,
+    },
+    /// Stop contending or leading: [`Campaigns::resign`](super::Campaigns::resign). May come
+    /// late, and more than once.
+    Resign {
+        /// The election.
+        election: ElectionName,
+        /// The campaign that is given up, and no later one.
+        campaign: CampaignId,
+    },
+    /// Hand over to this candidate if it waits:
+    /// [`Campaigns::transfer`](super::Campaigns::transfer).
+    Transfer {
+        /// The election.
+        election: ElectionName,
+        /// The leadership that is to be handed over.
+        campaign: CampaignId,
+        /// The candidate.
+        to: NodeName,
+        /// Only find out whether it waits, and keep leading.
+        probe: bool,
+        /// [`TransferReply::refuse`] with [`TransferError::Unsupported`] where the protocol has
+        /// no such thing.
+        reply: TransferReply,
+    },
+    /// Follow who leads: [`Subscriptions::observe`](super::Subscriptions::observe).
+    Observe {
+        /// The election.
+        election: ElectionName,
+        /// How often to ask at least. A driver whose store tells of changes by itself has its
+        /// own pace.
+        every: Duration,
+        /// Who wants to see it.
+        reply: ObserveReply,
+    },
+    /// An observer has left: [`Subscriptions::unobserve`](super::Subscriptions::unobserve).
+    Unobserve {
+        /// The election.
+        election: ElectionName,
+    },
+}
+
+/// Answers a handle that campaigns. Dropped, it says that the driver has ended.
+pub struct CampaignReply<C: SafetyClass> {
+    won: oneshot::Sender<Result<Won<C>, CampaignError>>,
+    waits: watch::Sender<Option<Waiting>>,
+}
+
+/// The side of [`CampaignReply`] that waits.
+pub(crate) struct CampaignAnswer<C: SafetyClass> {
+    pub(crate) won: oneshot::Receiver<Result<Won<C>, CampaignError>>,
+    pub(crate) waits: watch::Receiver<Option<Waiting>>,
+}
+
+impl<C: SafetyClass> CampaignReply<C> {
+    pub(crate) fn new() -> (Self, CampaignAnswer<C>) {
+        let (won, taken) = oneshot::channel();
+        let (waits, seen) = watch::channel(None);
+        (Self { won, waits }, CampaignAnswer { won: taken, waits: seen })
+    }
+
+    /// The campaign will never be won.
+    pub fn refuse(self, why: CampaignError) {
+        // Nobody waits any more: nothing to tell.
+        let _ = self.won.send(Err(why));
+    }
+
+    /// Whether somebody took it.
+    pub(super) fn won(self, won: Won<C>) -> bool {
+        self.won.send(Ok(won)).is_ok()
+    }
+
+    /// Says whether it is news.
+    pub(super) fn waits(&self, waiting: Waiting) -> bool {
+        say(&self.waits, waiting)
+    }
+}
+
+/// Says what is waited for, and whether that is news.
+pub(super) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
+    to.send_if_modified(|known| {
+        let changed = known.as_ref() != Some(&waiting);
+        *known = Some(waiting);
+        changed
+    })
+}
+
+/// Answers a handle that hands over. Dropped, it says that there is nothing to hand over any more.
+pub struct TransferReply(oneshot::Sender<Result<(), TransferError>>);
+
+impl TransferReply {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<Result<(), TransferError>>) {
+        let (reply, answer) = oneshot::channel();
+        (Self(reply), answer)
+    }
+
+    /// It does not take place.
+    pub fn refuse(self, why: TransferError) {
+        self.answer(Err(why));
+    }
+
+    pub(super) fn answer(self, answer: Result<(), TransferError>) {
+        let _ = self.0.send(answer);
+    }
+}
+
+/// Answers a handle that observes. Dropped, it says that the driver has ended.
+pub struct ObserveReply(oneshot::Sender<watch::Receiver<Versioned>>);
+
+impl ObserveReply {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<watch::Receiver<Versioned>>) {
+        let (reply, answer) = oneshot::channel();
+        (Self(reply), answer)
+    }
+
+    /// Whether nobody waits for it any more.
+    pub(super) fn is_dropped(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    pub(super) fn show(self, latest: watch::Receiver<Versioned>) {
+        let _ = self.0.send(latest);
+    }
+}
+
+/// What a driver knows of a leadership that was just won.
+pub struct Elected<C: SafetyClass> {
+    /// What names this leader: the same as others are told by
+    /// [`LeaderView::id`](crate::LeaderView::id).
+    pub id: Arc<str>,
+    /// The fence of the leadership; `()` where there is none.
+    pub fence: C::Fence,
+    /// What the protocol offers its leaders beyond the handle; [`extra`](super::extra) gives it
+    /// back. `Arc::new(())` where that is nothing.
+    pub extra: Arc<dyn Any + Send + Sync>,
+}
+
+/// A won election.
+pub(crate) struct Won<C: SafetyClass> {
+    pub(crate) elected: Elected<C>,
+    pub(crate) cell: Arc<ClaimCell>,
+    pub(crate) progress: watch::Receiver<Progress>,
+    /// What keeps others from knowing that it is over.
+    pub(crate) waits: watch::Receiver<Option<Waiting>>,
+}
+
+/// How far a leadership has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// A lease of full length was obtained.
+    pub(crate) settled: bool,
+    /// Until when the claim holds, as last raised.
+    pub(crate) until: Time,
+    /// It is over.
+    pub(crate) ended: Option<Loss>,
+    /// Until when others are not told that it is over, because of a promise.
+    pub(crate) held: Option<Time>,
+    /// Others know that it is over, or the lease has run out.
+    pub(crate) released: bool,
+}
+
+/// What an observer sees, with a number that grows with each change.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Versioned {
+    pub(crate) version: u64,
+    pub(crate) view: Option<View>,
+}
+
+impl<C: SafetyClass> fmt::Debug for CampaignReply<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CampaignReply")
+    }
+}
+
+impl fmt::Debug for TransferReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TransferReply")
+    }
+}
+
+impl fmt::Debug for ObserveReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ObserveReply")
+    }
+}
+
+impl<C: SafetyClass> fmt::Debug for Elected<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Elected")
+            .field("id", &self.id)
+            .field("fence", &self.fence)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,152 @@
+//! Observers on the driver's side.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::{ElectionName, View};
+use tokio::sync::watch;
+
+use super::request::{ObserveReply, Versioned};
+
+/// One subscription for each election that somebody observes: all its observers look at it.
+#[derive(Debug, Default)]
+pub struct Subscriptions {
+    subscriptions: BTreeMap<ElectionName, Subscription>,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    latest: watch::Sender<Versioned>,
+    every: Duration,
+    newcomers: Newcomers,
+    /// What is seen next comes after a gap.
+    missed: bool,
+}
+
+/// Observers to whom nothing is shown that was seen before they came.
+#[derive(Debug, Default)]
+struct Newcomers {
+    /// The core looks for these.
+    looked_for: Option<Vec<ObserveReply>>,
+    /// They came after it had begun.
+    later: Vec<ObserveReply>,
+}
+
+impl Subscription {
+    fn new(every: Duration) -> Self {
+        let (latest, _) = watch::channel(Versioned::default());
+        Self { latest, every, newcomers: Newcomers::default(), missed: false }
+    }
+
+    fn is_deserted(&mut self) -> bool {
+        let Newcomers { looked_for, later } = &mut self.newcomers;
+        let waiting = looked_for.iter_mut().chain([later]);
+        let anybody = waiting.fold(false, |anybody, replies| {
+            replies.retain(|reply| !reply.is_dropped());
+            anybody || !replies.is_empty()
+        });
+        !anybody && self.latest.receiver_count() == 0
+    }
+
+    fn welcome(&mut self) {
+        for reply in self.newcomers.looked_for.take().into_iter().flatten() {
+            reply.show(self.latest.subscribe());
+        }
+    }
+}
+
+impl Subscriptions {
+    /// Somebody wants to see an election. If the core must be told to observe it, or to ask more
+    /// often: how often to ask, which the most impatient observer decides.
+    #[must_use]
+    pub fn observe(
+        &mut self,
+        election: &ElectionName,
+        every: Duration,
+        reply: ObserveReply,
+    ) -> Option<Duration> {
+        let known = self.subscriptions.get_mut(election);
+        let new = known.is_none();
+        let subscription = match known {
+            Some(subscription) => subscription,
+            None => self.subscriptions.entry(election.clone()).or_insert(Subscription::new(every)),
+        };
+        let faster = every < subscription.every;
+        subscription.every = subscription.every.min(every);
+        reply.show(subscription.latest.subscribe());
+        (new || faster).then_some(every)
+    }
+
+    /// Somebody wants to see an election as it is now, not as others have seen it before. If the
+    /// core must be told to look, as with [`observe`](Self::observe): what it sees next is what
+    /// this observer is shown first.
+    #[must_use]
+    pub fn observe_afresh(
+        &mut self,
+        election: &ElectionName,
+        every: Duration,
+        reply: ObserveReply,
+    ) -> Option<Duration> {
+        let subscription =
+            self.subscriptions.entry(election.clone()).or_insert(Subscription::new(every));
+        subscription.every = subscription.every.min(every);
+        let Newcomers { looked_for, later } = &mut subscription.newcomers;
+        if looked_for.is_some() {
+            later.push(reply);
+            return None;
+        }
+        *looked_for = Some(vec![reply]);
+        Some(subscription.every)
+    }
+
+    /// If somebody came to see an election while the core was looking for others, so that it must
+    /// be told to look again: how often to ask.
+    #[must_use]
+    pub fn look_again(&mut self, election: &ElectionName) -> Option<Duration> {
+        let subscription = self.subscriptions.get_mut(election)?;
+        let Newcomers { looked_for, later } = &mut subscription.newcomers;
+        let owed = looked_for.is_none() && !later.is_empty();
+        if owed {
+            *looked_for = Some(std::mem::take(later));
+        }
+        owed.then_some(subscription.every)
+    }
+
+    /// The core does not observe an election: its observers are told that nothing follows.
+    pub fn close(&mut self, election: &ElectionName) {
+        self.subscriptions.remove(election);
+    }
+
+    /// An observer has left. Says whether it was the last, so that the core must be told to
+    /// observe no longer.
+    #[must_use]
+    pub fn unobserve(&mut self, election: &ElectionName) -> bool {
+        let alone = self.subscriptions.get_mut(election).is_some_and(Subscription::is_deserted);
+        if alone {
+            self.subscriptions.remove(election);
+        }
+        alone
+    }
+
+    /// The core may have missed anything since what it saw last: observers are told
+    /// [`Change::Reset`](crate::Change::Reset) before what it sees next.
+    pub fn missed(&mut self, election: &ElectionName) {
+        if let Some(subscription) = self.subscriptions.get_mut(election) {
+            subscription.missed = true;
+        }
+    }
+
+    /// The core sees something. That nothing has changed may be said too.
+    pub fn see(&mut self, election: &ElectionName, view: View) {
+        let Some(subscription) = self.subscriptions.get_mut(election) else { return };
+        let missed = std::mem::take(&mut subscription.missed);
+        subscription.latest.send_if_modified(|latest| {
+            let changed = missed || !latest.view.as_ref().is_some_and(|known| known.is_same(&view));
+            // A gap is as if they had been too slow for a change in between.
+            latest.version += u64::from(changed) + u64::from(missed);
+            latest.view = Some(view);
+            changed
+        });
+        subscription.welcome();
+    }
+}

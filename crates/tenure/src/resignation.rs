@@ -1,0 +1,36 @@
+//! Giving a candidacy or a leadership up, at the latest when its handle is dropped.
+
+use std::sync::Arc;
+
+use tenure_core::ElectionName;
+
+use crate::driver::{CampaignId, DriverHandle, Request};
+use crate::safety::SafetyClass;
+
+/// Gives a candidacy or a leadership up when dropped.
+pub(crate) struct Resignation<C: SafetyClass> {
+    pub(crate) driver: Arc<dyn DriverHandle<C>>,
+    pub(crate) election: ElectionName,
+    pub(crate) campaign: CampaignId,
+}
+
+impl<C: SafetyClass> Resignation<C> {
+    pub(crate) fn new(
+        driver: Arc<dyn DriverHandle<C>>,
+        election: ElectionName,
+        campaign: CampaignId,
+    ) -> Self {
+        Self { driver, election, campaign }
+    }
+
+    pub(crate) fn request(&self) {
+        let (election, campaign) = (self.election.clone(), self.campaign);
+        self.driver.request(Request::Resign { election, campaign });
+    }
+}
+
+impl<C: SafetyClass> Drop for Resignation<C> {
+    fn drop(&mut self) {
+        self.request();
+    }
+}

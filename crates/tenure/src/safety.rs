@@ -1,0 +1,57 @@
+//! Classes of safety, as types.
+
+use std::fmt::Debug;
+
+use tenure_core::Fence;
+
+mod sealed {
+    #[expect(unnameable_types, reason = "nobody else adds a class of safety")]
+    pub trait Sealed {}
+}
+
+/// A class of safety.
+pub trait SafetyClass: sealed::Sealed + Debug + Send + Sync + 'static {
+    /// What orders its leaders: a [`Fence`], or nothing.
+    type Fence: Copy + Debug + Send + Sync + 'static;
+
+    /// What a campaign is told that was won where [`fence`](Self::fence) gives nothing.
+    const MISMATCH: &'static str;
+
+    /// The fence of a leadership as its core has it; `None` if the core orders leaders, and this
+    /// class does not, or the other way round.
+    fn fence(fence: Option<Fence>) -> Option<Self::Fence>;
+}
+
+/// There is at most one leader at any instant, and leaders are ordered by fences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtMostOne {}
+
+/// There may be several leaders at once: in partitions, or while leadership changes hands.
+/// Such leaders have no fence, and nothing converts one kind into the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MayOverlap {}
+
+impl sealed::Sealed for AtMostOne {}
+impl sealed::Sealed for MayOverlap {}
+
+impl SafetyClass for AtMostOne {
+    type Fence = Fence;
+
+    const MISMATCH: &'static str =
+        "this protocol has won without a fence, and its leaders must have one: a bug in its driver";
+
+    fn fence(fence: Option<Fence>) -> Option<Fence> {
+        fence
+    }
+}
+
+impl SafetyClass for MayOverlap {
+    type Fence = ();
+
+    const MISMATCH: &'static str = "this protocol has won with a fence, and its leaders, which may \
+                                    overlap, must have none: a bug in its driver";
+
+    fn fence(fence: Option<Fence>) -> Option<()> {
+        fence.is_none().then_some(())
+    }
+}

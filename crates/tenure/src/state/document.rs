@@ -1,0 +1,109 @@
+//! A small file that must survive the machine, replaced whole.
+//!
+//! It is written under another name, flushed, renamed, and the directory flushed. Two slots in
+//! place would be cheaper, but a damaged newer slot would look like an interrupted write, and the
+//! older one would be believed. This way no interrupted write leaves damage, and all damage is
+//! refused.
+
+use std::io::Read;
+use std::marker::PhantomData;
+
+use rustix::fs::OFlags;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::directory::Directory;
+use super::error::{Damage, StateError, WriteError};
+use super::sealed::{Format, Refusal};
+
+/// A file that holds one `T`, in postcard's encoding.
+#[derive(Debug)]
+pub struct Document<T> {
+    /// Its name in the directory.
+    pub name: &'static str,
+    /// How it is told from others.
+    pub format: Format,
+    /// No document takes more bytes: what is longer was not written by us.
+    pub bytes_max: u64,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize + DeserializeOwned> Document<T> {
+    /// A document of this name and format.
+    #[must_use]
+    pub const fn new(name: &'static str, format: Format, bytes_max: u64) -> Self {
+        Self { name, format, bytes_max, content: PhantomData }
+    }
+
+    /// What `directory` holds; `None` if it has no such document.
+    pub fn read(&self, directory: &Directory) -> Result<Option<T>, StateError> {
+        let Some(file) = directory.stored(self.name, OFlags::RDONLY)? else { return Ok(None) };
+        let path = directory.at(self.name);
+        let mut bytes = Vec::new();
+        file.take(self.bytes_max)
+            .read_to_end(&mut bytes)
+            .map_err(|source| StateError::io("read", &path, source))?;
+        let relearn = directory.layout().relearn;
+        self.decode(&bytes).map(Some).map_err(|refusal| refusal.at(&path, self.format, relearn))
+    }
+
+    /// Returns when `content` would survive the loss of power. After an error it is unknown which
+    /// of the two is there, the one before or this one.
+    pub fn write(&self, directory: &Directory, content: &T) -> Result<(), WriteError> {
+        // This one is replaced, whether it is there or not.
+        let check = || directory.check(|file| file != self.name);
+        check()?;
+        if let Err(source) = directory.put_durably(self.name, &self.encode(content)) {
+            // The directory may have been removed meanwhile.
+            check()?;
+            return Err(WriteError::Io { path: directory.at(self.name), source });
+        }
+        Ok(())
+    }
+
+    /// The bytes of the file.
+    #[must_use]
+    pub fn encode(&self, content: &T) -> Vec<u8> {
+        // Serializing into memory cannot fail: nothing in it has an unknown length.
+        let body = postcard::to_allocvec(content).unwrap_or_default();
+        self.format.seal(&body)
+    }
+
+    /// What these bytes of the file hold.
+    pub fn decode(&self, bytes: &[u8]) -> Result<T, Refusal> {
+        let (body, took) = self.format.open(bytes)?;
+        if took != bytes.len() {
+            let (bytes, expected) = (bytes.len() as u64, took as u64);
+            return Err(Refusal::Damaged(Damage::Length { bytes, expected }));
+        }
+        match postcard::take_from_bytes(body) {
+            Ok((content, [])) => Ok(content),
+            _ => Err(Refusal::Damaged(Damage::Content)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBER: Document<u64> =
+        Document::new("number", Format { magic: *b"\x89TENUREt", oldest: 1, newest: 1 }, 64);
+
+    #[test]
+    fn a_file_with_more_behind_it_is_damaged() {
+        let mut bytes = NUMBER.encode(&7);
+        assert!(matches!(NUMBER.decode(&bytes), Ok(7)));
+        bytes.push(0);
+        assert!(matches!(
+            NUMBER.decode(&bytes),
+            Err(Refusal::Damaged(Damage::Length { bytes: b, expected })) if b == expected + 1
+        ));
+    }
+
+    #[test]
+    fn content_of_another_shape_is_damaged() {
+        let bytes = NUMBER.format.seal(&[0x80]);
+        assert!(matches!(NUMBER.decode(&bytes), Err(Refusal::Damaged(Damage::Content))));
+    }
+}

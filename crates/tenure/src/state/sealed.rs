@@ -1,0 +1,154 @@
+//! How every file of a state directory begins: what it is, which format, how long, and unharmed.
+//!
+//! ```text
+//! magic 8 | format u32 | length u32 | body | crc32 of all before     (little endian)
+//! ```
+//! This much stays the same in every format, so that a newer one is told from a damaged one.
+
+use std::path::Path;
+
+use super::error::{Damage, Found, StateError};
+
+/// How one kind of file is told from others, and which of its formats are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Format {
+    /// What it begins with.
+    pub magic: [u8; 8],
+    /// The oldest format that is read.
+    pub oldest: u32,
+    /// The format that is written. Raise it when the layout changes; let a test hold the bytes.
+    pub newest: u32,
+}
+
+const HEAD: usize = 16;
+const CRC: usize = 4;
+
+/// Why bytes are not what was sealed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// They are of something else.
+    Foreign(Found),
+    /// They have a format that is not read.
+    Format(u32),
+    /// They were changed.
+    Damaged(Damage),
+}
+
+impl Refusal {
+    /// The error for the file `path` of this format; `relearn` as in
+    /// [`Layout`](super::Layout::relearn).
+    #[must_use]
+    pub fn at(self, path: &Path, format: Format, relearn: &'static str) -> StateError {
+        let path = path.to_owned();
+        match self {
+            Self::Foreign(found) => StateError::ForeignFile { path, found },
+            Self::Format(found) => {
+                StateError::Version { path, found, oldest: format.oldest, known: format.newest }
+            }
+            Self::Damaged(damage) => StateError::Damaged { path, damage, relearn },
+        }
+    }
+}
+
+impl Format {
+    /// A file with this body.
+    #[must_use]
+    pub fn seal(&self, body: &[u8]) -> Vec<u8> {
+        self.seal_as(self.newest, body)
+    }
+
+    /// A file with this body, in another format than the newest.
+    #[must_use]
+    pub fn seal_as(&self, format: u32, body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let mut bytes = Vec::with_capacity(HEAD + body.len() + CRC);
+        bytes.extend_from_slice(&self.magic);
+        bytes.extend_from_slice(&format.to_le_bytes());
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(body);
+        bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// The body of what `bytes` begin with, and how many of them it took.
+    pub fn open<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Refusal> {
+        let magic = &self.magic;
+        let common = bytes.len().min(magic.len());
+        if bytes[..common] != magic[..common] {
+            let begins = bytes[..common].escape_ascii().to_string();
+            return Err(Refusal::Foreign(Found::Begins(begins)));
+        }
+        let damaged = |expected: usize| {
+            let (bytes, expected) = (bytes.len() as u64, expected as u64);
+            Refusal::Damaged(Damage::Length { bytes, expected })
+        };
+        let (Some(format), Some(length)) = (word(bytes, 8), word(bytes, 12)) else {
+            return Err(damaged(HEAD + CRC));
+        };
+        let end = HEAD.saturating_add(length as usize);
+        let Some(stored) = word(bytes, end) else {
+            return Err(damaged(end.saturating_add(CRC)));
+        };
+        let computed = crc32fast::hash(&bytes[..end]);
+        if stored != computed {
+            return Err(Refusal::Damaged(Damage::Checksum { stored, computed }));
+        }
+        if !(self.oldest..=self.newest).contains(&format) {
+            return Err(Refusal::Format(format));
+        }
+        Ok((&bytes[HEAD..end], end + CRC))
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let word = bytes.get(at..)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORMAT: Format = Format { magic: *b"\x89TENUREt", oldest: 1, newest: 2 };
+
+    #[test]
+    fn what_was_sealed_opens() {
+        let mut bytes = FORMAT.seal(b"body");
+        assert_eq!(bytes.len(), HEAD + 4 + CRC);
+        bytes.extend_from_slice(b"more");
+        let (body, took) = FORMAT.open(&bytes).unwrap();
+        assert_eq!((body, took), (&b"body"[..], HEAD + 4 + CRC));
+    }
+
+    #[test]
+    fn any_flipped_bit_and_any_missing_byte_is_seen() {
+        let good = FORMAT.seal(b"body");
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            match FORMAT.open(&bad) {
+                Err(Refusal::Foreign(_)) => assert!(bit < 64, "bit {bit}"),
+                Err(Refusal::Damaged(_)) => assert!(bit >= 64, "bit {bit}"),
+                other => panic!("bit {bit}: {other:?}"),
+            }
+        }
+        for length in 0..good.len() {
+            let result = FORMAT.open(&good[..length]);
+            assert!(
+                matches!(result, Err(Refusal::Damaged(Damage::Length { .. }))),
+                "length {length}: {result:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_told_from_a_damaged_one() {
+        assert!(matches!(FORMAT.open(&FORMAT.seal_as(3, b"?")), Err(Refusal::Format(3))));
+        let older = FORMAT.seal_as(0, b"?");
+        assert!(matches!(FORMAT.open(&older), Err(Refusal::Format(0))));
+        assert!(FORMAT.open(&FORMAT.seal_as(1, b"?")).is_ok());
+        let mut bad = FORMAT.seal_as(3, b"?");
+        bad[HEAD] ^= 1;
+        assert!(matches!(FORMAT.open(&bad), Err(Refusal::Damaged(Damage::Checksum { .. }))));
+    }
+}
