@@ -6,6 +6,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Duration;
 
@@ -17,10 +18,11 @@ use tenure_cli::protocol::nerio::Nerio;
 use tenure_cli::protocol::{
     AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Purpose,
 };
-use tenure_cli::settings::Default::Nothing;
+use tenure_cli::settings::Default::{Nothing, Text};
 use tenure_cli::settings::Reach::Everywhere;
-use tenure_cli::settings::table;
+use tenure_cli::settings::table::{self, plain};
 use tenure_cli::settings::{Layers, Origins, Spec, parse};
+use tenure_testkit::processes::wait;
 
 /// With this variable the binary is the command.
 const ROLE: &str = "PLAYS_THE_COMMAND";
@@ -29,9 +31,12 @@ fn main() -> ExitCode {
     if std::env::var_os(ROLE).is_some() {
         return tenure_cli::main(&[&Nerio, &Beacon]);
     }
-    let tests: [(&str, fn()); 2] = [
+    let tests: [(&str, fn()); 5] = [
         ("a_command_runs_without_a_fence", a_command_runs_without_a_fence),
+        ("a_runner_has_a_status_and_resigns", a_runner_has_a_status_and_resigns),
         ("all_leaders_are_named", all_leaders_are_named),
+        ("what_it_does_not_have_is_refused", what_it_does_not_have_is_refused),
+        ("its_words_are_in_the_help", its_words_are_in_the_help),
     ];
     let trial = |(name, test): (&str, fn())| {
         Trial::test(name, move || {
@@ -46,6 +51,12 @@ tenure_cli::settings! {
     BEACONS: Vec<SocketAddr> = "beacons" "ADDR,…" Text, Everywhere, Nothing, "Beacon", beacons,
         |all: &Vec<_>| list(all),
         "Where all participants are";
+    RANK: u16 = "rank" "N" Number, Everywhere, Text("7"), "Beacon", rank, plain,
+        "Who goes first; the lower one does";
+}
+
+fn rank(text: &str) -> Result<u16, parse::Refusal> {
+    text.parse().map_err(|_| parse::Refusal::new("it is no number", "write a number"))
 }
 
 fn beacons(text: &str) -> Result<Vec<SocketAddr>, parse::Refusal> {
@@ -83,12 +94,20 @@ impl Protocol for Beacon {
         const { &[&BEACONS.spec, &table::GRACE.spec, &table::KILL_MARGIN.spec] }
     }
 
+    fn of_candidates(&self) -> &'static [&'static Spec] {
+        const { &[&RANK.spec] }
+    }
+
     fn whereabouts(&self) -> &'static Spec {
         &BEACONS.spec
     }
 
     fn realm(&self) -> &'static Spec {
         &BEACONS.spec
+    }
+
+    fn instead(&self, setting: &str) -> Option<&'static str> {
+        (setting == "priority").then_some("leave it out, or give --rank: the lower one leads")
     }
 
     fn unknown(&self) -> &'static str {
@@ -102,9 +121,12 @@ impl Protocol for Beacon {
     fn backend(
         &self,
         layers: &mut Layers<'_>,
-        _: Purpose<'_>,
+        purpose: Purpose<'_>,
     ) -> Result<Box<dyn Backend>, Failure> {
         let beacons = layers.required(&BEACONS)?;
+        if matches!(purpose, Purpose::Campaign(_)) {
+            layers.required(&RANK)?;
+        }
         let (grace, kill_margin) =
             (layers.required(&table::GRACE)?, layers.required(&table::KILL_MARGIN)?);
         Ok(Box::new(Bus { beacons, grace, kill_margin }))
@@ -174,9 +196,14 @@ impl Participant for One {
 
 fn tenure(args: &[&str]) -> Output {
     let sockets = tempfile::tempdir().unwrap();
+    wait::output(&mut command(args, sockets.path()))
+}
+
+fn command(args: &[&str], sockets: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(args).env_clear().env(ROLE, "1").env("PATH", std::env::var_os("PATH").unwrap());
-    command.env("XDG_RUNTIME_DIR", sockets.path()).output().unwrap()
+    command.env("XDG_RUNTIME_DIR", sockets);
+    command
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -213,6 +240,27 @@ fn a_command_runs_without_a_fence() {
     assert_eq!((&lines[1]["event"], &lines[1]["fence"]), (&"elected".into(), &().into()));
 }
 
+fn a_runner_has_a_status_and_resigns() {
+    let sockets = tempfile::tempdir().unwrap();
+    let (socket, beacons) = (sockets.path().join("me.sock"), list(&free::<2>()));
+    let control = ["--control", socket.to_str().unwrap()];
+    let run = with(&["run"], &beacons, &[&control[..], &["--once", "--", "sleep", "600"]].concat());
+    let mut run = command(&run, sockets.path()).stderr(Stdio::null()).spawn().unwrap();
+    let status = wait::eventually("it leads", || {
+        let words = [&["node", "status", "--json"], &control[..]].concat();
+        let output = wait::output(&mut command(&words, sockets.path()));
+        let status = serde_json::from_slice::<serde_json::Value>(&output.stdout).ok()?;
+        (status["leading"] == true).then_some(status)
+    });
+    let told = ["protocol", "beacons"].map(|key| status[key].as_str().unwrap());
+    assert_eq!((told, &status["several_leaders"]), (["beacon", &*beacons], &true.into()));
+    assert!(status["fence"].is_null() && status["remaining_ms"].is_u64(), "{status}");
+    let resign = with(&["resign"], &beacons, &control);
+    let resigned = wait::output(&mut command(&resign, sockets.path()));
+    assert_eq!(resigned.status.code(), Some(0), "{resigned:?}");
+    assert_eq!(wait::ended("it resigned", &mut run).code(), Some(0));
+}
+
 /// Two that do not reach each other lead, and the command hears both.
 fn all_leaders_are_named() {
     let [one, other, asker] = free();
@@ -229,16 +277,64 @@ fn all_leaders_are_named() {
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     assert_eq!(told["value"], "here", "{told}");
     // The first that is heard is told at once; both are known after a beat.
-    let mut watching = Command::new(std::env::current_exe().unwrap());
-    watching
-        .env(ROLE, "1")
-        .args(with(&["observe", "--json"], &beacons, &[]))
-        .stdout(Stdio::piped());
-    let mut watching = watching.spawn().unwrap();
-    let lines = BufReader::new(watching.stdout.take().unwrap()).lines();
-    let told = lines.map(|line| serde_json::from_str::<serde_json::Value>(&line.unwrap()).unwrap());
-    let both = |told: &serde_json::Value| told["id"] == "far" && told["others"][0]["id"] == "near";
-    assert!(told.into_iter().any(|told| both(&told)), "they are never both told");
-    watching.kill().unwrap();
-    watching.wait().unwrap();
+    let observed = |more: &[&str], says: &dyn Fn(&str) -> bool| {
+        let mut watching = command(&with(&["observe"], &beacons, more), Path::new("/"));
+        let mut watching = watching.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| says(&line.unwrap())), "they are never both told");
+        watching.kill().unwrap();
+        watching.wait().unwrap();
+    };
+    observed(&["--json"], &|line| {
+        let told: serde_json::Value = serde_json::from_str(line).unwrap();
+        told["id"] == "far" && told["others"][0]["id"] == "near"
+    });
+    observed(&[], &|line| {
+        line.starts_with("leader far (here)") && line.contains("; also leading: near (here)")
+    });
+}
+
+fn what_it_does_not_have_is_refused() {
+    let refused = |args: &[&str]| {
+        let output = tenure(args);
+        let said = text(&output.stderr).to_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        said.lines().filter(|line| !line.starts_with("origin: ")).collect::<Vec<_>>().join("\n")
+    };
+    for command in ["verify", "transfer", "members"] {
+        let mut args = vec![command, "--protocol", "beacon"];
+        args.extend(["--election", "e"].iter().filter(|_| command != "members"));
+        args.extend(["--to", "me"].iter().filter(|_| command == "transfer"));
+        let error = format!("error: {command} is not supported by beacon\nfix: ");
+        assert!(refused(&args).starts_with(&error), "{}", refused(&args));
+    }
+    let rank = refused(&["run", "--election", "e", "--rank", "1", "--", "true"]);
+    let told = "error: rank is a setting of beacon, and the protocol is nerio\n\
+                fix: leave it out, or give --priority: the higher one goes first";
+    assert_eq!(rank, told);
+    let beacons = list(&free::<1>());
+    let priority = refused(&with(&["run"], &beacons, &["--priority", "1", "--", "true"]));
+    let told = "error: priority is a setting of nerio, and the protocol is beacon\n\
+                fix: leave it out, or give --rank: the lower one leads";
+    assert_eq!(priority, told);
+    let forgotten = refused(&["leader", "--election", "e", "--beacons", &beacons]);
+    assert!(forgotten.contains("or give --protocol beacon"), "{forgotten}");
+    let unknown = refused(&["leader", "--election", "e", "--protocol", "baecon"]);
+    assert!(unknown.ends_with("did you mean beacon? One of: nerio, beacon"), "{unknown}");
+}
+
+fn its_words_are_in_the_help() {
+    let help = tenure(&["run", "--help"]);
+    let (help, words) = (text(&help.stdout), "Where all participants are [only with beacon]");
+    for words in ["--beacons <ADDR,…>", words, "--beacons 127.0.0.1:7001,127.0.0.1:7002"] {
+        assert!(help.contains(words), "{help}");
+    }
+    assert!(!help.contains("--endpoints"));
+    let beacons = list(&free::<1>());
+    let shown = tenure(&with(&["leader", "--show-settings"], &beacons, &[]));
+    let shown = text(&shown.stdout);
+    assert!(shown.contains("beacons ") && !shown.contains("rank "), "{shown}");
+    let shown = tenure(&with(&["run", "--show-settings"], &beacons, &["--", "true"]));
+    let shown = text(&shown.stdout);
+    assert!(shown.contains("beacons ") && shown.contains("rank "), "{shown}");
 }
