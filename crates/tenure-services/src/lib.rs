@@ -16,6 +16,7 @@ pub mod go;
 pub mod nats;
 pub mod relay;
 
+mod daemon;
 mod debian;
 mod error;
 mod place;
@@ -24,6 +25,7 @@ mod process;
 mod service;
 mod tool;
 
+pub use daemon::Daemon;
 pub use error::Error;
 pub use process::Process;
 pub use service::{Service, Started, build_tools};

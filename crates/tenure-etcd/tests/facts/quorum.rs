@@ -80,7 +80,7 @@ pub(crate) fn minority(version: Version) -> Result<Cluster, tenure_services::Err
     others.into_iter().try_for_each(Member::restart)?;
     others.into_iter().try_for_each(Member::wait_ready)?;
     others[0].etcdctl(&["put", "stale", "new"])?;
-    others.into_iter().try_for_each(Member::stop)?;
+    others.into_iter().try_for_each(|member| member.stop())?;
     first.cont()?;
     // For a moment it believes in the leader that it had. If it does so for longer, the facts say.
     for _ in 0..600 {
@@ -217,7 +217,7 @@ async fn keep_alive_without_a_quorum(stage: Stage) -> Seen {
     let mut seen = renewals(&cluster).await?;
     for _ in 0..2 {
         if !seen.starts_with("answered") {
-            cluster.members().try_for_each(Member::cont)?;
+            cluster.members().try_for_each(|member| member.cont())?;
             cluster.wait_ready()?;
             seen = renewals(&cluster).await?;
         }

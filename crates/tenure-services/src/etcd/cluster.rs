@@ -1,32 +1,22 @@
 //! Members that run together.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::config::ClusterConfig;
 use super::member::{Member, Seat};
 use super::{Binaries, Version, install};
+use crate::daemon::on_free_ports;
 use crate::error::Error;
 use crate::place::file_error;
 use crate::process::{Process, clean_environment};
 use crate::{port, tool};
 
-/// How long a member may take to come up: a busy machine with a slow disk may need long.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
-
-/// How often other ports are tried, when somebody was faster.
-const ATTEMPTS: u32 = 5;
-
 /// How long `etcdctl` tries.
 const COMMAND_TIMEOUT: &str = "--command-timeout=20s";
-
-/// What a member says when somebody was faster.
-const PORT_TAKEN: &str = "address already in use";
 
 /// Some members of one version. Dropping it kills them by pid and removes their data.
 #[derive(Debug)]
@@ -52,19 +42,7 @@ impl Cluster {
 
     pub(super) fn with(config: ClusterConfig) -> Result<Self, Error> {
         let binaries = install(config.version)?;
-        let mut attempt = 1;
-        loop {
-            let cluster = Self::launch(config.clone(), binaries.clone())?;
-            match cluster.wait_ready() {
-                Ok(()) => return Ok(cluster),
-                Err(Error::NotReady { log, .. })
-                    if log.contains(PORT_TAKEN) && attempt < ATTEMPTS =>
-                {
-                    attempt += 1;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        on_free_ports(|| Self::launch(config.clone(), binaries.clone()), Self::wait_ready)
     }
 
     fn launch(config: ClusterConfig, binaries: Binaries) -> Result<Self, Error> {
@@ -95,7 +73,7 @@ impl Cluster {
     /// The URL of each member, in their order.
     #[must_use]
     pub fn endpoints(&self) -> Vec<String> {
-        self.seats.iter().map(|seat| seat.endpoint.clone()).collect()
+        self.seats.iter().map(|seat| seat.daemon.url.clone()).collect()
     }
 
     /// The members, in their order.
@@ -242,9 +220,4 @@ impl Cluster {
         words.extend(arguments.iter().map(|argument| (*argument).to_owned()));
         words
     }
-}
-
-pub(super) fn log_end(log: &Path) -> String {
-    let bytes = fs::read(log).unwrap_or_default();
-    tool::last_lines(&String::from_utf8_lossy(&bytes))
 }

@@ -1,31 +1,21 @@
 //! One member of a cluster: a process that can be killed, stopped and started again.
 
 use std::ffi::OsStr;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
 
-use super::cluster::{Cluster, PATIENCE, log_end};
+use super::cluster::Cluster;
 use super::config::{ClusterConfig, Tls};
+use crate::daemon::Daemon;
 use crate::error::Error;
-use crate::process::{Process, since_boot};
-
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
-
-/// How long a member gets to end by itself.
-const FAREWELL: Duration = Duration::from_secs(20);
 
 /// A member's place, whether anybody is in it or not.
 #[derive(Debug)]
 pub(super) struct Seat {
-    pub(super) name: String,
-    pub(super) endpoint: String,
+    pub(super) daemon: Daemon,
     pub(super) peer: String,
     pub(super) data: PathBuf,
     wrapper: Vec<String>,
-    log: PathBuf,
-    process: Mutex<Option<Process>>,
 }
 
 impl Seat {
@@ -33,14 +23,13 @@ impl Seat {
         let host = &config.hosts[index];
         let name = format!("m{index}");
         let scheme = if config.tls.is_some() { "https" } else { "http" };
+        let (data, log) = (folder.join(&name), folder.join(format!("{name}.log")));
+        let url = format!("{scheme}://{}:{}", host.address, ports[0]);
         Self {
-            endpoint: format!("{scheme}://{}:{}", host.address, ports[0]),
+            daemon: Daemon::new(name, url, log),
             peer: format!("http://{}:{}", host.address, ports[1]),
-            data: folder.join(&name),
+            data,
             wrapper: host.wrapper.clone(),
-            log: folder.join(format!("{name}.log")),
-            process: Mutex::new(None),
-            name,
         }
     }
 }
@@ -50,6 +39,14 @@ impl Seat {
 pub struct Member<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) seat: &'a Seat,
+}
+
+impl Deref for Member<'_> {
+    type Target = Daemon;
+
+    fn deref(&self) -> &Daemon {
+        &self.seat.daemon
+    }
 }
 
 /// What a member says of itself and of the cluster, without asking the others.
@@ -77,62 +74,13 @@ impl<'a> Member<'a> {
     /// Its URL for clients.
     #[must_use]
     pub fn endpoint(self) -> &'a str {
-        &self.seat.endpoint
+        &self.seat.daemon.url
     }
 
     /// Its URL for the other members.
     #[must_use]
     pub fn peer(self) -> &'a str {
         &self.seat.peer
-    }
-
-    /// Its process id, unless it was killed or terminated.
-    #[must_use]
-    pub fn pid(self) -> Option<u32> {
-        self.process().as_ref().map(Process::pid)
-    }
-
-    /// Its log so far.
-    #[must_use]
-    pub fn log(self) -> String {
-        let bytes = std::fs::read(&self.seat.log).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-
-    /// SIGKILL, also when it is stopped; it is gone on return. No harm if it is gone already.
-    ///
-    /// # Errors
-    ///
-    /// When the system refuses.
-    pub fn kill(self) -> Result<(), Error> {
-        self.process().take().map_or(Ok(()), |process| process.kill())
-    }
-
-    /// SIGTERM; it is gone on return.
-    ///
-    /// # Errors
-    ///
-    /// When it runs no more, or the system refuses.
-    pub fn terminate(self) -> Result<(), Error> {
-        self.process().take().map_or(Ok(()), |process| process.terminate(FAREWELL))
-    }
-
-    /// SIGSTOP; it stands still on return.
-    ///
-    /// # Errors
-    ///
-    /// When it runs no more, or the system refuses.
-    pub fn stop(self) -> Result<(), Error> {
-        self.running(Process::stop)
-    }
-
-    /// SIGCONT.
-    ///
-    /// # Errors
-    ///
-    /// When it runs no more, or the system refuses.
-    pub fn cont(self) -> Result<(), Error> {
-        self.running(Process::cont)
     }
 
     /// Starts it again, with the same ports and data; kills it first if it runs. Does not wait
@@ -142,14 +90,11 @@ impl<'a> Member<'a> {
     ///
     /// When it cannot be started at all.
     pub fn restart(self) -> Result<(), Error> {
-        let mut process = self.process();
-        drop(process.take());
         let mut words = self.seat.wrapper.clone();
         words.push(self.cluster.binaries.etcd.display().to_string());
         words.extend(self.arguments());
         let (program, rest) = words.split_first().map_or(("", &[][..]), |(p, r)| (p.as_str(), r));
-        *process = Some(Process::start(OsStr::new(program), rest, &self.seat.log)?);
-        Ok(())
+        self.start(OsStr::new(program), rest)
     }
 
     /// Waits until it answers a linearizable read; that takes a quorum.
@@ -158,19 +103,10 @@ impl<'a> Member<'a> {
     ///
     /// [`Error::NotReady`] when it ends, or does not answer within a minute.
     pub fn wait_ready(self) -> Result<(), Error> {
-        let began = since_boot();
-        loop {
+        self.wait(|| {
             let answer = self.etcdctl(&["--command-timeout=2s", "get", "tenure-services-ready"]);
-            // Asked last: whoever answered may be somebody else, at the port that ours wanted.
-            if let Some(status) = self.ended()? {
-                return Err(self.not_ready(began, format!("has ended ({status})")));
-            }
-            let Err(error) = answer else { return Ok(()) };
-            if since_boot() > began + PATIENCE {
-                return Err(self.not_ready(began, format!("does not answer: {error}")));
-            }
-            thread::sleep(BETWEEN_QUESTIONS);
-        }
+            answer.map(drop).map_err(|error| format!("does not answer: {error}"))
+        })
     }
 
     /// What it says of itself; without a quorum, too.
@@ -201,43 +137,15 @@ impl<'a> Member<'a> {
     ///
     /// [`Error::Failed`] when it does not succeed, with what it said.
     pub fn etcdctl(self, arguments: &[&str]) -> Result<String, Error> {
-        self.cluster.control(&self.seat.wrapper, &self.seat.endpoint, arguments)
-    }
-
-    fn process(self) -> MutexGuard<'a, Option<Process>> {
-        self.seat.process.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn running(self, act: impl FnOnce(&Process) -> Result<(), Error>) -> Result<(), Error> {
-        let gone = || Error::Missing {
-            what: format!("{} is not running", self.seat.name),
-            remedy: "`restart` it first.".into(),
-        };
-        act(self.process().as_ref().ok_or_else(gone)?)
-    }
-
-    fn ended(self) -> Result<Option<String>, Error> {
-        match self.process().as_ref() {
-            None => Ok(Some("killed".to_owned())),
-            Some(process) => Ok(process.ended()?.map(|status| status.to_string())),
-        }
-    }
-
-    fn not_ready(self, began: Duration, how: String) -> Error {
-        Error::NotReady {
-            member: format!("{} at {}", self.seat.name, self.seat.endpoint),
-            how,
-            waited: since_boot().saturating_sub(began),
-            log: log_end(&self.seat.log),
-        }
+        self.cluster.control(&self.seat.wrapper, &self.seat.daemon.url, arguments)
     }
 
     fn arguments(self) -> Vec<String> {
         let (seat, config) = (self.seat, &self.cluster.config);
         let mut arguments = vec![
             format!("--data-dir={}", seat.data.display()),
-            format!("--listen-client-urls={}", seat.endpoint),
-            format!("--advertise-client-urls={}", seat.endpoint),
+            format!("--listen-client-urls={}", seat.daemon.url),
+            format!("--advertise-client-urls={}", seat.daemon.url),
             format!("--listen-peer-urls={}", seat.peer),
         ];
         arguments.extend(self.founding());
@@ -249,10 +157,10 @@ impl<'a> Member<'a> {
 
     /// Who is in the cluster: the same for a new one and for one restored from a snapshot.
     pub(super) fn founding(self) -> [String; 3] {
-        let of = |seat: &Seat| format!("{}={}", seat.name, seat.peer);
+        let of = |seat: &Seat| format!("{}={}", seat.daemon.name, seat.peer);
         let all: Vec<_> = self.cluster.seats.iter().map(of).collect();
         [
-            format!("--name={}", self.seat.name),
+            format!("--name={}", self.seat.daemon.name),
             format!("--initial-advertise-peer-urls={}", self.seat.peer),
             format!("--initial-cluster={}", all.join(",")),
         ]

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::Command;
 
 use super::cluster::Cluster;
-use super::member::Member;
 use super::{Version, install};
 use crate::error::Error;
 use crate::place::file_error;
@@ -32,7 +31,7 @@ impl Cluster {
     ///
     /// When the tool refuses, or a member does not come up.
     pub fn restore(&self, snapshot: &Path, how: &Restore) -> Result<(), Error> {
-        self.members().try_for_each(Member::kill)?;
+        self.members().try_for_each(|member| member.kill())?;
         for member in self.members() {
             let data = &member.seat.data;
             if data.exists() {

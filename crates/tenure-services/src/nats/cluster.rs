@@ -9,16 +9,11 @@ use tempfile::TempDir;
 use super::config::{ClusterConfig, Place};
 use super::server::{Seat, Server};
 use super::{Version, install};
+use crate::daemon::on_free_ports;
 use crate::error::Error;
 use crate::place::file_error;
 use crate::port;
 use crate::relay::Relay;
-
-/// How often other ports are tried, when somebody was faster.
-const ATTEMPTS: u32 = 5;
-
-/// What a server says when somebody was faster.
-const PORT_TAKEN: &str = "address already in use";
 
 /// Some servers of one version. Dropping it kills them by pid and removes their files.
 ///
@@ -47,19 +42,7 @@ impl Cluster {
 
     pub(super) fn with(config: ClusterConfig) -> Result<Self, Error> {
         let program = install(config.version)?;
-        let mut attempt = 1;
-        loop {
-            let cluster = Self::launch(config.clone(), program.clone())?;
-            match cluster.wait_ready() {
-                Ok(()) => return Ok(cluster),
-                Err(Error::NotReady { log, .. })
-                    if log.contains(PORT_TAKEN) && attempt < ATTEMPTS =>
-                {
-                    attempt += 1;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        on_free_ports(|| Self::launch(config.clone(), program.clone()), Self::wait_ready)
     }
 
     fn launch(config: ClusterConfig, program: PathBuf) -> Result<Self, Error> {
@@ -103,7 +86,7 @@ impl Cluster {
     /// The URL of each server, in their order.
     #[must_use]
     pub fn urls(&self) -> Vec<String> {
-        self.seats.iter().map(|seat| seat.url.clone()).collect()
+        self.seats.iter().map(|seat| seat.daemon.url.clone()).collect()
     }
 
     /// The servers, in their order.

@@ -1,0 +1,167 @@
+//! One process of a cluster: it can be killed, stopped and started again.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::process::{Process, since_boot};
+use crate::tool;
+
+/// How long it may take to come up: a busy machine with a slow disk may need long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long it gets to end by itself.
+const FAREWELL: Duration = Duration::from_secs(20);
+
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
+
+/// How often other ports are tried, when somebody was faster.
+const ATTEMPTS: u32 = 5;
+
+/// What a server says when somebody was faster.
+const PORT_TAKEN: &str = "address already in use";
+
+/// A server's place, whether it runs or not. Dropping it kills the server.
+#[derive(Debug)]
+pub struct Daemon {
+    pub(crate) name: String,
+    /// Its URL for clients.
+    pub(crate) url: String,
+    log: PathBuf,
+    process: Mutex<Option<Process>>,
+}
+
+impl Daemon {
+    pub(crate) fn new(name: String, url: String, log: PathBuf) -> Self {
+        Self { name, url, log, process: Mutex::new(None) }
+    }
+
+    /// Its process id, unless it was killed or terminated.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process().as_ref().map(Process::pid)
+    }
+
+    /// Its log so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// SIGKILL, also when it is stopped; it is gone on return. No harm if it is gone already.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses.
+    pub fn kill(&self) -> Result<(), Error> {
+        self.process().take().map_or(Ok(()), |process| process.kill())
+    }
+
+    /// SIGTERM; it is gone on return.
+    ///
+    /// # Errors
+    ///
+    /// When it runs no more, or the system refuses.
+    pub fn terminate(&self) -> Result<(), Error> {
+        self.process().take().map_or(Ok(()), |process| process.terminate(FAREWELL))
+    }
+
+    /// SIGSTOP; it stands still on return.
+    ///
+    /// # Errors
+    ///
+    /// When it runs no more, or the system refuses.
+    pub fn stop(&self) -> Result<(), Error> {
+        self.running(Process::stop)
+    }
+
+    /// SIGCONT.
+    ///
+    /// # Errors
+    ///
+    /// When it runs no more, or the system refuses.
+    pub fn cont(&self) -> Result<(), Error> {
+        self.running(Process::cont)
+    }
+
+    /// Starts it; kills it first if it runs.
+    pub(crate) fn start<A: AsRef<OsStr>>(
+        &self,
+        program: &OsStr,
+        arguments: &[A],
+    ) -> Result<(), Error> {
+        let mut process = self.process();
+        drop(process.take());
+        *process = Some(Process::start(program, arguments, &self.log)?);
+        Ok(())
+    }
+
+    pub(crate) fn running(
+        &self,
+        act: impl FnOnce(&Process) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let gone = || Error::Missing {
+            what: format!("{} is not running", self.name),
+            remedy: "`restart` it first.".into(),
+        };
+        act(self.process().as_ref().ok_or_else(gone)?)
+    }
+
+    /// Waits until something is so, of which `look` says otherwise what is wrong:
+    /// [`Error::NotReady`] when it ends, or when that takes longer than a minute.
+    pub(crate) fn wait(&self, look: impl Fn() -> Result<(), String>) -> Result<(), Error> {
+        let began = since_boot();
+        loop {
+            let found = look();
+            // Asked last: whoever answered may be somebody else, at the port that ours wanted.
+            let how = match (self.ended()?, found) {
+                (Some(status), _) => format!("has ended ({status})"),
+                (None, Ok(())) => return Ok(()),
+                (None, Err(why)) if since_boot() > began + PATIENCE => why,
+                (None, Err(_)) => {
+                    thread::sleep(BETWEEN_QUESTIONS);
+                    continue;
+                }
+            };
+            return Err(Error::NotReady {
+                member: format!("{} at {}", self.name, self.url),
+                how,
+                waited: since_boot().saturating_sub(began),
+                log: tool::last_lines(&self.log()),
+            });
+        }
+    }
+
+    fn ended(&self) -> Result<Option<String>, Error> {
+        match self.process().as_ref() {
+            None => Ok(Some("killed".to_owned())),
+            Some(process) => Ok(process.ended()?.map(|status| status.to_string())),
+        }
+    }
+
+    fn process(&self) -> MutexGuard<'_, Option<Process>> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A cluster on ports that were free: launched anew while somebody takes one of them first.
+pub(crate) fn on_free_ports<C>(
+    launch: impl Fn() -> Result<C, Error>,
+    wait_ready: impl Fn(&C) -> Result<(), Error>,
+) -> Result<C, Error> {
+    let mut attempt = 1;
+    loop {
+        let cluster = launch()?;
+        match wait_ready(&cluster) {
+            Ok(()) => return Ok(cluster),
+            Err(Error::NotReady { log, .. }) if log.contains(PORT_TAKEN) && attempt < ATTEMPTS => {
+                attempt += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
