@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::etcd::{
-    Act, Change, Command, Compare, Config, KeyValue, Keys, LeaseId, Op, Pick, Read, Refusal, Reply,
+    Act, Change, Command, Compare, Config, KeyValue, Keys, LeaseId, Op, Pick, Read, Reply,
     Revision, Txn,
 };
 
@@ -39,8 +39,7 @@ pub(crate) fn a_value_that_comes_late_does_not_stay() {
         if watched {
             s.changed("db/", vec![Change::Put(late)]);
         } else {
-            s.pass(ms(3_400));
-            s.answer("keep", Reply::Alive { ttl: Some(10) });
+            s.keep_alive();
             s.answer("read db/", so(vec![Some(late)]));
         }
         assert_eq!(puts(&s.asked("if create(db/")), [&"newer".into()], "watched: {watched}");
@@ -176,9 +175,7 @@ pub(crate) fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
     s.answer("watch db/77", Reply::Watching);
     for _ in 0..4 {
         s.pass(ms(3_400));
-        if s.asks("keep") {
-            s.renew("db", created);
-        }
+        s.renew_if_due("db", created);
     }
     let own = s.own("db", created);
     s.answer("if create(db/", not_so(vec![Some(own.clone())]));
@@ -190,9 +187,7 @@ pub(crate) fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
 fn until_it_looks(s: &mut Stage, created: Revision) -> String {
     for _ in 0..6 {
         s.pass(ms(2_000));
-        if s.asks("keep") {
-            s.renew("db", created);
-        }
+        s.renew_if_due("db", created);
         if s.asks("if create(db/") {
             return s.asked("if create(db/").op.to_string();
         }
@@ -251,9 +246,7 @@ pub(crate) fn who_waits_says_so_again_after_its_watch_broke() {
 pub(crate) fn of_others_only_keys_are_read() {
     for taken in [false, true] {
         let mut s = Stage::new();
-        s.campaign("db");
-        s.answer("grant", Reply::Granted { ttl: 10 });
-        let created = s.write("if create(db/");
+        let created = s.create("db");
         let look = s.asked("if create(db/");
         let Op::Txn(Txn { when, then, otherwise }) = &look.op else { panic!("{}", look.op) };
         let (key, lease) = (s.key("db"), s.lease());
@@ -282,8 +275,7 @@ pub(crate) fn of_the_one_before_only_its_deletion_is_told() {
     assert!(watch.op.to_string().ends_with(" for deletions"), "{}", watch.op);
     s.answer("watch db/77", Reply::Watching);
     s.changed("db/77", vec![deleted(&other.key, created + 1)]);
-    let own = s.own("db", created);
-    s.answer("if create(db/", so(vec![Some(own), None]));
+    s.is_first("db", created);
     let watch = s.asked("watch db/").op.to_string();
     assert!(s.leads("db") && !watch.contains("deletions"), "{watch}");
     // Whatever somebody writes there: it is read, as it is not told.
@@ -314,9 +306,7 @@ fn one_that_has_left_is_not_waited_for() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn who_waits_watches_the_one_just_before() {
     let mut s = Stage::new();
-    s.campaign("db");
-    s.answer("grant", Reply::Granted { ttl: 10 });
-    let created = s.write("if create(db/");
+    let created = s.create("db");
     let middle = s.other("db", created - 1);
     let leader = KeyValue { key: "db/5".into(), created: 5, ..middle.clone() };
     s.answer("if create(db/", so(vec![Some(leader), Some(middle)]));
@@ -341,9 +331,7 @@ pub(crate) fn who_was_in_the_middle_leaves_nobody_the_office() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_win_without_the_own_key_is_none() {
     let mut s = Stage::new();
-    s.campaign("db");
-    s.answer("grant", Reply::Granted { ttl: 10 });
-    s.write("if create(db/");
+    s.create("db");
     let look = s.asked("if create(db/").op.to_string();
     assert!(look.contains(&format!("if create({}) = 11 and lease(", s.key("db"))), "{look}");
     let later = s.other("db", 12);
@@ -393,9 +381,7 @@ pub(crate) fn who_lacks_only_the_proof_leads_with_it() {
 pub(crate) fn the_own_key_and_the_queue_are_looked_at_together() {
     for looks in 0..3 {
         let mut s = Stage::new();
-        s.campaign("db");
-        s.answer("grant", Reply::Granted { ttl: 10 });
-        let created = s.write("if create(db/");
+        let created = s.create("db");
         let own = s.own("db", created);
         for nth in 0..=looks {
             // The key is deleted before the last of the looks.
@@ -424,9 +410,7 @@ pub(crate) fn the_own_key_and_the_queue_are_looked_at_together() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn of_two_keys_with_one_create_revision_one_leads() {
     let mut s = Stage::new();
-    s.campaign("db");
-    s.answer("grant", Reply::Granted { ttl: 10 });
-    let created = s.write("if create(db/");
+    let created = s.create("db");
     let twin = KeyValue { key: "db/0".into(), ..s.own("db", created) };
     s.answer("if create(db/", so(vec![Some(twin), None]));
     assert!(!s.leads("db"));
@@ -492,8 +476,7 @@ pub(crate) fn rights_that_are_taken_away_leave_the_lease_as_it_is() {
     s.elect("db");
     let until = s.until("db");
     s.pass(ms(3_400));
-    let said = "etcdserver: permission denied".into();
-    s.answer("keep", Reply::Refused(Refusal::Denied { said }));
+    s.answer("keep", denied());
     assert!(s.has_told("obstacle, renewing the lease"), "{:#?}", s.told());
     assert_eq!(s.until("db"), until);
     s.pass(ms(1_000));

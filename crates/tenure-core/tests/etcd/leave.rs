@@ -39,9 +39,7 @@ pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
             s.answer("if create(b/", so(vec![None]));
             for _ in 0..4 {
                 s.pass(ms(3_400));
-                if s.asks("keep") {
-                    s.renew("a", kept);
-                }
+                s.renew_if_due("a", kept);
             }
             s.answer("if create(b/", not_so(vec![Some(late)]));
         }
@@ -86,9 +84,7 @@ pub(crate) fn who_has_left_is_forgotten_with_the_lease() {
     assert!(!s.asks("watch db/"), "{:#?}", s.requests());
     s.answer("revoke", Reply::Revoked);
     for _ in 0..20 {
-        if s.asks("keep") {
-            s.renew("other", kept);
-        }
+        s.renew_if_due("other", kept);
         s.pass(ms(1_000));
         assert!(!s.asks("if create(db/"), "{:#?}", s.requests());
     }
@@ -110,9 +106,7 @@ fn a_sweep_goes_on_past_a_foreign_key() {
     s.answer("if create(db/", not_so(vec![Some(foreign)]));
     assert!(s.asks("watch db/"));
     for _ in 0..20 {
-        if s.asks("keep") {
-            s.renew("other", kept);
-        }
+        s.renew_if_due("other", kept);
         s.pass(ms(1_000));
     }
     assert!(s.leads("other") && s.asks("if create(db/"), "{:#?}", s.requests());
@@ -132,8 +126,7 @@ fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
     s.header.revision = 20;
     s.answer("if create(b/", not_so(vec![Some(own)]));
     assert!(s.asked("if create(b/").op.to_string().contains("read key of b/*"));
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.keep_alive();
     let left = s.own("a", kept);
     s.answer("read a/", so(vec![Some(left), None]));
     assert!(s.has_told("b: lost: its key was deleted by somebody else"), "{:#?}", s.told());
@@ -149,8 +142,7 @@ pub(crate) fn who_loses_its_place_watches_nobody() {
     let mut s = Stage::with(Config { contend_again: false, ..config() }, None);
     s.queue("db");
     s.answer("watch db/77", Reply::Watching);
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.keep_alive();
     assert!(s.asks("watch db/77"), "{:#?}", s.requests());
     s.answer("read db/", so(vec![None]));
     assert!(s.has_told("lost: its key was deleted by somebody else"), "{:#?}", s.told());

@@ -62,9 +62,7 @@ fn what_was_told_before_a_restore_does_not_outlive_it() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_watch_begins_after_its_own_answer() {
     let mut s = Stage::new();
-    s.campaign("db");
-    s.answer("grant", Reply::Granted { ttl: 10 });
-    let created = s.write("if create(db/");
+    let created = s.create("db");
     let other = s.other("db", created - 1);
     let look = s.asked("if create(db/").call;
     s.campaign("other");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::etcd::{
     Act, Answer, Bytes, CallId, Change, Command, Compare, Config, Etcd, Extra, Header, KeyValue,
-    Keys, LeaseId, Message, Op, Read, Reply, Request, Revision, Start, Store, Txn,
+    Keys, LeaseId, Message, Op, Read, Refusal, Reply, Request, Revision, Start, Store, Txn,
 };
 use tenure_core::{Effect, ElectionName, Input, Protocol, Standing, Time, Value};
 
@@ -202,13 +202,30 @@ impl Stage {
         self.header.revision
     }
 
-    /// The lease is granted, the key made, and it is the first.
-    pub(crate) fn elect(&mut self, election: &str) -> Revision {
+    /// A campaign begins, the lease is granted if it is asked for, and the key made.
+    pub(crate) fn create(&mut self, election: &str) -> Revision {
         self.campaign(election);
         if self.asks("grant") {
             self.answer("grant", Reply::Granted { ttl: 10 });
         }
-        self.elect_next(election)
+        self.write(&format!("if create({election}/"))
+    }
+
+    /// A look finds its key, and nobody before it.
+    pub(crate) fn is_first(&mut self, election: &str, created: Revision) {
+        let own = self.own(election, created);
+        self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
+    }
+
+    /// The lease is granted, the key made, and it is the first.
+    pub(crate) fn elect(&mut self, election: &str) -> Revision {
+        let created = self.create(election);
+        self.lead(election, created)
+    }
+
+    /// The same in so many elections.
+    pub(crate) fn elect_all(&mut self, elections: usize) -> Vec<Revision> {
+        (0..elections).map(|nth| self.elect(&nth_name(nth))).collect()
     }
 
     /// A campaign that has begun gets a lease, its key, and is the first.
@@ -221,8 +238,11 @@ impl Stage {
     /// The key of a campaign is made, and it is the first.
     pub(crate) fn elect_next(&mut self, election: &str) -> Revision {
         let created = self.write(&format!("if create({election}/"));
-        let own = self.own(election, created);
-        self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
+        self.lead(election, created)
+    }
+
+    fn lead(&mut self, election: &str, created: Revision) -> Revision {
+        self.is_first(election, created);
         assert!(self.leads(election), "{:#?}", self.told());
         self.done.clear();
         created
@@ -230,9 +250,7 @@ impl Stage {
 
     /// A candidate that waits behind another key.
     pub(crate) fn queue(&mut self, election: &str) -> (Revision, KeyValue) {
-        self.campaign(election);
-        self.answer("grant", Reply::Granted { ttl: 10 });
-        let created = self.write(&format!("if create({election}/"));
+        let created = self.create(election);
         let other = self.other(election, created - 1);
         let both = vec![Some(other.clone()), Some(other.clone())];
         self.answer(&format!("if create({election}/"), so(both));
@@ -245,17 +263,6 @@ impl Stage {
         let is_watch = |request: &&Request| matches!(request.op, Op::Watch { .. });
         let watches: Vec<_> = self.open.iter().filter(is_watch).map(|watch| watch.call).collect();
         watches.into_iter().for_each(|watch| self.say(watch, Reply::Watching));
-    }
-
-    /// The key of one more candidate is made, and another is before it.
-    pub(crate) fn queue_behind(&mut self, election: &str) -> Revision {
-        self.campaign(election);
-        let created = self.write(&format!("if create({election}/"));
-        let other = self.other(election, created - 1);
-        let both = vec![Some(other.clone()), Some(other)];
-        self.answer(&format!("if create({election}/"), so(both));
-        self.done.clear();
-        created
     }
 
     /// A candidate whose create had no certain outcome leaves, and finds no key of its own.
@@ -274,11 +281,29 @@ impl Stage {
         self.answer(&format!("watch {election}/*"), Reply::Watching);
     }
 
+    /// A third of the lease passes, and its keep-alive is answered.
+    pub(crate) fn keep_alive(&mut self) {
+        self.pass(ms(3_400));
+        self.answer("keep", Reply::Alive { ttl: Some(10) });
+    }
+
+    /// The read that confirms a keep-alive finds its key.
+    pub(crate) fn confirm(&mut self, election: &str, created: Revision) {
+        let own = self.own(election, created);
+        self.answer(&format!("read {election}/"), so(vec![Some(own)]));
+    }
+
     /// A keep-alive, and the read that confirms it: both are answered well.
     pub(crate) fn renew(&mut self, election: &str, created: Revision) {
         self.answer("keep", Reply::Alive { ttl: Some(10) });
-        let own = self.own(election, created);
-        self.answer(&format!("read {election}/"), so(vec![Some(own)]));
+        self.confirm(election, created);
+    }
+
+    /// That, if there is a keep-alive to be answered.
+    pub(crate) fn renew_if_due(&mut self, election: &str, created: Revision) {
+        if self.asks("keep") {
+            self.renew(election, created);
+        }
     }
 
     pub(crate) fn lease(&self) -> LeaseId {
@@ -294,6 +319,15 @@ impl Stage {
     pub(crate) fn own(&self, election: &str, created: Revision) -> KeyValue {
         let (key, lease) = (self.key(election), Some(self.lease()));
         KeyValue { key, value: "v".into(), created, modified: created, lease }
+    }
+
+    /// Its keys in these of many elections.
+    pub(crate) fn owns(
+        &self,
+        created: &[Revision],
+        which: impl Iterator<Item = usize>,
+    ) -> Vec<Option<KeyValue>> {
+        which.map(|nth| Some(self.own(&nth_name(nth), created[nth]))).collect()
     }
 
     /// Somebody else's key.
@@ -367,6 +401,16 @@ fn witness(op: &Op) -> Option<usize> {
     let is_it =
         |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(one), .. }) if one == key);
     otherwise.iter().position(is_it)
+}
+
+/// One of many elections, in the order of their names.
+fn nth_name(nth: usize) -> String {
+    format!("e{nth:02}")
+}
+
+/// What etcd says to one that may not do this.
+pub(crate) fn denied() -> Reply {
+    Reply::Refused(Refusal::Denied { said: "etcdserver: permission denied".into() })
 }
 
 /// A transaction that did what it says first.

@@ -75,8 +75,7 @@ pub(crate) fn a_header_that_is_behind_hides_no_term() {
     let until = s.until("db");
     let mut is_behind = true;
     for _ in 0..2 {
-        s.pass(ms(3_400));
-        s.answer("keep", Reply::Alive { ttl: Some(10) });
+        s.keep_alive();
         let read = s.asked("read db/");
         let Op::Txn(txn) = &read.op else { panic!("{}", read.op) };
         let acts = || txn.then.iter().chain(&txn.otherwise);
@@ -104,8 +103,7 @@ fn a_confirmation_takes_another_key_after_a_refusal() {
         s.answer("keep", Reply::Alive { ttl: Some(10) });
         let Op::Txn(txn) = s.asked("read a/").op else { panic!("{:#?}", s.requests()) };
         deleted.push(txn.then[0].to_string());
-        let said = "etcdserver: permission denied".into();
-        s.answer("read a/", Reply::Refused(Refusal::Denied { said }));
+        s.answer("read a/", denied());
     }
     assert_eq!(deleted, [format!("delete {}", s.key("a")), format!("delete {}", s.key("b"))]);
     let until = s.until("a");
@@ -122,8 +120,7 @@ fn a_confirmation_takes_another_key_after_a_refusal() {
 pub(crate) fn one_header_establishes_no_term() {
     let mut s = Stage::new();
     let created = s.elect("db");
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.keep_alive();
     let own = s.own("db", created);
     s.header.term += 1;
     s.answer("read db/", so(vec![Some(own.clone())]));
@@ -277,8 +274,7 @@ pub(crate) fn the_keys_of_those_who_wait_move_too() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
     assert!(!s.has_told("again"), "{:#?}", s.told());
     s.changed("db/", vec![deleted(&other.key, 30)]);
-    let own = s.own("db", created);
-    s.answer("if create(db/", so(vec![Some(own), None]));
+    s.is_first("db", created);
     assert!(s.leads("db"), "{:#?}", s.told());
 }
 
@@ -318,8 +314,7 @@ fn who_was_refused_is_not_made_a_candidate_by_a_late_answer() {
     enter_the_next_term(&mut s, "a", a);
     s.campaign("b");
     let create = s.asked("if create(b/").call;
-    let said = "etcdserver: permission denied".into();
-    s.answer("grant", Reply::Refused(Refusal::Denied { said }));
+    s.answer("grant", denied());
     assert!(s.has_told("b: ended: etcd refuses it"), "{:#?}", s.told());
     s.say(create, so(vec![]));
     assert!(s.has_told("ignored: unasked"), "{:#?}", s.told());
@@ -331,12 +326,10 @@ fn who_was_refused_is_not_made_a_candidate_by_a_late_answer() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_move_that_fails_leaves_the_others_first() {
     let mut s = Stage::new();
-    let created: Vec<_> = (0..100).map(|n| s.elect(&format!("e{n:02}"))).collect();
+    let created = s.elect_all(100);
     s.header.term += 1;
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
-    let own = |(n, created)| Some(s.own(&format!("e{n:02}"), created));
-    let own: Vec<_> = created.into_iter().enumerate().map(own).collect();
+    s.keep_alive();
+    let own = s.owns(&created, 0..100);
     s.answer("read e", so(own.clone()));
     let old = get_the_next_lease(&mut s);
     assert_eq!(moved_keys(&s), 64, "{:#?}", s.requests());
@@ -353,14 +346,10 @@ pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {
     let mut s = Stage::new();
     let a = s.elect("a");
     let until = s.until("a");
-    s.queue_behind("b");
+    s.queue("b");
     enter_the_next_term_with_two(&mut s, a);
     get_the_next_lease(&mut s);
     assert_eq!(moved_keys(&s), 2, "{:#?}", s.requests());
-    let denied = || {
-        let said = "etcdserver: permission denied".into();
-        Reply::Refused(Refusal::Denied { said })
-    };
     s.answer("if create(a/", denied());
     s.pass(ms(200));
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
@@ -370,9 +359,7 @@ pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {
     for _ in 0..5 {
         s.answer("if create(b/", denied());
         s.pass(ms(2_100));
-        if s.asks("keep") {
-            s.renew("a", a);
-        }
+        s.renew_if_due("a", a);
     }
     assert!(s.leads("a") && moved_keys(&s) == 1, "{:#?}", s.requests());
 }
@@ -381,23 +368,20 @@ pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {
 #[cfg_attr(not(tenure_planted), test)]
 fn one_key_that_may_not_be_written_costs_no_time() {
     let mut s = Stage::new();
-    let created: Vec<_> = (0..8).map(|n| s.elect(&format!("e{n}"))).collect();
+    let created = s.elect_all(8);
     s.header.term += 1;
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
-    let own = |(n, created)| Some(s.own(&format!("e{n}"), created));
-    let own = created.into_iter().enumerate().map(own).collect();
+    s.keep_alive();
+    let own = s.owns(&created, 0..8);
     s.answer("read e", so(own));
     get_the_next_lease(&mut s);
-    let until = s.until("e1");
+    let until = s.until("e01");
     for size in [8, 4, 2, 1] {
         assert_eq!(moved_keys(&s), size, "{:#?}", s.requests());
-        let said = "etcdserver: permission denied".into();
-        s.answer("if create(e0/", Reply::Refused(Refusal::Denied { said }));
+        s.answer("if create(e00/", denied());
     }
     s.pass(ms(100));
-    s.write("if create(e1/");
-    assert!(s.until("e1") > until && moved_keys(&s) == 2, "{:#?}", s.requests());
+    s.write("if create(e01/");
+    assert!(s.until("e01") > until && moved_keys(&s) == 2, "{:#?}", s.requests());
 }
 
 /// The answer to a move was lost: who waits finds its key on the new lease when it looks, and keeps
@@ -406,12 +390,11 @@ fn one_key_that_may_not_be_written_costs_no_time() {
 fn who_waits_finds_its_key_where_it_was_moved() {
     let mut s = Stage::new();
     let a = s.elect("a");
-    let b = s.queue_behind("b");
+    let (b, other) = s.queue("b");
     s.answer("watch b/77", Reply::Watching);
     enter_the_next_term_with_two(&mut s, a);
     get_the_next_lease(&mut s);
     s.lose("if create(a/");
-    let other = s.other("b", b - 1);
     s.changed("b/77", vec![deleted(&other.key, b + 1)]);
     let own = s.own("b", b);
     s.answer("if create(b/", not_so(vec![Some(own.clone())]));
@@ -425,19 +408,14 @@ fn who_waits_finds_its_key_where_it_was_moved() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn keys_that_may_not_be_written_are_passed_over() {
     let mut s = Stage::new();
-    let created: Vec<_> = (0..80).map(|n| s.elect(&format!("e{n:02}"))).collect();
+    let created = s.elect_all(80);
     s.header.term += 1;
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
-    let own = |(n, created)| Some(s.own(&format!("e{n:02}"), created));
-    let own = created.into_iter().enumerate().map(own).collect();
+    s.keep_alive();
+    let own = s.owns(&created, 0..80);
     s.answer("read e", so(own));
     get_the_next_lease(&mut s);
     let until = s.until("e02");
-    let refuse = |s: &mut Stage| {
-        let said = "etcdserver: permission denied".into();
-        s.answer("if create(e", Reply::Refused(Refusal::Denied { said }));
-    };
+    let refuse = |s: &mut Stage| s.answer("if create(e", denied());
     // 64, 32, 16, 8, 4, 2, e00 alone, e01 alone.
     (0..8).for_each(|_| refuse(&mut s));
     assert!(moved_keys(&s) == 1 && s.asks("if create(e02/"), "{:#?}", s.requests());
@@ -462,7 +440,7 @@ pub(crate) fn keys_that_may_not_be_written_are_passed_over() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
     let mut s = Stage::new();
-    let created: Vec<_> = (0..100).map(|n| s.elect(&format!("e{n:02}"))).collect();
+    let created = s.elect_all(100);
     let until = s.until("e00");
     let too_many = || {
         let said = "etcdserver: too many operations in txn request".into();
@@ -474,8 +452,7 @@ pub(crate) fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
     };
     let (mut sizes, mut at) = (Vec::new(), 0);
     for _ in 0..2 {
-        s.pass(ms(3_400));
-        s.answer("keep", Reply::Alive { ttl: Some(10) });
+        s.keep_alive();
         sizes.push(asked(&s));
         while sizes[sizes.len() - 1] > 64 {
             at = (at + sizes[sizes.len() - 1]) % 100;
@@ -483,8 +460,7 @@ pub(crate) fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
             sizes.push(asked(&s));
         }
         let keys = *sizes.last().unwrap();
-        let own = (at..at + keys).map(|n| n % 100);
-        let own = own.map(|n| Some(s.own(&format!("e{n:02}"), created[n]))).collect();
+        let own = s.owns(&created, (at..at + keys).map(|n| n % 100));
         at = (at + keys) % 100;
         s.answer("read e", so(own));
     }
@@ -493,10 +469,8 @@ pub(crate) fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
     assert!(!s.has_told("obstacle"), "{:#?}", s.told());
     // The same of moves, of which each takes two.
     s.header.term += 1;
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
-    let own = (at..at + 50).map(|n| n % 100);
-    let own = own.map(|n| Some(s.own(&format!("e{n:02}"), created[n]))).collect();
+    s.keep_alive();
+    let own = s.owns(&created, (at..at + 50).map(|n| n % 100));
     s.answer("read e", so(own));
     get_the_next_lease(&mut s);
     assert_eq!(moved_keys(&s), 25, "{:#?}", s.requests());
@@ -510,8 +484,7 @@ pub(crate) fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
 fn enter_the_next_term_with_two(s: &mut Stage, a: Revision) {
     s.header.term += 1;
     s.open_watches();
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.keep_alive();
     let (own, other) = (s.own("a", a), s.own("b", a + 1));
     s.answer("read a/", so(vec![Some(own), Some(other)]));
 }
@@ -590,8 +563,7 @@ pub(crate) fn ten_thousand_keys_move_in_parts() {
     }
     s.done.clear();
     s.header.term += 1;
-    s.pass(ms(3_400));
-    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.keep_alive();
     let read = s.asked("read e");
     let Op::Txn(txn) = &read.op else { panic!("{}", read.op) };
     let all = (0..txn.then.len()).map(|n| Some(s.own(&format!("e{n:04}"), 11 + n as u64)));

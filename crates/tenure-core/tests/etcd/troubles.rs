@@ -4,10 +4,6 @@ use tenure_core::etcd::{Change, Command, Header, Op, Refusal, Reply};
 
 use crate::stage::*;
 
-fn denied() -> Reply {
-    Reply::Refused(Refusal::Denied { said: "etcdserver: permission denied".into() })
-}
-
 /// A login that is not accepted after a new one either.
 fn old_auth() -> Reply {
     let said = "etcdserver: revision of auth store is old".into();
@@ -29,17 +25,13 @@ pub(crate) fn a_key_that_may_not_be_deleted() {
             deletes += 1;
             s.answer("if create(b/", denied());
         }
-        if s.asks("keep") {
-            s.renew("a", kept);
-        }
+        s.renew_if_due("a", kept);
         s.pass(ms(100));
     }
     assert!((2..=7).contains(&deletes), "{deletes} deletes in 20 s");
     assert!(!s.has_told("b: released") && s.leads("a"), "{:#?}", s.told());
     for _ in 0..40 {
-        if s.asks("keep") {
-            s.renew("a", kept);
-        }
+        s.renew_if_due("a", kept);
         if s.asks("if create(b/") {
             break;
         }
@@ -121,9 +113,7 @@ fn a_key_that_may_come_late_is_watched_again() {
     s.lose("watch b/");
     for _ in 0..6 {
         s.pass(ms(1_700));
-        if s.asks("keep") {
-            s.renew("a", kept);
-        }
+        s.renew_if_due("a", kept);
         if s.asks("if create(b/") {
             s.answer("if create(b/", so(vec![None]));
         }
@@ -157,9 +147,7 @@ fn a_watch_that_is_refused_is_not_asked_for_at_once() {
         if s.asks("watch db/77") {
             s.answer("watch db/77", denied());
         }
-        if s.asks("keep") {
-            s.renew("db", created);
-        }
+        s.renew_if_due("db", created);
         if s.asks("if create(db/") {
             looks += 1;
             let both = vec![Some(other.clone()), Some(other.clone())];
