@@ -273,15 +273,6 @@ impl Backend for Wired {
         self.notice(Notice::NotObserved { election: election.clone(), why: why.clone() });
     }
 
-    /// A leader elected while a renewal is late has little time left: long work begins with half of
-    /// the lease ahead.
-    fn raised(&mut self, election: &ElectionName, until: Time, campaigns: &Campaigns<AtMostOne>) {
-        let granted = Duration::from_secs(self.granted.load(Ordering::Relaxed).into());
-        if until.since(clock::now()) >= granted / 2 {
-            campaigns.settled(election);
-        }
-    }
-
     fn opened(&mut self, election: &ElectionName, campaigns: &Campaigns<AtMostOne>) {
         if let Some(obstacles) = self.connecting.clone() {
             campaigns.waits(election, Waiting::Connecting { obstacles });

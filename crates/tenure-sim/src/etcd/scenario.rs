@@ -103,8 +103,6 @@ impl Scenario for Elections {
     type Checks = Properties;
 
     const SENTENCES: Sentences = SENTENCES;
-    /// By how much is left of the lease that etcd granted.
-    const SETTLES: bool = false;
 
     fn new(plan: &mut Plan) -> Self {
         let nodes = plan.nodes.len();

@@ -100,9 +100,6 @@ pub trait Scenario: Sized + Debug + 'static {
     /// How many timeouts in a row may leave something that is due: the work of one may be bounded.
     const TIMEOUTS: u32 = 0;
 
-    /// Whether the core says when a leadership has settled; else its driver does.
-    const SETTLES: bool = true;
-
     /// Before the world begins.
     fn new(plan: &mut PlanOf<Self>) -> Self;
 

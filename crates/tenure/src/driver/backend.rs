@@ -89,9 +89,6 @@ pub trait Backend: Send + Sized + 'static {
         waiting
     }
 
-    /// A claim was raised until `until`.
-    fn raised(&mut self, _election: &ElectionName, _until: Time, _seats: &Campaigns<Self::Class>) {}
-
     /// A campaign was opened, and the core does not know of it yet.
     fn opened(&mut self, _election: &ElectionName, _seats: &Campaigns<Self::Class>) {}
 

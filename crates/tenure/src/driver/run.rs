@@ -233,7 +233,6 @@ impl<B: Backend> Loop<B> {
             match effect {
                 Effect::Raise { election, until, .. } => {
                     let owed = machine.campaigns.raise(&election, until);
-                    backend.raised(&election, until, &machine.campaigns);
                     machine.owe(election, owed);
                 }
                 Effect::Lower { election } => machine.campaigns.lower(&election),

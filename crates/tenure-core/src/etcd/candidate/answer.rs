@@ -301,12 +301,13 @@ impl Candidate {
         self.unwatch(context);
         let key = self.key(context);
         self.watch(key.clone(), header.revision + 1, context);
-        self.phase = Phase::Leading { revision, fence };
+        self.phase = Phase::Leading { revision, fence, settled: false };
         self.again = self.stale_value.then_some(context.now);
         let election = self.election.clone();
         context.out.push(Effect::Raise { election, until, fence: Some(fence) });
         let id = key::id(&context.config.namespace, &self.election, &key);
         self.tell(Event::Elected { id, fence: Some(fence) }, context.out);
+        self.settle(until, (context.now, context.length()), context.out);
         if self.home != context.lease() && ruling(Rule::FoundMovedFirst) {
             context.session.moves_first(&self.election);
         }

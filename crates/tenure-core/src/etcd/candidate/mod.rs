@@ -74,9 +74,7 @@ enum Phase {
         unsure: bool,
     },
     /// A key of ours, but not of this campaign, is in the way.
-    Clearing {
-        revision: Revision,
-    },
+    Clearing { revision: Revision },
     /// It has a key, and waits until it is the first.
     Queued {
         revision: Revision,
@@ -86,11 +84,11 @@ enum Phase {
     Leading {
         revision: Revision,
         fence: Fence,
+        /// It has said that long work may begin.
+        settled: bool,
     },
     /// Its key is to go; which one is not known when the create had no certain outcome.
-    Leaving {
-        revision: Option<Revision>,
-    },
+    Leaving { revision: Option<Revision> },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -511,7 +509,7 @@ impl Candidate {
             self.work(context);
         }
         let Some(until) = context.session.until(self.home, context.now) else { return };
-        self.renew(until, context.out);
+        self.renew(until, (context.now, context.length()), context.out);
         self.on_proven(context);
     }
 
@@ -524,11 +522,23 @@ impl Candidate {
         }
     }
 
-    /// E moved.
-    pub(super) fn renew(&self, until: Time, out: &mut Out) {
+    /// E moved. The lease that carries new keys has this length.
+    pub(super) fn renew(&mut self, until: Time, lease: (Time, Duration), out: &mut Out) {
         if let Some(fence) = self.fence() {
             let election = self.election.clone();
             out.push(Effect::Raise { election, until, fence: Some(fence) });
+            self.settle(until, lease, out);
+        }
+    }
+
+    /// Who is elected while a renewal is late has little time left: long work begins with half of
+    /// the lease ahead.
+    fn settle(&mut self, until: Time, (now, length): (Time, Duration), out: &mut Out) {
+        if let Phase::Leading { settled: settled @ false, .. } = &mut self.phase
+            && until.since(now) >= length / 2
+        {
+            *settled = true;
+            self.tell(Event::Settled, out);
         }
     }
 

@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Bound;
+use core::time::Duration;
 
 use super::super::candidate::Candidate;
 use super::super::context::Context;
@@ -57,10 +58,12 @@ impl Etcd {
         if session.confirmed(!right.is_empty(), &mut context)
             && let Some(until) = self.session.until(Some(lease), now)
         {
-            let here = self.candidates.values().filter(|candidate| {
+            let ttl = self.session.lease().map_or(self.config.ttl(), |lease| lease.ttl);
+            let length = Duration::from_secs(ttl.into());
+            let here = self.candidates.values_mut().filter(|candidate| {
                 candidate.home() == Some(lease) || !ruling(Rule::OwnLeaseCounts)
             });
-            here.for_each(|candidate| candidate.renew(until, out));
+            here.for_each(|candidate| candidate.renew(until, (now, length), out));
             if is_first_proof {
                 self.each_candidate(out, Candidate::on_proven);
             }

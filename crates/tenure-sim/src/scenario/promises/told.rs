@@ -95,8 +95,7 @@ impl Told {
                         "{name} ended in {election} at {since}, and was not released"
                     ));
                 }
-                let since =
-                    role.unsettled.filter(|_| S::SETTLES).map(|since| since.max(plan.settled));
+                let since = role.unsettled.map(|since| since.max(plan.settled));
                 if let Some(since) = since.filter(|since| !over && since + 2 * unit < now) {
                     let since = seconds(since);
                     return Err(format!(
