@@ -8,6 +8,8 @@ mod crowd;
 mod handover;
 mod load;
 mod looks;
+#[path = "../../../tenure/benches/costs/parts.rs"]
+mod parts;
 #[path = "../../../tenure/benches/costs/sample.rs"]
 mod sample;
 mod stage;
@@ -17,16 +19,14 @@ mod waiters;
 
 use std::process::ExitCode;
 
-use target::Targets;
+use parts::Part;
 
 /// Whatever goes wrong ends the run: nothing is measured then.
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Measures something and prints it; fewer rounds when it is told to be quick.
-type Part = fn(bool, &mut Targets) -> Result<()>;
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// What can be measured by itself.
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part<Error>); 6] = [
     ("campaign", |quick, _| stage::block_on(campaign::measure(quick))),
     ("handover", |quick, targets| stage::block_on(handover::measure(quick, targets))),
     ("waiters", |quick, targets| stage::block_on(waiters::measure(quick, targets))),
@@ -46,7 +46,10 @@ fn main() -> ExitCode {
             let number = number.parse().map_err(Into::into);
             number.and_then(|number| stage::block_on(crowd::wait(endpoint, number)))
         }
-        _ => measure(&arguments),
+        _ => {
+            let on = format!("One member of {}; each part has one of its own.\n", stage::VERSION);
+            parts::measure(&PARTS, &arguments, &on)
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -55,37 +58,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// All parts, or those that are named; fewer rounds with `--quick`. A target that is not met is an
-/// error in the end.
-fn measure(arguments: &[String]) -> Result<()> {
-    let quick = arguments.iter().any(|argument| argument == "--quick");
-    let named: Vec<_> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
-    if let Some(unknown) = named.iter().find(|word| PARTS.iter().all(|(name, _)| name != *word)) {
-        let names = PARTS.map(|(name, _)| name).join(", ");
-        return Err(format!("no part is called {unknown}; there are {names}").into());
-    }
-    println!(
-        "Before this run {} threads wanted a processor (load average of a minute).\n\
-         One member of {}; each part has one of its own.\n",
-        busy()?,
-        stage::VERSION,
-    );
-    let mut judged = Vec::new();
-    for (name, part) in PARTS {
-        if named.is_empty() || named.iter().any(|word| *word == name) {
-            let mut targets = Targets::of(name);
-            part(quick, &mut targets)?;
-            judged.push(targets);
-            println!();
-        }
-    }
-    println!("After it {} did.", busy()?);
-    Ok(target::conclude(judged)?)
-}
-
-fn busy() -> Result<String> {
-    let busy = std::fs::read_to_string("/proc/loadavg")?;
-    Ok(busy.split_whitespace().next().unwrap_or_default().to_owned())
 }

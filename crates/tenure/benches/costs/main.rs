@@ -8,6 +8,7 @@ mod floor;
 mod latency;
 mod load;
 mod loss;
+mod parts;
 mod question;
 mod sample;
 mod target;
@@ -16,14 +17,11 @@ use std::process::ExitCode;
 
 use common::cluster::Cluster;
 use common::{CHILD, Result, is_asked_to_measure, role};
-use target::Targets;
+use parts::Part;
 use tenure::nerio::Node;
 
-/// Measures something and prints it; fewer rounds when it is told to be quick.
-type Part = fn(bool, &mut Targets) -> Result<()>;
-
 /// What can be measured by itself.
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 5] = [
     ("campaign", latency::campaign),
     ("handover", latency::handover),
     ("question", question::measure),
@@ -38,7 +36,7 @@ fn main() -> ExitCode {
             [role] if role == "echo" => floor::echo(),
             role => role::play(role, || 0),
         },
-        _ if is_asked_to_measure(&arguments) => measure(&arguments),
+        _ if is_asked_to_measure(&arguments) => parts::measure(&PARTS, &arguments, ""),
         _ => Ok(()),
     };
     match done {
@@ -48,30 +46,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// All parts, or those that are named; fewer rounds with `--quick`. A target that is not met is an
-/// error in the end.
-fn measure(arguments: &[String]) -> Result<()> {
-    let quick = arguments.iter().any(|argument| argument == "--quick");
-    let named: Vec<_> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
-    if let Some(unknown) = named.iter().find(|word| PARTS.iter().all(|(name, _)| name != *word)) {
-        let names = PARTS.map(|(name, _)| name).join(", ");
-        return Err(format!("no part is called {unknown}; there are {names}").into());
-    }
-    let busy = std::fs::read_to_string("/proc/loadavg")?;
-    let busy = busy.split_whitespace().next().unwrap_or_default();
-    println!("Before this run {busy} threads wanted a processor (load average of a minute).\n");
-    let mut judged = Vec::new();
-    for (name, part) in PARTS {
-        if named.is_empty() || named.iter().any(|word| *word == name) {
-            let mut targets = Targets::of(name);
-            part(quick, &mut targets)?;
-            judged.push(targets);
-            println!();
-        }
-    }
-    Ok(target::conclude(judged)?)
 }
 
 /// A node of this process, which only campaigns.
