@@ -225,9 +225,9 @@ fn what_beacons_do_wrong_is_noticed_by_the_promise_about_it() {
         (Flaw::Modest, "Handle and core agree"),
         (Flaw::Hoards, "Memory is bounded"),
         (Flaw::Idles, "Every election has a leader in the end"),
-        (Flaw::Discreet, "Handles are told what they wait for"),
-        (Flaw::Restless, "Handles are told what they wait for"),
-        (Flaw::Lingers, "Handles are told what they wait for"),
+        (Flaw::Discreet, "Handles get the events that they wait for"),
+        (Flaw::Restless, "Handles get the events that they wait for"),
+        (Flaw::Lingers, "Handles get the events that they wait for"),
     ] {
         let (_, violation) = sweep(flaw, 200).violation.unwrap_or_else(|| panic!("{flaw:?}"));
         assert_eq!(violation.property, promise, "{flaw:?}: {violation}");

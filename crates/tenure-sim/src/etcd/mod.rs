@@ -2,6 +2,7 @@
 //! that are not ours, and the checks.
 
 pub mod bent;
+mod elections;
 pub mod fact;
 pub mod foreign;
 pub mod outside;
@@ -16,5 +17,7 @@ mod troubles;
 pub mod words;
 mod worlds;
 
-pub use scenario::{Counts, Elections, Led};
+pub use elections::Elections;
+pub use records::Led;
+pub use scenario::Counts;
 pub use worlds::Worlds;

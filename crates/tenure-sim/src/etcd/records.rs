@@ -11,9 +11,8 @@ use tenure_core::etcd::{
 use super::bent::Bent;
 use super::fact::Own;
 use super::plan::{FENCE_END, Plan};
-use super::scenario::{Elections, Led};
 use super::store::note::{Cause, MEDDLED, Note};
-use crate::scenario::{Fact, History, Leadership};
+use crate::scenario::{Fact, History, Leadership, Scenario};
 
 /// How much of the past is kept of each election.
 const PAST: usize = 256;
@@ -48,6 +47,16 @@ impl Firsts {
         let over = self.firsts.iter().skip(1).take_while(|next| next.since < from).count();
         self.firsts.iter().skip(over)
     }
+}
+
+/// What is kept of a leadership.
+#[derive(Clone, Debug)]
+pub struct Led {
+    /// Its key.
+    pub key: Bytes,
+    /// Whether its key or lease was taken away by somebody who may do so, or the store went back:
+    /// that is outside the promise.
+    pub robbed: bool,
 }
 
 /// What is in the store, and who asked for what.
@@ -135,7 +144,10 @@ impl Records {
     }
 
     #[inline(always)]
-    pub(super) fn note(&mut self, history: &mut History<Led>, now: u64, fact: Fact<'_, Elections>) {
+    pub(super) fn note<S>(&mut self, history: &mut History<Led>, now: u64, fact: Fact<'_, S>)
+    where
+        S: for<'a> Scenario<Fact<'a> = Own<'a>>,
+    {
         match fact {
             Fact::Crashed { node } => {
                 self.asking[node].clear();
@@ -176,15 +188,9 @@ impl Records {
     }
 
     fn asked(&mut self, now: u64, node: usize, call: CallId, txn: &Txn) {
-        let key = |act: &Act| match act {
-            Act::Put { key, .. }
-            | Act::Move { key, .. }
-            | Act::Proclaim { key, .. }
-            | Act::Delete { key } => Some(key.clone()),
-            Act::Read(read) => match &read.keys {
-                Keys::One(key) => Some(key.clone()),
-                Keys::Prefix(_) => None,
-            },
+        let of_one = |act: &Act| match act {
+            Act::Read(read) => matches!(read.keys, Keys::One(_)),
+            _ => true,
         };
         // On keys that are moved each claim stands from then on, as it does on those it confirms.
         if matches!(txn.then.first(), Some(Act::Move { .. })) || txn.deletes_nothing() {
@@ -205,7 +211,7 @@ impl Records {
             self.asked[node][election][0] = now;
             return;
         }
-        if !txn.then.is_empty() && txn.then.iter().all(|act| key(act).is_some()) {
+        if !txn.then.is_empty() && txn.then.iter().all(of_one) {
             self.asking[node].insert(call, now);
         } else if let [Act::Read(read)] = &txn.then[..]
             && let Keys::Prefix(prefix) = &read.keys

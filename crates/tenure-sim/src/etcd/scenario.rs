@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::etcd::{
-    Bytes, Etcd, Event, Extra, Ignored, LeaseId, Lost, NoRecord, Op, OwnEvent, Refusal,
-};
+use tenure_core::etcd::{Etcd, Event, Extra, Ignored, NoRecord, Op, OwnEvent, Refusal};
 use tenure_core::{Command, Effect, ElectionName, Input, Protocol};
 
+use super::elections::Elections;
 use super::fact::Own;
 use super::foreign::Foreign;
 use super::outside::Outside;
@@ -14,7 +13,7 @@ use super::packet::{Begin, Order, Packet, Place, Report};
 use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::process::Process;
 use super::properties::{Properties, SENTENCES};
-use super::records::Records;
+use super::records::{Led, Records};
 use super::store::Cluster;
 use super::store::note::Note;
 use super::troubles;
@@ -47,43 +46,6 @@ crate::tally! {
         restored,
         /// Keys of candidates that are not ours.
         foreign,
-    }
-}
-
-/// What is kept of a leadership.
-#[derive(Clone, Debug)]
-pub struct Led {
-    /// Its key.
-    pub key: Bytes,
-    /// Whether its key or lease was taken away by somebody who may do so, or the store went back:
-    /// that is outside the promise.
-    pub robbed: bool,
-}
-
-/// Elections on etcd in one world.
-#[derive(Debug)]
-pub struct Elections {
-    /// What is in the store, and who asked for what.
-    pub records: Records,
-    /// Each node's present life, as messages name it.
-    lives: Vec<u64>,
-    /// The lease that names the keys of each life.
-    names: Vec<Option<LeaseId>>,
-    /// What each process has lost, until it says what has ended by that.
-    pub lost: Vec<Option<Lost>>,
-    /// The key of the claim that is raised now.
-    pub key: Bytes,
-}
-
-impl Elections {
-    /// The key of a node in an election, by the lease that names the keys of its core.
-    #[must_use]
-    pub fn key_of(plan: &Plan, election: usize, id: &str) -> Bytes {
-        format!("{}/{id}", plan.elections[election]).as_str().into()
-    }
-
-    fn key(&self, plan: &Plan, node: usize, election: usize) -> Option<Bytes> {
-        Some(Self::key_of(plan, election, &self.names[node]?.to_string()))
     }
 }
 

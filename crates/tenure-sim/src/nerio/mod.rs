@@ -10,8 +10,10 @@ mod installed;
 mod node;
 pub mod plan;
 pub mod properties;
+mod quorum_leases;
 mod scenario;
 mod worlds;
 
-pub use scenario::{Counts, Grant, Led, QuorumLeases};
+pub use quorum_leases::{Grant, Led, QuorumLeases};
+pub use scenario::Counts;
 pub use worlds::Worlds;

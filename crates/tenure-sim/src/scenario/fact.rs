@@ -1,9 +1,29 @@
 //! What happened, in words that every protocol has.
 
-use tenure_core::{End, Standing, Time, View, Waiting};
+use tenure_core::{End, Fence, Standing, Time, View, Waiting};
 
 use super::Scenario;
-use super::history::Claimed;
+
+/// A claim that is raised, renewals included.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimed {
+    /// Which node.
+    pub node: usize,
+    /// Its life.
+    pub life: u128,
+    /// Which election.
+    pub election: usize,
+    /// Its fence, where the protocol can order leaders.
+    pub fence: Option<Fence>,
+    /// How many campaigns and leaderships of this life ended before.
+    pub term: u64,
+    /// When the claim ends.
+    pub until: u64,
+    /// The same on the clock of its node.
+    pub ends: Time,
+    /// When that was decided: its process may have stopped before it did so.
+    pub decided: u64,
+}
 
 /// Something that a check may judge. Elections and nodes go by their numbers; times that are `u64`
 /// are true time. What only one protocol has is `Own`.

@@ -1,31 +1,10 @@
 //! Who led when, in true time: what checks look things up in. Written after they have seen a fact,
 //! so that they see it against what was before.
 
-use tenure_core::{Fence, Time};
+use tenure_core::Fence;
 
-use super::fact::Fact;
+use super::fact::{Claimed, Fact};
 use super::{PlanOf, Scenario};
-
-/// A claim that is raised, renewals included.
-#[derive(Clone, Copy, Debug)]
-pub struct Claimed {
-    /// Which node.
-    pub node: usize,
-    /// Its life.
-    pub life: u128,
-    /// Which election.
-    pub election: usize,
-    /// Its fence, where the protocol can order leaders.
-    pub fence: Option<Fence>,
-    /// How many campaigns and leaderships of this life ended before.
-    pub term: u64,
-    /// When the claim ends.
-    pub until: u64,
-    /// The same on the clock of its node.
-    pub ends: Time,
-    /// When that was decided: its process may have stopped before it did so.
-    pub decided: u64,
-}
 
 /// One leadership: it holds from `from` to `until`.
 #[derive(Clone, Debug)]

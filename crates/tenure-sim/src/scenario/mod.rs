@@ -34,9 +34,9 @@ use tenure_core::{Command, Effect, Event, Input, LeaderView, Loss, Protocol, con
 pub use self::app::{App, Role};
 pub use self::check::{Check, Checks, Property, seconds};
 pub use self::counts::{Common, Counts, Tally};
-pub use self::fact::Fact;
+pub use self::fact::{Claimed, Fact};
 pub use self::handle::Handle;
-pub use self::history::{Claimed, History, Leadership, Past};
+pub use self::history::{History, Leadership, Past};
 pub use self::plan::Plan;
 pub use self::promises::{Memory, Sentences};
 pub use self::run::Run;

@@ -6,8 +6,8 @@ use tenure_core::{
 
 use super::app::{self, App};
 use super::check::{Check, Checks};
-use super::fact::Fact;
-use super::history::{Claimed, History};
+use super::fact::{Claimed, Fact};
+use super::history::History;
 use super::spans::{Shape, Spans};
 use super::{CommandOf, Counts, Judged, Letter, PlanOf, Scenario};
 use crate::rng::Rng;

@@ -157,7 +157,7 @@ rules! {
     WholeRevision: "ruling 9 (E8)", [OBSERVERS];
     /// An answer that is older than what the watch has told does not stand for it.
     LookExplains: "ruling 9 (E8)", [OBSERVERS], by hand;
-    /// A gap is told, and what is after it, even if that is as before.
+    /// A gap is reported, and what is after it, even if that is as before.
     GapTold: "ruling 9 (E8)", [GAPS], by hand;
     /// No answer is not nobody.
     UnknownNotVacant: "ruling 9 (E8)", [OBSERVERS];

@@ -9,7 +9,7 @@ mod claims_stand_on_their_lease;
 mod fences_have_room;
 mod few_keep_alives;
 mod few_requests;
-mod gaps_are_told;
+mod gaps_are_reported;
 mod gone_leases;
 mod keys_of_their_campaign;
 mod lives;
@@ -22,25 +22,25 @@ mod observers_see_what_is;
 mod one_wake_up;
 mod sound_requests;
 
+mod first_candidates_lead;
+mod idle_processes_left_no_lease;
 mod values_are_what_was_said;
+mod waits_are_reported;
 mod waits_look_again;
 mod watches_follow_answers;
 mod what_is_released_is_gone;
-mod who_is_first_leads;
-mod who_is_idle_left_no_lease;
-mod who_waits_says_so;
 mod wins_are_confirmed;
 
 use tenure_core::etcd::{Act, Bytes, Txn};
 
+use super::elections::Elections;
 use super::fact::Own;
 use super::plan::Plan;
-use super::records::Records;
-use super::scenario::{Elections, Led};
+use super::records::{Led, Records};
 use super::store::note::Cause;
 use crate::scenario::promises::{
-    AtMostOne, BoundedMemory, DeadlinesPass, FencesGrow, HandlesAgree, LeaderInTheEnd, NoReturn,
-    Observers, Sentence, Stability, Told,
+    AtMostOne, BoundedMemory, DeadlinesPass, EventsCome, FencesGrow, HandlesAgree, LeaderInTheEnd,
+    NoReturn, Observers, Sentence, Stability,
 };
 use crate::scenario::{Checks, Claimed, Property, Sentences, seconds};
 
@@ -89,22 +89,22 @@ crate::checks! {
         moves_get_on::MovesGetOn,
         one_wake_up::OneWakeUp,
         what_is_released_is_gone::WhatIsReleasedIsGone,
-        who_is_idle_left_no_lease::WhoIsIdleLeftNoLease,
+        idle_processes_left_no_lease::IdleProcessesLeftNoLease,
         nothing_left_behind::NothingLeftBehind,
         observers_see_what_is::ObserversSeeWhatIs,
         Observers,
-        gaps_are_told::GapsAreTold,
+        gaps_are_reported::GapsAreReported,
         waits_look_again::WaitsLookAgain,
-        who_waits_says_so::WhoWaitsSaysSo,
+        waits_are_reported::WaitsAreReported,
         values_are_what_was_said::ValuesAreWhatWasSaid,
         no_lease_is_lost::NoLeaseIsLost,
         Stability,
-        who_is_first_leads::WhoIsFirstLeads,
+        first_candidates_lead::FirstCandidatesLead,
         LeaderInTheEnd,
         few_keep_alives::FewKeepAlives,
         DeadlinesPass,
         BoundedMemory,
-        Told,
+        EventsCome,
     }
 }
 

@@ -1,11 +1,11 @@
 use super::{Check, Elections, Fact, Property, seconds};
 
-/// Whoever waits or observes looks again after a while, whatever its watch says.
+/// A waiting candidate and an observer look again after a while, whatever its watch says.
 #[derive(Debug, Default)]
 pub(super) struct WaitsLookAgain;
 
 impl Property<Elections> for WaitsLookAgain {
-    const NAME: &'static str = "Whoever waits or observes looks again";
+    const NAME: &'static str = "A waiting candidate and an observer look again";
     const SOURCE: &'static str = "rulings 1 and 7 (E6)";
 
     #[inline(always)]

@@ -8,14 +8,14 @@ mod claims_stand_on_grants;
 mod durable_before_visible;
 mod edict_ordering;
 mod edict_validity;
-mod failures_are_said;
+mod failures_are_reported;
 mod fence_reads_tell_all;
 mod grantors_serve;
 mod grants_last;
 mod grants_to_the_dead;
-mod leaving_is_told;
+mod leaving_is_reported;
 mod names_are_reported;
-mod observers_say_what_they_heard;
+mod observers_report_what_they_heard;
 mod observers_see_what_is;
 mod places;
 mod prompt_succession;
@@ -26,19 +26,18 @@ mod release_keeps_promises;
 mod starts_in_order;
 mod verification_is_answered;
 mod verification_never_overstates;
+mod waiting_in_common_order;
 mod waiting_is_so;
-mod who_waits;
 mod yields_are_due;
 
 use tenure_core::nerio::Who;
 
-use super::QuorumLeases;
 use super::fact::Own;
 use super::plan::Plan;
-use super::scenario::Led;
+use super::quorum_leases::{Led, QuorumLeases};
 use crate::scenario::promises::{
-    AtMostOne, BoundedMemory, DeadlinesPass, FencesGrow, HandlesAgree, LeaderInTheEnd, NoReturn,
-    Observers, Sentence, Stability, Told,
+    AtMostOne, BoundedMemory, DeadlinesPass, EventsCome, FencesGrow, HandlesAgree, LeaderInTheEnd,
+    NoReturn, Observers, Sentence, Stability,
 };
 use crate::scenario::{Checks, Claimed, Leadership, Property, Sentences, seconds};
 
@@ -83,15 +82,15 @@ crate::checks! {
         grants_last::GrantsLast,
         quarantines_last::QuarantinesLast,
         starts_in_order::StartsInOrder,
-        failures_are_said::FailuresAreSaid,
+        failures_are_reported::FailuresAreReported,
         candidates_ask_in_order::CandidatesAskInOrder,
         names_are_reported::NamesAreReported,
-        who_waits::WhoWaits,
+        waiting_in_common_order::WaitingInCommonOrder,
         yields_are_due::YieldsAreDue,
         Observers,
         observers_see_what_is::ObserversSeeWhatIs,
-        observers_say_what_they_heard::ObserversSayWhatTheyHeard,
-        leaving_is_told::LeavingIsTold,
+        observers_report_what_they_heard::ObserversReportWhatTheyHeard,
+        leaving_is_reported::LeavingIsReported,
         waiting_is_so::WaitingIsSo,
         Stability,
         LeaderInTheEnd,
@@ -99,7 +98,7 @@ crate::checks! {
         prompt_succession::PromptSuccession,
         DeadlinesPass,
         BoundedMemory,
-        Told,
+        EventsCome,
     }
 }
 

@@ -10,10 +10,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Command, Event, Extra, Inc, Message, Nerio, OwnEvent, QuorumTimestamp, Record, Sender, Start,
-    Who, Words,
+    Command, Event, Extra, Inc, Message, Nerio, OwnEvent, Record, Sender, Start, Who, Words,
 };
-use tenure_core::{Effect, Input, LeaderView, Standing, Time};
+use tenure_core::{Effect, Input, LeaderView, Standing};
 
 use super::bent::Bent;
 use super::disk::{Disk, instance};
@@ -23,6 +22,7 @@ use super::forge;
 use super::installed::{Installed, is_given};
 use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
+use super::quorum_leases::{Led, QuorumLeases, Work};
 use crate::rng::{Rng, mix};
 use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
@@ -50,62 +50,6 @@ crate::tally! {
         /// State directories that were another's.
         foreign_disks,
     }
-}
-
-/// A grant that was written down.
-#[derive(Clone, Debug)]
-pub struct Grant {
-    /// To whom.
-    pub to: Who,
-    /// Where its requests come from.
-    pub address: SocketAddr,
-    /// The Start that it answers.
-    pub start: Time,
-    /// When it ends, in true time.
-    pub finish: u64,
-}
-
-/// What is kept of a leadership.
-#[derive(Clone, Debug)]
-pub struct Led {
-    /// Whose it is.
-    pub who: Who,
-    /// The first Start of its attempt, on its own clock.
-    pub first: Time,
-    /// When it sent its first release.
-    pub released: Option<u64>,
-    /// Until when a verification said that it would last.
-    pub promised: u64,
-}
-
-/// What an application has of its leadership in one election.
-#[derive(Clone, Debug, Default)]
-struct Work {
-    /// The quorum timestamp of its leadership.
-    timestamp: Option<QuorumTimestamp>,
-    /// How many edicts it has created.
-    edicts: u64,
-    /// The first Start of its latest attempt.
-    first: Time,
-}
-
-/// Nerio in one world: what was granted to whom, in true time.
-#[derive(Debug)]
-pub struct QuorumLeases {
-    installed: Installed,
-    /// Each node's last life.
-    pub who: Vec<Who>,
-    /// By node and election.
-    work: Vec<Vec<Work>>,
-    /// The last grant of each grantor, by election.
-    pub grants: Vec<BTreeMap<usize, Grant>>,
-    /// The last quorum timestamps of each election, in the order of completion.
-    pub timestamps: Vec<Vec<QuorumTimestamp>>,
-    /// When each node last decided something as a grantor that it could not write: it remembers
-    /// what its directory does not.
-    pub unwritten: Vec<Option<u64>>,
-    /// Whether a state directory was ever lost.
-    pub lost_disk: bool,
 }
 
 impl Scenario for QuorumLeases {
@@ -442,43 +386,4 @@ fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
         plan.own.bent == Bent::Founding || mix(seed ^ mix(FOUNDS ^ number)).is_multiple_of(3);
     *disks[node] = Disk::lost(node, instance(seed, node, number), lone && all_whole);
     true
-}
-
-impl QuorumLeases {
-    #[inline(always)]
-    fn note_own(&mut self, history: &mut History<Led>, now: u64, fact: Own<'_>) {
-        match fact {
-            Own::Unwritten { grantor, .. } => self.unwritten[grantor] = Some(now),
-            Own::Released { election, who, start } => {
-                let leaderships = &mut history.elections[election].leaderships;
-                let ended =
-                    |led: &&mut Leadership<Led>| led.own.who == *who && led.own.first <= start;
-                for leadership in leaderships.iter_mut().rev().filter(ended) {
-                    if leadership.own.released.is_some() {
-                        break;
-                    }
-                    leadership.own.released = Some(now);
-                }
-            }
-            Own::Granted { grantor, election, record, finish, .. } => {
-                let (to, address, start) = (record.holder.clone(), record.address, record.start);
-                let grant = Grant { to, address, start, finish };
-                self.grants[election].insert(grantor, grant);
-            }
-            Own::Stamped { election, timestamp, .. } => {
-                let timestamps = &mut self.timestamps[election];
-                if timestamps.len() >= 8 {
-                    timestamps.remove(0);
-                }
-                timestamps.push(timestamp.clone());
-            }
-            Own::Verified { election, leader, until, .. } if until > now => {
-                let leaderships = history.elections[election].leaderships.iter_mut();
-                if let Some(last) = leaderships.rev().find(|led| led.own.who == *leader) {
-                    last.own.promised = last.own.promised.max(until);
-                }
-            }
-            _ => {}
-        }
-    }
 }

@@ -4,24 +4,24 @@
 mod at_most_one;
 mod bounded_memory;
 mod deadlines_pass;
+mod events_come;
 mod fences_grow;
 mod handles_agree;
 mod leader_in_the_end;
 mod no_return;
 mod observers;
 mod stability;
-mod told;
 
 pub use at_most_one::AtMostOne;
 pub use bounded_memory::{BoundedMemory, Memory};
 pub use deadlines_pass::DeadlinesPass;
+pub use events_come::EventsCome;
 pub use fences_grow::FencesGrow;
 pub use handles_agree::HandlesAgree;
 pub use leader_in_the_end::LeaderInTheEnd;
 pub use no_return::NoReturn;
 pub use observers::Observers;
 pub use stability::Stability;
-pub use told::Told;
 
 use super::{Check, Claimed, Fact, PlanOf, Property, Scenario, seconds};
 use crate::all;
@@ -41,7 +41,7 @@ pub type All = all![
     LeaderInTheEnd,
     DeadlinesPass,
     BoundedMemory,
-    Told,
+    EventsCome,
 ];
 
 /// What the promises are called by a protocol, and where they are written.
@@ -65,8 +65,8 @@ pub struct Sentences {
     pub deadlines_pass: Sentence,
     /// [`BoundedMemory`].
     pub bounded_memory: Sentence,
-    /// [`Told`].
-    pub told: Sentence,
+    /// [`EventsCome`].
+    pub events_come: Sentence,
 }
 
 impl Sentences {
@@ -81,6 +81,6 @@ impl Sentences {
         leader_in_the_end: ("Every election has a leader in the end", "the promise"),
         deadlines_pass: ("No deadline stays in the past", "the contract"),
         bounded_memory: ("Memory is bounded", "the contract"),
-        told: ("Handles are told what they wait for", "the events"),
+        events_come: ("Handles get the events that they wait for", "the events"),
     };
 }

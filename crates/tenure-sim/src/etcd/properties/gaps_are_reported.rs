@@ -8,7 +8,7 @@ use super::{Check, Elections, Fact, Own, Property};
 /// When an observer has missed what happened, because the history of its watch was compacted, the
 /// next that it sees is told, even if that is as before.
 #[derive(Debug, Default)]
-pub(super) struct GapsAreTold {
+pub(super) struct GapsAreReported {
     lives: Lives<Life>,
 }
 
@@ -27,8 +27,8 @@ struct Life {
     gap: Option<usize>,
 }
 
-impl Property<Elections> for GapsAreTold {
-    const NAME: &'static str = "A gap is told";
+impl Property<Elections> for GapsAreReported {
+    const NAME: &'static str = "A gap is reported";
     const SOURCE: &'static str = "ruling 9 (E8)";
 
     #[inline(always)]

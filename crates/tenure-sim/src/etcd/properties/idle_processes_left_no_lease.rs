@@ -10,7 +10,7 @@ use crate::etcd::store::note::Note;
 /// A process that has nothing left to do may end: no lease that it was told is gone, or was not
 /// granted, is there, or comes yet, unless nobody could know what became of a grant.
 #[derive(Debug, Default)]
-pub(super) struct WhoIsIdleLeftNoLease {
+pub(super) struct IdleProcessesLeftNoLease {
     nodes: Lives<Leases>,
 }
 
@@ -60,8 +60,8 @@ impl Leases {
     }
 }
 
-impl Property<Elections> for WhoIsIdleLeftNoLease {
-    const NAME: &'static str = "Whoever is idle has left no lease";
+impl Property<Elections> for IdleProcessesLeftNoLease {
+    const NAME: &'static str = "An idle process has left no lease";
     const SOURCE: &'static str = "ruling 6 (E5)";
 
     #[inline(always)]

@@ -7,13 +7,13 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 /// A grantor that its holder told that it leads no more, and that a promise holds its release up,
 /// says so to everybody who asks, as long as it has not granted anew.
 #[derive(Debug, Default)]
-pub(super) struct LeavingIsTold {
+pub(super) struct LeavingIsReported {
     /// By grantor and election: who leaves, and with which grant.
     leaves: Places<Option<(Who, Time)>>,
 }
 
-impl Property<QuorumLeases> for LeavingIsTold {
-    const NAME: &'static str = "Who leads no more and must not release yet is told so";
+impl Property<QuorumLeases> for LeavingIsReported {
+    const NAME: &'static str = "A leader that must not release yet is reported as leaving";
     const SOURCE: &'static str = "readings; erratum 2";
     const NEEDS_BOUND: bool = false;
 

@@ -5,12 +5,12 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// A grantor that could not write what it decided says so of itself, from then on.
 #[derive(Debug, Default)]
-pub(super) struct FailuresAreSaid {
+pub(super) struct FailuresAreReported {
     /// When the input came, if that is a write that failed.
     failed: Vec<Option<Time>>,
 }
 
-impl Property<QuorumLeases> for FailuresAreSaid {
+impl Property<QuorumLeases> for FailuresAreReported {
     const NAME: &'static str = "A grantor that cannot write says so";
     const SOURCE: &'static str = "readings; restart 4";
     const NEEDS_BOUND: bool = false;

@@ -3,10 +3,10 @@ use super::{Check, Elections, Fact, Property, seconds};
 /// When nothing goes wrong, a process of ours whose key is the first leads as soon as it can know
 /// that: it waits for nothing else.
 #[derive(Debug, Default)]
-pub(super) struct WhoIsFirstLeads;
+pub(super) struct FirstCandidatesLead;
 
-impl Property<Elections> for WhoIsFirstLeads {
-    const NAME: &'static str = "Whoever is first leads soon in calm worlds";
+impl Property<Elections> for FirstCandidatesLead {
+    const NAME: &'static str = "The first candidate leads soon in calm worlds";
     const SOURCE: &'static str = "rulings 1 and 2 (E1)";
 
     #[inline(always)]

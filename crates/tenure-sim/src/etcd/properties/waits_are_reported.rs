@@ -9,7 +9,7 @@ use super::{Check, Elections, Fact, Own, Property};
 /// A candidate that watches somebody else's key has just said that it waits for that: whatever
 /// ended the watch before was told, too.
 #[derive(Debug, Default)]
-pub(super) struct WhoWaitsSaysSo {
+pub(super) struct WaitsAreReported {
     lives: Lives<Life>,
 }
 
@@ -21,8 +21,8 @@ struct Life {
     watches: BTreeSet<CallId>,
 }
 
-impl Property<Elections> for WhoWaitsSaysSo {
-    const NAME: &'static str = "Whoever watches another says that it waits for that";
+impl Property<Elections> for WaitsAreReported {
+    const NAME: &'static str = "A candidate that watches a key reports that it waits for it";
     const SOURCE: &'static str = "ruling 1";
 
     #[inline(always)]

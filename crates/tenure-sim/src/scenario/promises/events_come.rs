@@ -3,7 +3,7 @@ use super::{Check, Fact, PlanOf, Property, Scenario, seconds};
 /// What a handle waits for comes: a claim is announced by what raises it, a leadership that stays
 /// settles, and after an end it is said that others know.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct EventsCome {
     roles: Vec<Vec<Role>>,
 }
 
@@ -19,9 +19,9 @@ struct Role {
     unreleased: Option<u64>,
 }
 
-impl<S: Scenario> Property<S> for Told {
-    const NAME: &'static str = S::SENTENCES.told.0;
-    const SOURCE: &'static str = S::SENTENCES.told.1;
+impl<S: Scenario> Property<S> for EventsCome {
+    const NAME: &'static str = S::SENTENCES.events_come.0;
+    const SOURCE: &'static str = S::SENTENCES.events_come.1;
 
     fn begin(&mut self, plan: &PlanOf<S>) {
         self.roles = vec![vec![Role::default(); plan.elections.len()]; plan.conditions.sites.len()];
@@ -65,7 +65,7 @@ impl<S: Scenario> Property<S> for Told {
     }
 }
 
-impl Told {
+impl EventsCome {
     /// All effects of the input before this one have been carried out.
     fn judge_claims<S: Scenario>(&self, check: &Check<'_, S>, node: usize) -> Result<(), String> {
         match self.roles[node].iter().position(|role| role.raised) {

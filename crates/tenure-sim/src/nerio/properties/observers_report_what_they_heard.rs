@@ -12,7 +12,7 @@ use crate::nerio::plan;
 /// grants of a quorum, asked for with the one fence that it announced, until the first of the best
 /// such quorum ends; and a vacancy was so at one instant at all of a quorum.
 #[derive(Debug, Default)]
-pub(super) struct ObserversSayWhatTheyHeard {
+pub(super) struct ObserversReportWhatTheyHeard {
     elections: usize,
     /// The last word of each member, by observer and election.
     told: Vec<Vec<Option<Heard>>>,
@@ -27,8 +27,8 @@ struct Heard {
     until: Time,
 }
 
-impl Property<QuorumLeases> for ObserversSayWhatTheyHeard {
-    const NAME: &'static str = "An observer says no more and no less than it was told";
+impl Property<QuorumLeases> for ObserversReportWhatTheyHeard {
+    const NAME: &'static str = "An observer reports what it heard, no more and no less";
     const SOURCE: &'static str = "section 10.4; readings";
     const NEEDS_BOUND: bool = false;
 

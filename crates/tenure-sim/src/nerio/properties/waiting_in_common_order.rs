@@ -13,7 +13,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Parked requests and who is next, kept by a second, simpler hand: of those who were told that
 /// they wait, the first in the common order is granted, as soon as the grant before has ended.
 #[derive(Debug, Default)]
-pub(super) struct WhoWaits {
+pub(super) struct WaitingInCommonOrder {
     /// Until when each grantor turns away what waits when its turn comes: a write failed.
     failing: Vec<Time>,
     room: usize,
@@ -57,8 +57,8 @@ struct Grant {
 /// Where somebody stands, but for the draw that decides among equals.
 type Class = (bool, bool, u8);
 
-impl Property<QuorumLeases> for WhoWaits {
-    const NAME: &'static str = "Whoever waits is handled in the common order";
+impl Property<QuorumLeases> for WaitingInCommonOrder {
+    const NAME: &'static str = "Waiting requests are handled in the common order";
     const SOURCE: &'static str = "parked requests; who is next 1 and 2";
     const NEEDS_BOUND: bool = false;
 
@@ -138,7 +138,7 @@ impl Property<QuorumLeases> for WhoWaits {
     }
 }
 
-impl WhoWaits {
+impl WaitingInCommonOrder {
     fn is_paid(&self, check: &Check<'_>, place: Place) -> Result<(), String> {
         match self.queues.at(place).owed {
             true => Err(format!(

@@ -1,0 +1,33 @@
+//! What the checks of elections on etcd look things up in.
+
+use tenure_core::etcd::{Bytes, LeaseId, Lost};
+
+use super::plan::Plan;
+use super::records::Records;
+
+/// Elections on etcd in one world.
+#[derive(Debug)]
+pub struct Elections {
+    /// What is in the store, and who asked for what.
+    pub records: Records,
+    /// Each node's present life, as messages name it.
+    pub(super) lives: Vec<u64>,
+    /// The lease that names the keys of each life.
+    pub(super) names: Vec<Option<LeaseId>>,
+    /// What each process has lost, until it says what has ended by that.
+    pub lost: Vec<Option<Lost>>,
+    /// The key of the claim that is raised now.
+    pub key: Bytes,
+}
+
+impl Elections {
+    /// The key of a node in an election, by the lease that names the keys of its core.
+    #[must_use]
+    pub fn key_of(plan: &Plan, election: usize, id: &str) -> Bytes {
+        format!("{}/{id}", plan.elections[election]).as_str().into()
+    }
+
+    pub(super) fn key(&self, plan: &Plan, node: usize, election: usize) -> Option<Bytes> {
+        Some(Self::key_of(plan, election, &self.names[node]?.to_string()))
+    }
+}
