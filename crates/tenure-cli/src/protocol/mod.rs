@@ -27,6 +27,8 @@ mod pem;
 mod registry;
 #[cfg(any(feature = "etcd", feature = "nats"))]
 mod start;
+#[cfg(any(feature = "etcd", feature = "nats"))]
+mod troubles;
 pub mod urls;
 
 use std::fmt::Debug;

@@ -7,22 +7,14 @@ use tenure::{ElectionName, NodeName, Waiting};
 use tenure_core::allcall::{Config, OwnEvent};
 use tenure_nats::{Identity, Login, Node, Notice, Options, Pem, Server, Tls};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
-use tokio::sync::watch;
 
 use super::bus::{Proof, Settings};
 use super::explain::Explain;
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
-use crate::protocol::outage::{Endpoints, Outage};
+use crate::failure::Failure;
+use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{AnyElection, Asks, Backend, Later, Participant, start};
 use crate::settings::Origins;
-
-/// What a client is there for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Campaign,
-    Ask,
-}
 
 /// How long a question may take beside its rounds: a connection, and a server that is slow.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -47,7 +39,7 @@ impl Backend for Settings {
         origins: &Origins,
     ) -> Result<Box<dyn Participant>, Failure> {
         let config = Config { id: id.clone(), ..self.config.clone() };
-        begin(self, config, Purpose::Campaign, origins)
+        begin(self, config, true, origins)
     }
 
     fn asker(
@@ -56,7 +48,7 @@ impl Backend for Settings {
         _: Asks,
         origins: &Origins,
     ) -> Result<Box<dyn Participant>, Failure> {
-        begin(self, self.config.clone(), Purpose::Ask, origins)
+        begin(self, self.config.clone(), false, origins)
     }
 }
 
@@ -64,25 +56,15 @@ struct Client {
     node: Node,
     /// How many there are.
     servers: usize,
-    troubles: watch::Receiver<Troubles>,
+    troubles: Troubles,
 }
 
-/// What is wrong at the moment.
-#[derive(Clone, Default)]
-struct Troubles {
-    /// Something that waiting does not mend.
-    permanent: Option<Failure>,
-    /// Why nothing comes back.
-    silent: Option<Failure>,
-    /// Since when, and what was heard last.
-    outage: Option<Outage>,
-}
-
-/// Connects at once. That no server can be reached is no error: one may come yet.
+/// Connects at once. That no server can be reached is no error: one may come yet. A candidate warns
+/// aloud.
 fn begin(
     settings: &Settings,
     config: Config,
-    purpose: Purpose,
+    aloud: bool,
     origins: &Origins,
 ) -> Result<Box<dyn Participant>, Failure> {
     let explain = Explain::new(settings, origins);
@@ -90,17 +72,9 @@ fn begin(
     let config = config.check().map_err(|error| bug(error.to_string()))?;
     let options = options(settings)?.check().map_err(|error| explain.options(&error))?;
     let node = Node::builder(config, options).start().map_err(|error| start::refused(&error))?;
-    let (tell, troubles) = watch::channel(Troubles::default());
-    let watcher = Watcher {
-        purpose,
-        explain,
-        tell,
-        was_connected: false,
-        failing: BTreeMap::new(),
-        servers: settings.servers.len(),
-        endpoints: Endpoints::default(),
-        warned: BTreeMap::new(),
-    };
+    let (watch, troubles) = Watch::new(aloud);
+    let (failing, servers) = (BTreeMap::new(), settings.servers.len());
+    let watcher = Watcher { explain, watch, was_connected: false, failing, servers };
     tokio::spawn(watcher.watch(node.notices()));
     Ok(Box::new(Client { node, servers: settings.servers.len(), troubles }))
 }
@@ -111,15 +85,7 @@ impl Participant for Client {
     }
 
     fn permanent_failure(&self) -> Later<'static, Failure> {
-        let mut troubles = self.troubles.clone();
-        Box::pin(async move {
-            let found = troubles.wait_for(|troubles| troubles.permanent.is_some()).await;
-            match found.ok().and_then(|troubles| troubles.permanent.clone()) {
-                Some(failure) => failure,
-                // Nothing was found, and the watcher has ended.
-                None => std::future::pending().await,
-            }
-        })
+        self.troubles.permanent()
     }
 
     /// Each server that fails has a warning. That none is left is said once all have been tried.
@@ -133,12 +99,11 @@ impl Participant for Client {
     }
 
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
-        Box::pin(std::future::ready(self.troubles.borrow().silent.clone()))
+        self.troubles.why_silent()
     }
 
     fn trouble(&self) -> Option<String> {
-        let troubles = self.troubles.borrow();
-        troubles.outage.as_ref().map(|outage| outage.told(tenure::clock::now()))
+        self.troubles.outage()
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {
@@ -172,16 +137,12 @@ fn options(settings: &Settings) -> Result<Options, Failure> {
 
 /// Warns of what an operator should know.
 struct Watcher {
-    purpose: Purpose,
     explain: Explain,
-    tell: watch::Sender<Troubles>,
+    watch: Watch<&'static str>,
     was_connected: bool,
     /// What will not pass by itself, of each server that was tried before the first connection.
     failing: BTreeMap<String, Failure>,
     servers: usize,
-    endpoints: Endpoints,
-    /// The latest warning about each thing: repeated only when it changes.
-    warned: BTreeMap<&'static str, String>,
 }
 
 impl Watcher {
@@ -202,11 +163,7 @@ impl Watcher {
             Notice::Connected { server, .. } => {
                 self.was_connected = true;
                 self.failing.clear();
-                self.endpoints.works(server.as_str());
-                self.tell.send_modify(|troubles| {
-                    troubles.silent = None;
-                    troubles.outage = None;
-                });
+                self.watch.is_connected(server.as_str());
             }
             Notice::Unreachable { server, error } => {
                 let (failure, may_pass) = self.explain.unreachable(server, error);
@@ -215,20 +172,17 @@ impl Watcher {
                 }
                 // One that is only not there yet may do.
                 if self.failing.len() == self.servers {
-                    let failure = Some(failure.clone());
-                    self.tell.send_modify(|troubles| troubles.permanent = failure);
+                    self.watch.give_up(failure.clone());
                 }
-                self.goes_on_without(server, &text, failure);
+                self.watch.goes_on_without(server.as_str(), &text, || failure);
             }
             Notice::Disconnected { server, .. } => {
-                self.goes_on_without(server, &text, self.explain.silent(&text));
+                let why = || self.explain.silent(&text);
+                self.watch.goes_on_without(server.as_str(), &text, why);
             }
-            Notice::Denied { .. } => {
-                let failure = Some(self.explain.denied(&text));
-                self.tell.send_modify(|troubles| troubles.permanent = failure);
-            }
-            Notice::Leaving { .. } => self.warn("leaving", &text),
-            Notice::Overrun { .. } => self.warn("overrun", &text),
+            Notice::Denied { .. } => self.watch.give_up(self.explain.denied(&text)),
+            Notice::Leaving { .. } => self.watch.warn("leaving", &text),
+            Notice::Overrun { .. } => self.watch.warn("overrun", &text),
             Notice::Protocol { event, .. } => self.on_event(event, &text),
             _ => {}
         }
@@ -238,46 +192,20 @@ impl Watcher {
         match event {
             OwnEvent::ClockOff { .. } => {
                 let advice = ": see that time synchronization works on this machine";
-                self.warn("clock", &(text.to_owned() + advice));
+                self.watch.warn("clock", &(text.to_owned() + advice));
             }
-            OwnEvent::ClockSetBack { .. } => self.warn("clock set back", text),
-            OwnEvent::PayloadTooSmall { .. } => self.warn("payload", text),
+            OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
+            OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
             OwnEvent::OtherTimes { .. } => {
                 let advice =
                     ": give all of them the same --heartbeat, --lease and --max-clock-skew";
-                self.warn("times", &(text.to_owned() + advice));
+                self.watch.warn("times", &(text.to_owned() + advice));
             }
             OwnEvent::Void { .. } => {
                 let advice = ": what this process says does not come back from NATS in time";
-                self.warn("void", &(text.to_owned() + advice));
+                self.watch.warn("void", &(text.to_owned() + advice));
             }
             _ => {}
-        }
-    }
-
-    /// A server is of no use: a candidate waits, as files are read anew for each connection, and a
-    /// network mends. Each reason is said once, until the server is in use again.
-    fn goes_on_without(&mut self, server: &Server, text: &str, failure: Failure) {
-        let news = self.endpoints.is_news(server.as_str(), text);
-        let (now, mut again) = (tenure::clock::now(), None);
-        self.tell.send_modify(|troubles| {
-            troubles.silent.get_or_insert(failure);
-            match &mut troubles.outage {
-                Some(outage) => again = outage.goes_on(now, text),
-                None => troubles.outage = Some(Outage::new(now, text)),
-            }
-        });
-        if self.purpose == Purpose::Campaign {
-            let first = news.then(|| text.to_owned());
-            first.into_iter().chain(again).for_each(|text| failure::warn(&text));
-        }
-    }
-
-    /// A process that only asks says it in its answer.
-    fn warn(&mut self, about: &'static str, text: &str) {
-        let before = self.warned.insert(about, text.to_owned());
-        if self.purpose == Purpose::Campaign && before.is_none_or(|before| before != text) {
-            failure::warn(text);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Taking part in elections on etcd with the settings of a command.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Waiting};
@@ -10,13 +9,12 @@ use tenure_etcd::{
     Report, Tls,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
-use tokio::sync::watch;
 
 use super::explain::Explain;
 use super::store::Store;
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
-use crate::protocol::outage::{Endpoints, Outage};
+use crate::failure::Failure;
+use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{self, AnyElection, Asks, Backend, Later, Participant, start as system};
 use crate::settings::Origins;
 
@@ -71,18 +69,7 @@ struct Client {
     /// How many there are.
     endpoints: usize,
     explain: Explain,
-    troubles: watch::Receiver<Troubles>,
-}
-
-/// What is wrong at the moment.
-#[derive(Clone, Default)]
-struct Troubles {
-    /// Something that waiting does not mend.
-    permanent: Option<Failure>,
-    /// Why etcd does not answer.
-    silent: Option<Failure>,
-    /// Since when, and what was heard last.
-    outage: Option<Outage>,
+    troubles: Troubles,
 }
 
 /// Connects when it is first needed. That etcd cannot be reached is no error: it may come yet.
@@ -98,7 +85,7 @@ fn start(
     let options = options(store)?.check().map_err(|error| explain.options(&error))?;
     let node = Node::builder(store.config.clone(), options.clone()).start();
     let node = node.map_err(|error| system::refused(&error))?;
-    let (tell, troubles) = watch::channel(Troubles::default());
+    let (watch, troubles) = Watch::new(purpose == Purpose::Campaign);
     let (notices, config, of) = (node.notices(), store.config.clone(), election.clone());
     let client = Client {
         node,
@@ -111,7 +98,7 @@ fn start(
     };
     if purpose == Purpose::Ask {
         let notices = client.node.notices();
-        tokio::spawn(give_up_when_refused(explain.clone(), notices, tell.clone()));
+        tokio::spawn(give_up_when_refused(explain.clone(), notices, watch.giving_up()));
     }
     tokio::spawn(async move {
         let elections = match purpose {
@@ -120,9 +107,7 @@ fn start(
         };
         let checked = tenure_etcd::check(&options, &config, &elections).await;
         let lease = config.lease;
-        let (warned, endpoints) = (BTreeMap::new(), Endpoints::default());
-        let watcher = Watcher { purpose, explain, lease, tell, warned, endpoints };
-        watcher.watch(checked, notices).await;
+        Watcher { explain, lease, watch }.watch(checked, notices).await;
     });
     Ok(Box::new(client))
 }
@@ -133,29 +118,15 @@ impl Participant for Client {
     }
 
     fn permanent_failure(&self) -> Later<'static, Failure> {
-        let mut troubles = self.troubles.clone();
-        Box::pin(async move {
-            let found = troubles.wait_for(|troubles| troubles.permanent.is_some()).await;
-            match found.ok().and_then(|troubles| troubles.permanent.clone()) {
-                Some(failure) => failure,
-                // Nothing was found, and the watcher has ended.
-                None => std::future::pending().await,
-            }
-        })
+        self.troubles.permanent()
     }
 
     /// Each endpoint that fails has a warning. That no endpoint is left is said once it is known
     /// that this may pass; what is refused for good ends the process, which says why.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
-        let mut troubles = self.troubles.clone();
         match waiting {
             Waiting::Connecting { obstacles } if obstacles.len() == self.endpoints => {
-                Box::pin(async move {
-                    if troubles.wait_for(|troubles| troubles.silent.is_some()).await.is_err() {
-                        // The watcher has ended.
-                        std::future::pending().await
-                    }
-                })
+                self.troubles.silence()
             }
             Waiting::Connecting { .. } => Box::pin(std::future::pending()),
             Waiting::Refused { obstacles, .. }
@@ -168,12 +139,11 @@ impl Participant for Client {
     }
 
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
-        Box::pin(std::future::ready(self.troubles.borrow().silent.clone()))
+        self.troubles.why_silent()
     }
 
     fn trouble(&self) -> Option<String> {
-        let troubles = self.troubles.borrow();
-        troubles.outage.as_ref().map(|outage| outage.told(tenure::clock::now()))
+        self.troubles.outage()
     }
 
     /// The reason alone does not say which setting it is about: another check does.
@@ -200,7 +170,7 @@ impl Participant for Client {
 async fn give_up_when_refused(
     explain: Explain,
     mut notices: Receiver<Notice>,
-    tell: watch::Sender<Troubles>,
+    give_up: impl Fn(Failure),
 ) {
     loop {
         let refused = match notices.recv().await {
@@ -209,8 +179,7 @@ async fn give_up_when_refused(
             Err(RecvError::Closed) => return,
         };
         if let Some(failure) = refused {
-            tell.send_modify(|troubles| troubles.permanent = Some(failure));
-            return;
+            return give_up(failure);
         }
     }
 }
@@ -243,13 +212,9 @@ const ENDING: Duration = Duration::from_secs(10);
 
 /// Warns of what an operator should know.
 struct Watcher {
-    purpose: Purpose,
     explain: Explain,
     lease: Duration,
-    tell: watch::Sender<Troubles>,
-    /// The latest warning about each thing: repeated only when it changes.
-    warned: BTreeMap<About, String>,
-    endpoints: Endpoints,
+    watch: Watch<About>,
 }
 
 /// What a warning is about.
@@ -281,11 +246,11 @@ impl Watcher {
                 let (failure, passes) = self.explain.check(&error);
                 if passes {
                     let text = format!("no election can be held yet: {}", failure.what);
-                    self.warn(About::Etcd, &text);
+                    self.watch.warn(About::Etcd, &text);
                     self.note_endpoints(&error);
-                    self.tell.send_modify(|troubles| troubles.silent = Some(failure));
+                    self.watch.is_silent(|| failure);
                 } else {
-                    self.give_up(failure);
+                    self.watch.give_up(failure);
                     tokio::time::sleep(ENDING).await;
                 }
             }
@@ -304,7 +269,7 @@ impl Watcher {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {
             if let Some(endpoint) = error.endpoint() {
-                self.endpoints.is_news(&endpoint.to_string(), &error.to_string());
+                self.watch.knows_of(&endpoint.to_string(), &error.to_string());
             }
         }
     }
@@ -313,13 +278,13 @@ impl Watcher {
     fn on_report(&mut self, report: &Report) {
         for (endpoint, found) in &report.endpoints {
             if let Err(error) = found {
-                self.warn_of(endpoint, &error.to_string());
+                self.watch.warn_of(&endpoint.to_string(), &error.to_string());
             }
         }
         for (endpoint, status) in report.members() {
             for alarm in &status.alarms {
                 let about = About::Alarms(endpoint.to_string());
-                self.warn(about, &format!("{endpoint} has a trouble: {alarm}"));
+                self.watch.warn(about, &format!("{endpoint} has a trouble: {alarm}"));
             }
         }
         for (endpoint, status) in report.unfixed() {
@@ -332,82 +297,41 @@ impl Watcher {
         let text = notice.to_string();
         tracing::debug!("{text}");
         match notice {
-            Notice::Connected { endpoint, .. } => {
-                self.endpoints.works(&endpoint.to_string());
-                self.tell.send_modify(|troubles| {
-                    troubles.silent = None;
-                    troubles.outage = None;
-                });
+            Notice::Connected { endpoint, .. } => self.watch.is_connected(&endpoint.to_string()),
+            Notice::LoggedIn { endpoint, .. } => self.watch.works(&endpoint.to_string()),
+            Notice::NotLoggedIn { endpoint, .. } => {
+                self.watch.warn_of(&endpoint.to_string(), &text);
             }
-            Notice::LoggedIn { endpoint, .. } => self.endpoints.works(&endpoint.to_string()),
-            Notice::NotLoggedIn { endpoint, .. } => self.warn_of(endpoint, &text),
             Notice::Disconnected { endpoint, .. } | Notice::Unreachable { endpoint, .. } => {
-                self.warn_of(endpoint, &text);
-                self.goes_on_without(&text);
-                // What the check found says more.
-                self.tell.send_modify(|troubles| {
-                    troubles.silent.get_or_insert_with(|| self.explain.silent(&text));
-                });
+                let why = || self.explain.silent(&text);
+                self.watch.goes_on_without(&endpoint.to_string(), &text, why);
             }
-            Notice::Obstacle { doing, .. } => self.warn(About::Doing(doing), &text),
+            Notice::Obstacle { doing, .. } => self.watch.warn(About::Doing(doing), &text),
             Notice::Opened { asked, granted, .. } => {
-                self.warned.retain(|about, _| !about.is_over_with_a_lease());
+                self.watch.forget(About::is_over_with_a_lease);
                 if asked != granted {
                     let text = format!(
                         "etcd grants a lease of {granted} s at least, and {asked} s were asked \
                          for: taking over after a crash takes {granted} s"
                     );
-                    self.warn(About::Lease, &text);
+                    self.watch.warn(About::Lease, &text);
                 }
             }
             Notice::EarlyRevocation { endpoint, .. } => {
-                self.warn(About::Version(endpoint.to_string()), &text);
+                self.watch.warn(About::Version(endpoint.to_string()), &text);
             }
             // Whatever was held of the first one is over by now.
             Notice::OtherCluster { lasting } if *lasting >= self.lease => {
-                self.give_up(self.explain.other_cluster(*lasting));
+                self.watch.give_up(self.explain.other_cluster(*lasting));
             }
-            Notice::OtherCluster { .. } => self.warn(About::Cluster, &text),
+            Notice::OtherCluster { .. } => self.watch.warn(About::Cluster, &text),
             Notice::WentBack { .. } => {
                 let advice = ". If it was not restored with --bump-revision, end all candidates, \
                               raise --fence-epoch by one, and start them again";
-                self.warn(About::History, &(text + advice));
+                self.watch.warn(About::History, &(text + advice));
             }
-            Notice::LateKey { .. } => self.warn(About::LateKey, &text),
+            Notice::LateKey { .. } => self.watch.warn(About::LateKey, &text),
             _ => {}
-        }
-    }
-
-    /// Each reason once, until the endpoint is in use again.
-    fn warn_of(&mut self, endpoint: &Endpoint, text: &str) {
-        let news = self.endpoints.is_news(&endpoint.to_string(), text);
-        if news && self.purpose == Purpose::Campaign {
-            failure::warn(text);
-        }
-    }
-
-    /// No endpoint is in use: a candidate waits, as files of certificates are read anew for each
-    /// connection, and a network mends.
-    fn goes_on_without(&self, text: &str) {
-        let (now, mut again) = (tenure::clock::now(), None);
-        self.tell.send_modify(|troubles| match &mut troubles.outage {
-            Some(outage) => again = outage.goes_on(now, text),
-            None => troubles.outage = Some(Outage::new(now, text)),
-        });
-        if let Some(again) = again.filter(|_| self.purpose == Purpose::Campaign) {
-            failure::warn(&again);
-        }
-    }
-
-    fn give_up(&self, failure: Failure) {
-        self.tell.send_modify(|troubles| troubles.permanent = Some(failure));
-    }
-
-    /// A process that only asks says it in its answer.
-    fn warn(&mut self, about: About, text: &str) {
-        let before = self.warned.insert(about, text.to_owned());
-        if self.purpose == Purpose::Campaign && before.is_none_or(|before| before != text) {
-            failure::warn(text);
         }
     }
 }

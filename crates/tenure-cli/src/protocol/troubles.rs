@@ -1,0 +1,149 @@
+//! What is wrong between a client and its service: known to its commands, and warned of.
+#![allow(dead_code, reason = "a build may lack the one protocol that needs all of it")]
+
+use std::collections::BTreeMap;
+
+use tokio::sync::watch;
+
+use super::Later;
+use super::outage::{Endpoints, Outage};
+use crate::failure::{self, Failure};
+
+/// What is wrong at the moment, as it is asked for.
+pub(super) struct Troubles(watch::Receiver<State>);
+
+#[derive(Clone, Default)]
+struct State {
+    /// Something that waiting does not mend.
+    permanent: Option<Failure>,
+    /// Why the service does not answer.
+    silent: Option<Failure>,
+    /// Since when, and what was heard last.
+    outage: Option<Outage>,
+}
+
+impl Troubles {
+    /// Something that waiting does not mend, once it is found.
+    pub(super) fn permanent(&self) -> Later<'static, Failure> {
+        let mut state = self.0.clone();
+        Box::pin(async move {
+            let found = state.wait_for(|state| state.permanent.is_some()).await;
+            match found.ok().and_then(|state| state.permanent.clone()) {
+                Some(failure) => failure,
+                // Nothing was found, and the watcher has ended.
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    /// Once the service does not answer.
+    pub(super) fn silence(&self) -> Later<'static, ()> {
+        let mut state = self.0.clone();
+        Box::pin(async move {
+            if state.wait_for(|state| state.silent.is_some()).await.is_err() {
+                // The watcher has ended.
+                std::future::pending().await
+            }
+        })
+    }
+
+    /// Why the service does not answer.
+    pub(super) fn why_silent(&self) -> Later<'static, Option<Failure>> {
+        Box::pin(std::future::ready(self.0.borrow().silent.clone()))
+    }
+
+    /// For how long no endpoint is in use.
+    pub(super) fn outage(&self) -> Option<String> {
+        self.0.borrow().outage.as_ref().map(|outage| outage.told(tenure::clock::now()))
+    }
+}
+
+/// Finds out what is wrong: makes it known, and warns of it.
+pub(super) struct Watch<About> {
+    /// A process that only asks says it in its answer instead.
+    aloud: bool,
+    state: watch::Sender<State>,
+    /// The latest warning about each thing: repeated only when it changes.
+    warned: BTreeMap<About, String>,
+    endpoints: Endpoints,
+}
+
+impl<About: Ord> Watch<About> {
+    pub(super) fn new(aloud: bool) -> (Self, Troubles) {
+        let (state, troubles) = watch::channel(State::default());
+        let (warned, endpoints) = (BTreeMap::new(), Endpoints::default());
+        (Self { aloud, state, warned, endpoints }, Troubles(troubles))
+    }
+
+    /// Waiting does not mend this.
+    pub(super) fn give_up(&self, failure: Failure) {
+        self.state.send_modify(|state| state.permanent = Some(failure));
+    }
+
+    /// The same from elsewhere.
+    pub(super) fn giving_up(&self) -> impl Fn(Failure) + Send + use<About> {
+        let state = self.state.clone();
+        move |failure| state.send_modify(|state| state.permanent = Some(failure))
+    }
+
+    /// The service does not answer. What was found first says more.
+    pub(super) fn is_silent(&self, why: impl FnOnce() -> Failure) {
+        self.state.send_modify(|state| {
+            state.silent.get_or_insert_with(why);
+        });
+    }
+
+    /// A connection is there.
+    pub(super) fn is_connected(&mut self, endpoint: &str) {
+        self.works(endpoint);
+        self.state.send_modify(|state| (state.silent, state.outage) = (None, None));
+    }
+
+    pub(super) fn works(&mut self, endpoint: &str) {
+        self.endpoints.works(endpoint);
+    }
+
+    /// This is known of an endpoint, and not said.
+    pub(super) fn knows_of(&mut self, endpoint: &str, why: &str) {
+        self.endpoints.is_news(endpoint, why);
+    }
+
+    /// Each reason once, until the endpoint is in use again.
+    pub(super) fn warn_of(&mut self, endpoint: &str, text: &str) {
+        if self.endpoints.is_news(endpoint, text) && self.aloud {
+            failure::warn(text);
+        }
+    }
+
+    /// An endpoint is of no use: a candidate waits, as files of certificates are read anew for each
+    /// connection, and a network mends.
+    pub(super) fn goes_on_without(
+        &mut self,
+        endpoint: &str,
+        text: &str,
+        why: impl FnOnce() -> Failure,
+    ) {
+        self.warn_of(endpoint, text);
+        self.is_silent(why);
+        let (now, mut again) = (tenure::clock::now(), None);
+        self.state.send_modify(|state| match &mut state.outage {
+            Some(outage) => again = outage.goes_on(now, text),
+            None => state.outage = Some(Outage::new(now, text)),
+        });
+        if let Some(again) = again.filter(|_| self.aloud) {
+            failure::warn(&again);
+        }
+    }
+
+    pub(super) fn warn(&mut self, about: About, text: &str) {
+        let before = self.warned.insert(about, text.to_owned());
+        if self.aloud && before.is_none_or(|before| before != text) {
+            failure::warn(text);
+        }
+    }
+
+    /// What is over is new when it comes back.
+    pub(super) fn forget(&mut self, is_over: impl Fn(&About) -> bool) {
+        self.warned.retain(|about, _| !is_over(about));
+    }
+}
