@@ -134,7 +134,7 @@ fn an_end_is_told_by_the_exit_code() {
     lost.line("work", 1);
     let key = keys(&cluster);
     cluster.etcdctl(&["del", &key]).unwrap();
-    lost.line("its key or its lease was deleted in the store by somebody else", 1);
+    lost.line("somebody else deleted its key or its lease in the store", 1);
     assert!(!lost.log().contains("warning: CMD was ended: it was stopped"), "{}", lost.log());
     assert_eq!(lost.ended(), Some(5));
     no_key_left(&cluster);
