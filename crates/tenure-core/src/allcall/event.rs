@@ -48,7 +48,9 @@ pub enum OwnEvent {
         by: Duration,
     },
     /// The wall clock is further from those of others than the skew allows. If it differs from more
-    /// than half of at least two others, this process neither leads nor renews (ruling 4).
+    /// than half of at least two others, or has moved away from that of the only other, this process
+    /// neither stands nor renews (ruling 4). It differs from none of none if it has stepped, and
+    /// nobody answered.
     ClockOff {
         /// From how many others.
         from: usize,

@@ -4,11 +4,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::clock::Reading;
 use super::identity::Participant;
 use super::message::{Part, Round};
 use super::rule::{Rule, ruling};
+use crate::clocks::BothClocks;
 use crate::name::ElectionName;
-use crate::time::Time;
+use crate::time::{Time, WallTime};
 
 /// The rounds of one process. Their number goes on over reconnections.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -20,13 +22,15 @@ pub(super) struct Rounds {
 /// The round that is open.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Open {
-    /// When its call was sent: what is waited for counts from here.
+    /// When its call was sent.
+    opened: Time,
+    /// What is waited for counts from here: the same, unless the connection was lost.
     sent: Time,
     parts: Vec<Sent>,
     /// Half a heartbeat has passed.
     judged: bool,
-    /// Who has answered, and whether its wall clock differs by more than it may.
-    answered: BTreeMap<Participant, bool>,
+    /// Who has answered, and what its wall clock showed.
+    answered: BTreeMap<Participant, Reading>,
 }
 
 /// One packet of a round.
@@ -44,8 +48,8 @@ pub(super) struct Sent {
 pub(super) struct Closed {
     pub(super) round: Round,
     pub(super) parts: Vec<Sent>,
-    /// Of how many that answered the clock differs, and how many answered.
-    pub(super) clocks: (usize, usize),
+    /// What the clocks of those that answered showed.
+    pub(super) readings: Vec<Reading>,
 }
 
 impl Rounds {
@@ -58,7 +62,8 @@ impl Rounds {
     /// The packets of this round are sent now.
     pub(super) fn open(&mut self, sent: Time, parts: Vec<Sent>) {
         let answered = BTreeMap::new();
-        self.open = (!parts.is_empty()).then_some(Open { sent, parts, judged: false, answered });
+        let open = Open { opened: sent, sent, parts, judged: false, answered };
+        self.open = (!open.parts.is_empty()).then_some(open);
     }
 
     /// Whether something was said in this round.
@@ -90,19 +95,19 @@ impl Rounds {
         Some(names)
     }
 
-    /// Another one has answered this round, if it is open. `off` says whether its clock differs by
-    /// more than it may.
+    /// Another one has answered this round, if it is open, when its clock showed `wall`.
     pub(super) fn answered(
         &mut self,
         round: Round,
-        who: &Participant,
-        off: bool,
+        (who, wall): (&Participant, WallTime),
+        heard: BothClocks,
         room: usize,
     ) -> bool {
         let current = round == self.last || !ruling(Rule::LateReply);
         let Some(open) = self.open.as_mut().filter(|_| current) else { return false };
         if open.answered.len() < room || open.answered.contains_key(who) {
-            open.answered.insert(who.clone(), off);
+            let reading = Reading { wall, opened: open.opened, heard };
+            open.answered.insert(who.clone(), reading);
         }
         true
     }
@@ -134,7 +139,7 @@ impl Rounds {
     /// One heartbeat has passed since the call.
     pub(super) fn close(&mut self) -> Option<Closed> {
         let open = self.open.take()?;
-        let off = open.answered.values().filter(|off| **off).count();
-        Some(Closed { round: self.last, parts: open.parts, clocks: (off, open.answered.len()) })
+        let readings = open.answered.into_values().collect();
+        Some(Closed { round: self.last, parts: open.parts, readings })
     }
 }

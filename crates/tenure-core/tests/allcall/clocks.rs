@@ -7,10 +7,11 @@ use tenure_core::{End, Loss, Waiting};
 
 use crate::stage::{Stage, X, ms};
 
+/// All clocks agree, so that none is off: somebody has set them all back.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_clock_that_is_set_back_lengthens_no_lease() {
     let mut stage = Stage::led(2);
-    stage.nodes[0].ahead = -8_000;
+    stage.nodes.iter_mut().for_each(|node| node.ahead = -8_000);
     stage.pass(ms(30_000));
     assert_eq!(stage.overlap(), Duration::ZERO);
     let set_back = |event: &Event| matches!(event, Event::Own(OwnEvent::ClockSetBack { .. }));
@@ -58,17 +59,114 @@ pub(crate) fn one_whose_clock_is_off_does_not_go_on() {
     }
 }
 
-/// Of two clocks nobody knows which is off.
+/// Of two clocks that have differed from the beginning nobody knows which is off.
 #[cfg_attr(not(tenure_planted), test)]
 fn two_whose_clocks_differ_say_so_and_go_on() {
-    let mut stage = Stage::led(2);
+    let mut stage = Stage::new(2);
     stage.nodes[1].ahead = 4_000;
+    (0..2).for_each(|node| stage.join(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(30_000));
     for node in [0, 1] {
         let told = |event: &Event| matches!(event, Event::Own(OwnEvent::ClockOff { .. }));
         assert_eq!(stage.told(node, told), 1);
     }
     assert!(stage.leaders(X).contains(&0));
+}
+
+/// Steps either way, of the leader or of another, small and large ones beyond the skew.
+const STEPS: [i64; 6] = [-60_000, -8_000, -2_600, 2_600, 8_000, 60_000];
+
+/// The instants of a term at which something may go wrong: around a round's call, its answers, its
+/// end, and the first renewal, which is due half a lease after the grant.
+fn instants() -> impl Iterator<Item = u64> {
+    (0..8).flat_map(|beat| [0, 3, 130, 400, 999].map(|part| beat * 1_000 + part))
+}
+
+/// Whatever steps, and whenever it does: there are never two leaders, and the one whose clock has
+/// moved leads no more until it is right again. Says how long two led.
+fn steps(nodes: usize, stepped: usize) -> Duration {
+    let mut most = Duration::ZERO;
+    for (step, at) in STEPS.into_iter().flat_map(|step| instants().map(move |at| (step, at))) {
+        let mut stage = Stage::led(nodes);
+        stage.nodes.iter_mut().for_each(|node| node.again = true);
+        stage.pass(ms(at));
+        stage.nodes[stepped].ahead = step;
+        stage.pass(ms(45_000));
+        most = most.max(stage.overlap());
+        let (right, who) = (1 - stepped.min(1), stage.leaders(X));
+        assert!(most > Duration::ZERO || who == [right], "{step} at {at}: {who:?}");
+        stage.nodes[stepped].ahead = 0;
+        stage.pass(ms(45_000));
+        most = most.max(stage.overlap());
+        assert!(most > Duration::ZERO || stage.leaders(X) == [0], "{step} at {at}");
+    }
+    most
+}
+
+/// The others drop its claim, and it would lead beside them for the rest of its lease.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_clock_that_steps_after_the_answers_renews_nothing() {
+    for stepped in [0, 1] {
+        assert_eq!(steps(3, stepped), Duration::ZERO, "{stepped}");
+    }
+}
+
+/// Of two clocks that differ it is the one that has moved.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_two_the_one_whose_clock_has_stepped_does_not_go_on() {
+    for stepped in [0, 1] {
+        assert_eq!(steps(2, stepped), Duration::ZERO, "{stepped}");
+    }
+}
+
+/// A round that nobody answered shows nothing while others are there.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_clock_that_has_stepped_is_not_right_because_answers_are_lost() {
+    let mut stage = Stage::led(3);
+    stage.pass(ms(900));
+    stage.nodes[0].ahead = 60_000;
+    // Its calls arrive, and nothing comes back.
+    stage.cut.extend([(1, 0), (2, 0)]);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+/// What a wrong clock took for over is waited for once it is right.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says() {
+    for at in [400, 1_400, 2_400, 3_400] {
+        let mut stage = Stage::led(2);
+        stage.nodes.iter_mut().for_each(|node| node.again = true);
+        stage.pass(ms(at));
+        stage.nodes[0].ahead = 8_000;
+        stage.pass(ms(45_000));
+        assert_eq!(stage.leaders(X), [1], "{at}");
+        // Its leader renewed a second ago.
+        stage.nodes[0].ahead = 0;
+        stage.pass(ms(45_000));
+        assert_eq!(stage.overlap(), Duration::ZERO, "{at}");
+        assert_eq!(stage.leaders(X), [0], "{at}");
+    }
+}
+
+/// One that is alone leads, whatever its clock shows, and gives way when it has met others.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_is_alone_leads_whatever_its_clock_shows() {
+    for step in STEPS {
+        let mut stage = Stage::led(2);
+        stage.nodes.iter_mut().for_each(|node| node.again = true);
+        stage.partition(&[0]);
+        stage.nodes[0].ahead = step;
+        stage.pass(ms(60_000));
+        assert_eq!(stage.leaders(X), [0, 1], "{step}");
+        stage.heal();
+        stage.pass(ms(15_000));
+        assert_eq!(stage.leaders(X), [1], "{step}");
+        stage.nodes[0].ahead = 0;
+        stage.pass(ms(45_000));
+        assert_eq!(stage.leaders(X), [0], "{step}");
+    }
 }
 
 /// Clocks within K of true time, and a holder that is suspended in the middle.

@@ -39,6 +39,16 @@ const STORIES: &[Story] = &[
     (Rule::RenewalLater.row(), clocks::a_clock_that_is_set_back_lengthens_no_lease),
     (Rule::Cap.row(), leading::a_claim_that_no_right_clock_can_have_granted_is_dropped),
     (Rule::ClockChecked.row(), clocks::one_whose_clock_is_off_does_not_go_on),
+    (Rule::ClocksAsTheyAre.row(), clocks::a_clock_that_steps_after_the_answers_renews_nothing),
+    (Rule::MovedOfTwo.row(), clocks::of_two_the_one_whose_clock_has_stepped_does_not_go_on),
+    (
+        Rule::SilenceProvesNothing.row(),
+        clocks::a_clock_that_has_stepped_is_not_right_because_answers_are_lost,
+    ),
+    (
+        Rule::EndsByTheClockNow.row(),
+        clocks::a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says,
+    ),
     (Rule::RelayExact.row(), leading::what_others_relay_moves_no_end_that_was_heard_first_hand),
     (Rule::RelayBeatsNobody.row(), leading::what_others_relay_beats_nobody),
     (Rule::StandingBeatsNobody.row(), leading::of_two_that_stand_at_once_one_leads),

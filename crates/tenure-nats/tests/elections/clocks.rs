@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use tenure::clock;
+use tenure::{CampaignError, Leadership, MayOverlap, clock};
 use tenure_core::WallTime;
 use tenure_nats::{Config, Node};
 use tenure_services::nats::{Cluster, Version};
 
-use crate::common::{ELECTION, config, leads, options, ranked, run, until_alone};
+use crate::common::{ELECTION, config, leads, options, ranked, run, soon, until_alone};
 
 /// A participant whose wall clock is so many milliseconds off.
 fn shifted(id: &str, rank: u64, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
+    shifted_with(Config { rank: Some(rank), ..config(id) }, cluster)
+}
+
+fn shifted_with(config: Config, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
     let offset: Arc<AtomicI64> = Arc::default();
     let read = offset.clone();
     let wall = move || {
@@ -21,9 +25,55 @@ fn shifted(id: &str, rank: u64, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
         let now: WallTime = clock::wall();
         if millis < 0 { now.before(by) } else { now.after(by) }
     };
-    let config = Config { rank: Some(rank), ..config(id) };
     let builder = Node::builder(config.check().unwrap(), options(&cluster.urls())).wall(wall);
     (builder.start().unwrap(), offset)
+}
+
+/// A step of a minute in the middle of a term, either way: nobody else believes the next claim of
+/// that leader, so it makes none. It stops at the end that was fixed when its lease was granted, the
+/// other one leads, and they never lead both. Set right, it leads again.
+#[test]
+fn a_leader_whose_clock_steps_stops_before_the_next_one_leads() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    run(async {
+        let forward = steps(60_000, "forward", &cluster);
+        let back = steps(-60_000, "back", &cluster);
+        tokio::join!(forward, back);
+    });
+}
+
+/// An election of its own for each, in clusters that share a server.
+async fn steps(step: i64, own: &str, cluster: &Cluster) {
+    let start = |id: &str, rank| {
+        let cluster_name = own.parse().unwrap();
+        shifted_with(Config { cluster: cluster_name, rank: Some(rank), ..config(id) }, cluster)
+    };
+    let ((one, offset), (two, _)) = (start("one", 1), start("two", 2));
+    let first = leads(&one).await;
+    let election = two.election(ELECTION).unwrap();
+    let mut next = election.campaign("two");
+    // It is known to be there, and the clocks have agreed.
+    assert!(tokio::time::timeout(Duration::from_secs(6), &mut next).await.is_err());
+    offset.store(step, Ordering::Relaxed);
+    let second = soon(follows(&first, next)).await.unwrap();
+    let again = one.election(ELECTION).unwrap();
+    let mut again = again.campaign("one");
+    assert!(tokio::time::timeout(Duration::from_secs(9), &mut again).await.is_err(), "{own}");
+    assert!(second.is_current(), "{own}: renewed twice");
+    offset.store(0, Ordering::Relaxed);
+    let third = soon(follows(&second, again)).await.unwrap();
+    assert!(third.is_current());
+    assert_eq!(one.counters().await.unwrap().elected, 2, "{own}");
+}
+
+/// The next leadership, which begins only when this one is over.
+async fn follows(
+    leadership: &Leadership<MayOverlap>,
+    next: impl Future<Output = Result<Leadership<MayOverlap>, CampaignError>>,
+) -> Result<Leadership<MayOverlap>, CampaignError> {
+    let next = next.await;
+    assert!(!leadership.is_current(), "two leaders");
+    next
 }
 
 /// A step that leaves the clock within the skew changes nothing: nobody else leads, and the leader

@@ -18,7 +18,7 @@ pub(super) struct Heard {
     pub(super) claim: LeaderClaim,
     /// From its leader itself. What others relay makes wait, and beats nobody (ruling 4).
     pub(super) first_hand: bool,
-    /// Until then it is believed: E + K, fixed when this E was heard first.
+    /// Until then it is believed: E + K, fixed in CLOCK_BOOTTIME when its leader said so.
     pub(super) ends: Time,
     /// Until then its leader leads at least, unless it gives up.
     pub(super) certain: Time,
@@ -67,7 +67,7 @@ impl Claims {
             return Ok(false);
         }
         if let Some(known) = self.0.get_mut(&claim.leader) {
-            // A clock that was set back revives nothing: what was fixed has passed.
+            // What others relay revives nothing when a clock is set back: what was fixed has passed.
             return Ok(known.renew(heard) && known.ends > now);
         }
         if self.0.len() >= config.limits.claims {
@@ -134,7 +134,8 @@ impl Claims {
 
 impl Heard {
     /// The same leader is heard again: a later E or term replaces what was known, unless that was
-    /// heard first-hand and this was not. What it had computed before does not move.
+    /// heard first-hand and this was not. An E that its leader repeats is believed at least as long
+    /// as the wall clock says now: it may have been wrong when that E was heard first.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let (known, new) = (order(self), order(&heard));
@@ -144,6 +145,9 @@ impl Heard {
             return true;
         }
         if new == known {
+            if heard.first_hand && ruling(Rule::EndsByTheClockNow) {
+                self.ends = self.ends.max(heard.ends);
+            }
             self.first_hand |= heard.first_hand;
             if told {
                 self.last = heard.last;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::Allcall;
 use crate::allcall::batch;
+use crate::allcall::clock::{Clock, Reading};
 use crate::allcall::election::{Election, Voice};
 use crate::allcall::event::OwnEvent;
 use crate::allcall::message::{
@@ -62,20 +63,20 @@ impl Allcall {
             _ if void => emit(None, OwnEvent::Void { round }, out),
             _ => emit(None, OwnEvent::Valid { round }, out),
         }
-        if !void {
-            self.compare_clocks(closed.clocks, out);
+        // A part that is back may renew.
+        if closed.parts.iter().any(|sent| sent.back) {
+            self.compare_clocks(&closed.readings, out);
         }
         let names = closed.parts.into_iter().map(|sent| (sent.names, sent.back));
         names.flat_map(|(names, back)| names.into_iter().map(move |name| (name, back))).collect()
     }
 
-    /// Whether this process's clock is the one that is wrong: more than half of at least two others
-    /// say so (ruling 4). Of two clocks nobody knows which.
-    fn compare_clocks(&mut self, (from, of): (usize, usize), out: &mut Out) {
-        let before = self.clock;
-        self.clock.off = of >= 2 && from * 2 > of;
-        self.clock.differs = self.clock.off || (of == 1 && from == 1);
-        if self.clock != before {
+    /// Whether this process's clock is the one that is wrong (ruling 4).
+    fn compare_clocks(&mut self, readings: &[Reading], out: &mut Out) {
+        let told = |clock: &Clock| (clock.off, clock.differs);
+        let before = told(&self.clock);
+        let (from, of) = self.clock.judge(readings, self.now, &self.config);
+        if told(&self.clock) != before {
             let event = match self.clock.differs {
                 true => OwnEvent::ClockOff { from, of },
                 false => OwnEvent::ClockRight,

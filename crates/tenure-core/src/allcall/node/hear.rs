@@ -125,7 +125,8 @@ impl Allcall {
         for answer in &reply.answers {
             if answer.caller == self.me.who {
                 let room = config.limits.participants;
-                counts |= self.rounds.answered(answer.round, &header.sender, off, room);
+                let read = (&header.sender, header.sent);
+                counts |= self.rounds.answered(answer.round, read, self.now, room);
             } else {
                 counts |= !off && self.peers.is_open(answer, now, config.heartbeat);
             }
@@ -156,8 +157,7 @@ impl Allcall {
         sent.since(self.now.wall).max(self.now.wall.since(sent))
     }
 
-    /// 2K + H: no two right clocks differ by more, of which one was read within a round of the
-    /// other (ruling 4).
+    /// 2K + H: what differs by more is no sign that its sender is there now.
     fn off(&self) -> Duration {
         let skews = self.config.max_clock_skew.saturating_mul(2);
         skews.saturating_add(self.config.heartbeat)

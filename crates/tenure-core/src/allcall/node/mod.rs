@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::clock::Clock;
 use super::config::{Checked, Config};
 use super::context::{Context, Me};
 use super::election::Election;
@@ -54,15 +55,6 @@ pub struct Allcall {
     void: Option<bool>,
     /// To be resigned on the bus at the end of this input.
     resigned: Vec<(ElectionName, Tombstone)>,
-}
-
-/// What the last valid round has shown of this process's wall clock.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-struct Clock {
-    /// It differs from those of most others.
-    off: bool,
-    /// It does, or it differs from that of the only other one.
-    differs: bool,
 }
 
 impl Allcall {

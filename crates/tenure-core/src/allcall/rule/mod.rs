@@ -41,6 +41,15 @@ rules! {
     Cap: "ruling 4", [FAR], by hand;
     /// One whose clock differs from those of most others does not lead.
     ClockChecked: "ruling 4", [HEAL], by hand;
+    /// Clocks are compared as they are when a lease is granted, not as they were when answers came.
+    ClocksAsTheyAre: "ruling 4", [FAR], by hand;
+    /// Of two clocks that differ the one is off that has moved since they agreed.
+    MovedOfTwo: "ruling 4", [FAR], by hand;
+    /// A clock that has stepped is not right because no answers come.
+    SilenceProvesNothing: "ruling 4", [FAR], by hand;
+    /// A claim that its leader repeats is believed as long as the clock says now: it may have been
+    /// wrong when that claim was heard first.
+    EndsByTheClockNow: "ruling 3", [FAR], by hand;
     /// What is relayed replaces nothing that was heard first-hand.
     RelayExact: "ruling 4", [LEADER], by hand;
     /// What is relayed beats nobody.

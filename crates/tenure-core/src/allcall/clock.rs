@@ -1,0 +1,99 @@
+//! Whose wall clock is wrong (ruling 4).
+
+use super::config::Checked;
+use super::rule::{Rule, ruling};
+use crate::clocks::BothClocks;
+use crate::time::{Time, WallTime};
+
+/// What another's wall clock showed when it answered a round.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Reading {
+    pub(super) wall: WallTime,
+    /// When the round was opened: the answer was not sent before.
+    pub(super) opened: Time,
+    /// This process's clocks when it heard the answer.
+    pub(super) heard: BothClocks,
+}
+
+impl Reading {
+    /// Whether the other clock is further from `own` than two right ones can be, wherever between
+    /// the call and its answer it was read. Two that are right are never said to be wrong.
+    fn contradicts(&self, own: BothClocks, config: &Checked) -> bool {
+        let own = if ruling(Rule::ClocksAsTheyAre) { own } else { self.heard };
+        let most = config.max_clock_skew.saturating_mul(2).saturating_add(own.apart);
+        let since = |then: Time| own.boot.since(then);
+        let earliest = self.wall.after(config.drift.shrink(since(self.heard.boot)));
+        let latest = self.wall.after(config.drift.stretch(since(self.opened)));
+        own.wall.since(latest) > most || earliest.since(own.wall) > most
+    }
+}
+
+/// What rounds have shown of this process's wall clock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Clock {
+    /// It is the one that is wrong: this process neither stands nor renews.
+    pub(super) off: bool,
+    /// It is, or it differs from that of the only other one.
+    pub(super) differs: bool,
+    /// When it was last known to agree with those of others, or nobody was there to differ and it
+    /// had not stepped.
+    agreed: Option<BothClocks>,
+    /// When a round was last answered.
+    answered: Option<Time>,
+}
+
+impl Clock {
+    /// A round has ended. Says from how many it differs, and of how many.
+    ///
+    /// If more than half of at least two others differ from it, it is off. Of two clocks it is the
+    /// one that has moved since they agreed; if both have differed from the beginning, nobody knows
+    /// which. It is compared as it is now, because a lease that is granted now ends by it: others
+    /// drop a claim from a clock that has stepped since they answered.
+    pub(super) fn judge(
+        &mut self,
+        readings: &[Reading],
+        now: BothClocks,
+        config: &Checked,
+    ) -> (usize, usize) {
+        let differ = |own: BothClocks| {
+            readings.iter().filter(|reading| reading.contradicts(own, config)).count()
+        };
+        let (from, of) = (differ(now), readings.len());
+        if of == 0 {
+            self.nobody_answered(now, config);
+            return (from, of);
+        }
+        self.answered = Some(now.boot);
+        let has_moved = self.agreed.is_some_and(|agreed| {
+            let wall = agreed.wall.after(now.boot.since(agreed.boot));
+            differ(BothClocks { wall, ..now }) == 0
+        });
+        self.off = from * 2 > of && (of >= 2 || (has_moved && ruling(Rule::MovedOfTwo)));
+        self.differs = self.off || (of == 1 && from == 1);
+        if from == 0 {
+            self.agreed = Some(now);
+        }
+        (from, of)
+    }
+
+    /// Answers can be lost, and show nothing then: a clock that has stepped is not taken for right.
+    /// One that has heard nobody for a lease is alone, and leads by whatever clock it has.
+    fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
+        let alone = self.answered.is_none_or(|last| now.boot.since(last) > config.lease);
+        let stepped = self.agreed.is_some_and(|agreed| has_stepped(agreed, now, config));
+        self.off = (self.off || stepped) && !alone && ruling(Rule::SilenceProvesNothing);
+        self.differs = self.off;
+        if !stepped {
+            self.agreed = Some(now);
+        }
+    }
+}
+
+/// Whether the wall clock has moved against CLOCK_BOOTTIME by more than K. A right one may be moved
+/// by up to 2K; then the next answers show that it is right.
+fn has_stepped(then: BothClocks, now: BothClocks, config: &Checked) -> bool {
+    let (span, skew) = (now.boot.since(then.boot), config.max_clock_skew);
+    let latest = then.wall.after(config.drift.stretch(span)).after(now.apart);
+    let earliest = then.wall.after(config.drift.shrink(span)).before(then.apart);
+    now.wall.since(latest) > skew || earliest.since(now.wall) > skew
+}
