@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::{Fault, Fleet, Host, Network};
+use super::{Fault, Fleet, Host, Manner, Network};
 
 /// The timing of all runners.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,12 @@ impl Timing {
 pub trait Deployment: Sized {
     /// How many nodes a leader must reach to stay the leader.
     const NEEDED: usize;
+    /// How many nodes must work for that.
+    const WORKING: usize = 2;
+    /// Where two may lead at once: for how long at most once they can reach each other again.
+    const OVERLAP: Option<Duration> = None;
+    /// How CMDs take SIGTERM.
+    const MANNERS: &[Manner] = &Manner::ALL;
 
     /// The timing of the runners.
     fn timing(&self) -> Timing;

@@ -40,6 +40,10 @@ pub enum Fault {
     NodesStopped,
     /// Nothing passes to or from a node.
     NodeCutOff,
+    /// Nothing passes between a node and the other nodes; all runners go on.
+    RoutesCut,
+    /// The leader's connection to each node breaks in turn, so that it has to use another.
+    ClientMoved,
     /// kill -9 of a node, whose state directory is deleted before it is started again.
     StateDeleted,
     /// Packets are lost, repeated and reordered.
@@ -48,7 +52,7 @@ pub enum Fault {
 
 impl Fault {
     /// Each once.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::RunnerKilled,
         Self::RunnerTerminated,
         Self::RunnerStopped,
@@ -61,9 +65,17 @@ impl Fault {
         Self::NodesRestarted,
         Self::NodesStopped,
         Self::NodeCutOff,
+        Self::RoutesCut,
+        Self::ClientMoved,
         Self::StateDeleted,
         Self::Storm,
     ];
+
+    /// Whether all participants hear each other meanwhile.
+    pub(super) const fn spares_network(self) -> bool {
+        let alone = matches!(self, Self::RunnerCutOff | Self::GuardStopped);
+        self.spares_nodes() && !alone
+    }
 
     /// Whether all nodes work meanwhile, as they do without any fault.
     pub(super) const fn spares_nodes(self) -> bool {
@@ -135,6 +147,8 @@ impl<D: Deployment> Blow<'_, D> {
             Fault::NodesRestarted => self.nodes_restarted(),
             Fault::NodesStopped => self.nodes_stopped(),
             Fault::NodeCutOff => self.node_cut_off(),
+            Fault::RoutesCut => self.routes_cut(),
+            Fault::ClientMoved => self.client_moved(),
             Fault::StateDeleted => self.state_deleted(),
             Fault::Storm => self.storm(),
         }
@@ -277,9 +291,9 @@ impl<D: Deployment> Blow<'_, D> {
         self.hold(12, 20);
         nodes.iter().for_each(|node| D::signal(self.fleet, *node, Signal::CONT));
         let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
-        match count {
-            1 => Struck::passing(names.join(",")),
-            _ => Struck::ending(names.join(",")),
+        match NODES - count < D::WORKING {
+            true => Struck::ending(names.join(",")),
+            false => Struck::passing(names.join(",")),
         }
     }
 
@@ -288,6 +302,24 @@ impl<D: Deployment> Blow<'_, D> {
         Host::all().for_each(|host| self.network().part(host, node));
         self.hold(5, 25);
         Struck::passing(node.name())
+    }
+
+    /// Long enough for a leader on either side.
+    fn routes_cut(&mut self) -> Struck {
+        let node = self.some_nodes(1)[0];
+        let others = Host::nodes().filter(|other| *other != node);
+        others.for_each(|other| self.network().part(node, other));
+        self.hold(18, 30);
+        Struck::passing(node.name())
+    }
+
+    fn client_moved(&mut self) -> Struck {
+        for node in self.some_nodes(NODES) {
+            self.network().part(self.runner, node);
+            self.hold(2, 4);
+            self.network().heal();
+        }
+        Struck::passing("")
     }
 
     /// In half of the rounds the leader lives on two grants, and another candidate holds the

@@ -41,7 +41,11 @@ impl<D: Deployment> Fleet<D> {
     /// Starts the nodes. `tenure` is the command, `env!("CARGO_BIN_EXE_tenure")`.
     pub fn start(tenure: &'static str, deployment: D) -> Self {
         let folder = tempfile::Builder::new().prefix("tenure-chaos-").tempdir().unwrap();
-        let journal = Journal::create(folder.path().join("journal"));
+        let judge = match D::OVERLAP {
+            None => Judge::default(),
+            Some(_) => Judge::of_leaders_that_may_overlap(),
+        };
+        let journal = Journal::judged_by(judge, folder.path().join("journal"));
         let (folder, processes) = (Some(folder), BTreeMap::new());
         let mut fleet = Self { deployment, tenure, folder, processes, journal };
         D::start(&mut fleet);

@@ -19,8 +19,14 @@ impl Journal {
     /// Begins an empty one.
     #[must_use]
     pub fn create(path: PathBuf) -> Self {
+        Self::judged_by(Judge::default(), path)
+    }
+
+    /// Begins an empty one that this judge reads.
+    #[must_use]
+    pub fn judged_by(judge: Judge, path: PathBuf) -> Self {
         let open = File::options().read(true).append(true).create_new(true).open(&path);
-        Self { file: open.unwrap(), path, rest: String::new(), judge: Judge::default() }
+        Self { file: open.unwrap(), path, rest: String::new(), judge }
     }
 
     /// Where CMDs write.

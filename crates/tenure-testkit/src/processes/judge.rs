@@ -32,6 +32,12 @@ pub struct Leadership {
     pub beyond: Option<Time>,
 }
 
+impl Leadership {
+    fn wrote(&self, line: &Line) -> bool {
+        self.fence == line.fence && self.id == line.id
+    }
+}
+
 /// For how long work beyond the end of its lease is still the machine's doing: a CMD that stood
 /// still with all of the machine may run for a moment before the processor is its guard's.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -94,6 +100,9 @@ impl fmt::Display for Leadership {
 /// Reads a journal line by line.
 #[derive(Default)]
 pub struct Judge {
+    /// Leaderships at once are measured, and no violation.
+    may_overlap: bool,
+    /// Whose line was the last.
     current: Option<Leadership>,
     past: Vec<Leadership>,
     /// What it has read so far.
@@ -114,6 +123,23 @@ pub struct Tallies {
 }
 
 impl Judge {
+    /// One for a protocol that promises no single leader.
+    pub fn of_leaders_that_may_overlap() -> Self {
+        Self { may_overlap: true, ..Self::default() }
+    }
+
+    /// The longest that any two of different candidates have led at once since then.
+    pub fn overlap(&self, since: Time) -> Duration {
+        let late = |leadership: &&Leadership| leadership.last > since;
+        let all: Vec<_> = self.past.iter().chain(&self.current).filter(late).collect();
+        let both = |one: &Leadership, other: &Leadership| {
+            one.last.min(other.last).since(one.began.max(other.began).max(since))
+        };
+        let pairs = all.iter().flat_map(|one| all.iter().map(move |other| (one, other)));
+        let pairs = pairs.filter(|(one, other)| one.id != other.id);
+        pairs.map(|(one, other)| both(one, other)).max().unwrap_or_default()
+    }
+
     /// The latest leadership.
     pub fn current(&self) -> Option<&Leadership> {
         self.current.as_ref()
@@ -131,16 +157,20 @@ impl Judge {
 
     /// When the first leadership with a fence above `fence` began.
     pub fn began_after(&self, fence: Fence) -> Option<Time> {
-        let mut all = self.past.iter().chain(&self.current);
-        all.find(|leadership| leadership.fence > fence).map(|leadership| leadership.began)
+        let all = self.past.iter().chain(&self.current);
+        let next = all.filter(|leadership| leadership.fence > fence);
+        next.map(|leadership| leadership.began).min()
     }
 
     /// The next line of the journal, without its end.
     pub fn read(&mut self, text: &str) -> Result<(), Violation> {
         let line: Line = text.parse().map_err(|()| Violation::Unreadable { text: text.into() })?;
+        if self.may_overlap && self.current.as_ref().is_some_and(|leader| !leader.wrote(&line)) {
+            self.turn_to(&line);
+        }
         self.tally(&line);
         match &mut self.current {
-            Some(leader) if leader.fence == line.fence && leader.id == line.id => {
+            Some(leader) if leader.wrote(&line) => {
                 if line.what == What::Begin {
                     return Err(Violation::BegunTwice { line, first: leader.pid });
                 }
@@ -160,11 +190,19 @@ impl Judge {
         }
     }
 
+    /// An earlier leadership may go on beside the latest one.
+    fn turn_to(&mut self, line: &Line) {
+        if let Some(at) = self.past.iter().position(|past| past.wrote(line)) {
+            let earlier = self.past.swap_remove(at);
+            self.past.extend(self.current.replace(earlier));
+        }
+    }
+
     /// A line of another leadership than the one before it.
     fn change(&mut self, line: Line) -> Result<(), Violation> {
-        if let Some(leader) = &self.current {
+        if let Some(leader) = self.current.as_ref().filter(|_| !self.may_overlap) {
             let (last, name) = (leader.last, leader.to_string());
-            if self.past.iter().any(|past| past.fence == line.fence && past.id == line.id) {
+            if self.past.iter().any(|past| past.wrote(&line)) {
                 return Err(Violation::Overlap { line, leader: name });
             }
             if line.fence == leader.fence {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::Fence;
+use tenure_core::{Fence, Time};
 
 use super::judge::{Judge, Violation};
 
@@ -98,4 +98,27 @@ fn what_nobody_writes_is_wrong() {
     {
         assert!(matches!(verdict(&format!("{TWO}\n{text}\n")), Err(Violation::Unreadable { .. })));
     }
+}
+
+#[test]
+fn of_leaders_that_may_overlap_the_longest_overlap_is_measured() {
+    let mut judge = Judge::of_leaders_that_may_overlap();
+    let read = |judge: &mut Judge, text: &str| {
+        text.lines().try_for_each(|line| judge.read(line)).unwrap();
+    };
+    read(&mut judge, TWO);
+    assert_eq!(judge.overlap(Time::ZERO), Duration::ZERO);
+    // The first one goes on until 250, and the second until 240.
+    read(&mut judge, "tick 230 1 x 10 950\ntick 240 3 y 20 990\ntick 250 1 x 10 950");
+    assert_eq!(judge.overlap(Time::ZERO), Duration::from_nanos(40));
+    assert_eq!(judge.overlap(Time::from_nanos(225)), Duration::from_nanos(15));
+    assert_eq!(judge.overlap(Time::from_nanos(245)), Duration::ZERO);
+    let leader = judge.current().unwrap();
+    assert_eq!((leader.id.as_str(), leader.ticks), ("x", 3), "whose line was the last");
+    assert_eq!(judge.began_after(Fence::new(1)), Some(Time::from_nanos(200)));
+    assert_eq!(judge.tallies.leaderships, 2);
+    // One candidate does not overlap with itself, and what nobody began is wrong all the same.
+    read(&mut judge, "begin 260 7 x 40 990\ntick 261 1 x 10 950");
+    assert_eq!(judge.overlap(Time::from_nanos(255)), Duration::ZERO);
+    assert!(matches!(judge.read("tick 262 8 y 50 990"), Err(Violation::NeverBegan { .. })));
 }

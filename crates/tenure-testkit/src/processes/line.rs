@@ -26,7 +26,7 @@ pub struct Line {
     pub what: What,
     /// Read immediately before the line was written.
     pub at: Time,
-    /// Of its leadership.
+    /// Of its leadership; where there are no fences, when its CMD began.
     pub fence: Fence,
     /// Of its candidate.
     pub id: String,

@@ -77,8 +77,9 @@ impl<N: Network> Deployment for Nerio<N> {
         Some(&self.network)
     }
 
-    fn knows(&self, _: Fault) -> bool {
-        true
+    /// Nodes do not talk to each other, and runners have no connections.
+    fn knows(&self, fault: Fault) -> bool {
+        !matches!(fault, Fault::RoutesCut | Fault::ClientMoved)
     }
 
     fn start(fleet: &mut Fleet<Self>) {

@@ -10,7 +10,7 @@ use tenure::clock;
 use tenure_core::{Fence, Time};
 
 use super::faults::Blow;
-use super::{Deployment, Fault, Fleet, Host, Leadership, Manner, Timing};
+use super::{Deployment, Fault, Fleet, Host, Leadership, Timing};
 use crate::Rng;
 
 /// Leases so short that a round is soon over.
@@ -31,8 +31,8 @@ pub fn play<D: Deployment>(
     let mut rng = Rng::new(repeat.seed);
     let fleet = start(rng.number());
     let known = Fault::ALL.into_iter().filter(|fault| fleet.deployment.knows(*fault)).collect();
-    let record = Record::default();
-    let mut chaos = Chaos { fleet, rng, known, left: VecDeque::new(), record };
+    let (record, seen) = (Record::default(), clock::now());
+    let mut chaos = Chaos { fleet, rng, known, left: VecDeque::new(), record, seen };
     chaos.heal();
     chaos.fleet.await_any();
     for round in 1..=rounds.unwrap_or(chaos.known.len()) {
@@ -75,6 +75,8 @@ struct Chaos<D> {
     /// Faults before the next shuffle.
     left: VecDeque<Fault>,
     record: Record,
+    /// Up to when overlaps are judged.
+    seen: Time,
 }
 
 /// What came of each kind of fault.
@@ -83,6 +85,8 @@ struct Record {
     rounds: BTreeMap<Fault, usize>,
     /// From the fault to the next CMD's begin, where the leadership changed.
     taken_over: BTreeMap<Fault, Vec<Duration>>,
+    /// How long two led at once: meanwhile, and once they could reach each other.
+    overlaps: BTreeMap<Fault, (Duration, Duration)>,
 }
 
 impl<D: Deployment> Chaos<D> {
@@ -117,6 +121,25 @@ impl<D: Deployment> Chaos<D> {
         self.record.taken_over.entry(fault).or_default().extend(taken_over);
         let took = taken_over.map_or("kept".to_owned(), |took| format!("{} ms", took.as_millis()));
         println!("{round:3} {fault:?} ({}): {leader} -> {after}, {took}", struck.how);
+        if let Some(most) = D::OVERLAP {
+            self.judge_overlap(fault, struck_at, most);
+        }
+    }
+
+    /// Two lead at once only where they cannot reach each other, and `most` longer.
+    fn judge_overlap(&mut self, fault: Fault, struck_at: Time, most: Duration) {
+        D::await_ready(&self.fleet);
+        let reachable = clock::now();
+        // Long enough to see one that lasts longer.
+        thread::sleep(2 * most);
+        let seen = std::mem::replace(&mut self.seen, clock::now());
+        let judge = self.fleet.judged();
+        let (meanwhile, after) = (judge.overlap(struck_at), judge.overlap(reachable));
+        let (before, all) = (judge.overlap(seen), fault.spares_network());
+        let (cut, healed) = self.record.overlaps.entry(fault).or_default();
+        (*cut, *healed) = (meanwhile.max(*cut), after.max(*healed));
+        assert!(after <= most, "{fault:?}: two led for {after:?}, more than {most:?}");
+        assert!(!all || before.is_zero(), "{fault:?}: two led for {before:?}, with no cut");
     }
 
     /// How long after this the next leader may begin.
@@ -150,7 +173,7 @@ impl<D: Deployment> Chaos<D> {
         assert!(departed.is_empty(), "ended by themselves: {departed:?}");
         let missing = Host::runners().filter(|runner| !self.fleet.runs(*runner));
         for runner in missing.collect::<Vec<_>>() {
-            let manner = *self.rng.pick(&Manner::ALL);
+            let manner = *self.rng.pick(D::MANNERS);
             self.fleet.start_runner(runner, manner);
         }
     }
@@ -172,8 +195,15 @@ impl<D: Deployment> Chaos<D> {
                 times.len()
             );
         }
+        for (fault, (meanwhile, after)) in &self.record.overlaps {
+            println!(
+                "{:18} two led for {meanwhile:?}, {after:?} of it once connected",
+                format!("{fault:?}")
+            );
+        }
+        let overlaps = if D::OVERLAP.is_some() { "overlaps as above" } else { "0 overlaps" };
         println!(
-            "{} leaderships, {} lines, 0 overlaps, {} lines beyond a lease for a moment, last \
+            "{} leaderships, {} lines, {overlaps}, {} lines beyond a lease for a moment, last \
              fence {fence}, least left of a lease at work {:?}, {:?} in all",
             tallies.leaderships,
             tallies.lines,

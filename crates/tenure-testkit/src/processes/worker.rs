@@ -19,6 +19,9 @@ use super::line::{Line, What};
 /// The first argument of a worker.
 pub const ROLE: &str = "__worker";
 
+/// The fence of a leadership, for CMD.
+const FENCE: &str = "TENURE_FENCE";
+
 /// How often it works, in milliseconds.
 const TICK: u64 = 4;
 /// The variable with another pace in milliseconds, where many work side by side.
@@ -85,7 +88,8 @@ fn work(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut work = Work::open(journal);
     work.write(if place.is_none() { What::Begin } else { What::Child });
     if manner == Manner::Family {
-        ["here", "group", "session"].into_iter().for_each(|place| bring(journal, place));
+        let fence = work.line.fence;
+        ["here", "group", "session"].into_iter().for_each(|place| bring(journal, place, fence));
     }
     while !told.load(Ordering::Relaxed) || manner == Manner::Stubborn {
         sleep(tick);
@@ -100,9 +104,10 @@ fn work(args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn bring(journal: &str, place: &str) {
+fn bring(journal: &str, place: &str, fence: Fence) {
     let mut child = Command::new("/proc/self/exe");
     child.args([ROLE, journal, Manner::Stubborn.word(), place]);
+    child.env(FENCE, fence.number().to_string());
     #[expect(clippy::zombie_processes, reason = "as by a shell, nobody waits for it")]
     child.spawn().unwrap();
 }
@@ -115,7 +120,9 @@ struct Work {
 
 impl Work {
     fn open(journal: &str) -> Self {
-        let fence = env::var("TENURE_FENCE").unwrap().parse().unwrap();
+        // Where there are no fences, leaderships are told apart by when their CMDs began.
+        let given = env::var(FENCE).ok().map(|fence| fence.parse().unwrap());
+        let fence = given.unwrap_or_else(|| clock::now().as_nanos());
         Self {
             journal: OpenOptions::new().append(true).create(true).open(journal).unwrap(),
             until_file: env::var_os("TENURE_UNTIL_FILE").unwrap(),

@@ -1,0 +1,35 @@
+//! Leaders on NATS overlap only where they cannot reach each other, and a moment longer: real
+//! processes of the command `tenure`, real servers, real faults ([`tenure_testkit::processes`]).
+//!
+//! Three runners contend, each at a server of its own to begin with. Each kind of fault once;
+//! with `TENURE_LONG` 200 rounds. `TENURE_SEED` repeats them.
+#![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use tenure_services::nats::Version;
+use tenure_testkit::processes::nats::Nats;
+use tenure_testkit::processes::{Fleet, main as started, rounds};
+
+fn main() -> ExitCode {
+    started(|| {
+        // The oldest version has the one server, which costs less.
+        let trials = [(Version::Debian29, 1), (Version::Newest, 3)].map(|(version, servers)| {
+            let name = format!("rounds of faults on {version} with {servers}");
+            Trial::test(name.clone(), move || {
+                faults(version, servers, &name);
+                Ok(())
+            })
+        });
+        libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+    })
+}
+
+fn faults(version: Version, servers: usize, name: &str) {
+    let command = "TENURE_SEED={} cargo test -p tenure-cli --features nats --test nats_faults";
+    let rounds = std::env::var_os("TENURE_LONG").map(|_| if servers == 1 { 60 } else { 200 });
+    rounds::play(rounds, &format!("{command} -- '{name}'"), |_| {
+        Fleet::start(env!("CARGO_BIN_EXE_tenure"), Nats::start(version, servers))
+    });
+}

@@ -1,0 +1,181 @@
+//! ALLCALL on NATS: one server or a cluster of three, with a relay between each runner and each
+//! server.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure_services::nats::{Cluster, Server, Version};
+use tenure_services::relay::Relay;
+
+use super::host::{NODES, RUNNERS};
+use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing, Weather};
+
+/// L.
+const LEASE: Duration = Duration::from_secs(3);
+/// H: a machine with more to do than it can still hears itself within half of it, mostly.
+const HEARTBEAT: Duration = Duration::from_millis(300);
+/// K: all processes have one clock.
+const SKEW: Duration = Duration::from_millis(50);
+/// d, and the end of a CMD that ends at once when it is told: what a busy machine takes for both.
+const DELAY: Duration = Duration::from_millis(500);
+/// What such a machine may add to anything.
+const NOISE: Duration = Duration::from_secs(10);
+
+/// Servers on this machine.
+pub struct Nats {
+    servers: Servers,
+}
+
+/// Each runner reaches each server through a relay of its own.
+struct Servers {
+    cluster: Cluster,
+    /// By runner, then by node. Of one server all nodes are the same.
+    relays: Vec<Vec<Relay>>,
+}
+
+impl Nats {
+    /// Starts them: one, or as many as there are nodes.
+    #[must_use]
+    pub fn start(version: Version, servers: usize) -> Self {
+        assert!(servers == 1 || servers == NODES);
+        let cluster = Cluster::start(version, servers).unwrap();
+        let relay = |node: usize| Relay::start(cluster.server(node % servers).address()).unwrap();
+        let relays = (0..RUNNERS).map(|_| (0..NODES).map(relay).collect()).collect();
+        Self { servers: Servers { cluster, relays } }
+    }
+}
+
+impl Servers {
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.cluster.servers().count()
+    }
+
+    fn server(&self, node: Host) -> Server<'_> {
+        self.cluster.server(node.index() % self.count())
+    }
+
+    /// Between a runner and a node.
+    fn relay(&self, one: Host, other: Host) -> Option<&Relay> {
+        let (node, runner) = if one.is_node() { (one, other) } else { (other, one) };
+        let pair = node.is_node() && !runner.is_node();
+        pair.then(|| &self.relays[runner.index() - NODES][node.index()])
+    }
+}
+
+impl Network for Servers {
+    fn member(&self, node: Host) -> SocketAddr {
+        self.server(node).address()
+    }
+
+    /// Clients bind any port.
+    fn listen(&self, _: Host) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, 0).into()
+    }
+
+    fn command(&self, _: Host, program: &str) -> Command {
+        Command::new(program)
+    }
+
+    /// A connection that is cut in one direction is cut.
+    fn cut(&self, from: Host, to: Host) {
+        if let Some(relay) = self.relay(from, to) {
+            relay.cut();
+        } else if from.is_node() && to.is_node() && from != to && self.count() == NODES {
+            self.cluster.cut(from.index(), to.index());
+        }
+    }
+
+    fn set_weather(&self, _: Weather) {
+        unreachable!("`knows` says so");
+    }
+
+    fn heal(&self) {
+        self.cluster.heal();
+        self.relays.iter().flatten().for_each(Relay::open);
+    }
+}
+
+impl Deployment for Nats {
+    const NEEDED: usize = 1;
+    const WORKING: usize = 0;
+    /// H + d.
+    const OVERLAP: Option<Duration> = Some(HEARTBEAT.saturating_add(DELAY));
+    /// So that what is measured is the protocol's, and not what a CMD takes to end.
+    const MANNERS: &[Manner] = &[Manner::Polite];
+
+    fn timing(&self) -> Timing {
+        let (grace, kill_margin) = (Duration::from_millis(300), Duration::from_millis(200));
+        Timing { lease: LEASE, grace, kill_margin }
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let servers = self.servers.cluster.urls().join(",");
+        vec![("TENURE_PROTOCOL", "allcall".to_owned()), ("TENURE_SERVERS", servers)]
+    }
+
+    /// Each has a server of its own to begin with.
+    fn participate(&self, runner: Host, command: &mut Command) {
+        let number = runner.index() - NODES;
+        let relays = (0..NODES).map(|node| &self.servers.relays[number][(number + node) % NODES]);
+        let urls: Vec<_> = relays.map(|relay| format!("nats://{}", relay.address())).collect();
+        for (flag, value) in [
+            ("--servers", urls.join(",")),
+            ("--value", runner.name().to_owned()),
+            ("--rank", number.to_string()),
+            ("--heartbeat", format!("{}ms", HEARTBEAT.as_millis())),
+            ("--max-clock-skew", format!("{}ms", SKEW.as_millis())),
+        ] {
+            command.arg(flag).arg(value);
+        }
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(&self.servers)
+    }
+
+    /// Nobody is named in a hand-over on request, nothing is kept, and a connection loses nothing.
+    /// One server has no routes, and no other to go to.
+    fn knows(&self, fault: Fault) -> bool {
+        match fault {
+            Fault::Transferred | Fault::StateDeleted | Fault::Storm => false,
+            Fault::RoutesCut | Fault::NodeCutOff => self.servers.count() == NODES,
+            _ => true,
+        }
+    }
+
+    /// The servers run already.
+    fn start(_: &mut Fleet<Self>) {}
+
+    fn await_ready(fleet: &Fleet<Self>) {
+        fleet.deployment.servers.cluster.wait_ready().unwrap();
+    }
+
+    fn kill(fleet: &mut Fleet<Self>, node: Host) {
+        fleet.deployment.servers.server(node).kill().unwrap();
+    }
+
+    fn restart(fleet: &mut Fleet<Self>, node: Host) {
+        let server = fleet.deployment.servers.server(node);
+        // Another node may be the same server.
+        if server.pid().is_none() {
+            server.restart().unwrap();
+        }
+    }
+
+    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
+        let server = fleet.deployment.servers.server(node);
+        if signal == Signal::STOP { server.stop().unwrap() } else { server.cont().unwrap() }
+    }
+
+    fn lose_state(_: &Fleet<Self>, _: Host) {
+        unreachable!("`knows` says so");
+    }
+
+    /// L + 3K + 2H, if the others did not listen still: they may have begun to just before.
+    fn take_over(&self) -> Option<Duration> {
+        Some(2 * LEASE + 4 * SKEW + 2 * HEARTBEAT + NOISE)
+    }
+}
