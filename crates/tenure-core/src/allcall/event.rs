@@ -47,10 +47,10 @@ pub enum OwnEvent {
         /// By how much the new end was before the one that is published.
         by: Duration,
     },
-    /// The wall clock is further from those of others than the skew allows. If it differs from more
-    /// than half of at least two others, or has moved away from that of the only other, this process
-    /// neither stands nor renews (ruling 4). It differs from none of none if it has stepped, and
-    /// nobody answered.
+    /// The wall clock is further from those of others than the skew allows. If it differs from
+    /// more than half of at least two others, or has moved away from that of the only other, this
+    /// process neither stands nor renews (ruling 4). It differs from none of none if it has
+    /// stepped, and nobody answered.
     ClockOff {
         /// From how many others.
         from: usize,

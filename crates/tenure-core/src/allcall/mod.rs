@@ -20,9 +20,9 @@
 //!   tombstone makes others stand. Who may publish on the subjects of calls, replies and
 //!   resignations takes part; permissions of the bus decide who that is.
 //! - **Anything while a clock is further than K from true time**, except that such a clock's claims
-//!   are dropped by the others, and that its process notices when there are at least two others, or
-//!   when it was right before. Of two whose clocks have always differed nobody knows which is wrong,
-//!   and both may lead.
+//!   are dropped by the others, and that its process notices when there are at least two others,
+//!   or when it was right before. Of two whose clocks have always differed nobody knows which is
+//!   wrong, and both may lead.
 //! - **A leader at every moment.** After a crash the seat is empty until the lease has ended by
 //!   every clock.
 //!
@@ -118,14 +118,15 @@
 //!    and hands over to the best of the eligible; a hand-over counts once, and only for that
 //!    leader's current claim. L ≥ 2·(3H + 2K).
 //! 3. The holder stops K before E, the others wait until K after it. E travels in wall time; the
-//!    holder's end is fixed in CLOCK_BOOTTIME when it is granted, that of others when they hear it,
-//!    and moves only later, while its leader repeats it. A renewal whose E is not later is not made.
-//! 4. A claim with E beyond now + L + 2K is dropped. One whose clock, as it is when it would grant or
-//!    renew, differs by more than 2K from more than half of at least two others that answered its
-//!    round is not eligible and does not renew; nor does one whose clock has moved, against
+//!    holder's end is fixed in CLOCK_BOOTTIME when it is granted, that of others when they hear
+//!    it, and moves only later, while its leader repeats it. A renewal whose E is not later is not
+//!    made.
+//! 4. A claim with E beyond now + L + 2K is dropped. One whose clock, as it is when it would grant
+//!    or renew, differs by more than 2K from more than half of at least two others that answered
+//!    its round is not eligible and does not renew; nor does one whose clock has moved, against
 //!    CLOCK_BOOTTIME, away from that of the only other, or has stepped by more than K and is not
-//!    answered although others were there a lease ago. A relayed claim has the E that its leader published, never replaces what was heard
-//!    first-hand, and beats nobody.
+//!    answered although others were there a lease ago. A relayed claim has the E that its leader
+//!    published, never replaces what was heard first-hand, and beats nobody.
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
 //! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and
 //!    elects and renews nothing. What is malformed, oversized or foreign is dropped and counted. A
@@ -178,9 +179,10 @@
 //! - *A claim that its sender has not heard itself beats nobody* (rulings 2 and 8): of two that
 //!   stand at once the later one hears the earlier claim first and resigns. If the earlier one
 //!   yielded to it, both would, heartbeat after heartbeat.
-//! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the call and its answer bracket the
-//!   instant at which the other clock was read, so that nothing has to be added for it. Of two whose
-//!   clocks differ the ruling lets both go on; one of them knows that it has moved, and stops.
+//! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the call and its answer bracket
+//!   the instant at which the other clock was read, so that nothing has to be added for it. Of two
+//!   whose clocks differ the ruling lets both go on; one of them knows that it has moved, and
+//!   stops.
 //! - *One that resigned is not waited for*: a tombstone ends its presence until it is heard again.
 //!
 //! # Invariants

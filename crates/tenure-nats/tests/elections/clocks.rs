@@ -30,8 +30,8 @@ fn shifted_with(config: Config, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
 }
 
 /// A step of a minute in the middle of a term, either way: nobody else believes the next claim of
-/// that leader, so it makes none. It stops at the end that was fixed when its lease was granted, the
-/// other one leads, and they never lead both. Set right, it leads again.
+/// that leader, so it makes none. It stops at the end that was fixed when its lease was granted,
+/// the other one leads, and they never lead both. Set right, it leads again.
 #[test]
 fn a_leader_whose_clock_steps_stops_before_the_next_one_leads() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -67,7 +67,7 @@ impl Claims {
             return Ok(false);
         }
         if let Some(known) = self.0.get_mut(&claim.leader) {
-            // What others relay revives nothing when a clock is set back: what was fixed has passed.
+            // What others relay revives nothing when a clock is set back.
             return Ok(known.renew(heard) && known.ends > now);
         }
         if self.0.len() >= config.limits.claims {

@@ -98,8 +98,8 @@ impl Election {
         if context.clock_off {
             let skew = context.config.max_clock_skew;
             let why = format!(
-                "this machine's clock has stepped, or differs from those of most others by more than \
-                 the max clock skew of {skew:?} allows: set it right"
+                "this machine's clock has stepped, or differs from those of most others by more \
+                 than the max clock skew of {skew:?} allows: set it right"
             );
             let obstacle = Obstacle { by: "clock".into(), label: "clock-off", why: why.into() };
             return Some(Waiting::Refused { obstacles: [obstacle].into(), missing: Vec::new() });
