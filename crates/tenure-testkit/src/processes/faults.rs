@@ -108,6 +108,11 @@ impl Struck {
         Self { how: how.into(), ends_leadership: true }
     }
 
+    /// The leadership had ended by itself, as where a better one has joined.
+    fn late() -> Self {
+        Self::ending("too late")
+    }
+
     fn passing(how: impl Into<String>) -> Self {
         Self { how: how.into(), ends_leadership: false }
     }
@@ -213,7 +218,7 @@ impl<D: Deployment> Blow<'_, D> {
     }
 
     fn command_killed(&mut self) -> Struck {
-        let (command, _) = self.fleet.work_of(self.leader).expect("CMD runs");
+        let Some((command, _)) = self.fleet.work_of(self.leader) else { return Struck::late() };
         command.signal(Signal::KILL);
         let status = self.fleet.ended(self.runner);
         assert_eq!(status.code(), Some(137), "CMD's own end passes through");
@@ -221,13 +226,13 @@ impl<D: Deployment> Blow<'_, D> {
     }
 
     fn guard_killed(&mut self) -> Struck {
-        let (_, guard) = self.fleet.work_of(self.leader).expect("CMD runs");
+        let Some((_, guard)) = self.fleet.work_of(self.leader) else { return Struck::late() };
         guard.signal(Signal::KILL);
         Struck::ending("")
     }
 
     fn guard_stopped(&mut self) -> Struck {
-        let (_, guard) = self.fleet.work_of(self.leader).expect("CMD runs");
+        let Some((_, guard)) = self.fleet.work_of(self.leader) else { return Struck::late() };
         guard.signal(Signal::STOP);
         self.isolate_leader();
         self.fleet.await_leader(self.leader.fence, clock::now());
