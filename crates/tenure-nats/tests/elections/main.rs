@@ -7,5 +7,6 @@ mod clocks;
 mod common;
 mod handles;
 mod hostile;
+mod joins;
 mod late;
 mod old;
