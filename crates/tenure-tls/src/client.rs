@@ -1,6 +1,8 @@
 //! TLS of a client.
 
+use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
@@ -55,4 +57,23 @@ pub fn client_config(
         why: error.to_string().into(),
     })?;
     builder.with_client_auth_cert(certificates.collect(), key).map_err(unusable)
+}
+
+/// What TLS says of a connection that did not come about, if it was TLS: a certificate is not
+/// believed, on one side or the other, or the other side does not speak it.
+#[must_use]
+pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    let mut error = Some(error);
+    while let Some(one) = error {
+        if one.is::<rustls::Error>() {
+            return Some(one);
+        }
+        // What an error of the system wraps is not its source.
+        let wrapped = one.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        error = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => one.source(),
+        };
+    }
+    None
 }

@@ -59,7 +59,7 @@ impl Form {
             }
             let one = self.one(one.trim())?;
             if list.contains(&one) {
-                let fix = format!("name each member of {service} once");
+                let fix = format!("name each server of {service} once");
                 return Err(Refusal::new(format!("{} is in it twice", one.url), fix));
             }
             if list.first().is_some_and(|first| first.tls != one.tls) {

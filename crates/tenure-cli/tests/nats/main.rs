@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+mod logins;
+
 use rustix::process::Signal;
 use tenure_services::nats::{Cluster, ClusterConfig, Version};
 use tenure_testkit::processes::Machine;

@@ -136,6 +136,9 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions) -> ConnectErr
     if let Some(source) = error.source() {
         said = source.to_string();
     }
+    if let Some(tls) = error.source().and_then(|source| tenure_tls::reason(source)) {
+        return ConnectError::Tls { why: tls.to_string().into() };
+    }
     let said: Arc<str> = said.into();
     match error.kind() {
         ConnectErrorKind::AuthorizationViolation => ConnectError::Refused { said },

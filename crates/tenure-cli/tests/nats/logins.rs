@@ -1,0 +1,182 @@
+//! Elections on servers that want to know who comes: by each kind of login, over TLS, and where a
+//! server is about to end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use nkeys::KeyPair;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa};
+use rustix::process::Signal;
+use tenure_services::nats::{Cluster, ClusterConfig, Tls, Version};
+use tenure_testkit::processes::Machine;
+
+use crate::{candidate, machine, words};
+
+tenure_services::on_each_nats!(by_password, by_seed, by_credentials, over_tls);
+
+/// One leads, CMD runs, and an asker with the same settings hears of it.
+fn elects(host: &Machine) {
+    let leader = host.start("leader", &candidate("one", "1"));
+    leader.line("one leads billing", 1);
+    leader.line("fence <none>", 1);
+    let answer = host.ask(&words("leader", &["--json"]));
+    assert!(answer.out.contains(r#""value":"one""#), "{}{}", answer.out, answer.err);
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.ended(), Some(143));
+}
+
+/// Neither one that asks nor a candidate is let in, and it is told why.
+fn refused(host: &Machine, why: &str) {
+    for (command, more) in [("leader", &[][..]), ("run", &["--grace=300ms", "--", "true"][..])] {
+        let answer = host.ask(&words(command, more));
+        assert_eq!(answer.code, Some(2), "{}", answer.err);
+        assert!(answer.err.contains(why), "{}", answer.err);
+    }
+}
+
+fn by_password(version: Version) {
+    let users = "authorization { users: [ { user: ann, password: secret } ] }";
+    let cluster = ClusterConfig::new(version, 1).settings(users).start().unwrap();
+    let file = cluster.folder().join("password");
+    let host = machine(&cluster).with("TENURE_USER", "ann");
+    let host = host.with("TENURE_PASSWORD_FILE", file.to_str().unwrap());
+    fs::write(&file, "wrong\n").unwrap();
+    refused(&host, "it refuses this login");
+    fs::write(&file, "secret\n").unwrap();
+    elects(&host);
+}
+
+fn by_seed(version: Version) {
+    let (known, unknown) = (KeyPair::new_user(), KeyPair::new_user());
+    let users = format!("authorization {{ users: [ {{ nkey: {} }} ] }}", known.public_key());
+    let cluster = ClusterConfig::new(version, 1).settings(&users).start().unwrap();
+    let file = cluster.folder().join("user.nk");
+    let host = machine(&cluster).with("TENURE_NKEY", file.to_str().unwrap());
+    fs::write(&file, unknown.seed().unwrap()).unwrap();
+    refused(&host, "it refuses this login");
+    fs::write(&file, known.seed().unwrap() + "\n").unwrap();
+    elects(&host);
+}
+
+/// An operator, an account and a user, as `nsc` makes them.
+fn by_credentials(version: Version) {
+    let (operator, account) = (KeyPair::new_operator(), KeyPair::new_account());
+    let unlimited = r#""subs":-1,"data":-1,"payload":-1"#;
+    let more = r#""imports":-1,"exports":-1,"wildcards":true,"conn":-1,"leaf":-1"#;
+    let limits = format!(r#""type":"account","limits":{{{unlimited},{more}}}"#);
+    let named = account.public_key();
+    let settings = format!(
+        "operator: {}\nresolver: MEMORY\nresolver_preload: {{ {named}: {} }}",
+        token(&operator, &operator.public_key(), r#""type":"operator""#),
+        token(&operator, &named, &limits),
+    );
+    let cluster = ClusterConfig::new(version, 1).settings(&settings).start().unwrap();
+    let file = cluster.folder().join("user.creds");
+    let host = machine(&cluster).with("TENURE_CREDS", file.to_str().unwrap());
+    let credentials = |issuer: &KeyPair| {
+        let user = KeyPair::new_user();
+        let said = format!(r#""type":"user",{unlimited}"#);
+        format!(
+            "-----BEGIN NATS USER JWT-----\n{}\n------END NATS USER JWT------\n\n\
+             -----BEGIN USER NKEY SEED-----\n{}\n------END USER NKEY SEED------\n",
+            token(issuer, &user.public_key(), &said),
+            user.seed().unwrap(),
+        )
+    };
+    fs::write(&file, credentials(&KeyPair::new_account())).unwrap();
+    refused(&host, "it refuses this login");
+    fs::write(&file, credentials(&account)).unwrap();
+    elects(&host);
+}
+
+/// What `issuer` says of `subject`, signed.
+fn token(issuer: &KeyPair, subject: &str, said: &str) -> String {
+    let header = base64(br#"{"typ":"JWT","alg":"ed25519-nkey"}"#);
+    let who = format!(r#""iss":"{}","sub":"{subject}","name":"t""#, issuer.public_key());
+    let claims = format!(r#"{{"jti":"t","iat":1700000000,{who},"nats":{{{said},"version":2}}}}"#);
+    let text = format!("{header}.{}", base64(claims.as_bytes()));
+    let signature = base64(&issuer.sign(text.as_bytes()).unwrap());
+    format!("{text}.{signature}")
+}
+
+/// For URLs, without padding.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let three = |three: &[u8]| {
+        let all = [0, 1, 2].map(|n| u32::from(three.get(n).copied().unwrap_or_default()));
+        let bits = all[0] << 16 | all[1] << 8 | all[2];
+        let letter = move |n: usize| char::from(LETTERS[(bits >> (18 - 6 * n) & 63) as usize]);
+        (0..=three.len()).map(letter).collect::<String>()
+    };
+    bytes.chunks(3).map(three).collect()
+}
+
+/// The certificate of the server, and that of clients, who have to show one.
+fn over_tls(version: Version) {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new(folder.path());
+    let (certificate, key) = authority.sign("server");
+    let tls = Tls { certificate, key, clients: Some(authority.file.clone()), first: false };
+    let cluster = ClusterConfig::new(version, 1).tls(tls).start().unwrap();
+    let url = cluster.server(0).url().replace("nats://", "tls://");
+    let host = || machine(&cluster).with("TENURE_SERVERS", &url);
+    refused(&host(), "TLS did not come about: invalid peer certificate");
+    let host = host().with("TENURE_CACERT", authority.file.to_str().unwrap());
+    let unknown = host.ask(&words("leader", &[]));
+    assert!(matches!(unknown.code, Some(2 | 4)), "no certificate was shown: {}", unknown.err);
+    let (certificate, key) = authority.sign("client");
+    let host = host.with("TENURE_CERT", certificate.to_str().unwrap());
+    elects(&host.with("TENURE_KEY", key.to_str().unwrap()));
+}
+
+/// One who signs.
+struct Authority {
+    folder: PathBuf,
+    file: PathBuf,
+    issuer: CertifiedIssuer<'static, rcgen::KeyPair>,
+}
+
+impl Authority {
+    fn new(folder: &Path) -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let issuer = CertifiedIssuer::self_signed(params, key).unwrap();
+        let file = folder.join("ca.pem");
+        fs::write(&file, issuer.pem()).unwrap();
+        Self { folder: folder.into(), file, issuer }
+    }
+
+    /// A certificate for 127.0.0.1, for either side, and its key.
+    fn sign(&self, name: &str) -> (PathBuf, PathBuf) {
+        let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let path = |end: &str| self.folder.join(format!("{name}.{end}"));
+        fs::write(path("pem"), certificate.pem()).unwrap();
+        fs::write(path("key"), key.serialize_pem()).unwrap();
+        (path("pem"), path("key"))
+    }
+}
+
+/// A server that says that it is about to end is left for the next one, and the leader leads on.
+#[test]
+fn a_lame_duck_is_left_and_the_leader_leads_on() {
+    let cluster = Cluster::start(Version::Newest, 2).unwrap();
+    let host = machine(&cluster);
+    let leader = host.start("leader", &candidate("one", "1"));
+    leader.line("fence <none>", 1);
+    let next = host.start("next", &candidate("two", "2"));
+    next.line("two waits: behind one", 1);
+    cluster.server(0).lame_duck().unwrap();
+    // Two leases.
+    sleep(Duration::from_secs(8));
+    let answer = host.ask(&words("leader", &["--json"]));
+    assert!(answer.out.contains(r#""value":"one""#), "{}{}", answer.out, answer.err);
+    assert_eq!(leader.log().matches("leads billing").count(), 1, "{}", leader.log());
+    assert!(!next.log().contains("leads billing"), "{}", next.log());
+}
