@@ -178,7 +178,8 @@
 //!   K bounds wall clocks; what is waited for is CLOCK_BOOTTIME.
 //! - *A claim that its sender has not heard itself beats nobody* (rulings 2 and 8): of two that
 //!   stand at once the later one hears the earlier claim first and resigns. If the earlier one
-//!   yielded to it, both would, heartbeat after heartbeat.
+//!   yielded to it, both would, heartbeat after heartbeat. It is not relayed, and observers are not
+//!   told of it.
 //! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the call and its answer bracket
 //!   the instant at which the other clock was read, so that nothing has to be added for it. Of two
 //!   whose clocks differ the ruling lets both go on; one of them knows that it has moved, and

@@ -3,7 +3,7 @@
 use tenure_core::View;
 use tenure_core::allcall::{Body, Command, Config, Event, Ignored, Limits};
 
-use crate::stage::{Stage, X, config, ms};
+use crate::stage::{Says, Stage, X, config, ms};
 
 /// One that leads, and an observer.
 fn observed() -> Stage {
@@ -91,6 +91,27 @@ fn of_two_leaders_the_one_that_is_followed_comes_first() {
     // One that leads follows itself.
     stage.observe(0, X);
     assert_eq!(&*stage.view(0).unwrap().leader().unwrap().id, "n0");
+}
+
+/// One that stands and dies, or does not hear itself, never leads.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_claim_that_its_own_leader_has_not_heard_is_not_shown() {
+    let mut stage = Stage::new(3);
+    stage.loses = |from, to, packet| from == to && packet.body.claim().is_some();
+    stage.join(2);
+    stage.observe(2, X);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.until(ms(20_000), |stage| stage.said(0).iter().any(|said| said.body.claim().is_some()));
+    stage.pass(ms(20_000));
+    let leader = |event: &Event| matches!(event, Event::View(view) if view.leader().is_some());
+    assert_eq!(stage.told(2, leader), 0, "{:?}", stage.view(2));
+    assert!(stage.leaders(X).is_empty());
+    // Once it hears itself, it is.
+    stage.loses = |_, _, _| false;
+    stage.until(ms(15_000), |stage| stage.leaders(X) == [0]);
+    stage.pass(ms(1_100));
+    assert_eq!(stage.told(2, leader), 1);
 }
 
 #[cfg_attr(not(tenure_planted), test)]

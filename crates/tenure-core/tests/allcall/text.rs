@@ -201,7 +201,10 @@ fn s13_a_claim_is_broadcast_with_the_next_call() {
     stage.campaign(0, X);
     stage.observe(1, X);
     stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0]);
-    stage.pass(ms(10));
+    let claim = stage.last(0, |body| matches!(body, Body::Call(_))).body.claim().cloned();
+    assert_eq!(claim.unwrap().leader, stage.who(0));
+    // It is shown when it is heard from one that has heard itself.
+    stage.pass(H);
     assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
 }
 

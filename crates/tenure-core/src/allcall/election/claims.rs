@@ -18,6 +18,8 @@ pub(super) struct Heard {
     pub(super) claim: LeaderClaim,
     /// From its leader itself. What others relay makes wait, and beats nobody (ruling 4).
     pub(super) first_hand: bool,
+    /// Its leader has heard it, too. One that has not does not lead yet, and may never.
+    pub(super) holds: bool,
     /// Until then it is believed: E + K, fixed in CLOCK_BOOTTIME when its leader said so.
     pub(super) ends: Time,
     /// Until then its leader leads at least, unless it gives up.
@@ -46,7 +48,7 @@ impl Claims {
     pub(super) fn hear(
         &mut self,
         claim: &LeaderClaim,
-        first_hand: bool,
+        (first_hand, holds): (bool, bool),
         context: &Context<'_>,
     ) -> Result<bool, Ignored> {
         let (now, config) = (context.boot(), context.config);
@@ -58,6 +60,7 @@ impl Claims {
         let heard = Heard {
             claim: claim.clone(),
             first_hand,
+            holds,
             ends: context.others_wait(claim.until),
             certain: context.certain(claim.until),
             since: now,
@@ -141,7 +144,8 @@ impl Heard {
         let (known, new) = (order(self), order(&heard));
         let told = heard.first_hand || !self.first_hand || !ruling(Rule::RelayExact);
         if new > known && told {
-            *self = heard;
+            let holds = heard.holds || (self.holds && self.claim.term == heard.claim.term);
+            *self = Self { holds, ..heard };
             return true;
         }
         if new == known {
@@ -149,6 +153,7 @@ impl Heard {
                 self.ends = self.ends.max(heard.ends);
             }
             self.first_hand |= heard.first_hand;
+            self.holds |= heard.holds;
             if told {
                 self.last = heard.last;
             }

@@ -169,7 +169,7 @@ impl Election {
         if context.me.is(&claim.leader) || self.tombstones.bury(claim) {
             return;
         }
-        match self.claims.hear(claim, first_hand, context) {
+        match self.claims.hear(claim, (first_hand, holds), context) {
             Ok(true) => {
                 self.vacancy = Vacancy::default();
                 self.on_rival(claim, (first_hand, holds), context);
@@ -219,8 +219,11 @@ impl Election {
     pub(super) fn entry(&mut self, context: &Context<'_>) -> Entry {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| campaign.claim(context.me));
-        let followed = self.claims.followed(now).map(|known| &known.claim);
-        let relayed = followed.filter(|_| self.relays && own.is_none()).cloned();
+        let followed = self.claims.followed(now);
+        // What may never hold is not told on.
+        let relayed = followed.filter(|known| self.relays && known.holds && own.is_none());
+        let relayed = relayed.map(|known| known.claim.clone());
+        let followed = followed.map(|known| &known.claim);
         let stands = self.campaign.as_ref().is_some_and(Campaign::stands);
         let held = own.as_ref().or(followed).filter(|_| !stands);
         let digest = held.map_or(Digest::default(), digest);

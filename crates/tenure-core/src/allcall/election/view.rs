@@ -54,11 +54,12 @@ impl Election {
     }
 
     /// Who leads: this process, if it does, otherwise the greatest claim, the others after it.
-    /// Vacant is what a valid round found; one that was void says nothing.
+    /// One that has not heard its own claim yet is no leader, and may never be. Vacant is what a
+    /// valid round found; one that was void says nothing.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own(campaign, context));
-        let mut heard: Vec<&Heard> = self.claims.live(now).collect();
+        let mut heard: Vec<&Heard> = self.claims.live(now).filter(|known| known.holds).collect();
         heard.sort_by_key(|known| (core::cmp::Reverse(known.claim.until), known.claim.rank));
         let mut leaders = own.into_iter().chain(heard.into_iter().map(seen));
         match leaders.next() {
