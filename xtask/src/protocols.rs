@@ -85,7 +85,7 @@ pub(crate) static ALL: [Protocol; 3] = [
         service: Some("nats"),
         golden: None,
         recorded: Some("allcall"),
-        worlds: false,
+        worlds: true,
         stories: "crates/tenure-core/tests/allcall/",
     },
 ];

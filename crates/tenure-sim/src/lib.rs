@@ -7,6 +7,7 @@
 //! | [`scenario`] | what every protocol has in a world: applications, facts, history, promises |
 //! | [`nerio`] | the scenario of Nerio: what a seed draws, its disks, its own checks |
 //! | [`etcd`] | the scenario of elections on etcd: a store with etcd's semantics, and its clients |
+//! | [`allcall`] | the scenario of ALLCALL: a bus of servers, and clients with the core in them |
 //! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
@@ -28,6 +29,7 @@
 //!
 //! [`System`]: world::System
 
+pub mod allcall;
 pub mod etcd;
 pub mod explain;
 pub mod forecast;
@@ -49,6 +51,7 @@ macro_rules! protocols {
         $then! {
             nerio Nerio "Quorum leases";
             etcd Etcd "Leases and creation revisions of etcd";
+            allcall Allcall "Leased leaders on a bus";
         }
     };
 }

@@ -135,6 +135,7 @@ fn world(pause: u16) -> Debtor {
         incidents: Vec::new(),
         pace: Delay::Between(never, never + 1),
         grain: 1,
+        ordered: false,
         forges: 0,
         undone: Undone::default(),
         storm_ends: never,

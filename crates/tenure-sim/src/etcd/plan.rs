@@ -127,6 +127,7 @@ pub fn draw(seed: u64) -> Plan {
         incidents,
         pace: Delay::Between(unit / 40, unit / 3),
         grain: 1,
+        ordered: false,
         forges: 0,
         undone: Undone::default(),
         storm_ends,

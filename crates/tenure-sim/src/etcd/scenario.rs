@@ -232,8 +232,9 @@ impl Scenario for Elections {
         }
     }
 
-    fn handled(run: &mut Run<Self>, node: usize, process: &Process) {
+    fn handled(run: &mut Run<Self>, _: &Context<'_>, node: usize, process: &Process) -> Judged {
         run.own.names[node] = process.core().names_keys().or(run.own.names[node]);
+        Ok(())
     }
 
     fn raised(run: &mut Run<Self>, claim: &Claimed) {

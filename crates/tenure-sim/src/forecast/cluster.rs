@@ -101,6 +101,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         incidents: Vec::new(),
         pace: Delay::Between(NEVER, NEVER + 1),
         grain: 1,
+        ordered: false,
         forges: 0,
         undone: Undone::default(),
         storm_ends: NEVER,
@@ -189,6 +190,7 @@ impl System for Cluster {
             | Seen::Input { .. }
             | Seen::Handled { .. }
             | Seen::Dropped { .. }
+            | Seen::Incident { .. }
             | Seen::Moment => Ok(None),
         }
     }

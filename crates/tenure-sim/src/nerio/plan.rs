@@ -94,6 +94,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         incidents,
         pace: Delay::Between(unit / 40, unit / 3),
         grain,
+        ordered: false,
         forges: bent.forges(),
         undone: Undone::default(),
         storm_ends,

@@ -237,7 +237,17 @@ pub trait Scenario: Sized + Debug + 'static {
     }
 
     /// An input was handled: before that is a fact.
-    fn handled(_run: &mut Run<Self>, _node: usize, _process: &Self::Process) {}
+    fn handled(
+        _run: &mut Run<Self>,
+        _context: &Context<'_>,
+        _node: usize,
+        _process: &Self::Process,
+    ) -> Judged {
+        Ok(())
+    }
+
+    /// Something planned happens: its place among the incidents of the conditions.
+    fn incident(_run: &mut Run<Self>, _context: &Context<'_>, _number: usize) {}
 
     /// A claim was raised: before that is a fact.
     fn raised(_run: &mut Run<Self>, _claim: &Claimed) {}

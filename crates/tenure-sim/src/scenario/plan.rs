@@ -121,6 +121,7 @@ impl<Node, Own> Plan<Node, Own> {
             incidents: if calm { Vec::new() } else { incidents(&mut rng, count, unit, storm_ends) },
             pace: Delay::Between(unit / 40, unit / 3),
             grain: 1,
+            ordered: false,
             forges: 0,
             undone: Undone::default(),
             storm_ends,

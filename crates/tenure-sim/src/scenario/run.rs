@@ -343,7 +343,7 @@ impl<S: Scenario> System for Run<S> {
             }
             Seen::Input { node, input } => self.input(context, node, input)?,
             Seen::Handled { node, core: Node::Process(process), timer } => {
-                S::handled(self, node, process);
+                S::handled(self, context, node, process)?;
                 let (core, timer) = (S::core(process), timer.then(|| context.sample()));
                 self.tell(context, Fact::Handled { node, core, timer })?;
             }
@@ -351,6 +351,7 @@ impl<S: Scenario> System for Run<S> {
             Seen::Effect { node, effect, disk, .. } => {
                 return self.effect(context, node, effect, disk);
             }
+            Seen::Incident { number } => S::incident(self, context, number),
             Seen::Dropped { node, effect } => S::dropped(self, context, node, effect)?,
             Seen::Moment => {
                 if let Some(wrong) = self.wrong.take() {

@@ -34,6 +34,8 @@ pub struct Conditions {
     /// Messages arrive, and applications ask for something, only at multiples of this span of true
     /// time, so that much of it falls together.
     pub grain: u64,
+    /// Messages from one node to another arrive in the order in which they were sent, if they do.
+    pub ordered: bool,
     /// How often a message is followed by one from somebody who has no right to it: so many times
     /// in 65,536.
     pub forges: u16,

@@ -368,7 +368,12 @@ impl<G: System> World<G> {
                 );
             }
         }
-        let at = self.grid(self.now + delay);
+        let mut at = self.grid(self.now + delay);
+        if self.conditions.ordered {
+            let last = &mut self.nodes[node].arrives[to];
+            at = at.max(*last);
+            *last = at;
+        }
         if self.conditions.forges != 0 && node != to && self.now < self.conditions.storm_ends {
             let from = self.system.sender(node, life);
             self.forge(link, count, (&from, message), at, arrow);

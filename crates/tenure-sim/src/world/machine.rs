@@ -79,6 +79,7 @@ impl<G: System> World<G> {
         if !self.fate.happens(Kind::Incident, 0, number as u32, self.now) {
             return Ok(());
         }
+        self.show(0, Seen::Incident { number })?;
         match incident {
             Incident::Crash { node, down, reboot, disk } => self.crash(node, down, reboot, disk),
             Incident::Gone { node } => {

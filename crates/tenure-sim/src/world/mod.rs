@@ -192,6 +192,11 @@ pub enum Seen<'a, G: System> {
         /// The effect.
         effect: &'a Effect<Words<G>>,
     },
+    /// Something planned happens.
+    Incident {
+        /// Its place among those of the conditions.
+        number: usize,
+    },
     /// A moment has passed.
     Moment,
 }
@@ -266,6 +271,8 @@ struct Machine<G: System> {
     commands: u32,
     /// Messages sent to each node.
     sent: Vec<u32>,
+    /// When the latest message to each node arrives, where they keep their order.
+    arrives: Vec<u64>,
     /// Until when messages to each node are lost.
     cut: Vec<u64>,
 }
@@ -318,6 +325,7 @@ impl<G: System> World<G> {
             wrote: false,
             commands: 0,
             sent: vec![0; count],
+            arrives: vec![0; count],
             cut: vec![0; count],
         });
         let nodes = nodes.collect();
@@ -463,8 +471,13 @@ impl<'a> Context<'a> {
     }
 
     fn reading(&self, local: Time) -> Reading {
-        let wall = (EPOCH + self.sampled).saturating_add_signed(self.wall);
-        Reading { local, wall: WallTime::from_nanos(wall) }
+        Reading { local, wall: self.wall() }
+    }
+
+    /// What the wall clock of the node showed when it was read last.
+    #[must_use]
+    pub const fn wall(&self) -> WallTime {
+        WallTime::from_nanos((EPOCH + self.sampled).saturating_add_signed(self.wall))
     }
 
     /// What the clock of the node shows.

@@ -12,35 +12,35 @@ use crate::rule::rules;
 rules! {
     /// Lease order is kept: an initial wait, adoption of claims, and a span between the end at the
     /// holder and at the others. The author's later code dropped all three.
-    TheText: "ruling 1", [CALM, HEAL], by hand;
+    TheText: "ruling 1", [WAITED, TERM, CALM], by hand;
     /// One that joins listens for L + K before it calls.
-    InitialWait: "the text, I; ruling 1", [CALM], by hand;
+    InitialWait: "the text, I; ruling 1", [MISSED, CALM], by hand;
     /// It listens so in each election.
-    WaitPerElection: "ruling 9", [CALM], by hand;
+    WaitPerElection: "ruling 9", [MISSED, CALM], by hand;
     /// Only those are sorted that could lead.
-    OnlyEligible: "ruling 1", [LEADER], by hand;
+    OnlyEligible: "ruling 1", [BETTER, TIME], by hand;
     /// One stands only after a full valid round in which it announced that it is eligible.
-    AnnouncedRound: "ruling 1", [CALM], by hand;
+    AnnouncedRound: "ruling 1", [HEARD, CALM], by hand;
     /// A leader renews only while it is the best.
-    RenewOnlyBest: "ruling 2", [BEST], by hand;
+    RenewOnlyBest: "ruling 2", [BETTER, BEST], by hand;
     /// A leader that heard of a greater claim does not go on.
     Beaten: "ruling 2", [HEAL], by hand;
     /// A leader stops a heartbeat before it must, so that its hand-over comes first.
-    HandOverMargin: "ruling 2", [CALM], by hand;
+    HandOverMargin: "ruling 2", [TERM], by hand;
     /// The one that a leader hands over to goes first.
-    HandOverNamed: "ruling 2", [LEADER], by hand;
+    HandOverNamed: "ruling 2", [TIME], by hand;
     /// A tombstone ends the terms that it names, and no later one.
-    HandOverOnce: "ruling 2", [CALM], by hand;
+    HandOverOnce: "ruling 2", [WAITED, CALM], by hand;
     /// The holder stops K before E.
-    HolderStopsEarly: "ruling 3", [CALM], by hand;
+    HolderStopsEarly: "ruling 3", [TERM, CALM], by hand;
     /// The others wait until K after E.
-    OthersWaitLonger: "ruling 3", [CALM], by hand;
+    OthersWaitLonger: "ruling 3", [WAITED, CALM], by hand;
     /// A renewal that does not end later is not made.
-    RenewalLater: "ruling 3", [CALM], by hand;
+    RenewalLater: "ruling 3", [TERM], by hand;
     /// A claim that no right clock can have granted is dropped.
-    Cap: "ruling 4", [FAR], by hand;
+    Cap: "ruling 4", [SHOWN], by hand;
     /// One whose clock differs from those of most others does not lead.
-    ClockChecked: "ruling 4", [HEAL], by hand;
+    ClockChecked: "ruling 4", [FAR], by hand;
     /// Clocks are compared as they are when a lease is granted, not as they were when answers came.
     ClocksAsTheyAre: "ruling 4", [FAR], by hand;
     /// Of two clocks that differ the one is off that has moved since they agreed.
@@ -51,40 +51,40 @@ rules! {
     /// wrong when that claim was heard first.
     EndsByTheClockNow: "ruling 3", [FAR], by hand;
     /// What is relayed replaces nothing that was heard first-hand.
-    RelayExact: "ruling 4", [LEADER], by hand;
+    RelayExact: "ruling 4", [WAITED], by hand;
     /// What is relayed beats nobody.
-    RelayBeatsNobody: "ruling 4", [LEADER], by hand;
+    RelayBeatsNobody: "ruling 4", [BEATEN], by hand;
     /// A claim that its own sender has not heard yet beats nobody: of two that stand at once the
     /// later one resigns, and both would if the earlier one yielded.
-    StandingBeatsNobody: "ruling 8", [LEADER], by hand;
+    StandingBeatsNobody: "ruling 8", [BEATEN], by hand;
     /// Another run of a process is somebody else.
-    Incarnation: "ruling 5", [CALM], by hand;
+    Incarnation: "ruling 5", [WAITED, CALM], by hand;
     /// An own call proves something only in its own round.
-    RoundInMessage: "ruling 6", [VOID], by hand;
+    RoundInMessage: "ruling 6", [HEARD], by hand;
     /// A reply proves that its sender is there only in its own round.
-    LateReply: "ruling 6", [LEADER], by hand;
+    LateReply: "ruling 6", [TIME], by hand;
     /// A void round elects and renews nothing.
-    VoidRound: "ruling 6", [VOID], by hand;
+    VoidRound: "ruling 6", [HEARD], by hand;
     /// The k-th best waits k·(2H + 2K).
-    KthWaits: "ruling 6", [CALM], by hand;
+    KthWaits: "ruling 6", [BETTER], by hand;
     /// A newcomer with other times refuses to start.
     SameTimes: "ruling 6", [CALM], by hand;
     /// A clean stop stops first and then resigns.
-    TombstoneSent: "ruling 7", [SOON], by hand;
+    TombstoneSent: "ruling 7", [ENDED, TIME], by hand;
     /// What has ended is remembered, so that a late claim revives nothing.
-    TombstoneKept: "ruling 7", [LEADER], by hand;
+    TombstoneKept: "ruling 7", [SHOWN, ENDED], by hand;
     /// It is carried in calls and replies, for those that the resignation did not reach.
-    TombstoneCarried: "ruling 7", [SOON], by hand;
+    TombstoneCarried: "ruling 7", [ENDED], by hand;
     /// A grant takes effect only when its own claim was heard.
-    OwnClaimHeard: "ruling 8", [VOID], by hand;
+    OwnClaimHeard: "ruling 8", [HEARD], by hand;
     /// And only if no other claim was heard before.
-    FirstClaimWins: "ruling 8", [CALM], by hand;
+    FirstClaimWins: "ruling 8", [WAITED, CALM], by hand;
     /// After a void round one that does not lead is held off.
-    HeldOff: "ruling 8", [CALM], by hand;
+    HeldOff: "ruling 8", [MISSED], by hand;
     /// A reconnection keeps the tie-break.
-    TieKept: "ruling 8", [STABLE], by hand;
+    TieKept: "ruling 8", [RANKS], by hand;
     /// A part of a batch that was lost says nothing.
-    PartUnknown: "ruling 9", [VOID], by hand;
+    PartUnknown: "ruling 9", [HEARD], by hand;
     /// Of few callers only those count that were heard lately.
-    CallersRecent: "ruling 9", [LEADER], by hand;
+    CallersRecent: "ruling 9", [TIME, LEADER], by hand;
 }

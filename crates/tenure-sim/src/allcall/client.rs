@@ -1,0 +1,220 @@
+//! A process: the core, and a client of the bus around it, which connects, notices or not that a
+//! connection is gone, and drops or keeps what is published meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::allcall;
+use tenure_core::allcall::{Allcall, Bus, Checked, Link, Message, Packet};
+use tenure_core::contract::Effects;
+use tenure_core::{BothClocks, Deadline, Effect, ElectionName, Input, Protocol, Standing, Time};
+
+use super::frame::{Frame, Out, Place, Words};
+
+/// As NATS: a mebibyte.
+const PAYLOAD: usize = 1 << 20;
+/// So many packets are kept while there is no connection.
+const KEPT: usize = 64;
+
+/// How a client goes about its connection.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Manner {
+    /// The servers it knows, the one that it takes first at the front.
+    pub stations: Vec<Place>,
+    /// A connection on which nothing comes for so long after it published is gone.
+    pub patience: Duration,
+    /// Whether the core is told that a connection is gone, and of the next one.
+    pub tells: bool,
+    /// Whether what is published meanwhile is kept for the next connection: ruling 8 forbids it,
+    /// and some client may do it all the same.
+    pub keeps: bool,
+}
+
+/// What passed between the core and its client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Passed {
+    /// The core hears a packet.
+    Heard(Arc<Packet>),
+    /// It is told that there is a connection, or none.
+    Link(bool),
+    /// It says something, whatever becomes of that.
+    Said(Arc<Packet>),
+}
+
+/// A core with a client around it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Client {
+    core: Allcall,
+    manner: Manner,
+    retry: Duration,
+    /// The number of its connection, present or attempted. They begin at a drawn one: servers may
+    /// still have one of an earlier life.
+    number: u64,
+    up: bool,
+    /// Whether the core takes itself for connected.
+    told: bool,
+    /// When it dials again.
+    dials: Time,
+    /// When it published first since it heard anything.
+    asked: Option<Time>,
+    kept: Vec<Arc<Packet>>,
+    passed: Vec<Passed>,
+}
+
+impl Client {
+    /// One that has not started.
+    #[must_use]
+    pub fn new(config: Checked, manner: Manner) -> Self {
+        Self {
+            retry: config.heartbeat / 2,
+            core: Allcall::new(config),
+            manner,
+            number: 0,
+            up: false,
+            told: false,
+            dials: Time::MAX,
+            asked: None,
+            kept: Vec::new(),
+            passed: Vec::new(),
+        }
+    }
+
+    /// What passed in the last input, in order.
+    #[must_use]
+    pub fn passed(&self) -> &[Passed] {
+        &self.passed
+    }
+
+    /// The core in it.
+    #[must_use]
+    pub const fn core(&self) -> &Allcall {
+        &self.core
+    }
+
+    fn server(&self) -> Place {
+        let stations = &self.manner.stations;
+        stations[self.number as usize % stations.len()]
+    }
+
+    /// Connects anew, to the next server.
+    fn dial(&mut self, now: Time, out: &mut Out) {
+        self.number += 1;
+        (self.up, self.asked) = (false, None);
+        self.dials = now.after(self.retry);
+        out.push(Effect::Send { to: self.server(), message: Frame::Hello(self.number) });
+    }
+
+    fn hear(&mut self, now: BothClocks, from: Place, frame: Frame, out: &mut Out) {
+        let ours = from == self.server();
+        match frame {
+            Frame::Welcome(number) if ours && number == self.number && !self.up => {
+                (self.up, self.dials) = (true, Time::MAX);
+                if !self.told || self.manner.tells {
+                    self.told = true;
+                    self.link(now, Link::Up { max_payload: PAYLOAD }, out);
+                }
+                for packet in std::mem::take(&mut self.kept) {
+                    self.publish(now.boot, packet, out);
+                }
+            }
+            Frame::Gone(number) if ours && number == self.number && self.up => self.lose(now, out),
+            Frame::Bring(number, packet) if ours && number == self.number && self.up => {
+                self.asked = None;
+                self.passed.push(Passed::Heard(packet.clone()));
+                let message = Message::Packet(Arc::unwrap_or_clone(packet));
+                self.hand(now, Input::Message { from: Bus, message }, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn lose(&mut self, now: BothClocks, out: &mut Out) {
+        if self.manner.tells {
+            self.link(now, Link::Down, out);
+        }
+        self.dial(now.boot, out);
+    }
+
+    fn link(&mut self, now: BothClocks, link: Link, out: &mut Out) {
+        self.passed.push(Passed::Link(link != Link::Down));
+        self.hand(now, Input::Message { from: Bus, message: Message::Link(link) }, out);
+    }
+
+    fn publish(&mut self, now: Time, packet: Arc<Packet>, out: &mut Out) {
+        if self.up {
+            self.asked.get_or_insert(now);
+            let message = Frame::Publish(self.number, packet);
+            out.push(Effect::Send { to: self.server(), message });
+        } else if self.manner.keeps && self.kept.len() < KEPT {
+            self.kept.push(packet);
+        }
+    }
+
+    /// Hands an input to the core, and carries out what it wants of the bus.
+    fn hand(&mut self, now: BothClocks, input: Input<allcall::Words>, out: &mut Out) {
+        let mut effects: Effects<allcall::Words> = Vec::new();
+        self.core.handle(now, input, &mut effects);
+        for effect in effects {
+            match effect {
+                Effect::Send { message: Message::Packet(packet), .. } => {
+                    let packet = Arc::new(packet);
+                    self.passed.push(Passed::Said(packet.clone()));
+                    self.publish(now.boot, packet, out);
+                }
+                Effect::Send { message: Message::Link(_), .. } => {}
+                Effect::Raise { election, until, fence } => {
+                    out.push(Effect::Raise { election, until, fence });
+                }
+                Effect::Lower { election } => out.push(Effect::Lower { election }),
+                Effect::Emit { election, event } => out.push(Effect::Emit { election, event }),
+                Effect::Persist(record) | Effect::Flush(_, record) => match record {},
+            }
+        }
+    }
+
+    /// When silence has lasted too long.
+    fn silent(&self) -> Time {
+        self.asked.map_or(Time::MAX, |asked| asked.after(self.manner.patience))
+    }
+}
+
+impl Protocol for Client {
+    type Words = Words;
+    type Now = BothClocks;
+
+    fn handle(&mut self, now: BothClocks, input: Input<Words>, out: &mut Out) {
+        self.passed.clear();
+        match input {
+            Input::Start(start) => {
+                self.number = (start.incarnation as u64) << 16 >> 16;
+                self.hand(now, Input::Start(start), out);
+                self.dial(now.boot, out);
+            }
+            Input::Message { from, message } => self.hear(now, from, message, out),
+            Input::Command { election, command } => {
+                self.hand(now, Input::Command { election, command }, out);
+            }
+            Input::Timeout => {
+                self.hand(now, Input::Timeout, out);
+                if self.silent() <= now.boot {
+                    self.lose(now, out);
+                }
+                if self.dials <= now.boot {
+                    self.dial(now.boot, out);
+                }
+            }
+            Input::Flushed(_) | Input::Failed(_) => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let own = [(self.dials, "a connection is tried again"), (self.silent(), "a silent server")];
+        let own = own.into_iter().map(|(at, why)| Deadline { at, why });
+        let due = self.core.deadline().into_iter().chain(own.filter(|due| due.at < Time::MAX));
+        due.min_by_key(|deadline| deadline.at)
+    }
+
+    fn standing(&self, election: &ElectionName, now: Time) -> Standing {
+        self.core.standing(election, now)
+    }
+}

@@ -1,0 +1,14 @@
+//! ALLCALL in a made-up world: servers of a bus, their clients with the core in them, and the
+//! checks.
+
+pub mod account;
+pub mod client;
+pub mod frame;
+pub mod plan;
+pub mod properties;
+mod scenario;
+pub mod station;
+mod worlds;
+
+pub use scenario::{Counts, LeasedLeaders, Own};
+pub use worlds::Worlds;

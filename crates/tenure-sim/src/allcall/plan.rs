@@ -1,0 +1,417 @@
+//! What one seed makes: a bus, participants and their settings, clocks, and what goes wrong.
+
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use tenure_core::Drift;
+use tenure_core::allcall::{Callers, Checked, Config, OnConflict};
+
+use super::client::Manner;
+use super::frame::Place;
+use crate::rng::Rng;
+use crate::scenario::plan::{LEFTOVER, MS, Outline, elections, known, rate};
+use crate::world::conditions::{DiskFate, Incident};
+use crate::world::fault::Rates;
+
+/// A world of ALLCALL that is about to begin. Participants come first, then the servers of the bus;
+/// the unit of its conditions is the lease.
+pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
+
+/// What the draws of these worlds are for.
+const OWN: u64 = 0x616c_6c63;
+const SECOND: u64 = 1_000 * MS;
+
+/// What a world concentrates on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// One server; nothing is lost, and a message takes less than H/4 each way: promise (a).
+    Connected,
+    /// Routes between servers are cut and mended, and nothing else: promise (b).
+    Parted,
+    /// Loss, servers that end, nodes cut off, processes that stop.
+    Lossy,
+    /// One-way links, and messages late by more than a beat, repeated and out of order.
+    Divided,
+    /// Wall clocks beyond K, and some that step, on a bus as in [`Connected`](Self::Connected).
+    Beyond,
+}
+
+/// What only worlds of ALLCALL have.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What it concentrates on.
+    pub kind: Kind,
+    /// H, in nanoseconds, and the same below.
+    pub heartbeat: u64,
+    /// L.
+    pub lease: u64,
+    /// K.
+    pub skew: u64,
+    /// d: a packet is on its way for less than this, where nothing delays it.
+    pub delay: u64,
+    /// ρ.
+    pub drift: Drift,
+    /// What leaders do that hear of a greater one.
+    pub on_conflict: OnConflict,
+    /// Whether nobody stops, ends or leaves: what takes how long is judged closely.
+    pub steady: bool,
+    /// The participants whose wall clocks are beyond K at times, a bit each, and whether they are
+    /// so far off that all others must notice.
+    pub wrong: (u64, bool),
+    /// The one that goes by other times, if there is one.
+    pub odd: Option<usize>,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub enum NodePlan {
+    /// A participant.
+    Participant(Participant),
+    /// A server of the bus.
+    Station(Vec<Place>),
+}
+
+/// A participant.
+#[derive(Clone, Debug)]
+pub struct Participant {
+    /// Its settings.
+    pub config: Checked,
+    /// How its client goes about connections.
+    pub manner: Manner,
+    /// Whether it wants to lead.
+    pub campaigns: bool,
+    /// Whether it follows who leads.
+    pub observes: bool,
+}
+
+impl Settings {
+    fn times(rng: &mut Rng, kind: Kind) -> Self {
+        let heartbeat = rng.choose(&[SECOND / 10, SECOND, SECOND, 3 * SECOND]);
+        let skew = heartbeat * rng.choose(&[1, 5, 10, 20]) / 10;
+        let lease = 2 * (3 * heartbeat + 2 * skew) * rng.choose(&[105, 110, 150, 300]) / 100;
+        let drift = rng.choose(&[0, 1_000_000, 1_000_000, 10_000_000]);
+        // Two hops are one delay, and three where servers route.
+        let trip = heartbeat / if kind == Kind::Parted { 8 } else { 5 };
+        let trip = trip / rng.choose(&[1, 1, 4, 30]);
+        Self {
+            kind,
+            heartbeat,
+            lease,
+            skew,
+            delay: 3 * trip,
+            drift: Drift::from_parts_per_billion(drift).unwrap_or(Drift::DEFAULT),
+            on_conflict: rng.choose(&[OnConflict::Yield, OnConflict::Yield, OnConflict::ServeOut]),
+            steady: rng.once_in(2),
+            wrong: (0, false),
+            odd: None,
+        }
+    }
+
+    /// Promise (c): how long a part of the bus with a candidate is without a leader, in true time:
+    /// L + 3K + 2H, by a slow clock, and a delay.
+    #[must_use]
+    pub fn vacant_most(&self) -> u64 {
+        self.slow(self.lease + 3 * self.skew + 2 * self.heartbeat) + self.delay
+    }
+
+    /// Promise (b): how long two lead that reach each other.
+    #[must_use]
+    pub fn overlap_most(&self) -> u64 {
+        let beat = self.slow(self.heartbeat) + self.delay;
+        match self.on_conflict {
+            OnConflict::Yield => beat,
+            OnConflict::ServeOut => self.slow(self.lease) - self.skew + beat,
+        }
+    }
+
+    /// Promise (b): until the best rank leads alone.
+    #[must_use]
+    pub fn best_most(&self) -> u64 {
+        self.slow(self.lease + self.skew + 3 * self.heartbeat) + self.delay
+    }
+
+    /// How long one listens or is held off, in true time, at most.
+    #[must_use]
+    pub fn listening(&self) -> u64 {
+        self.slow(self.slow(self.lease + self.skew))
+    }
+
+    /// `(1 + ρ)/(1 − ρ)` of a span, and more than enough of that.
+    #[must_use]
+    pub fn slow(&self, span: u64) -> u64 {
+        span + (span / 1_000_000) * u64::from(self.drift.parts_per_billion() / 400)
+    }
+
+    /// Whether the wall clock of this participant keeps to K.
+    #[must_use]
+    pub const fn is_right(&self, node: usize) -> bool {
+        self.wrong.0 >> node & 1 == 0
+    }
+}
+
+/// The plan of a seed.
+#[must_use]
+pub fn draw(seed: u64) -> Plan {
+    let mut rng = Rng::new(seed, OWN);
+    let kind = rng.choose(&[
+        Kind::Connected,
+        Kind::Connected,
+        Kind::Parted,
+        Kind::Parted,
+        Kind::Lossy,
+        Kind::Lossy,
+        Kind::Divided,
+        Kind::Beyond,
+    ]);
+    let mut own = Settings::times(&mut rng, kind);
+    let participants =
+        rng.choose(&[1, 2, 3, 3, 4, 5]).max(if kind == Kind::Beyond { 2 } else { 1 });
+    let stations = match kind {
+        Kind::Connected | Kind::Beyond => 1,
+        Kind::Parted => rng.choose(&[2, 2, 3]),
+        Kind::Lossy | Kind::Divided => rng.choose(&[1, 1, 2, 3]),
+    };
+    if kind == Kind::Connected && participants > 2 && own.steady && rng.once_in(4) {
+        own.odd = Some(participants - 1);
+    }
+    if kind == Kind::Beyond {
+        own.steady = true;
+        own.wrong = (1 << rng.below(participants), !rng.once_in(3));
+    }
+    let nodes = nodes(&mut rng, &own, participants, stations);
+    let patience = 4 * own.lease;
+    let settles = patience
+        + 3 * own.listening()
+        + own.vacant_most()
+        + participants as u64 * 2 * own.slow(own.heartbeat + own.skew)
+        + 2 * own.lease;
+    let (hops, drift) = (own.delay / 3, u64::from(own.drift.parts_per_billion()) / 1_000);
+    let outline = Outline { unit: own.lease, trip: hops, drift, settles };
+    let mut plan = Plan::draw(seed, nodes, outline, own);
+    plan.bend(&mut rng, participants);
+    plan
+}
+
+impl Plan {
+    /// What goes wrong in worlds of its kind, in place of what every protocol has.
+    fn bend(&mut self, rng: &mut Rng, participants: usize) {
+        let (kind, lease, skew) = (self.own.kind, self.own.lease, self.own.skew);
+        let nodes = self.nodes.len();
+        if rng.once_in(16) {
+            // Together too much for one packet.
+            self.elections = (0..16).map(|number| known(&format!("e{number}"))).collect();
+        } else {
+            self.elections = elections(rng.choose(&[1, 1, 2, 3]));
+        }
+        self.reluctance = rng.choose(&[1, 1, 3]);
+        self.calm = matches!(kind, Kind::Connected) && self.own.steady;
+        let conditions = &mut self.conditions;
+        conditions.ordered = !matches!(kind, Kind::Lossy | Kind::Divided) || rng.once_in(2);
+        let bus = |rates: Rates| Rates { crash: 0, pause: 0, tardy: 0, write: 0, ..rates };
+        match kind {
+            Kind::Connected if !self.own.steady => {
+                let rates = Rates { loss: 0, late: 0, very_late: 0, ..conditions.rates };
+                conditions.rates = rates;
+                conditions.incidents.retain(|(_, incident)| match incident {
+                    Incident::Crash { node, .. } | Incident::Stop { node, .. } => {
+                        *node < participants
+                    }
+                    _ => false,
+                });
+            }
+            Kind::Connected | Kind::Parted | Kind::Beyond => {
+                conditions.rates = Rates::default();
+                conditions.incidents.clear();
+            }
+            Kind::Lossy => conditions.rates.repeat = 0,
+            Kind::Divided => {
+                let [late, very_late] = [8_000, 2_000].map(|often| rate(rng, often));
+                let repeat = if conditions.ordered { 0 } else { rate(rng, 2_000) };
+                conditions.rates =
+                    Rates { loss: 0, late, very_late, repeat, ..bus(conditions.rates) };
+                conditions.incidents = one_way(rng, nodes, lease, conditions.storm_ends);
+            }
+        }
+        if kind == Kind::Parted {
+            conditions.incidents = parts(rng, &self.nodes, lease, conditions.storm_ends);
+        }
+        conditions.draw_wall_clocks(skew);
+        for site in &mut conditions.sites {
+            let most = skew.cast_signed();
+            site.wall = rng.choose(&[site.wall, site.wall, most, -most]);
+        }
+        if kind == Kind::Beyond {
+            self.set_clocks_wrong(rng);
+        }
+        if let Some(odd) = self.own.odd {
+            self.conditions.sites[odd].starts = 6 * lease;
+        }
+    }
+
+    /// Somebody's clock is beyond K from the beginning or for a while, again and again, until the
+    /// storm ends.
+    fn set_clocks_wrong(&mut self, rng: &mut Rng) {
+        let Settings { heartbeat, lease, skew, wrong: (nodes, far), .. } = self.own;
+        let node = nodes.trailing_zeros() as usize;
+        let conditions = &mut self.conditions;
+        // Beyond 3K + 2H and two delays, or just not so far.
+        let beyond = 3 * skew + 3 * heartbeat;
+        let off = |rng: &mut Rng| {
+            let off = match far {
+                true => beyond + rng.choose(&[0, lease / 2, 2 * lease, 20 * lease]),
+                false => skew + rng.within(1..beyond - skew),
+            };
+            if rng.once_in(2) { off.cast_signed() } else { -off.cast_signed() }
+        };
+        conditions.incidents.retain(|(_, incident)| match incident {
+            Incident::Step { node: other, .. } => *other != node,
+            _ => true,
+        });
+        if rng.once_in(3) {
+            conditions.sites[node].wall = off(rng);
+        }
+        let gap = lease * rng.choose(&[2, 4]);
+        let mut at = rng.within(lease..2 * gap);
+        while at < conditions.storm_ends {
+            let ahead = if rng.once_in(3) { 0 } else { off(rng) };
+            conditions.incidents.push((at, Incident::Step { node, ahead }));
+            at += rng.within(gap / 4..gap);
+        }
+        let end = conditions.storm_ends;
+        conditions.incidents.push((end, Incident::Step { node, ahead: 0 }));
+    }
+
+    /// The settings of a participant, if it is one.
+    #[must_use]
+    pub fn participant(&self, node: usize) -> Option<&Participant> {
+        match &self.nodes[node] {
+            NodePlan::Participant(participant) => Some(participant),
+            NodePlan::Station(_) => None,
+        }
+    }
+
+    /// How many participants there are.
+    #[must_use]
+    pub fn participants(&self) -> usize {
+        (0..self.nodes.len()).filter(|node| self.participant(*node).is_some()).count()
+    }
+
+    /// It in a line.
+    pub(super) fn describe(&self) -> String {
+        let Settings { kind, heartbeat, lease, skew, delay, on_conflict, steady, wrong, .. } =
+            &self.own;
+        let seconds = |span: &u64| *span as f64 / 1e9;
+        let participants = self.participants();
+        format!(
+            "{kind:?}, {participants} participants, {} servers, {} elections; H {} s, L {} s, K {} \
+             s, delay {:.3} s, {on_conflict}, steady {steady}, wrong clocks {:b}; {} incidents \
+             planned; storm {:.3} s, content after {:.3} s, end {:.3} s",
+            self.nodes.len() - participants,
+            self.elections.len(),
+            seconds(heartbeat),
+            seconds(lease),
+            seconds(skew),
+            seconds(delay),
+            wrong.0,
+            self.conditions.incidents.len(),
+            seconds(&self.conditions.storm_ends),
+            seconds(&self.settled),
+            seconds(&self.conditions.end),
+        )
+    }
+}
+
+fn nodes(
+    rng: &mut Rng,
+    own: &Settings,
+    participants: usize,
+    stations: usize,
+) -> Vec<(String, NodePlan)> {
+    let ranks = rng.below(4);
+    let twins = participants > 1 && rng.once_in(5);
+    let few = rng.once_in(3).then(|| NonZeroU16::MIN.saturating_add(rng.once_in(2).into()));
+    let all_campaign = own.kind == Kind::Beyond || rng.once_in(2);
+    let rejoin_wait = own.kind == Kind::Connected && own.steady || !rng.once_in(8);
+    let lossy = matches!(own.kind, Kind::Lossy | Kind::Divided);
+    let (tells, keeps) = (!lossy || rng.once_in(2), lossy && rng.once_in(2));
+    let [patience, home] = match lossy {
+        true => [rng.choose(&[own.heartbeat * 3, own.lease, 3 * own.lease]), 0],
+        false => [4 * own.lease, 1],
+    };
+    let place = |station: usize| Place(participants + station);
+    let participant = |node: usize| {
+        let mut number = if twins && node == 1 { 0 } else { node };
+        let mut config =
+            Config::new(known("sim"), known(&format!("n{}", std::mem::take(&mut number))));
+        config.rank = match ranks {
+            0 => Some(7),
+            1 => None,
+            _ => Some((participants - node) as u64 * 10),
+        };
+        let nanos = Duration::from_nanos;
+        (config.heartbeat, config.max_clock_skew) = (nanos(own.heartbeat), nanos(own.skew));
+        config.lease = nanos(if own.odd == Some(node) { 2 * own.lease } else { own.lease });
+        (config.drift, config.on_conflict) = (own.drift, own.on_conflict);
+        config.rejoin_wait = rejoin_wait;
+        config.callers = few.map_or(Callers::All, Callers::Few);
+        (config.grace, config.kill_margin) = (config.usable() / 3, config.usable() / 10);
+        let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
+        let mut stations: Vec<Place> = (0..stations).map(place).collect();
+        if home == 1 {
+            stations = vec![place(node % stations.len())];
+        }
+        let manner = Manner { stations, patience: nanos(patience), tells, keeps };
+        let campaigns = node == 0 || all_campaign || rng.once_in(2);
+        let observes = !campaigns || rng.once_in(2);
+        NodePlan::Participant(Participant { config, manner, campaigns, observes })
+    };
+    let mut nodes: Vec<(String, NodePlan)> = Vec::new();
+    let participants = (0..participants).map(participant).enumerate();
+    nodes.extend(participants.map(|(node, plan)| (format!("n{node}"), plan)));
+    nodes.extend((0..stations).map(|station| {
+        let others = (0..stations).filter(|other| *other != station).map(place).collect();
+        (format!("bus{station}"), NodePlan::Station(others))
+    }));
+    nodes
+}
+
+/// The servers come apart with their clients, again and again, and each time all is mended before.
+fn parts(rng: &mut Rng, nodes: &[NodePlan], lease: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
+    let mut at = rng.within(0..4 * lease);
+    let mut all = Vec::new();
+    let is_station = |node: &NodePlan| matches!(node, NodePlan::Station(_));
+    let stations = nodes.iter().filter(|node| is_station(node)).count();
+    while at < storm_ends {
+        let sides = 1 + rng.within(0..(1 << stations) - 2);
+        let home = |(number, node): (usize, &NodePlan)| match node {
+            NodePlan::Participant(one) => one.manner.stations[0].0,
+            NodePlan::Station(_) => number,
+        };
+        let first = nodes.len() - stations;
+        let side = nodes.iter().enumerate().map(home).enumerate();
+        let side = side.filter(|(_, home)| sides >> (home - first) & 1 == 1);
+        let side = side.fold(0, |side, (node, _)| side | 1 << node);
+        let until =
+            (at + rng.choose(&[1, 4, 12]) * rng.within(lease / 8..lease / 2)).min(storm_ends);
+        all.push((at, Incident::Split { side, until }));
+        at = until + rng.choose(&[1, 1, 5]) * rng.within(lease / 4..lease);
+    }
+    all
+}
+
+/// Links that work one way only.
+fn one_way(rng: &mut Rng, nodes: usize, lease: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
+    let mut at = lease / 2;
+    let mut all = Vec::new();
+    while at < storm_ends {
+        let (from, to) = (rng.below(nodes), rng.below(nodes));
+        let until = at + rng.within(lease / 10..lease * LEFTOVER);
+        let (down, disk) = (rng.within(1..lease), DiskFate::Kept);
+        all.push(match rng.within(0..6) {
+            0 => (at, Incident::Crash { node: from, down, reboot: None, disk }),
+            _ => (at, Incident::Cut { from, to, until }),
+        });
+        at += rng.within(lease / 8..2 * lease);
+    }
+    all
+}

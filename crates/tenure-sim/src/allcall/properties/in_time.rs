@@ -1,0 +1,82 @@
+use super::super::plan::Kind;
+use super::{Check, Fact, LeasedLeaders, Property, seconds};
+
+/// Promise (c): a part of the bus with a candidate has a leader within L + 3K + 2H, in true time,
+/// also one that is alone.
+#[derive(Debug, Default)]
+pub(in super::super) struct InTime;
+
+impl Property<LeasedLeaders> for InTime {
+    const NAME: &'static str = "Each part has a leader in time";
+    const SOURCE: &'static str = "promise (c)";
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Handled { node, .. } = fact else { return Ok(()) };
+        let (plan, now) = (check.plan, check.now);
+        let steady = plan.own.kind == Kind::Parted || plan.calm;
+        if !steady || now >= plan.retired {
+            return Ok(());
+        }
+        for election in 0..plan.elections.len() {
+            if !check.contends(node, election) {
+                continue;
+            }
+            let led = check.past(election).leaderships.iter().rev().take(16);
+            let last = led.filter(|led| check.reach(node, led.node)).map(|led| led.until).max();
+            let stirred = check.own.stirred[election].max(check.own.moved(now));
+            let since = last.unwrap_or(0).max(stirred);
+            if now > since + plan.own.vacant_most() {
+                return Err(format!(
+                    "nobody leads {} where {} is since {}",
+                    check.election(election),
+                    check.name(node),
+                    seconds(since)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ruling 4: one whose clock is further off than 3K + 2H neither stands nor renews when at least two
+/// others go right and answer, from the second round on.
+#[derive(Debug, Default)]
+pub(in super::super) struct FarClocksDoNotWin;
+
+impl Property<LeasedLeaders> for FarClocksDoNotWin {
+    const NAME: &'static str = "A clock beyond the skew never wins";
+    const SOURCE: &'static str = "ruling 4";
+    const NEEDS_BOUND: bool = false;
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let (Fact::Claimed(claim), Kind::Beyond) = (&fact, check.plan.own.kind) else {
+            return Ok(());
+        };
+        let own = &check.plan.own;
+        let (since, ahead) = check.own.ahead[claim.node];
+        let far = 3 * own.skew + 2 * own.heartbeat;
+        let stepped = check.plan.conditions.sites[claim.node].clock.shows(since);
+        let said = check.life_of(claim.node).last().map(|said| said.sent);
+        let rounds = std::time::Duration::from_nanos(2 * own.heartbeat);
+        let before = said.is_none_or(|said| said <= stepped.after(rounds));
+        if own.is_right(claim.node) || ahead.unsigned_abs() < far || before {
+            return Ok(());
+        }
+        let others = (0..check.plan.participants()).filter(|other| {
+            let role = &check.apps[*other][claim.election];
+            let since = role.since.max(check.history.since[*other]) + 4 * own.heartbeat;
+            *other != claim.node && role.campaigning && since < claim.decided
+        });
+        let others = others.count();
+        if others < 2 {
+            return Ok(());
+        }
+        Err(format!(
+            "{} leads {} {:.3} s ahead since {}, and {others} others go right",
+            check.name(claim.node),
+            check.election(claim.election),
+            ahead as f64 / 1e9,
+            seconds(since),
+        ))
+    }
+}

@@ -1,0 +1,414 @@
+//! ALLCALL as a scenario: what its nodes are, and what its checks look things up in.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::allcall::{
+    Allcall, Command, Event, Ignored, OwnEvent, Packet, Participant, Start,
+};
+use tenure_core::{Effect, LeaderView, Loss, Time, WallTime};
+
+use super::account::Life;
+use super::client::{Client, Passed};
+use super::frame::{Frame, Place, Words};
+use super::plan::{Kind, NodePlan, Plan, Settings};
+use super::properties::{Properties, SENTENCES};
+use super::station::Station;
+use crate::rng::{Rng, mix};
+use crate::scenario::{
+    Check, Claimed, Fact, History, Judged, Leadership, Run, Scenario, Sentences,
+};
+use crate::world::Context;
+use crate::world::conditions::Incident;
+use crate::world::node::Node;
+use crate::world::nodes::Nodes;
+
+crate::tally! {
+    /// What is counted only for ALLCALL.
+    Counts {
+        /// Rounds that were void, the first in a row.
+        void,
+        /// Grants and renewals that had no effect.
+        unconfirmed,
+        /// Leaders that heard of a greater claim.
+        beaten,
+        /// Claims that ended too late for any right clock.
+        far,
+        /// Clocks found to be off.
+        off,
+        /// Leaders beside another one, allowed or not.
+        beside,
+        /// Cuts between servers.
+        cuts,
+    }
+}
+
+/// What happens only in ALLCALL. Times are those of the node.
+#[derive(Clone, Copy, Debug)]
+pub enum Own<'a> {
+    /// A core is handed a packet.
+    Heard {
+        /// Which node.
+        node: usize,
+        /// It.
+        packet: &'a Packet,
+        /// When, by both clocks.
+        at: (Time, WallTime),
+    },
+    /// A core is told of its connection.
+    Linked {
+        /// Which node.
+        node: usize,
+        /// Whether there is one.
+        up: bool,
+        /// When.
+        at: Time,
+    },
+    /// A core says something, whether it reaches the bus or not.
+    Said {
+        /// Which node.
+        node: usize,
+        /// It.
+        packet: &'a Packet,
+        /// When its core decided that, by both clocks.
+        at: (Time, WallTime),
+    },
+    /// A leader has heard of a greater claim.
+    Beaten {
+        /// Which node.
+        node: usize,
+        /// In which election.
+        election: usize,
+        /// Whose claim.
+        by: &'a Participant,
+    },
+}
+
+/// ALLCALL in one world.
+#[derive(Debug)]
+pub struct LeasedLeaders {
+    /// What each participant said and heard.
+    pub lives: Vec<Life>,
+    /// Which node each life is of.
+    nodes: BTreeMap<u128, usize>,
+    /// When anybody began, ended, came or left in each election.
+    pub stirred: Vec<u64>,
+    /// The servers that are apart from the others, with their clients, and until when.
+    cut: (u64, u64),
+    /// When that changed last.
+    pub moved: u64,
+    /// Since when each wall clock is as far ahead as it is.
+    pub ahead: Vec<(u64, i64)>,
+}
+
+impl LeasedLeaders {
+    /// On which side of the cut a node is.
+    #[must_use]
+    pub const fn side(&self, node: usize, now: u64) -> bool {
+        now < self.cut.1 && self.cut.0 >> node & 1 == 1
+    }
+
+    /// Whether there are two parts.
+    #[must_use]
+    pub const fn is_cut(&self, now: u64) -> bool {
+        now < self.cut.1
+    }
+
+    /// When parts came together or apart last.
+    #[must_use]
+    pub const fn moved(&self, now: u64) -> u64 {
+        if now >= self.cut.1 && self.cut.1 > self.moved { self.cut.1 } else { self.moved }
+    }
+
+    fn stir(&mut self, election: Option<usize>, at: u64) {
+        let all = 0..self.stirred.len();
+        for stirred in all.filter(|one| election.is_none_or(|only| only == *one)) {
+            self.stirred[stirred] = self.stirred[stirred].max(at);
+        }
+    }
+}
+
+/// What a clock shows that only drifts.
+fn local(plan: &Plan, node: usize, at: u64) -> Time {
+    plan.conditions.sites[node].clock.shows(at)
+}
+
+impl Scenario for LeasedLeaders {
+    type Words = Words;
+    type Process = Client;
+    type Core = Allcall;
+    type Service = Station;
+    type Disk = ();
+    type NodePlan = NodePlan;
+    type Settings = Settings;
+    type Extra = std::convert::Infallible;
+    type OwnEvent = OwnEvent;
+    type Led = ();
+    type Fact<'a> = Own<'a>;
+    type Counts = Counts;
+    type Checks = Properties;
+
+    const SENTENCES: Sentences = SENTENCES;
+
+    fn new(plan: &mut Plan) -> Self {
+        let nodes = 0..plan.nodes.len();
+        Self {
+            lives: nodes.clone().map(|node| Life::new(plan, node)).collect(),
+            nodes: BTreeMap::new(),
+            stirred: vec![0; plan.elections.len()],
+            cut: (0, 0),
+            moved: 0,
+            ahead: nodes.map(|node| (0, plan.conditions.sites[node].wall)).collect(),
+        }
+    }
+
+    fn node(&self, plan: &Plan, node: usize) -> Node<Client, Station> {
+        match &plan.nodes[node] {
+            NodePlan::Participant(one) => {
+                Node::Process(Client::new(one.config.clone(), one.manner.clone()))
+            }
+            NodePlan::Station(others) => Node::Service(Station::new(others.clone())),
+        }
+    }
+
+    fn core(process: &Client) -> &Allcall {
+        process.core()
+    }
+
+    fn disk(&self, _: &Plan, _: usize) {}
+
+    fn start(&self, _: &Plan, _: usize, life: u128, (): &()) -> Result<Start, String> {
+        let seed = life as u64;
+        Ok(Start { incarnation: life, tie: u128::from(mix(seed)), seed })
+    }
+
+    fn write((): &mut (), record: std::convert::Infallible) {
+        match record {}
+    }
+
+    fn sender(&self, _: &Plan, node: usize, _: u128) -> Place {
+        Place(node)
+    }
+
+    fn recipients(&self, _: &Plan, _: usize, to: &Place) -> Nodes {
+        Nodes::one(to.0)
+    }
+
+    fn is_spared(plan: &Plan, node: usize) -> bool {
+        plan.participant(node).is_none()
+    }
+
+    fn event(event: &Event) -> Option<&Event> {
+        Some(event)
+    }
+
+    fn command(command: &Command) -> Option<&Command> {
+        Some(command)
+    }
+
+    fn campaigns(plan: &Plan, node: usize) -> bool {
+        plan.participant(node).is_some_and(|one| one.campaigns)
+    }
+
+    fn observes(plan: &Plan, node: usize) -> Option<Duration> {
+        plan.participant(node)
+            .is_some_and(|one| one.observes && plan.own.odd != Some(node))
+            .then_some(Duration::ZERO)
+    }
+
+    fn campaign(plan: &Plan, node: usize, rng: &mut Rng) -> Command {
+        let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
+        Command::Campaign { value: crate::scenario::plan::known(&value), priority: 0 }
+    }
+
+    fn whim(plan: &Plan, _: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
+        let calm = plan.own.odd.is_some() || plan.own.wrong.0 != 0;
+        Some(match rng.within(0..40) {
+            0 if !calm => Command::Resign,
+            1..=4 => observe?,
+            5 if observe.is_some() => Command::Unobserve,
+            6 if rng.once_in(4) => Command::Campaign { value: Default::default(), priority: 0 },
+            _ => return None,
+        })
+    }
+
+    fn started(run: &mut Run<Self>, node: usize, life: u128) {
+        run.own.lives[node] = Life::new(&run.plan, node);
+        run.own.nodes.insert(life, node);
+    }
+
+    fn incident(run: &mut Run<Self>, context: &Context<'_>, number: usize) {
+        match run.plan.conditions.incidents[number].1 {
+            Incident::Split { side, until } => {
+                run.counts.own.cuts += 1;
+                (run.own.cut, run.own.moved) = ((side, until), context.now);
+            }
+            Incident::Step { node, ahead } => run.own.ahead[node] = (context.now, ahead),
+            _ => {}
+        }
+    }
+
+    fn handled(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        process: &Client,
+    ) -> Judged {
+        let at = (context.sample(), context.wall());
+        for passed in process.passed() {
+            let fact = match passed {
+                Passed::Heard(packet) => Own::Heard { node, packet, at },
+                Passed::Link(up) => Own::Linked { node, up: *up, at: at.0 },
+                Passed::Said(packet) => Own::Said { node, packet, at },
+            };
+            run.tell_own(context, fact)?;
+        }
+        Ok(())
+    }
+
+    fn effect(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<Words>,
+        (): &(),
+    ) -> Judged {
+        match effect {
+            Effect::Send { message: Frame::Publish(..), .. } => {
+                run.counts.common.messages += 1;
+                Ok(())
+            }
+            Effect::Emit { election, event } => {
+                let election = election.as_ref().and_then(|name| run.election(name));
+                run.own_event(context, (node, election), event)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note(&mut self, plan: &Plan, history: &mut History<()>, now: u64, fact: Fact<'_, Self>) {
+        match fact {
+            Fact::Own(Own::Heard { node, packet, at }) => self.lives[node].hear(plan, packet, at),
+            Fact::Own(Own::Linked { node, up, at }) => {
+                self.stir(None, now + plan.own.listening());
+                self.lives[node].link(plan, up, at);
+            }
+            Fact::Own(Own::Said { node, packet, at }) => self.lives[node].say(plan, packet, at.0),
+            Fact::Crashed { .. } => self.stir(None, now),
+            Fact::Campaigns { node, election }
+            | Fact::Observes { node, election, begins: true } => {
+                let campaigns = matches!(fact, Fact::Campaigns { .. });
+                if campaigns {
+                    self.stir(Some(election), now + plan.own.listening());
+                }
+                self.lives[node].enter(election, campaigns, local(plan, node, now));
+            }
+            Fact::Observes { node, election, .. } => self.lives[node].unobserve(election),
+            Fact::Claimed(claim) => self.lives[claim.node].lead(claim.election),
+            Fact::Ended { node, election, decided, .. } => {
+                self.stir(Some(election), now);
+                self.lives[node].end(plan, election, local(plan, node, decided));
+            }
+            _ => {}
+        }
+        let _ = history;
+    }
+
+    fn led(&self, _: &Plan, _: &Claimed) {}
+
+    /// While not all are connected each part has a leader; and promise (a) is about right clocks.
+    fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+        let (plan, own) = (check.plan, &check.plan.own);
+        match own.kind {
+            _ if check.now >= plan.settled => false,
+            Kind::Connected => false,
+            Kind::Beyond => !own.is_right(claim.node) || !own.is_right(other.node),
+            Kind::Parted | Kind::Lossy | Kind::Divided => true,
+        }
+    }
+
+    /// Of two that heard of each other one gives up; and a better one may be there that was not.
+    fn may_lose(check: &Check<'_, Self>, loss: Loss) -> bool {
+        loss == Loss::Superseded && check.now < check.plan.settled
+    }
+
+    fn can_lead(plan: &Plan, node: usize) -> bool {
+        plan.own.odd != Some(node)
+    }
+
+    fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
+        let life = leader.incarnation?;
+        Some((*self.nodes.get(&life)?, life))
+    }
+
+    fn role(plan: &Plan, node: usize) -> &'static str {
+        match plan.nodes[node] {
+            NodePlan::Participant(_) => "participant",
+            NodePlan::Station(_) => "server of the bus",
+        }
+    }
+
+    fn address(_: &Plan, node: usize) -> String {
+        Place(node).to_string()
+    }
+
+    fn describe(plan: &Plan) -> String {
+        plan.describe()
+    }
+
+    fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
+        let (common, own) = (&counts.common, &counts.own);
+        vec![
+            format!("packets       {} published", common.messages),
+            format!(
+                "elections     {} won: {} handed over, {} lost, {} given up or withdrawn; {} \
+                 claims raised, {} beside another",
+                common.elected,
+                common.transferred,
+                common.lost,
+                common.resigned,
+                common.claims,
+                own.beside
+            ),
+            format!(
+                "also          {} views, {} void rounds, {} not confirmed, {} beaten, {} claims \
+                 too far, {} clocks off, {} cuts between servers",
+                common.views, own.void, own.unconfirmed, own.beaten, own.far, own.off, own.cuts
+            ),
+        ]
+    }
+}
+
+impl Run<LeasedLeaders> {
+    fn own_event(
+        &mut self,
+        context: &Context<'_>,
+        (node, election): (usize, Option<usize>),
+        event: &Event,
+    ) -> Judged {
+        let counts = &mut self.counts.own;
+        match (event, election) {
+            (Event::Own(OwnEvent::Started { who, rank }), _) => {
+                self.own.lives[node].me = Some((who.clone(), *rank));
+            }
+            (Event::Own(OwnEvent::Void { .. }), _) => counts.void += 1,
+            (Event::Own(OwnEvent::NotConfirmed { .. }), _) => counts.unconfirmed += 1,
+            (Event::Own(OwnEvent::ClockOff { .. }), _) => counts.off += 1,
+            (Event::Own(OwnEvent::Ignored(Ignored::TooFar)), _) => counts.far += 1,
+            (Event::Own(OwnEvent::Ignored(Ignored::Command)), Some(election)) => {
+                self.apps[node][election].anew = None;
+            }
+            (Event::Own(OwnEvent::Beaten { by }), Some(election)) => {
+                counts.beaten += 1;
+                return self.tell_own(context, Own::Beaten { node, election, by });
+            }
+            (Event::Elected { .. }, Some(election)) => {
+                let others = &self.history.elections[election].leaderships;
+                let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
+                counts.beside += u64::from(beside);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
