@@ -68,7 +68,7 @@ rules! {
     /// The k-th best waits k·(2H + 2K).
     KthWaits: "ruling 6", [BETTER], by hand;
     /// A newcomer with other times refuses to start.
-    SameTimes: "ruling 6", [CALM], by hand;
+    SameTimes: "ruling 6", [CALM, TERM], by hand;
     /// A clean stop stops first and then resigns.
     TombstoneSent: "ruling 7", [ENDED, TIME], by hand;
     /// What has ended is remembered, so that a late claim revives nothing.
@@ -86,5 +86,5 @@ rules! {
     /// A part of a batch that was lost says nothing.
     PartUnknown: "ruling 9", [HEARD], by hand;
     /// Of few callers only those count that were heard lately.
-    CallersRecent: "ruling 9", [TIME, LEADER], by hand;
+    CallersRecent: "ruling 9", [TIME, BEST, LEADER], by hand;
 }
