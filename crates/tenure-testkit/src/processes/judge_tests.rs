@@ -114,7 +114,7 @@ fn of_leaders_that_may_overlap_the_longest_overlap_is_measured() {
     assert_eq!(judge.overlap(Time::from_nanos(225)), Duration::from_nanos(15));
     assert_eq!(judge.overlap(Time::from_nanos(245)), Duration::ZERO);
     let leader = judge.current().unwrap();
-    assert_eq!((leader.id.as_str(), leader.ticks), ("x", 3), "whose line was the last");
+    assert_eq!((leader.id.as_str(), leader.ticks), ("x", 4), "whose line was the last");
     assert_eq!(judge.began_after(Fence::new(1)), Some(Time::from_nanos(200)));
     assert_eq!(judge.tallies.leaderships, 2);
     // One candidate does not overlap with itself, and what nobody began is wrong all the same.
