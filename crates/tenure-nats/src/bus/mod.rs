@@ -1,7 +1,7 @@
 //! The connection to the bus: made, used, and made anew.
 //!
 //! Each connection is a client of its own. `async-nats` would connect again by itself and then send
-//! whatever was published meanwhile; a client of ours does not ([`connect()`]), so that with a
+//! whatever was published meanwhile; a client of ours does not, so that with a
 //! connection everything is gone that was not sent on it. What was heard on an earlier connection
 //! and not yet read is dropped as well.
 

@@ -38,8 +38,8 @@ impl Property<LeasedLeaders> for InTime {
     }
 }
 
-/// Ruling 4: one whose clock is further off than 3K + 2H neither stands nor renews when at least two
-/// others go right and answer, from the second round on.
+/// Ruling 4: one whose clock is further off than 3K + 2H neither stands nor renews when at least
+/// two others go right and answer, from the second round on.
 #[derive(Debug, Default)]
 pub(in super::super) struct FarClocksDoNotWin;
 
