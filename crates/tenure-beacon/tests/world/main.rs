@@ -160,7 +160,7 @@ impl Scenario for Beacons {
     }
 
     /// Of two that began at once, one stops.
-    fn may_lose(check: &Check<'_, Self>, loss: Loss) -> bool {
+    fn may_lose(check: &Check<'_, Self>, _: (usize, usize), loss: Loss) -> bool {
         loss == Loss::Superseded && check.now < check.plan.settled
     }
 

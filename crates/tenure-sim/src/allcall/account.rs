@@ -100,8 +100,8 @@ pub struct Role {
     dead: BTreeMap<Participant, (u64, Time)>,
     /// Who it must take for eligible.
     present: BTreeMap<Participant, (Rank, Time)>,
-    /// When each other was last said to be eligible.
-    pub willing: BTreeMap<Participant, Time>,
+    /// When each other was last said to be eligible, and its rank.
+    pub willing: BTreeMap<Participant, (Rank, Time)>,
     /// Since when at least it knows of no claim.
     vacant: Time,
     /// Whether a tombstone named it.
@@ -136,6 +136,16 @@ impl Life {
     #[must_use]
     pub fn last(&self) -> Option<&Said> {
         self.rounds[1].as_ref()
+    }
+
+    /// Whether one that goes before it was there when the last round began that could have renewed:
+    /// that round takes H, the next call another one to be heard, and presence lasts 5 H/2.
+    #[must_use]
+    pub fn was_outranked(&self, plan: &Plan, election: usize, now: Time) -> bool {
+        let Some((_, rank)) = self.me else { return false };
+        let recently = nanos(plan.own.heartbeat * 9 / 2);
+        let willing = &self.roles[election].willing;
+        willing.values().any(|(other, at)| *other < rank && now.since(*at) <= recently)
     }
 
     /// The application campaigns or observes: an election that it had forgotten begins anew.
@@ -419,7 +429,7 @@ impl Role {
             false => drop(self.present.remove(from)),
         }
         if entry.eligible {
-            self.willing.insert(from.clone(), now);
+            self.willing.insert(from.clone(), (heard.rank, now));
         }
     }
 

@@ -327,9 +327,15 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    /// Of two that heard of each other one gives up; and a better one may be there that was not.
-    fn may_lose(check: &Check<'_, Self>, loss: Loss) -> bool {
-        loss == Loss::Superseded && check.now < check.plan.settled
+    /// Of two that heard of each other one gives up; and a better one may be there that was not, or
+    /// may have left so late that nothing can be renewed any more.
+    fn may_lose(check: &Check<'_, Self>, (node, election): (usize, usize), loss: Loss) -> bool {
+        let outranked = || {
+            let life = &check.own.lives[node];
+            life.was_outranked(check.plan, election, local(check.plan, node, check.now))
+        };
+        check.now < check.plan.settled
+            && (loss == Loss::Superseded || loss == Loss::Expired && outranked())
     }
 
     fn can_lead(plan: &Plan, node: usize) -> bool {

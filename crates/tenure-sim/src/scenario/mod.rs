@@ -330,7 +330,7 @@ pub trait Scenario: Sized + Debug + 'static {
     }
 
     /// Whether a leader that nobody asked to stop may do so when nothing goes wrong.
-    fn may_lose(_check: &Check<'_, Self>, _loss: Loss) -> bool {
+    fn may_lose(_check: &Check<'_, Self>, (_node, _election): (usize, usize), _loss: Loss) -> bool {
         false
     }
 

@@ -46,7 +46,7 @@ impl Property<LeasedLeaders> for BetterOnesGoFirst {
                     };
                     let beats = Duration::from_nanos(own.heartbeat * 5 / 2);
                     let said = check.role(node, election).willing.get(next);
-                    if said.is_none_or(|said| at.since(*said) > beats) {
+                    if said.is_none_or(|(_, said)| at.since(*said) > beats) {
                         let election = check.election(election);
                         return Err(format!("{name} hands {election} over to {next}: {said:?}"));
                     }
