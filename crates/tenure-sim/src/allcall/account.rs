@@ -249,10 +249,11 @@ impl Life {
         }
     }
 
-    /// The last round is over since a heartbeat after its call: what did not come back was void.
+    /// The last round is over, since half a heartbeat after its call at least, as a late timer makes
+    /// the next beat come sooner: what did not come back was void.
     fn close(&mut self, plan: &Plan, now: Time) {
         let Some(said) = &self.rounds[1] else { return };
-        let over = said.sent.after(nanos(plan.own.heartbeat)).min(now);
+        let over = said.sent.after(nanos(plan.own.heartbeat / 2)).min(now);
         let (until, rejoins) = (over.after(wait(plan)), self.rejoins(plan));
         for part in self.rounds[1].iter().flat_map(|said| &said.parts).filter(|part| !part.back) {
             for entry in &part.entries {
