@@ -81,7 +81,12 @@ pub(crate) static ALL: [Protocol; 3] = [
         name: "allcall",
         also: &["nats"],
         driver: "tenure-nats",
-        parts: &[],
+        parts: &[
+            part("load", "messages, bytes and processor time of 3, 50 and 500 participants"),
+            part("takeover", "the first leader, and the next one after a clean stop and a loss"),
+            part("elections", "what a hundred elections cost beside one"),
+            part("bucket", "the same of an election by a key of NATS's own store"),
+        ],
         service: Some("nats"),
         golden: None,
         recorded: Some("allcall"),

@@ -1,0 +1,39 @@
+//! What an election costs that has a leader.
+
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use tenure_nats::Callers;
+
+use crate::Result;
+use crate::meter::Meter;
+use crate::stage::{self, Company};
+
+/// How many call with `few`.
+const FEW: u16 = 3;
+
+pub(crate) async fn measure(quick: bool) -> Result<()> {
+    let few = Callers::Few(NonZeroU16::new(FEW).ok_or("three")?);
+    let span = Duration::from_secs(if quick { 5 } else { 30 });
+    println!("load: one election with a leader, heartbeat 1 s; over {span:?}");
+    for count in [3, 50, 500] {
+        for (mode, callers) in [("all", Callers::All), ("few:3", few)] {
+            // Each would hear 500 calls and up to 4,500 replies a second.
+            if count == 500 && callers == Callers::All {
+                println!("  500, all: not measured, see docs/benchmarks.md");
+                continue;
+            }
+            let cluster = stage::start()?;
+            let config = |rank| stage::config(rank, callers);
+            let company = Company::start(count, &cluster, config).await?;
+            // Those that came meanwhile have settled.
+            tokio::time::sleep(Duration::from_secs(12)).await;
+            let rates = Meter::over(span, &cluster).await?;
+            rates.print(&format!("{count} participants, {mode}"));
+            if !company.leadership.is_current() {
+                println!("    the leader has changed meanwhile: too much for this machine");
+            }
+        }
+    }
+    Ok(())
+}

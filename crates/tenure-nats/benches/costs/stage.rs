@@ -1,0 +1,80 @@
+//! One server, and participants.
+
+use std::time::Duration;
+
+use tenure::{Leadership, MayOverlap};
+use tenure_nats::{Callers, Config, Node, Options};
+use tenure_services::nats::{Cluster, Version};
+use tokio::runtime::Builder;
+
+use crate::Result;
+
+pub(crate) const VERSION: Version = Version::Newest;
+pub(crate) const ELECTION: &str = "billing";
+
+/// The application's thread.
+pub(crate) fn block_on(measure: impl Future<Output = Result<()>>) -> Result<()> {
+    Builder::new_current_thread().enable_all().build()?.block_on(measure)
+}
+
+pub(crate) fn start() -> Result<Cluster> {
+    Ok(Cluster::start(VERSION, 1)?)
+}
+
+/// The defaults, and a rank: the lower leads.
+pub(crate) fn config(rank: u64, callers: Callers) -> Result<Config> {
+    let id = format!("node-{rank}").parse()?;
+    Ok(Config { rank: Some(rank), callers, ..Config::new("bench".parse()?, id) })
+}
+
+pub(crate) fn node(config: Config, url: &str) -> Result<Node> {
+    let options = Options::new(vec![url.parse()?]).check()?;
+    Ok(Node::builder(config.check()?, options).start()?)
+}
+
+/// So many participants with these settings, all of which campaign. The best one leads when this
+/// returns, and the others wait; dropping what is returned ends them.
+pub(crate) struct Company {
+    pub(crate) leadership: Leadership<MayOverlap>,
+    waiting: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Company {
+    pub(crate) async fn start(
+        count: u64,
+        cluster: &Cluster,
+        config: impl Fn(u64) -> Result<Config>,
+    ) -> Result<Self> {
+        let nodes: Result<Vec<_>> =
+            (0..count).map(|rank| node(config(rank)?, cluster.server(0).url())).collect();
+        let nodes = nodes?;
+        let mut waiting = Vec::new();
+        for node in &nodes[1..] {
+            let election = node.election(ELECTION)?;
+            waiting.push(tokio::spawn(async move {
+                // Held until it ends by itself: the best one leads in the end.
+                while let Ok(leadership) = election.campaign("v").await {
+                    leadership.lost().await;
+                }
+            }));
+        }
+        let leadership = nodes[0].election(ELECTION)?.campaign("v").await?;
+        Ok(Self { leadership, waiting })
+    }
+}
+
+impl Drop for Company {
+    fn drop(&mut self) {
+        self.waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
+
+pub(crate) fn busy() -> Result<String> {
+    let busy = std::fs::read_to_string("/proc/loadavg")?;
+    Ok(busy.split_whitespace().next().unwrap_or_default().to_owned())
+}
+
+/// As people read it.
+pub(crate) fn seconds(span: Duration) -> String {
+    format!("{:.2} s", span.as_secs_f64())
+}
