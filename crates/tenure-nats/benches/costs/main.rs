@@ -6,6 +6,8 @@ mod bucket;
 mod elections;
 mod load;
 mod meter;
+#[path = "../../../tenure/benches/costs/parts.rs"]
+mod parts;
 mod stage;
 mod take_over;
 #[path = "../../../tenure/benches/costs/target.rs"]
@@ -13,16 +15,14 @@ mod target;
 
 use std::process::ExitCode;
 
-use target::Targets;
+use parts::Part;
 
 /// Whatever goes wrong ends the run: nothing is measured then.
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Measures something and prints it; fewer rounds when it is told to be quick.
-type Part = fn(bool, &mut Targets) -> Result<()>;
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// What can be measured by itself.
-const PARTS: [(&str, Part); 4] = [
+const PARTS: [(&str, Part<Error>); 4] = [
     ("load", |quick, _| stage::block_on(load::measure(quick))),
     ("takeover", |quick, targets| stage::block_on(take_over::measure(quick, targets))),
     ("elections", |quick, targets| stage::block_on(elections::measure(quick, targets))),
@@ -35,40 +35,16 @@ fn main() -> ExitCode {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return ExitCode::SUCCESS;
     }
-    match measure(&arguments) {
+    let on = format!(
+        "One server of {}; each part has one of its own. All participants are of one process, \
+         each with a thread and a connection.\n",
+        stage::VERSION
+    );
+    match parts::measure(&PARTS, &arguments, &on) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
-}
-
-/// All parts, or those that are named; fewer rounds with `--quick`. A target that is not met is an
-/// error in the end.
-fn measure(arguments: &[String]) -> Result<()> {
-    let quick = arguments.iter().any(|argument| argument == "--quick");
-    let named: Vec<_> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
-    if let Some(unknown) = named.iter().find(|word| PARTS.iter().all(|(name, _)| name != *word)) {
-        let names = PARTS.map(|(name, _)| name).join(", ");
-        return Err(format!("no part is called {unknown}; there are {names}").into());
-    }
-    println!(
-        "Before this run {} threads wanted a processor (load average of a minute).\n\
-         One server of {}; each part has one of its own. All participants are of one process, each \
-         with a thread and a connection.\n",
-        stage::busy()?,
-        stage::VERSION,
-    );
-    let mut judged = Vec::new();
-    for (name, part) in PARTS {
-        if named.is_empty() || named.iter().any(|word| *word == name) {
-            let mut targets = Targets::of(name);
-            part(quick, &mut targets)?;
-            judged.push(targets);
-            println!();
-        }
-    }
-    println!("After it {} did.", stage::busy()?);
-    Ok(target::conclude(judged)?)
 }

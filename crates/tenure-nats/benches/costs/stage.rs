@@ -69,11 +69,6 @@ impl Drop for Company {
     }
 }
 
-pub(crate) fn busy() -> Result<String> {
-    let busy = std::fs::read_to_string("/proc/loadavg")?;
-    Ok(busy.split_whitespace().next().unwrap_or_default().to_owned())
-}
-
 /// As people read it.
 pub(crate) fn seconds(span: Duration) -> String {
     format!("{:.2} s", span.as_secs_f64())
