@@ -14,26 +14,32 @@ pub(super) struct Replies {
     answers: Vec<Answered>,
     elections: BTreeSet<ElectionName>,
     last: Option<Time>,
+    /// Nothing is answered before.
+    not_before: Time,
 }
 
 impl Replies {
-    /// Somebody asks about these. Beyond so many at once, a reply to others serves as well: all
-    /// hear it.
+    /// Somebody asks about these; the first answer leaves no earlier than `not_before`. Beyond so
+    /// many at once, a reply to others serves as well: all hear it.
     pub(super) fn owe(
         &mut self,
         answer: Answered,
         elections: impl IntoIterator<Item = ElectionName>,
+        not_before: Time,
     ) {
+        if self.answers.is_empty() {
+            self.not_before = not_before;
+        }
         if !self.answers.contains(&answer) && self.answers.len() < ANSWERS_MAX {
             self.answers.push(answer);
         }
         self.elections.extend(elections);
     }
 
-    /// When they are due: an eighth of a heartbeat after the last reply.
+    /// When they are due: an eighth of a heartbeat after the last reply at the earliest.
     pub(super) fn due(&self, heartbeat: Duration) -> Option<Time> {
         let again = self.last.map_or(Time::ZERO, |last| last.after(heartbeat / 8));
-        (!self.answers.is_empty()).then_some(again)
+        (!self.answers.is_empty()).then_some(again.max(self.not_before))
     }
 
     /// Takes what is owed; it is sent now, or cannot be sent.

@@ -73,6 +73,30 @@ fn of_few_callers_the_best_call() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
+/// However many there are: every packet reaches all of them.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_many_few_speak() {
+    let mut stage = Stage::with((0..60).map(|node| few(node, "few:3")).collect());
+    for node in (0..60).rev() {
+        stage.join(node);
+        stage.campaign(node, X);
+        stage.pass(ms(20));
+    }
+    // All begin to call within a heartbeat, and nobody leads.
+    stage.until(ms(12_000), |stage| !stage.log.is_empty());
+    stage.pass(ms(1_000));
+    let first = stage.log.len();
+    assert!(first < 60 * 6, "{first} packets in the first heartbeat");
+    stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
+    stage.pass(ms(5_000));
+    stage.log.clear();
+    stage.pass(ms(10_000));
+    let (calls, replies) =
+        (0..60).fold((0, 0), |(c, r), node| (c + stage.calls(node), r + stage.replies(node)));
+    assert_eq!(calls, 30);
+    assert!(replies <= 60, "{replies} replies to 30 calls");
+}
+
 /// The better one that calls dies before it leads: the next one calls, and is handed over to.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn callers_that_are_dead_do_not_count() {
@@ -88,6 +112,22 @@ pub(crate) fn callers_that_are_dead_do_not_count() {
     stage.pass(ms(10));
     stage.kill(0);
     stage.pass(ms(40_000));
+    assert_eq!(stage.leaders(X), [1]);
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+/// The one that calls has a clock that is wrong, so it never leads; its calls keep nobody from
+/// calling for ever.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn callers_that_cannot_lead_do_not_count() {
+    let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());
+    // Beyond 2K, and not so far that it is not taken for present.
+    stage.nodes[0].ahead = 2_500;
+    for node in 0..6 {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.pass(ms(30_000));
     assert_eq!(stage.leaders(X), [1]);
     assert_eq!(stage.overlap(), Duration::ZERO);
 }

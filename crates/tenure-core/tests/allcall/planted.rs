@@ -70,6 +70,8 @@ const STORIES: &[Story] = &[
     (Rule::TieKept.row(), joining::a_reconnection_keeps_who_one_is),
     (Rule::PartUnknown.row(), batches::a_part_of_a_batch_that_is_lost_says_nothing),
     (Rule::CallersRecent.row(), batches::callers_that_are_dead_do_not_count),
+    (Rule::CallersAble.row(), batches::callers_that_cannot_lead_do_not_count),
+    (Rule::FewAnswer.row(), batches::of_many_few_speak),
 ];
 
 #[test]

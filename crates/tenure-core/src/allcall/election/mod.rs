@@ -115,6 +115,11 @@ impl Election {
         self.campaign.is_some() || self.kept > now
     }
 
+    /// Whether it leads or stands, or has ended a leadership not long ago.
+    pub(super) fn speaks(&self) -> bool {
+        self.campaign.as_ref().is_none_or(|campaign| campaign.phase != Phase::Waiting)
+    }
+
     /// Whether nothing is left of it.
     pub(super) fn is_over(&self, now: Time) -> bool {
         self.campaign.is_none() && self.observed.is_none() && self.kept <= now

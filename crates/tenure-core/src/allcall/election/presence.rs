@@ -18,8 +18,9 @@ struct Seen {
     rank: Rank,
     /// When it was heard last to be eligible, unless it has said since that it is not.
     eligible: Option<Time>,
-    /// When its call was heard last.
+    /// When its call was heard last, and since when it has called without a pause.
     called: Option<Time>,
+    calls_since: Time,
     last: Time,
 }
 
@@ -34,6 +35,12 @@ pub(in crate::allcall) struct Sign {
 /// Two calls in a row may be lost.
 pub(super) fn present_for(heartbeat: Duration) -> Duration {
     heartbeat.saturating_mul(5) / 2
+}
+
+/// For how long one that has called is taken for a caller, and one that has spoken for one that
+/// answers.
+pub(super) fn speaks_for(heartbeat: Duration) -> Duration {
+    heartbeat.saturating_mul(3)
 }
 
 impl Presence {
@@ -52,12 +59,17 @@ impl Presence {
                 return Err(Ignored::Full);
             }
         }
-        let seen = Seen { rank: sign.rank, eligible: None, called: None, last: now };
+        let seen =
+            Seen { rank: sign.rank, eligible: None, called: None, calls_since: now, last: now };
         let seen = self.0.entry(who.clone()).or_insert(seen);
         // All that answer are sorted where eligibility is not looked at.
         let sorted = eligible || !ruling(Rule::OnlyEligible);
         (seen.rank, seen.eligible, seen.last) = (sign.rank, sorted.then_some(now), now);
         if sign.calls {
+            let span = speaks_for(context.config.heartbeat);
+            if seen.called.is_none_or(|called| now.since(called) > span) {
+                seen.calls_since = now;
+            }
             seen.called = Some(now);
         }
         Ok(())
@@ -80,16 +92,27 @@ impl Presence {
         self.0.iter().filter(move |(_, seen)| heard(seen)).map(|(who, seen)| (seen.rank, who))
     }
 
-    /// How many that go before this process called in the last 3 H.
-    pub(super) fn better_callers(&self, context: &Context<'_>) -> usize {
-        let (now, span) = (context.boot(), context.config.heartbeat.saturating_mul(3));
+    /// How many that go before this process called in the last 3 H. Of those that are `able` only:
+    /// that could lead, or have called for so short a time that nobody knows yet.
+    pub(super) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
+        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
         let recent = |last: Time| now.since(last) <= span || !ruling(Rule::CallersRecent);
         let calls = |seen: &Seen| seen.called.is_some_and(recent);
-        let better = self
-            .0
-            .iter()
-            .filter(|(who, seen)| calls(seen) && !context.me.goes_before(seen.rank, who));
-        better.count()
+        let new = |seen: &Seen| now.since(seen.calls_since) <= span;
+        let is_able = |seen: &Seen| seen.eligible.is_some() || new(seen);
+        let better = self.better(context);
+        better.filter(|seen| calls(seen) && (!able || is_able(seen))).count()
+    }
+
+    /// How many that go before this process called or answered in the last 3 H.
+    pub(super) fn better_ones(&self, context: &Context<'_>) -> usize {
+        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+        self.better(context).filter(|seen| now.since(seen.last) <= span).count()
+    }
+
+    fn better(&self, context: &Context<'_>) -> impl Iterator<Item = &Seen> {
+        let better = |(who, seen): &(&Participant, &Seen)| !context.me.goes_before(seen.rank, who);
+        self.0.iter().filter(better).map(|(_, seen)| seen)
     }
 
     /// Forgets those that have not been heard for longer than anything asks about.
@@ -97,7 +120,7 @@ impl Presence {
         if !ruling(Rule::CallersRecent) {
             return;
         }
-        let (now, span) = (context.boot(), context.config.heartbeat.saturating_mul(3));
+        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
         self.0.retain(|_, seen| now.since(seen.last) <= span);
     }
 }

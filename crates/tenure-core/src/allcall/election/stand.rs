@@ -3,12 +3,16 @@
 use core::time::Duration;
 
 use super::lead::{Campaign, Phase};
+use super::presence::speaks_for;
 use super::{Election, Vacancy};
 use crate::allcall::config::Callers;
 use crate::allcall::context::Context;
 use crate::allcall::identity::{Participant, Rank};
 use crate::allcall::rule::{Rule, ruling};
 use crate::time::Time;
+
+/// At least so many answer: each of them hears the clocks of two others (ruling 4).
+const ANSWER_LEAST: usize = 3;
 
 /// L + K: every claim that was granted before is over after that, or was heard.
 fn listening(context: &Context<'_>) -> Duration {
@@ -60,10 +64,29 @@ impl Election {
     pub(super) fn calls(&self, context: &Context<'_>) -> bool {
         let Callers::Few(few) = context.config.callers else { return true };
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
-        let soon = context.boot().after(context.config.heartbeat.saturating_mul(3));
+        let able = self.is_left_vacant(context) && ruling(Rule::CallersAble);
+        !waits || self.presence.better_callers(able, context) < usize::from(few.get())
+    }
+
+    /// Whether it answers calls and questions (ruling 9): of many that have the same to say only
+    /// the best do.
+    pub(in crate::allcall) fn answers(&self, context: &Context<'_>) -> bool {
+        let Callers::Few(few) = context.config.callers else { return true };
+        let few = usize::from(few.get()).max(ANSWER_LEAST);
+        let ended = self.tombstones.is_of(&context.me.who);
+        self.speaks()
+            || ended
+            || self.presence.better_ones(context) < few
+            || !ruling(Rule::FewAnswer)
+    }
+
+    /// Whether nobody leads, or is about to lead no more, although this process could have stood:
+    /// those that go before it may be unable to.
+    fn is_left_vacant(&self, context: &Context<'_>) -> bool {
+        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+        let ready = self.listens.is_some_and(|at| at.max(self.held_off).after(span) <= now);
         // A leader would have renewed long before.
-        let stands = self.claims.followed(soon).is_none();
-        !waits || stands || self.presence.better_callers(context) < usize::from(few.get())
+        ready && !context.clock_off && self.claims.followed(now.after(span)).is_none()
     }
 
     /// A round has ended, one heartbeat after its call: `valid` if the own call was heard in time,

@@ -55,6 +55,11 @@ impl Tombstones {
         self.0.get(&claim.leader).is_some_and(|(_, dead)| claim.term <= dead.term)
     }
 
+    /// Whether there is one of a term of `who`.
+    pub(super) fn is_of(&self, who: &Participant) -> bool {
+        self.0.contains_key(who)
+    }
+
     /// Those that are still carried, the ones that are carried longest first.
     pub(super) fn carried(&self, now: Time) -> Vec<Tombstone> {
         if !ruling(Rule::TombstoneCarried) {

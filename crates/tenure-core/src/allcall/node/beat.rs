@@ -125,8 +125,10 @@ impl Allcall {
         {
             let (elections, context) = self.context(out);
             for name in &asked {
-                let election = elections.get_mut(name);
-                if let Some(election) = election.filter(|one| one.takes_part(context.boot())) {
+                let takes_part = |election: &&mut Election| {
+                    election.takes_part(context.boot()) && election.answers(&context)
+                };
+                if let Some(election) = elections.get_mut(name).filter(takes_part) {
                     entries.push(election.entry(&context));
                 }
             }

@@ -8,6 +8,7 @@ use core::time::Duration;
 use super::Allcall;
 use super::beat::Own;
 use crate::allcall::admission;
+use crate::allcall::config::Callers;
 use crate::allcall::election::{Election, Sign};
 use crate::allcall::event::{Ignored, OwnEvent};
 use crate::allcall::message::{Answered, Body, Entry, Header, Packet, Reply, Round};
@@ -112,8 +113,19 @@ impl Allcall {
         };
         let asked: Vec<_> = names.into_iter().filter(part).collect();
         if !asked.is_empty() {
-            self.replies.owe(Answered { caller: header.sender.clone(), round }, asked);
+            let not_before = now.after(self.hesitation(&asked, round));
+            self.replies.owe(Answered { caller: header.sender.clone(), round }, asked, not_before);
         }
+    }
+
+    /// Where few call, one that does not speak itself gives others time to answer, so that it need
+    /// not (ruling 9): however many there are, few answer at once.
+    fn hesitation(&self, asked: &[ElectionName], round: Round) -> Duration {
+        let speaks = |name| self.elections.get(name).is_some_and(Election::speaks);
+        if self.config.callers == Callers::All || asked.iter().any(speaks) {
+            return Duration::ZERO;
+        }
+        self.draw.span(self.config.heartbeat / 4, "", "hesitation", round.0)
     }
 
     /// A reply shows that its sender is there if it answers a round that is open: an own one, or

@@ -87,4 +87,8 @@ rules! {
     PartUnknown: "ruling 9", [HEARD], by hand;
     /// Of few callers only those count that were heard lately.
     CallersRecent: "ruling 9", [TIME, BEST, LEADER], by hand;
+    /// While a seat stays vacant only those count that could lead.
+    CallersAble: "ruling 9", [TIME, LEADER], by hand;
+    /// With few callers only those answer that have something to say, and the best.
+    FewAnswer: "ruling 9", [], by hand;
 }
