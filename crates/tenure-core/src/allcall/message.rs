@@ -132,12 +132,14 @@ pub struct Call {
     pub entries: Vec<Entry>,
 }
 
-/// What the sender knows of the elections that it was asked about and takes part in.
+/// What the sender knows of the elections that it was asked about and takes part in, unless its own
+/// call has said so already and those that call follow the same.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reply {
     /// Which questions and calls this answers: at least one, at most [`ANSWERS_MAX`].
     pub answers: Vec<Answered>,
-    /// At most [`ENTRIES_MAX`], each election once.
+    /// At most [`ENTRIES_MAX`], each election once. None says that the sender is there, and what its
+    /// clock shows.
     pub entries: Vec<Entry>,
 }
 

@@ -82,11 +82,18 @@
 //! | [`Resign`] | one that led | tombstones, and the successor by name |
 //! | [`Ask`] | observers, once a heartbeat | round, elections |
 //!
-//! Each begins with a [`Header`]. A holder repeats its claim in each call and reply; others send a
+//! Each begins with a [`Header`]. A holder repeats its claim in each call; others send a
 //! [digest](Digest), and the claim that they follow only after they heard another digest. A reply
-//! is sent at once, or an eighth of a heartbeat after the last one, for all calls since.
+//! is sent at once, or an eighth of a heartbeat after the last one, for all calls since. One that
+//! called in its own round has said everything to all: its reply names only elections in which a
+//! caller follows another claim, and those that an observer asks about.
 //! Calls and questions of all elections go together, split below [`PACKET_BYTES_MAX`] and the
 //! server's `max_payload`.
+//!
+//! With [`Callers::Few`] most participants are silent. They listen, and call when they have heard
+//! fewer better callers than that for 3H; while the seat stays vacant they count only callers that
+//! could lead. Holders answer, and the best: at least three, so that each has two other clocks to
+//! compare its own with, and up to a fourth of a heartbeat late, so that others need not.
 //!
 //! # Timers
 //!
@@ -103,6 +110,7 @@
 //! | E + 2K: a tombstone goes | | no claim of that term is believed any more |
 //! | 2.5 H: present | 2.5 s | two calls in a row may be lost |
 //! | 3 H: a caller, of few | 3 s | |
+//! | up to H/4: an answer, of few | 250 ms | however many there are, few answer at once |
 //! | k·(2H + 2K): the k-th best stands | 4 s | the better ones have had a round, by any clock |
 //! | H/8: between replies | 125 ms | N calls are answered by at most nine replies |
 //! | L + 4K + 4H: an election is forgotten | 18 s | its tombstones are carried so long |
@@ -138,7 +146,9 @@
 //!    live claim. After a void round one that does not lead is held off for L + K. A reconnection
 //!    keeps identity, tie-break and round.
 //! 9. One call and one reply for all elections of a process, split into parts that each stand
-//!    alone; waits go by (process, election).
+//!    alone; waits go by (process, election). What a call has said to all no reply repeats. With
+//!    few callers a participant calls if fewer better ones did, or it leads or stands; and answers
+//!    if it has led, or fewer better ones speak.
 //!
 //! # The sentences of the text
 //!

@@ -1,6 +1,6 @@
 //! Answers that are owed: the first at once, the next ones together a little later.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -12,19 +12,21 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Replies {
     answers: Vec<Answered>,
-    elections: BTreeSet<ElectionName>,
+    /// Which elections they were about, and whether something has to be said of it.
+    elections: BTreeMap<ElectionName, bool>,
     last: Option<Time>,
     /// Nothing is answered before.
     not_before: Time,
 }
 
 impl Replies {
-    /// Somebody asks about these; the first answer leaves no earlier than `not_before`. Beyond so
-    /// many at once, a reply to others serves as well: all hear it.
+    /// Somebody asks about these, and of some does not know what this process would say; the first
+    /// answer leaves no earlier than `not_before`. Beyond so many at once, a reply to others serves
+    /// as well: all hear it.
     pub(super) fn owe(
         &mut self,
         answer: Answered,
-        elections: impl IntoIterator<Item = ElectionName>,
+        elections: impl IntoIterator<Item = (ElectionName, bool)>,
         not_before: Time,
     ) {
         if self.answers.is_empty() {
@@ -33,7 +35,9 @@ impl Replies {
         if !self.answers.contains(&answer) && self.answers.len() < ANSWERS_MAX {
             self.answers.push(answer);
         }
-        self.elections.extend(elections);
+        for (election, tell) in elections {
+            *self.elections.entry(election).or_default() |= tell;
+        }
     }
 
     /// When they are due: an eighth of a heartbeat after the last reply at the earliest.
@@ -43,7 +47,7 @@ impl Replies {
     }
 
     /// Takes what is owed; it is sent now, or cannot be sent.
-    pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeSet<ElectionName>) {
+    pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeMap<ElectionName, bool>) {
         self.last = Some(now);
         (core::mem::take(&mut self.answers), core::mem::take(&mut self.elections))
     }

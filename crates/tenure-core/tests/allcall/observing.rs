@@ -16,7 +16,7 @@ fn observed() -> Stage {
 }
 
 #[cfg_attr(not(tenure_planted), test)]
-fn an_observer_is_told_within_a_round_trip_who_leads() {
+pub(crate) fn an_observer_is_told_within_a_round_trip_who_leads() {
     let mut stage = observed();
     stage.observe(2, X);
     stage.pass(ms(5));
@@ -66,6 +66,31 @@ fn unknown_is_what_one_says_that_does_not_hear_itself() {
     stage.link_down(2);
     stage.pass(ms(3_000));
     assert!(matches!(stage.view(2), Some(View::Unknown { .. })));
+}
+
+/// Its own clock says that every claim is over, or that no clock can have granted it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn unknown_is_what_one_says_whose_clock_is_off() {
+    for off in [-60_000, 12_000, 60_000] {
+        let mut stage = observed();
+        stage.nodes[2].ahead = off;
+        stage.observe(2, X);
+        stage.pass(ms(20_000));
+        assert!(matches!(stage.view(2), Some(View::Unknown { .. })), "{off}: {:?}", stage.view(2));
+        assert_eq!(
+            stage.told(2, |event| matches!(event, Event::View(view) if **view == View::Vacant)),
+            0
+        );
+        stage.nodes[2].ahead = 0;
+        stage.pass(ms(1_500));
+        assert!(stage.view(2).unwrap().leader().is_some(), "{off}");
+        // Nobody leads, and it knows that at once.
+        stage.nodes[2].ahead = off;
+        stage.pass(ms(20_000));
+        stage.command(0, X, Command::Resign);
+        stage.pass(ms(1_500));
+        assert_eq!(stage.view(2), Some(&View::Vacant), "{off}");
+    }
 }
 
 #[cfg_attr(not(tenure_planted), test)]

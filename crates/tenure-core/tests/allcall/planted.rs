@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_core::allcall::planted::{RULES, Rule};
 use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
 
-use crate::{batches, bus, clocks, ending, joining, leading, text};
+use crate::{batches, bus, clocks, ending, joining, leading, observing, text};
 
 /// Which story notices which rule.
 const STORIES: &[Story] = &[
@@ -49,6 +49,7 @@ const STORIES: &[Story] = &[
         Rule::EndsByTheClockNow.row(),
         clocks::a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says,
     ),
+    (Rule::DoubtedUnknown.row(), observing::unknown_is_what_one_says_whose_clock_is_off),
     (Rule::RelayExact.row(), leading::what_others_relay_moves_no_end_that_was_heard_first_hand),
     (Rule::RelayBeatsNobody.row(), leading::what_others_relay_beats_nobody),
     (Rule::StandingBeatsNobody.row(), leading::of_two_that_stand_at_once_one_leads),
@@ -69,6 +70,7 @@ const STORIES: &[Story] = &[
     (Rule::HeldOff.row(), joining::one_that_did_not_hear_itself_is_held_off),
     (Rule::TieKept.row(), joining::a_reconnection_keeps_who_one_is),
     (Rule::PartUnknown.row(), batches::a_part_of_a_batch_that_is_lost_says_nothing),
+    (Rule::NewsTold.row(), observing::an_observer_is_told_within_a_round_trip_who_leads),
     (Rule::CallersRecent.row(), batches::callers_that_are_dead_do_not_count),
     (Rule::CallersAble.row(), batches::callers_that_cannot_lead_do_not_count),
     (Rule::FewAnswer.row(), batches::of_many_few_speak),

@@ -167,13 +167,20 @@ impl Heard {
     }
 }
 
-/// What stands for a claim where it is not repeated.
-pub(super) fn digest(claim: &LeaderClaim) -> Digest {
+impl LeaderClaim {
+    /// What stands for it where it is not repeated.
+    pub(super) fn digest(&self) -> Digest {
+        digest(&self.leader, self.term, self.until)
+    }
+}
+
+/// What stands for a claim of `leader`.
+pub(super) fn digest(leader: &Participant, term: u64, until: WallTime) -> Digest {
     let mut hasher = SipHasher13::new();
-    hasher.write(claim.leader.id.as_str().as_bytes());
-    hasher.write(&claim.leader.incarnation.to_le_bytes());
-    hasher.write(&claim.term.to_le_bytes());
-    hasher.write(&claim.until.as_nanos().to_le_bytes());
+    hasher.write(leader.id.as_str().as_bytes());
+    hasher.write(&leader.incarnation.to_le_bytes());
+    hasher.write(&term.to_le_bytes());
+    hasher.write(&until.as_nanos().to_le_bytes());
     let hash = hasher.finish();
     // Zero is nobody.
     Digest(u32::try_from(hash >> 32).unwrap_or(u32::MAX).max(1))

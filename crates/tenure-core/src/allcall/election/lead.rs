@@ -85,18 +85,24 @@ impl Campaign {
         matches!(self.phase, Phase::Granted { .. })
     }
 
-    /// What it claims on the bus: of a renewal already the new end.
-    pub(super) fn claim(&self, me: &Me) -> Option<LeaderClaim> {
+    /// Term and E of what it claims on the bus: of a renewal already the new end.
+    pub(super) fn claimed(&self) -> Option<(u64, WallTime)> {
         let lease = match &self.phase {
             Phase::Waiting => return None,
             Phase::Granted { lease } => lease,
             Phase::Leading { lease, renewal, .. } => renewal.as_ref().unwrap_or(lease),
         };
+        Some((lease.term, lease.until))
+    }
+
+    /// What it claims on the bus.
+    pub(super) fn claim(&self, me: &Me) -> Option<LeaderClaim> {
+        let (term, until) = self.claimed()?;
         Some(LeaderClaim {
             leader: me.who.clone(),
             rank: me.rank,
-            term: lease.term,
-            until: lease.until,
+            term,
+            until,
             value: self.value.clone(),
         })
     }

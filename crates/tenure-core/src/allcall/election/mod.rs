@@ -36,11 +36,15 @@ pub(super) struct Election {
     campaign: Option<Campaign>,
     observed: Option<Observed>,
     claims: Claims,
+    /// Who said last that it leads and was not believed, because it does not by the clock of this
+    /// process, and when.
+    doubted: Option<(Participant, Time)>,
     tombstones: Tombstones,
     presence: Presence,
     /// Whether its last round was valid.
     valid: bool,
-    /// Whether it said in the open round that it is eligible.
+    /// Whether it said something in the open round, and in it that it is eligible.
+    called: bool,
     announced: bool,
     vacancy: Vacancy,
     /// Somebody follows another leader than this process: the claim is repeated once.
@@ -80,9 +84,11 @@ impl Election {
             campaign: None,
             observed: None,
             claims: Claims::default(),
+            doubted: None,
             tombstones: Tombstones::default(),
             presence: Presence::default(),
             valid: false,
+            called: false,
             announced: false,
             vacancy: Vacancy::default(),
             relays: false,
@@ -158,7 +164,7 @@ impl Election {
         }
         let followed = self.claims.followed(context.boot());
         if let Some(known) = followed.filter(|known| known.is_settled(context)) {
-            self.relays |= digest(&known.claim) != entry.digest;
+            self.relays |= known.claim.digest() != entry.digest;
         }
     }
 
@@ -174,7 +180,11 @@ impl Election {
         if context.me.is(&claim.leader) || self.tombstones.bury(claim) {
             return;
         }
-        match self.claims.hear(claim, (first_hand, holds), context) {
+        let believed = self.claims.hear(claim, (first_hand, holds), context);
+        if first_hand && holds && matches!(believed, Ok(false) | Err(Ignored::TooFar)) {
+            self.doubted = Some((claim.leader.clone(), context.boot()));
+        }
+        match believed {
             Ok(true) => {
                 self.vacancy = Vacancy::default();
                 self.on_rival(claim, (first_hand, holds), context);
@@ -189,6 +199,7 @@ impl Election {
         if context.me.is(&dead.leader) {
             return;
         }
+        self.doubted.take_if(|(leader, _)| *leader == dead.leader);
         match self.tombstones.hear(dead, context) {
             // It may be gone, and nobody should wait for it; one that stands again says so.
             Ok(true) => self.presence.leave(&dead.leader),
@@ -220,6 +231,27 @@ impl Election {
         [lapses, self.claims.due(), kept].into_iter().flatten().min()
     }
 
+    /// Whether a reply has to say something of the election: one that has called in this round has
+    /// said it to all, and repeats it to those that do not follow the same claim. Of those that
+    /// only ask nobody knows what they follow.
+    pub(super) fn has_news_for(&self, follows: Option<Digest>, context: &Context<'_>) -> bool {
+        let stands = self.campaign.as_ref().is_some_and(Campaign::stands);
+        let same = follows == Some(self.digest(context)) || !ruling(Rule::NewsTold);
+        !self.called || !same || stands
+    }
+
+    /// What stands for the claim that this process holds true.
+    fn digest(&self, context: &Context<'_>) -> Digest {
+        match self.campaign.as_ref().and_then(Campaign::claimed) {
+            Some(_) if self.campaign.as_ref().is_some_and(Campaign::stands) => Digest::default(),
+            Some((term, until)) => digest(&context.me.who, term, until),
+            None => {
+                let followed = self.claims.followed(context.boot());
+                followed.map_or(Digest::default(), |known| known.claim.digest())
+            }
+        }
+    }
+
     /// What this process says of the election, in a call or a reply.
     pub(super) fn entry(&mut self, context: &Context<'_>) -> Entry {
         let now = context.boot();
@@ -228,15 +260,11 @@ impl Election {
         // What may never hold is not told on.
         let relayed = followed.filter(|known| self.relays && known.holds && own.is_none());
         let relayed = relayed.map(|known| known.claim.clone());
-        let followed = followed.map(|known| &known.claim);
-        let stands = self.campaign.as_ref().is_some_and(Campaign::stands);
-        let held = own.as_ref().or(followed).filter(|_| !stands);
-        let digest = held.map_or(Digest::default(), digest);
         self.relays = false;
         Entry {
             election: self.name.clone(),
             eligible: self.is_eligible(context),
-            digest,
+            digest: self.digest(context),
             claim: own.or(relayed),
             tombstones: self.tombstones.carried(now),
         }
@@ -244,10 +272,10 @@ impl Election {
 
     /// What this process says of the election in the round that it opens now.
     pub(super) fn voice(&mut self, context: &Context<'_>) -> Voice {
-        self.announced = false;
+        (self.called, self.announced) = (false, false);
         if self.campaign.is_some() && self.has_listened(context) {
             if self.calls(context) {
-                self.announced = self.is_eligible(context);
+                (self.called, self.announced) = (true, self.is_eligible(context));
                 return Voice::Call(self.entry(context));
             }
         } else if self.campaign.is_none() && self.kept > context.boot() {

@@ -6,8 +6,10 @@ use alloc::vec::Vec;
 use super::Election;
 use super::claims::Heard;
 use super::lead::{Campaign, Phase};
+use super::presence::present_for;
 use crate::allcall::context::Context;
 use crate::allcall::event::Event;
+use crate::allcall::rule::{Rule, ruling};
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 use crate::waiting::{Obstacle, Waiting};
@@ -55,7 +57,8 @@ impl Election {
 
     /// Who leads: this process, if it does, otherwise the greatest claim, the others after it.
     /// One that has not heard its own claim yet is no leader, and may never be. Vacant is what a
-    /// valid round found; one that was void says nothing.
+    /// valid round found; one that was void says nothing, and neither does one in which somebody
+    /// said that it leads and was not believed: one of the two clocks is wrong.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own(campaign, context));
@@ -64,7 +67,7 @@ impl Election {
         let mut leaders = own.into_iter().chain(heard.into_iter().map(seen));
         match leaders.next() {
             None if !rounds => None,
-            None if self.valid => Some(View::Vacant),
+            None if self.valid && !self.doubts(context) => Some(View::Vacant),
             None => Some(View::Unknown { since }),
             Some(followed) => {
                 let others: Vec<_> = leaders.collect();
@@ -74,6 +77,13 @@ impl Election {
                 })
             }
         }
+    }
+
+    /// Whether somebody has said lately that it leads, and was not believed.
+    fn doubts(&self, context: &Context<'_>) -> bool {
+        let span = present_for(context.config.heartbeat);
+        let lately = |(_, said): &(_, Time)| context.boot().since(*said) <= span;
+        self.doubted.as_ref().is_some_and(lately) && ruling(Rule::DoubtedUnknown)
     }
 
     fn tell_waiting(&mut self, context: &mut Context<'_>) {

@@ -121,20 +121,30 @@ impl Allcall {
     /// Answers all calls and questions since the last reply.
     fn reply(&mut self, out: &mut Out) {
         let (answers, asked) = self.replies.take(self.now.boot);
-        let mut entries = Vec::new();
+        let (mut entries, mut speaks) = (Vec::new(), false);
         {
             let (elections, context) = self.context(out);
-            for name in &asked {
+            for (name, tell) in &asked {
                 let takes_part = |election: &&mut Election| {
                     election.takes_part(context.boot()) && election.answers(&context)
                 };
-                if let Some(election) = elections.get_mut(name).filter(takes_part) {
+                let Some(election) = elections.get_mut(name).filter(takes_part) else { continue };
+                speaks = true;
+                if *tell {
                     entries.push(election.entry(&context));
                 }
             }
         }
+        if !speaks {
+            return;
+        }
         let room = self.room().saturating_sub(answers.len() * bytes::ANSWER);
-        for entries in batch::split(entries, room, Entry::bytes) {
+        let mut lists = batch::split(entries, room, Entry::bytes);
+        if lists.is_empty() {
+            // That it is there, and what its clock shows.
+            lists.push(Vec::new());
+        }
+        for entries in lists {
             self.send(Body::Reply(Reply { answers: answers.clone(), entries }), out);
         }
     }

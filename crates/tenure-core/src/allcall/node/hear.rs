@@ -11,7 +11,7 @@ use crate::allcall::admission;
 use crate::allcall::config::Callers;
 use crate::allcall::election::{Election, Sign};
 use crate::allcall::event::{Ignored, OwnEvent};
-use crate::allcall::message::{Answered, Body, Entry, Header, Packet, Reply, Round};
+use crate::allcall::message::{Answered, Body, Digest, Entry, Header, Packet, Reply, Round};
 use crate::allcall::rule::{Rule, ruling};
 use crate::allcall::words::{Out, emit};
 use crate::name::ElectionName;
@@ -33,10 +33,14 @@ impl Allcall {
             return;
         }
         match body {
-            Body::Ask(ask) => self.hear_call(&header, ask.round, &[], ask.elections, out),
+            Body::Ask(ask) => {
+                let asked = ask.elections.into_iter().map(|name| (name, None)).collect();
+                self.hear_call(&header, ask.round, &[], asked, out);
+            }
             Body::Call(call) => {
-                let names = call.entries.iter().map(|entry| entry.election.clone()).collect();
-                self.hear_call(&header, call.round, &call.entries, names, out);
+                let asked = |entry: &Entry| (entry.election.clone(), Some(entry.digest));
+                let asked = call.entries.iter().map(asked).collect();
+                self.hear_call(&header, call.round, &call.entries, asked, out);
             }
             Body::Reply(reply) => self.hear_reply(&header, &reply, out),
             Body::Resign(resign) => {
@@ -85,13 +89,14 @@ impl Allcall {
         self.each_election(out, |election, context| election.refuse(&why, context));
     }
 
-    /// A call or a question. All of it is late if a later round of its sender was heard.
+    /// A call or a question about elections, of each with what its sender follows, if it said so.
+    /// All of it is late if a later round of its sender was heard.
     fn hear_call(
         &mut self,
         header: &Header,
         round: Round,
         entries: &[Entry],
-        names: Vec<ElectionName>,
+        asked: Vec<(ElectionName, Option<Digest>)>,
         out: &mut Out,
     ) {
         let (now, room) = (self.now.boot, self.config.limits.participants);
@@ -108,10 +113,15 @@ impl Allcall {
         }
         let sign = fresh.then_some(Sign { rank: header.rank, calls: true });
         self.hear_entries(header, sign, entries, out);
-        let part = |name: &ElectionName| {
-            self.elections.get(name).is_some_and(|election| election.takes_part(now))
+        let asked: Vec<_> = {
+            let (elections, context) = self.context(out);
+            let tell = |(name, follows): (ElectionName, Option<Digest>)| {
+                let election = elections.get(&name).filter(|one| one.takes_part(now))?;
+                let tell = election.has_news_for(follows, &context);
+                Some((name, tell))
+            };
+            asked.into_iter().filter_map(tell).collect()
         };
-        let asked: Vec<_> = names.into_iter().filter(part).collect();
         if !asked.is_empty() {
             let not_before = now.after(self.hesitation(&asked, round));
             self.replies.owe(Answered { caller: header.sender.clone(), round }, asked, not_before);
@@ -120,8 +130,10 @@ impl Allcall {
 
     /// Where few call, one that does not speak itself gives others time to answer, so that it need
     /// not (ruling 9): however many there are, few answer at once.
-    fn hesitation(&self, asked: &[ElectionName], round: Round) -> Duration {
-        let speaks = |name| self.elections.get(name).is_some_and(Election::speaks);
+    fn hesitation(&self, asked: &[(ElectionName, bool)], round: Round) -> Duration {
+        let speaks = |(name, _): &(ElectionName, bool)| {
+            self.elections.get(name).is_some_and(Election::speaks)
+        };
         if self.config.callers == Callers::All || asked.iter().any(speaks) {
             return Duration::ZERO;
         }

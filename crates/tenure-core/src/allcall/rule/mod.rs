@@ -50,6 +50,8 @@ rules! {
     /// A claim that its leader repeats is believed as long as the clock says now: it may have been
     /// wrong when that claim was heard first.
     EndsByTheClockNow: "ruling 3", [FAR], by hand;
+    /// A seat is not said to be vacant while somebody says that it leads, whatever clocks show.
+    DoubtedUnknown: "ruling 4", [], by hand;
     /// What is relayed replaces nothing that was heard first-hand.
     RelayExact: "ruling 4", [WAITED], by hand;
     /// What is relayed beats nobody.
@@ -85,6 +87,8 @@ rules! {
     TieKept: "ruling 8", [RANKS], by hand;
     /// A part of a batch that was lost says nothing.
     PartUnknown: "ruling 9", [HEARD], by hand;
+    /// A reply says of an election what its callers do not follow, and all to those that ask.
+    NewsTold: "ruling 9", [], by hand;
     /// Of few callers only those count that were heard lately.
     CallersRecent: "ruling 9", [TIME, BEST, LEADER], by hand;
     /// While a seat stays vacant only those count that could lead.
