@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use tenure::clock;
 
 use super::host::NODES;
-use super::{Deployment, Fleet, Host, Leadership, Network, Weather};
+use super::{Deployment, Fleet, Host, Leadership, Network, Weather, eventually};
 use crate::Rng;
 
 /// Within this time those who wait are heard of again.
@@ -40,7 +40,7 @@ pub enum Fault {
     NodesStopped,
     /// Nothing passes to or from a node.
     NodeCutOff,
-    /// Nothing passes between a node and the other nodes; all runners go on.
+    /// Nothing passes between a node, with the leader's runner, and all others, until two lead.
     RoutesCut,
     /// The leader's connection to each node breaks in turn, so that it has to use another.
     ClientMoved,
@@ -309,12 +309,26 @@ impl<D: Deployment> Blow<'_, D> {
         Struck::passing(node.name())
     }
 
-    /// Long enough for a leader on either side.
+    /// The leader's runner is on one side and the others on the other, until the journal shows a
+    /// leader on either: where nobody led beside it, nothing would be seen of the heal.
     fn routes_cut(&mut self) -> Struck {
         let node = self.some_nodes(1)[0];
-        let others = Host::nodes().filter(|other| *other != node);
-        others.for_each(|other| self.network().part(node, other));
-        self.hold(18, 30);
+        let cut_at = clock::now();
+        for other in Host::nodes() {
+            if other != node {
+                self.network().part(node, other);
+            }
+            for runner in Host::runners() {
+                if (runner == self.runner) != (other == node) {
+                    self.network().part(runner, other);
+                }
+            }
+        }
+        eventually("two lead while routes are cut", || {
+            let overlap = self.fleet.judged().overlap(cut_at);
+            (overlap > Duration::ZERO).then_some(())
+        });
+        self.hold(0, 12);
         Struck::passing(node.name())
     }
 
