@@ -23,7 +23,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part<Error>); 4] = [
-    ("load", |quick, _| stage::block_on(load::measure(quick))),
+    ("load", |quick, targets| stage::block_on(load::measure(quick, targets))),
     ("takeover", |quick, targets| stage::block_on(take_over::measure(quick, targets))),
     ("elections", |quick, targets| stage::block_on(elections::measure(quick, targets))),
     ("bucket", |quick, _| stage::block_on(bucket::measure(quick))),
