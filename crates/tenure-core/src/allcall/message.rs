@@ -138,8 +138,8 @@ pub struct Call {
 pub struct Reply {
     /// Which questions and calls this answers: at least one, at most [`ANSWERS_MAX`].
     pub answers: Vec<Answered>,
-    /// At most [`ENTRIES_MAX`], each election once. None says that the sender is there, and what its
-    /// clock shows.
+    /// At most [`ENTRIES_MAX`], each election once. A reply without any says that its sender is
+    /// there, and what its clock shows.
     pub entries: Vec<Entry>,
 }
 
