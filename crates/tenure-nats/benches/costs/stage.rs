@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::{Leadership, MayOverlap};
-use tenure_nats::{Callers, Checked, Config, Node, Options};
+use tenure_nats::{Callers, Config, Node, Options};
 use tenure_services::nats::{Cluster, Version};
 use tokio::runtime::Builder;
 
@@ -36,8 +36,6 @@ pub(crate) fn node(config: Config, url: &str) -> Result<Node> {
 /// returns, and the others wait; dropping what is returned ends them.
 pub(crate) struct Company {
     pub(crate) leadership: Leadership<MayOverlap>,
-    /// Of the leader.
-    pub(crate) config: Checked,
     waiting: Vec<tokio::task::JoinHandle<()>>,
 }
 
@@ -61,7 +59,7 @@ impl Company {
             }));
         }
         let leadership = nodes[0].election(ELECTION)?.campaign("v").await?;
-        Ok(Self { leadership, config: nodes[0].config().clone(), waiting })
+        Ok(Self { leadership, waiting })
     }
 }
 
