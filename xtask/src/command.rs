@@ -76,8 +76,8 @@ impl Cmd {
     fn command(&self, workspace: &Workspace) -> Command {
         let mut command = Command::new(self.executable());
         command.args(&self.arguments).current_dir(&workspace.root);
-        // What Cargo has said of this package. Build scripts that ask for it (ring's) would run anew,
-        // and all that stands on them be compiled again, for whoever runs cargo by hand as well.
+        // Not what Cargo has said of this package. Build scripts that ask for it (ring's) would run
+        // anew here and after each run by hand, and all that needs them would be compiled again.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let ours =
             |name: &String| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|at| name.starts_with(at));
