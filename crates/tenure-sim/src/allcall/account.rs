@@ -249,8 +249,8 @@ impl Life {
         }
     }
 
-    /// The last round is over, since half a heartbeat after its call at least, as the next beat comes
-    /// sooner after a late one: what did not come back was void.
+    /// The last round is over, since half a heartbeat after its call at least, as the next beat may
+    /// come that soon after a late one: what did not come back was void.
     fn close(&mut self, plan: &Plan, now: Time) {
         let Some(said) = &self.rounds[1] else { return };
         let over = said.sent.after(nanos(plan.own.heartbeat / 2)).min(now);
