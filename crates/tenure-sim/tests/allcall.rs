@@ -10,6 +10,7 @@ use tenure_sim::explain;
 use tenure_sim::scenario;
 use tenure_sim::shrink::shrink;
 use tenure_sim::sweep::{Found, Source, Sweep};
+use tenure_sim::world::conditions::Incident;
 use tenure_sim::world::fault::Kind as Fault;
 
 fn worlds(first: u64, worlds: u64) -> Sweep<Worlds> {
@@ -96,4 +97,33 @@ fn two_leaders_are_noticed_and_a_failure_is_made_small() {
     assert!(command.contains("--protocol allcall --only "), "{command}");
     let picture = tenure_sim::timeline::svg::draw(&account.timeline);
     assert!(picture.contains("leads"), "{picture}");
+}
+
+/// Worlds with several servers, none of which is ever apart: all are connected, nothing is lost,
+/// and a message takes less than H/2.
+#[derive(Clone, Copy, Debug)]
+struct Routed;
+
+impl Source for Routed {
+    type Scenario = LeasedLeaders;
+
+    const NAME: &'static str = "allcall";
+
+    fn plan(&self, seed: u64) -> Plan {
+        let mut plan = Worlds.plan(seed);
+        if plan.own.kind == Kind::Parted {
+            let step = |incident: &Incident| matches!(incident, Incident::Step { .. });
+            plan.conditions.incidents.retain(|(_, incident)| step(incident));
+            plan.own.kind = Kind::Connected;
+        }
+        plan
+    }
+}
+
+/// Of 2,000 such worlds the first one in which two led that had listened together.
+#[cfg(not(tenure_planted))]
+#[test]
+fn several_servers_that_are_never_apart_have_one_leader() {
+    let sweep = Sweep { first: 1_921, worlds: 1, events: u64::MAX, source: Routed, threads: 1 };
+    assert_none(&sweep.run());
 }

@@ -38,8 +38,11 @@ pub(super) struct Clock {
     /// When it was last known to agree with those of others, or nobody was there to differ and it
     /// had not stepped.
     agreed: Option<BothClocks>,
-    /// When a round was last answered.
-    answered: Option<Time>,
+    /// For how many own rounds that came back nobody has answered, once somebody has. Time would
+    /// not do: one that was stopped, or cut off, did not ask.
+    silent: Option<u32>,
+    /// When it was last compared, or would have been if somebody had answered.
+    compared: Option<Time>,
 }
 
 impl Clock {
@@ -59,11 +62,12 @@ impl Clock {
             readings.iter().filter(|reading| reading.contradicts(own, config)).count()
         };
         let (from, of) = (differ(now), readings.len());
+        self.compared = Some(now.boot);
         if of == 0 {
             self.nobody_answered(now, config);
             return (from, of);
         }
-        self.answered = Some(now.boot);
+        self.silent = Some(0);
         let has_moved = self.agreed.is_some_and(|agreed| {
             let wall = agreed.wall.after(now.boot.since(agreed.boot));
             differ(BothClocks { wall, ..now }) == 0
@@ -76,10 +80,20 @@ impl Clock {
         (from, of)
     }
 
+    /// Whether it is time to compare it, for one that need not call: at least once a lease, or it
+    /// would not notice later that it has moved (ruling 4).
+    pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
+        let lately = |last: Time| now.since(last) < config.lease;
+        !self.compared.is_some_and(lately) && ruling(Rule::ComparedOnceALease)
+    }
+
     /// Answers can be lost, and show nothing then: a clock that has stepped is not taken for right.
-    /// One that has heard nobody for a lease is alone, and leads by whatever clock it has.
+    /// One that has asked for a lease, and heard nobody, is alone, and leads by whatever clock it
+    /// has.
     fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
-        let alone = self.answered.is_none_or(|last| now.boot.since(last) > config.lease);
+        self.silent = self.silent.map(|rounds| rounds.saturating_add(1));
+        let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);
+        let alone = self.silent.is_none_or(|rounds| asked(rounds) > config.lease);
         let stepped = self.agreed.is_some_and(|agreed| has_stepped(agreed, now, config));
         self.off = (self.off || stepped) && !alone && ruling(Rule::SilenceProvesNothing);
         self.differs = self.off;

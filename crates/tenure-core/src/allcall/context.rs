@@ -43,6 +43,8 @@ pub(super) struct Context<'a> {
     pub(super) connected: bool,
     /// Whether this process's wall clock is further from those of others than the skew allows.
     pub(super) clock_off: bool,
+    /// Whether it was not compared with those of others for a lease.
+    pub(super) clock_due: bool,
     /// When the first initial wait of this process is over, if it has begun.
     pub(super) joined: Option<Time>,
     /// The terms of this process, in all elections: none is given twice.
@@ -134,6 +136,7 @@ mod tests {
             me: &me,
             connected: true,
             clock_off: false,
+            clock_due: false,
             joined: None,
             terms: &mut terms,
             deadlines: &mut deadlines,

@@ -32,13 +32,19 @@
 //! [bound on clock skew](Config::max_clock_skew), d the longest delay of a message, and the end of a
 //! lease E.
 //!
-//! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders.
+//! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders. On
+//!   several servers of a cluster, each of which brings messages in an order of its own, that holds
+//!   while no participant is stopped in addition: of two that stand within a delay of each other,
+//!   because one was, each may hear its own claim first, and both lead until they hear the other's.
 //! - **(b)** After a heal there are two for at most H + d with [`OnConflict::Yield`], for at most
 //!   L − K + d with [`OnConflict::ServeOut`], and within L + K + 3H the best rank leads
 //!   alone.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; after a
-//!   clean stop within H and two delays. (The text says L + K. The clock of the old leader and that
-//!   of the new one may err in opposite ways, and an election takes a round.)
+//!   clean stop within H and two delays, if the best of the others calls. One that has left, or
+//!   crashed, without having led counts as present for 2.5 H, and is waited for so long and until
+//!   the end of a round: 3.5 H. Of few callers, when no other one is left, the next one has to call
+//!   for two rounds first: 3H. (The text says L + K. The clock of the old leader and that of the new
+//!   one may err in opposite ways, and an election takes a round.)
 //! - **(d)** Whatever is lost, late, repeated or reordered: no handle holds beyond E − K − H by the
 //!   clock that granted it, no claim is believed beyond the E that its leader published, and memory
 //!   stays within [`Limits`].
@@ -47,7 +53,7 @@
 //!
 //! | | assumed for (a) to (c) | not assumed for (d) |
 //! |---|---|---|
-//! | bus | what is published reaches all connected subscribers, its publisher included, in the order of one server | may lose, delay, repeat, reorder; each part of a partition may have its own |
+//! | bus | what is published reaches all connected subscribers, its publisher included; what one publishes, in its order | may lose, delay, repeat, reorder; each part of a partition may have its own |
 //! | wall clocks | each within K of true time, so two within 2K | may be wrong, and step at any time |
 //! | CLOCK_BOOTTIME | runs at 1 ± ρ, counts suspend | the same |
 //! | processes | | may stop at any point, and begin again as somebody else |
@@ -84,9 +90,12 @@
 //!
 //! Each begins with a [`Header`]. A holder repeats its claim in each call; others send a
 //! [digest](Digest), and the claim that they follow only after they heard another digest. A reply
-//! is sent at once, or an eighth of a heartbeat after the last one, for all calls since. One that
+//! is sent at once, or an eighth of a heartbeat after the last one, for the calls since, at most 32,
+//! and then for questions. One that
 //! called in its own round has said everything to all: its reply names only elections in which a
 //! caller follows another claim, and those that an observer asks about.
+//! A question has no part in what calls are judged by: its round makes no call late, an answer to it
+//! shows nobody to others, and no newcomer refuses to start because of it.
 //! Calls and questions of all elections go together, split below [`PACKET_BYTES_MAX`] and the
 //! server's `max_payload`.
 //!
@@ -101,6 +110,7 @@
 //! |---|---|---|
 //! | H, a round | 1 s | the election follows the call by one heartbeat |
 //! | H/2, a round trip | 500 ms | an own call that comes back later proves nothing |
+//! | 2H: a round is too old | 2 s | the process was stopped, and has not heard what came meanwhile |
 //! | L, a lease | 10 s | [`Config::lease`] |
 //! | L + K, listening | 11 s | every claim that was made before is over, or was heard |
 //! | L + K, held off | 11 s | the same, after a void round |
@@ -111,7 +121,7 @@
 //! | 2.5 H: present | 2.5 s | two calls in a row may be lost |
 //! | 3 H: a caller, of few | 3 s | |
 //! | up to H/4: an answer, of few | 250 ms | however many there are, few answer at once |
-//! | k·(2H + 2K): the k-th best stands | 4 s | the better ones have had a round, by any clock |
+//! | k·(2H + 2K): the k-th best stands | 4 s | the better ones have had a round, by any clock, since they were heard |
 //! | H/8: between replies | 125 ms | N calls are answered by at most nine replies |
 //! | L + 4K + 4H: an election is forgotten | 18 s | its tombstones are carried so long |
 //!
@@ -133,18 +143,22 @@
 //!    or renew, differs by more than 2K from more than half of at least two others that answered
 //!    its round is not eligible and does not renew; nor does one whose clock has moved, against
 //!    CLOCK_BOOTTIME, away from that of the only other, or has stepped by more than K and is not
-//!    answered although others were there a lease ago. A relayed claim has the E that its leader
-//!    published, never replaces what was heard first-hand, and beats nobody.
+//!    answered in fewer of its rounds than make a lease. One that need not call, and knows
+//!    of one other only, does so once a lease, to be compared. A relayed claim has the E that its leader
+//!    published, never replaces what was heard first-hand, hides nothing that its leader says
+//!    itself, and beats nobody.
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
-//! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and
-//!    elects and renews nothing. What is malformed, oversized or foreign is dropped and counted. A
-//!    newcomer with other times refuses to start. The k-th best stands k·(2H + 2K) after the seat
-//!    became vacant.
+//! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and it
+//!    ended within 2H; it elects and renews nothing. What is malformed, oversized or foreign is
+//!    dropped and counted. A newcomer with other times than those that take part refuses to start.
+//!    The k-th best stands k·(2H + 2K) after it could have, but for those that go before it; when
+//!    those change, it waits anew.
 //! 7. A clean stop stops first and then resigns. The tombstone is carried in calls and replies
-//!    until E + 2K.
+//!    until E + 2K, and ends what is known also where there is no room to remember it. Others know
+//!    when the own resignation has come back. One that stands again is announced again first.
 //! 8. A grant or a renewal takes effect when its own claim is heard, within H/2 and before another
 //!    live claim. After a void round one that does not lead is held off for L + K. A reconnection
-//!    keeps identity, tie-break and round.
+//!    keeps identity, tie-break and round; an initial wait that was interrupted begins anew.
 //! 9. One call and one reply for all elections of a process, split into parts that each stand
 //!    alone; waits go by (process, election). What a call has said to all no reply repeats. With
 //!    few callers a participant calls if fewer better ones did, or it leads or stands; and answers
@@ -205,7 +219,7 @@
 //!   published.
 //! - **A4** What is kept of another's claim ends at the E that it published itself, plus K.
 //! - **A5** A packet changes only the elections that it names.
-//! - **A6** An observer changes nothing at others.
+//! - **A6** An observer changes nothing at others, nor does anybody who may only ask.
 //! - **A7** After a timeout nothing is left that was due.
 //!
 //! # What a scenario must offer

@@ -1,4 +1,5 @@
-//! Which rounds of others are open.
+//! Which rounds of others are open: of those that call. Those that ask are not judged by rounds, as
+//! any stranger may ask in their names (A6).
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -13,7 +14,7 @@ use crate::time::Time;
 pub(super) struct Peers(BTreeMap<Participant, (Round, Time)>);
 
 impl Peers {
-    /// A call or a question is heard. One of an earlier round than one that was heard before says
+    /// A call is heard. One of an earlier round than one that was heard before says
     /// nothing that is true now.
     pub(super) fn hear(
         &mut self,
@@ -33,6 +34,11 @@ impl Peers {
             }
         }
         Ok(())
+    }
+
+    /// Whether a call of it was heard lately.
+    pub(super) fn knows(&self, who: &Participant) -> bool {
+        self.0.contains_key(who)
     }
 
     /// Whether this answers a round of another that is open.

@@ -5,13 +5,15 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{ANSWERS_MAX, Answered};
+use super::rule::{Rule, ruling};
 use crate::name::ElectionName;
 use crate::time::Time;
 
 /// The calls and questions of others that were not answered yet.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Replies {
-    answers: Vec<Answered>,
+    calls: Vec<Answered>,
+    questions: Vec<Answered>,
     /// Which elections they were about, and whether something has to be said of it.
     elections: BTreeMap<ElectionName, bool>,
     last: Option<Time>,
@@ -20,20 +22,29 @@ pub(super) struct Replies {
 }
 
 impl Replies {
-    /// Somebody asks about these, and of some does not know what this process would say; the first
-    /// answer leaves no earlier than `not_before`. Beyond so many at once, a reply to others serves
-    /// as well: all hear it.
+    /// Somebody calls or asks about these, and of some does not know what this process would say;
+    /// the first answer leaves no earlier than `not_before`. Questions take no call's place: clocks
+    /// are compared by the answers to calls (ruling 4), and any stranger may ask. Beyond so many
+    /// questions at once a reply to others serves as well: all hear it.
     pub(super) fn owe(
         &mut self,
         answer: Answered,
+        (calls, room): (bool, usize),
         elections: impl IntoIterator<Item = (ElectionName, bool)>,
         not_before: Time,
     ) {
-        if self.answers.is_empty() {
+        if self.is_empty() {
             self.not_before = not_before;
         }
-        if !self.answers.contains(&answer) && self.answers.len() < ANSWERS_MAX {
-            self.answers.push(answer);
+        let (answers, room) = match calls && ruling(Rule::CallsAnsweredFirst) {
+            true => (&mut self.calls, room),
+            false => (&mut self.questions, ANSWERS_MAX),
+        };
+        let known = answers.iter().position(|known| known.caller == answer.caller);
+        match known {
+            Some(known) => answers[known] = answer,
+            None if answers.len() < room => answers.push(answer),
+            None => {}
         }
         for (election, tell) in elections {
             *self.elections.entry(election).or_default() |= tell;
@@ -43,12 +54,25 @@ impl Replies {
     /// When they are due: an eighth of a heartbeat after the last reply at the earliest.
     pub(super) fn due(&self, heartbeat: Duration) -> Option<Time> {
         let again = self.last.map_or(Time::ZERO, |last| last.after(heartbeat / 8));
-        (!self.answers.is_empty()).then_some(again.max(self.not_before))
+        (!self.is_empty()).then_some(again.max(self.not_before))
     }
 
-    /// Takes what is owed; it is sent now, or cannot be sent.
+    const fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.questions.is_empty()
+    }
+
+    /// Takes what is owed, as much as one reply answers: calls first. It is sent now, or cannot be
+    /// sent.
     pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeMap<ElectionName, bool>) {
         self.last = Some(now);
-        (core::mem::take(&mut self.answers), core::mem::take(&mut self.elections))
+        let calls = self.calls.len().min(ANSWERS_MAX);
+        let mut answers: Vec<_> = self.calls.drain(..calls).collect();
+        answers.append(&mut self.questions);
+        answers.truncate(ANSWERS_MAX);
+        let elections = match self.calls.is_empty() {
+            true => core::mem::take(&mut self.elections),
+            false => self.elections.clone(),
+        };
+        (answers, elections)
     }
 }

@@ -136,9 +136,14 @@ impl Rounds {
         missing.flat_map(|sent| sent.names.iter().cloned()).collect()
     }
 
-    /// One heartbeat has passed since the call.
-    pub(super) fn close(&mut self) -> Option<Closed> {
-        let open = self.open.take()?;
+    /// One heartbeat has passed since the call. If two have, this process was stopped: what it has
+    /// heard in this round it may have heard long ago, and the round is void.
+    pub(super) fn close(&mut self, now: Time, heartbeat: Duration) -> Option<Closed> {
+        let mut open = self.open.take()?;
+        let late = now >= open.opened.after(heartbeat.saturating_mul(2));
+        if late && ruling(Rule::LateRoundVoid) {
+            open.parts.iter_mut().for_each(|sent| sent.back = false);
+        }
         let readings = open.answered.into_values().collect();
         Some(Closed { round: self.last, parts: open.parts, readings })
     }

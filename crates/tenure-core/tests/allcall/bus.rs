@@ -174,3 +174,21 @@ fn a_flood_of_strangers_is_bounded() {
     assert_eq!(stage.leaders(X), [0]);
     assert!(format!("{:?}", stage.nodes[0].core).len() < 50_000);
 }
+
+/// It was stopped for longer than a lease after its call had come back, and what came meanwhile
+/// never reached it, as its server does not keep so much for one that does not read.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_round_from_before_a_pause_elects_nobody() {
+    let mut stage = Stage::led(2);
+    stage.log.clear();
+    stage.until(ms(1_500), |stage| stage.calls(1) > 0);
+    stage.pass(ms(5));
+    stage.nodes[1].stopped = true;
+    stage.cut.push((0, 1));
+    stage.pass(ms(15_000));
+    stage.heal();
+    stage.go_on(1);
+    stage.pass(ms(20_000));
+    assert_eq!(stage.overlap(), Duration::ZERO);
+    assert_eq!(stage.leaders(X), [0]);
+}

@@ -1,11 +1,12 @@
 //! Wall clocks that are wrong, or step (rulings 3 and 4).
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
-use tenure_core::allcall::{Event, OwnEvent};
+use tenure_core::allcall::{Callers, Config, Event, OwnEvent};
 use tenure_core::{End, Loss, Waiting};
 
-use crate::stage::{Stage, X, ms};
+use crate::stage::{Stage, X, config, ms};
 
 /// All clocks agree, so that none is off: somebody has set them all back.
 #[cfg_attr(not(tenure_planted), test)]
@@ -188,4 +189,50 @@ fn clocks_within_the_skew_are_never_too_far_apart() {
         assert_eq!(stage.overlap(), Duration::ZERO);
         assert_eq!(stage.leaders(X), [0]);
     }
+}
+
+/// Three, connected and without loss. One of them is stopped between its own call and the answers,
+/// for longer than a lease, and its clock steps meanwhile. It must not take the pause for a silence
+/// of the others, nor the round for valid. Says how long two led.
+fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
+    let mut stage = Stage::led(3);
+    stage.delay = delay;
+    stage.pass(ms(5_000));
+    stage.log.clear();
+    let calls = stage.until(ms(1_500), |stage| stage.calls(2) > 0);
+    assert!(calls < ms(1_500));
+    // Its own call is back, and nobody has answered yet.
+    stage.pass(delay + delay / 2 - ms(5));
+    stage.nodes[2].stopped = true;
+    stage.pass(ms(15_000));
+    stage.nodes[2].ahead = step;
+    stage.go_on(2);
+    stage.pass(ms(30_000));
+    stage.overlap()
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_clock_that_steps_during_a_pause_is_not_taken_for_right() {
+    for step in [60_000, -60_000] {
+        assert_eq!(stopped_and_stepped(0, ms(100)), Duration::ZERO, "without a step");
+        assert_eq!(stopped_and_stepped(step, ms(100)), Duration::ZERO, "{step}");
+    }
+}
+
+/// Few callers. Of two whose clocks have been right all the time the one that does not call steps.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_need_not_call_notices_that_its_clock_has_stepped() {
+    let callers = Callers::Few(NonZeroU16::MIN);
+    let configs = (0..2).map(|node| Config { callers, ..config(node) }).collect();
+    let mut stage = Stage::with(configs);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(15_000));
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.nodes[1].ahead = 60_000;
+    stage.pass(ms(60_000));
+    assert_eq!(stage.overlap(), Duration::ZERO);
 }

@@ -1,11 +1,12 @@
 //! Ends before their leases: tombstones and hand-overs (rulings 2 and 7).
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
-use tenure_core::allcall::{Body, Command, Event};
+use tenure_core::allcall::{Body, Callers, Command, Config, Event};
 use tenure_core::{End, Loss, View};
 
-use crate::stage::{Says, Stage, X, ms};
+use crate::stage::{Says, Stage, X, config, ms};
 
 /// Within a heartbeat and two delays of the stop.
 const SOON: Duration = Duration::from_millis(1_003);
@@ -104,4 +105,102 @@ fn an_election_is_forgotten() {
     stage.pass(ms(2_000));
     assert_eq!(stage.view(0), Some(&View::Vacant));
     assert_eq!(stage.calls(0), 0, "an asker never calls");
+}
+
+/// Two servers, nothing is lost, everything takes 51 ms at most, clocks are right. A leader gives up
+/// and campaigns again at once. With the announcement of the term that it has ended it would stand
+/// at its next beat, and the other one at its own, and each would hear its own claim first.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_campaigns_again_is_announced_again_first() {
+    let mut stage = Stage::new(2);
+    stage.route = ms(50);
+    (0..2).for_each(|node| stage.join(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
+    // In the middle of a round, whose calls are answered.
+    stage.pass(ms(15_500));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.command(0, X, Command::Resign);
+    stage.campaign(0, X);
+    stage.pass(ms(10_000));
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+/// Twenty, of which each leader stops cleanly as soon as it leads, as when a deployment is rolled. A
+/// lease of 30 s: all tombstones are carried at the same time, and there is room for 16.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn every_clean_stop_is_heard_however_many_there_are() {
+    let lease = ms(30_000);
+    let configs = (0..20).map(|node| Config { lease, ..config(node) }).collect();
+    let mut stage = Stage::with(configs);
+    for node in 0..20 {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.pass(ms(34_000));
+    for node in 0..19 {
+        let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [node]);
+        // Looked at every 5 ms.
+        assert!(took <= ms(1_010), "{node} leads {took:?} after the one before it has stopped");
+        stage.command(node, X, Command::Resign);
+    }
+}
+
+/// The next in line has ended before, and nobody was told: it counts for 2.5 H.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_has_left_is_waited_for_while_it_counts_as_present() {
+    let mut stage = Stage::led(3);
+    stage.command(1, X, Command::Resign);
+    stage.kill(1);
+    stage.pass(ms(1));
+    stage.command(0, X, Command::Resign);
+    let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [2]);
+    // And then for the end of a round.
+    assert!(took > ms(1_500) && took <= ms(3_510), "{took:?}");
+}
+
+/// With few callers, of which none is left: one beat until the next one calls, a round in which it
+/// becomes eligible, and one in which it is announced.
+#[cfg_attr(not(tenure_planted), test)]
+fn after_the_only_caller_the_next_one_calls_for_two_rounds_first() {
+    let callers = Callers::Few(NonZeroU16::MIN);
+    let configs = (0..3).map(|node| Config { callers, ..config(node) }).collect();
+    let mut stage = Stage::with(configs);
+    (0..3).for_each(|node| stage.join(node));
+    (0..3).for_each(|node| stage.campaign(node, X));
+    stage.pass(ms(30_500));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.command(0, X, Command::Resign);
+    let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [1]);
+    assert!(took > ms(2_000) && took <= ms(3_010), "{took:?}");
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn released_is_told_when_others_know() {
+    let mut stage = Stage::led(2);
+    stage.observe(1, X);
+    stage.pass(ms(500));
+    // What it publishes waits in its client.
+    stage.nodes[0].holds_back = true;
+    stage.command(0, X, Command::Resign);
+    stage.pass(ms(100));
+    let follows = stage.view(1).and_then(|view| view.leader()).is_some();
+    let released = stage.told(0, |event| *event == Event::Released);
+    assert!(follows && released == 0, "others follow it still");
+    stage.let_go(0);
+    stage.pass(ms(5));
+    assert!(stage.view(1).and_then(|view| view.leader()).is_none());
+    assert_eq!(stage.told(0, |event| *event == Event::Released), 1);
+}
+
+/// One that cannot tell others is released when its lease has run out.
+#[cfg_attr(not(tenure_planted), test)]
+fn released_is_told_when_the_lease_has_run_out() {
+    let mut stage = Stage::led(2);
+    stage.cut_off(0);
+    stage.command(0, X, Command::Resign);
+    // It was granted or renewed at most half a lease and a heartbeat ago.
+    stage.pass(ms(3_900));
+    assert_eq!(stage.told(0, |event| *event == Event::Released), 0);
+    stage.pass(ms(6_200));
+    assert_eq!(stage.told(0, |event| *event == Event::Released), 1);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::allcall::{Body, Config, Event, OwnEvent};
+use tenure_core::allcall::{Body, Command, Config, Event, OwnEvent};
 use tenure_core::{End, Waiting};
 
 use crate::stage::{Says, Stage, X, call, config, ms};
@@ -187,4 +187,79 @@ pub(crate) fn the_second_best_stands_after_the_best_did_not() {
     assert_eq!(led[6], [0]);
     assert_eq!(stage.overlap(), Duration::ZERO);
     assert!(stage.said(0).iter().any(|packet| packet.body.claim().is_some()));
+}
+
+/// Two join at once, at two servers, and the only leader stops cleanly while they listen. When they
+/// have listened the seat has been vacant for longer than 2H + 2K, and the second best waits all
+/// the same.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_two_that_have_listened_one_leads() {
+    let mut stage = Stage::new(3);
+    stage.route = ms(50);
+    stage.join(2);
+    stage.campaign(2, X);
+    stage.pass(ms(15_000));
+    assert_eq!(stage.leaders(X), [2]);
+    for node in [0, 1] {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.pass(ms(2_000));
+    stage.command(2, X, Command::Resign);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+/// On one server the second best would lead, and be beaten by nobody.
+#[cfg_attr(not(tenure_planted), test)]
+fn the_second_best_waits_for_one_that_has_announced_itself() {
+    let mut stage = Stage::new(3);
+    stage.join(2);
+    stage.campaign(2, X);
+    stage.pass(ms(15_000));
+    for node in [1, 0] {
+        stage.join(node);
+        stage.campaign(node, X);
+        stage.pass(Duration::from_micros(500));
+    }
+    stage.pass(ms(2_000));
+    stage.command(2, X, Command::Resign);
+    stage.pass(ms(13_000));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// One whose first connection is lost at once, and which finds another after its wait would have
+/// been over, has heard nobody.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_was_not_connected_while_it_listened_is_a_newcomer() {
+    let other = Config { lease: ms(20_000), ..config(1) };
+    let mut stage = Stage::with(vec![config(0), other]);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(30_100));
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(ms(100));
+    stage.link_down(1);
+    stage.pass(ms(22_000));
+    stage.link_up(1);
+    stage.pass(ms(60_000));
+    assert_eq!(stage.overlap(), Duration::ZERO);
+    assert!(matches!(stage.ended(1), Some(End::Refused { .. })), "{:?}", stage.ended(1));
+}
+
+/// However long the interruption is.
+#[cfg_attr(not(tenure_planted), test)]
+fn an_initial_wait_that_is_interrupted_begins_anew() {
+    let configs = (0..2).map(|node| Config { rejoin_wait: false, ..config(node) }).collect();
+    let mut stage = Stage::with(configs);
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(ms(100));
+    stage.link_down(1);
+    stage.pass(ms(11_000));
+    stage.link_up(1);
+    stage.log.clear();
+    stage.pass(ms(10_000));
+    assert_eq!(stage.calls(1), 0, "it has listened for 10.1 s in all, and L + K is 11 s");
 }

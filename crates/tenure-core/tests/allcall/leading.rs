@@ -234,3 +234,22 @@ pub(crate) fn of_two_that_stand_at_once_one_leads() {
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());
 }
+
+/// Another leads whose claim is greater. It has once tried to renew, and did not hear that; somebody
+/// who did tells it on.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_others_relay_hides_nothing_that_its_leader_says_itself() {
+    let mut stage = Stage::led(1);
+    let (relay, other) = (stage.stranger("relay", 60), stage.stranger("other", 50));
+    let own = |stage: &Stage| {
+        stage.said(0).into_iter().rev().find_map(|packet| packet.body.claim().cloned()).unwrap()
+    };
+    let left = own(&stage).until.since(stage.wall(0));
+    let first_hand = rival(&stage, &other, left + ms(300));
+    let mut relayed = rival(&stage, &other, left + ms(3_000));
+    relayed.header = relay;
+    relayed.header.sent = stage.wall(0);
+    stage.deliver(0, relayed);
+    stage.deliver(0, first_hand);
+    assert_eq!(stage.leaders(X), [0; 0], "it has heard the greater claim from its leader");
+}

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 #![cfg_attr(tenure_planted, allow(dead_code, reason = "not every story is about a rule"))]
 
+mod asking;
 mod batches;
 mod bus;
 mod clocks;

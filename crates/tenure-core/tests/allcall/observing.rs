@@ -1,9 +1,9 @@
 //! What observers are told: who leads, that nobody does, or that they cannot know.
 
-use tenure_core::View;
-use tenure_core::allcall::{Body, Command, Config, Event, Ignored, Limits};
+use tenure_core::allcall::{Body, Command, Config, Digest, Event, Ignored, Limits};
+use tenure_core::{View, Waiting};
 
-use crate::stage::{Says, Stage, X, config, ms};
+use crate::stage::{Says, Stage, X, config, ms, rival};
 
 /// One that leads, and an observer.
 fn observed() -> Stage {
@@ -168,4 +168,23 @@ fn there_is_room_for_so_many_elections() {
     let refused = |event: &Event| matches!(event, Event::Ended(tenure_core::End::Refused { .. }));
     let not_observed = |event: &Event| matches!(event, Event::NotObserved { .. });
     assert_eq!((stage.told(0, refused), stage.told(0, not_observed)), (1, 1));
+}
+
+/// It has not heard its own claim, and may never lead.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_campaign_is_not_told_that_one_leads_that_only_stands() {
+    let mut stage = Stage::new(1);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(11_500));
+    let stranger = stage.stranger("stands", 5);
+    let mut packet = rival(&stage, &stranger, ms(10_000));
+    if let Body::Call(call) = &mut packet.body {
+        call.entries[0].digest = Digest::default();
+    }
+    stage.deliver(0, packet);
+    stage.pass(ms(100));
+    let told =
+        |event: &Event| matches!(event, Event::Waiting(Waiting::Behind { leading: true, .. }));
+    assert_eq!(stage.told(0, told), 0);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_core::allcall::planted::{RULES, Rule};
 use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
 
-use crate::{batches, bus, clocks, ending, joining, leading, observing, text};
+use crate::{asking, batches, bus, clocks, ending, joining, leading, observing, text};
 
 /// Which story notices which rule.
 const STORIES: &[Story] = &[
@@ -20,6 +20,7 @@ const STORIES: &[Story] = &[
         text::s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins,
     ),
     (Rule::AnnouncedRound.row(), text::s11_the_election_is_one_heartbeat_after_the_call),
+    (Rule::AnnouncedAnew.row(), ending::one_that_campaigns_again_is_announced_again_first),
     (
         Rule::RenewOnlyBest.row(),
         text::s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins,
@@ -45,6 +46,11 @@ const STORIES: &[Story] = &[
         Rule::SilenceProvesNothing.row(),
         clocks::a_clock_that_has_stepped_is_not_right_because_answers_are_lost,
     ),
+    (Rule::CallsAnsweredFirst.row(), asking::one_that_may_only_ask_takes_no_answers_from_calls),
+    (
+        Rule::ComparedOnceALease.row(),
+        clocks::one_that_need_not_call_notices_that_its_clock_has_stepped,
+    ),
     (
         Rule::EndsByTheClockNow.row(),
         clocks::a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says,
@@ -52,19 +58,29 @@ const STORIES: &[Story] = &[
     (Rule::DoubtedUnknown.row(), observing::unknown_is_what_one_says_whose_clock_is_off),
     (Rule::RelayExact.row(), leading::what_others_relay_moves_no_end_that_was_heard_first_hand),
     (Rule::RelayBeatsNobody.row(), leading::what_others_relay_beats_nobody),
+    (Rule::SaidItself.row(), leading::what_others_relay_hides_nothing_that_its_leader_says_itself),
     (Rule::StandingBeatsNobody.row(), leading::of_two_that_stand_at_once_one_leads),
     (Rule::Incarnation.row(), joining::another_run_of_a_process_is_somebody_else),
     (Rule::RoundInMessage.row(), bus::an_own_call_of_an_earlier_round_proves_nothing),
     (Rule::LateReply.row(), bus::a_late_reply_shows_nobody),
     (Rule::VoidRound.row(), bus::a_void_round_elects_nobody),
+    (Rule::LateRoundVoid.row(), bus::a_round_from_before_a_pause_elects_nobody),
     (Rule::KthWaits.row(), joining::the_second_best_stands_after_the_best_did_not),
+    (Rule::WaitsForEach.row(), joining::of_two_that_have_listened_one_leads),
     (Rule::SameTimes.row(), joining::a_newcomer_with_other_times_refuses_to_start),
+    (Rule::AskersJudgeNobody.row(), asking::one_that_may_only_ask_makes_no_call_late),
+    (
+        Rule::ListensConnected.row(),
+        joining::one_that_was_not_connected_while_it_listened_is_a_newcomer,
+    ),
     (Rule::TombstoneSent.row(), ending::a_clean_stop_is_followed_within_a_heartbeat),
     (Rule::TombstoneKept.row(), ending::a_claim_that_comes_after_its_tombstone_revives_nothing),
     (
         Rule::TombstoneCarried.row(),
         ending::a_resignation_that_the_best_one_missed_reaches_it_through_others,
     ),
+    (Rule::BuriedWhenFull.row(), ending::every_clean_stop_is_heard_however_many_there_are),
+    (Rule::ReleasedWhenKnown.row(), ending::released_is_told_when_others_know),
     (Rule::OwnClaimHeard.row(), bus::one_that_does_not_hear_its_claim_does_not_lead),
     (Rule::FirstClaimWins.row(), leading::of_two_claims_the_one_that_is_heard_first_wins),
     (Rule::HeldOff.row(), joining::one_that_did_not_hear_itself_is_held_off),

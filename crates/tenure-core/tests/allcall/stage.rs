@@ -64,6 +64,9 @@ pub(crate) struct Stage {
     pub(crate) payload: usize,
     /// How long a message takes.
     pub(crate) delay: Duration,
+    /// How much longer it takes to the others: each is at a server of its own, which brings what
+    /// its client publishes back to it before the route has brought it to the other servers.
+    pub(crate) route: Duration,
     /// Which way is cut: from, to.
     pub(crate) cut: Vec<(usize, usize)>,
     /// What is published and heard by nobody else, by its sender and kind.
@@ -109,6 +112,7 @@ impl Stage {
             now,
             payload: 1 << 20,
             delay: ms(1),
+            route: Duration::ZERO,
             cut: Vec::new(),
             loses: |_, _, _| false,
             queue: BTreeMap::new(),
@@ -306,7 +310,8 @@ impl Stage {
         for to in 0..self.nodes.len() {
             if !self.cut.contains(&(from, to)) && !(self.loses)(from, to, &packet) {
                 self.sent += 1;
-                let at = self.now.after(self.delay);
+                let route = if from == to { Duration::ZERO } else { self.route };
+                let at = self.now.after(self.delay).after(route);
                 self.queue.insert((at, self.sent), (to, packet.clone()));
             }
         }

@@ -94,10 +94,14 @@ async fn waiting_for(election: &mut tenure::Election<tenure::MayOverlap>) {
 
 /// As a user of the server.
 fn node(id: &str, user: &str, cluster: &Cluster) -> Node {
+    node_of(1, id, user, cluster)
+}
+
+fn node_of(rank: u64, id: &str, user: &str, cluster: &Cluster) -> Node {
     let servers = vec![cluster.server(0).url().parse().unwrap()];
     let login = Some(Login::User { user: user.into(), password: "secret".into() });
     let options = Options { login, ..Options::new(servers) }.check().unwrap();
-    let config = Config { rank: Some(1), ..config(id) };
+    let config = Config { rank: Some(rank), ..config(id) };
     Node::builder(config.check().unwrap(), options).start().unwrap()
 }
 
@@ -134,4 +138,50 @@ fn tenure_nats_page() -> &'static str {
 /// As the page has it, for a cluster of its own.
 fn indented(text: &str) -> String {
     text.replace("tenure.test", "tenure.prod")
+}
+
+tenure_services::on_each_nats!(one_that_may_only_ask_makes_nobody_lead);
+
+/// With the permissions of the documentation, as the user that may only ask: questions in the names
+/// of the two participants, of later rounds than theirs, make none of their calls late.
+fn one_that_may_only_ask_makes_nobody_lead(version: Version) {
+    let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
+    run(async {
+        let (one, two) =
+            (node("one", "participant", &cluster), node_of(2, "two", "participant", &cluster));
+        let first = leads(&one).await;
+        let election = two.election(ELECTION).unwrap();
+        let mut next = election.campaign("two");
+        assert!(tokio::time::timeout(Duration::from_secs(6), &mut next).await.is_err());
+        let login = ConnectOptions::with_user_and_password("asker".into(), "secret".into());
+        let stranger = login.connect(cluster.server(0).url()).await.unwrap();
+        let said = overheard(&stranger, 20).await;
+        let calls: Vec<serde_json::Value> =
+            said.iter().filter_map(|said| serde_json::from_slice(&said.payload).ok()).collect();
+        let of = |who: &Node| {
+            let prefix = format!("{}~", who.who().id);
+            let is = |said: &&serde_json::Value| {
+                said["from"].as_str().is_some_and(|from| from.starts_with(&prefix))
+            };
+            let mut said = calls.iter().find(is).unwrap().as_object().unwrap().clone();
+            ["ask", "call", "reply", "resign"].map(|kind| said.remove(kind));
+            said
+        };
+        let mut names = [of(&one), of(&two)];
+        for number in 0..150_u64 {
+            for said in &mut names {
+                let round = u64::MAX - 1_000 + number;
+                let elections = ["elsewhere"];
+                let ask =
+                    serde_json::json!({"round": round, "part": 0, "of": 1, "elections": elections});
+                said.insert("ask".into(), ask);
+                let payload = serde_json::to_vec(said).unwrap();
+                stranger.publish("tenure.test.ask", payload.into()).await.unwrap();
+            }
+            stranger.flush().await.unwrap();
+            let leads = tokio::time::timeout(Duration::from_millis(100), &mut next).await.is_ok();
+            assert!(!leads, "the second one leads after {number} tenths of a second");
+        }
+        assert!(first.is_current());
+    });
 }

@@ -100,6 +100,8 @@ pub struct Role {
     dead: BTreeMap<Participant, (u64, Time)>,
     /// Who it must take for eligible.
     present: BTreeMap<Participant, (Rank, Time)>,
+    /// Since when each other is eligible, and until when: but for gaps that a core may not notice.
+    since: BTreeMap<Participant, (Time, Time)>,
     /// When each other was last said to be eligible, and its rank.
     pub willing: BTreeMap<Participant, (Rank, Time)>,
     /// Since when at least it knows of no claim.
@@ -278,7 +280,8 @@ impl Life {
         let heard = Hearing { plan, me, from: &header.sender, rank: header.rank, now, wall };
         let (round, calls, entries) = match &packet.body {
             Body::Call(call) => (Some(call.round), fresh, &call.entries[..]),
-            Body::Ask(ask) => (Some(ask.round), false, &[][..]),
+            // It shows nobody, and judges nobody.
+            Body::Ask(_) => return,
             Body::Reply(reply) => (None, false, &reply.entries[..]),
             Body::Resign(resign) => {
                 for (name, dead) in &resign.ended {
@@ -389,15 +392,19 @@ impl Role {
         Some(self.listens?.after(wait(plan)).max(self.held))
     }
 
-    /// How many it must know that go before one of this rank, and could lead.
+    /// How many it must know that go before one of this rank, and could lead; and since when it
+    /// knows of the last one of them.
     #[must_use]
-    pub fn before(&self, plan: &Plan, rank: Rank, now: Time) -> u32 {
+    pub fn before(&self, plan: &Plan, rank: Rank, now: Time) -> (u32, Time) {
         let beats = nanos(plan.own.heartbeat * 5 / 2);
-        let before = self
-            .present
-            .values()
-            .filter(|(other, at)| *other < rank && *at < now && now.since(*at) <= beats);
-        u32::try_from(before.count()).unwrap_or(u32::MAX)
+        let mut before = (0, Time::ZERO);
+        for (who, (other, at)) in &self.present {
+            if *other < rank && *at < now && now.since(*at) <= beats {
+                let since = self.since.get(who).map_or(Time::ZERO, |(since, _)| *since);
+                before = (before.0 + 1, before.1.max(since));
+            }
+        }
+        before
     }
 
     /// Since when the seat is vacant, unless it was handed over to this one.
@@ -425,7 +432,13 @@ impl Role {
             return;
         }
         match entry.eligible {
-            true if calls => drop(self.present.insert(from.clone(), (heard.rank, now))),
+            true if calls => {
+                let gap = nanos(heard.plan.own.heartbeat * 7 / 2);
+                let since = self.since.entry(from.clone()).or_insert((now, now));
+                let first = if now.since(since.1) > gap { now } else { since.0 };
+                *since = (first, now);
+                self.present.insert(from.clone(), (heard.rank, now));
+            }
             true => {}
             false => drop(self.present.remove(from)),
         }

@@ -19,12 +19,13 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
 /// What the draws of these worlds are for.
 const OWN: u64 = 0x616c_6c63;
+const SERVERS: u64 = 0x7365_7276;
 const SECOND: u64 = 1_000 * MS;
 
 /// What a world concentrates on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// One server; nothing is lost, and a message takes less than H/4 each way: promise (a).
+    /// Nothing is lost, and a message takes less than H/2, on one server or on several: promise (a).
     Connected,
     /// Routes between servers are cut and mended, and nothing else: promise (b).
     Parted,
@@ -60,6 +61,8 @@ pub struct Settings {
     pub wrong: (u64, bool),
     /// The one that goes by other times, if there is one.
     pub odd: Option<usize>,
+    /// Whether somebody who may only ask does so in the names of others, and in many more.
+    pub asker: bool,
 }
 
 /// One node.
@@ -104,6 +107,7 @@ impl Settings {
             steady: rng.once_in(2),
             wrong: (0, false),
             odd: None,
+            asker: false,
         }
     }
 
@@ -117,10 +121,9 @@ impl Settings {
     /// Promise (b): how long two lead that reach each other.
     #[must_use]
     pub fn overlap_most(&self) -> u64 {
-        let beat = self.slow(self.heartbeat) + self.delay;
         match self.on_conflict {
-            OnConflict::Yield => beat,
-            OnConflict::ServeOut => self.slow(self.lease) - self.skew + beat,
+            OnConflict::Yield => self.slow(self.heartbeat) + self.delay,
+            OnConflict::ServeOut => self.slow(self.lease) - self.skew + self.delay,
         }
     }
 
@@ -166,11 +169,20 @@ pub fn draw(seed: u64) -> Plan {
     let mut own = Settings::times(&mut rng, kind);
     let participants =
         rng.choose(&[1, 2, 3, 3, 4, 5]).max(if kind == Kind::Beyond { 2 } else { 1 });
+    let mut more = Rng::new(seed, SERVERS);
     let stations = match kind {
-        Kind::Connected | Kind::Beyond => 1,
+        // Where somebody stops, promise (a) is about one.
+        Kind::Connected if own.steady => more.choose(&[1, 1, 2, 3]),
+        Kind::Connected => 1,
+        Kind::Beyond => 1,
         Kind::Parted => rng.choose(&[2, 2, 3]),
         Kind::Lossy | Kind::Divided => rng.choose(&[1, 1, 2, 3]),
     };
+    if kind == Kind::Connected && stations > 1 {
+        // As where parts come apart: three hops, and less than H/2 in all.
+        own.delay = own.delay / 8 * 5;
+    }
+    own.asker = matches!(kind, Kind::Connected | Kind::Beyond) && more.once_in(8);
     if kind == Kind::Connected && participants > 2 && own.steady && rng.once_in(4) {
         own.odd = Some(participants - 1);
     }

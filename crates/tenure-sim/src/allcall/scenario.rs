@@ -167,7 +167,9 @@ impl Scenario for LeasedLeaders {
             NodePlan::Participant(one) => {
                 Node::Process(Client::new(one.config.clone(), one.manner.clone()))
             }
-            NodePlan::Station(others) => Node::Service(Station::new(others.clone())),
+            NodePlan::Station(others) => {
+                Node::Service(Station::new(others.clone(), plan.own.asker))
+            }
         }
     }
 

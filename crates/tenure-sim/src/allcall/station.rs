@@ -2,7 +2,9 @@
 //! one order, and to the other servers, which bring it to theirs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use tenure_core::allcall::{ANSWERS_MAX, Ask, Body, Packet, Part, Round};
 use tenure_core::{Deadline, Effect, Input, Time};
 
 use super::frame::{Frame, Out, Place, Words};
@@ -13,13 +15,40 @@ use crate::world::node::Service;
 pub struct Station {
     clients: BTreeMap<Place, u64>,
     others: Vec<Place>,
+    asker: bool,
 }
 
 impl Station {
-    /// A server of a cluster with these others.
+    /// A server of a cluster with these others. With an `asker` somebody who may only ask does so
+    /// before each call that is published here.
     #[must_use]
-    pub const fn new(others: Vec<Place>) -> Self {
-        Self { clients: BTreeMap::new(), others }
+    pub const fn new(others: Vec<Place>, asker: bool) -> Self {
+        Self { clients: BTreeMap::new(), others, asker }
+    }
+
+    /// What it asks: in the name of the caller, of later rounds than any call's, and by other
+    /// times; and in more names than a reply answers.
+    fn asks(&self, packet: &Packet) -> Vec<Arc<Packet>> {
+        let Body::Call(call) = &packet.body else { return Vec::new() };
+        if !self.asker || call.part.number > 0 {
+            return Vec::new();
+        }
+        let elections: Vec<_> = call.entries.iter().map(|entry| entry.election.clone()).collect();
+        let ask = |round, header| {
+            let part = Part { number: 0, of: 1 };
+            let body = Body::Ask(Ask { round: Round(round), part, elections: elections.clone() });
+            Arc::new(Packet { header, body })
+        };
+        let mut other = packet.header.clone();
+        (other.times.heartbeat, other.established) = (other.times.heartbeat / 2, true);
+        let stranger = |number: u128| {
+            let mut header = packet.header.clone();
+            header.sender.incarnation = number;
+            header
+        };
+        let strangers = (1..=ANSWERS_MAX as u128).map(|number| ask(call.round.0, stranger(number)));
+        let named = [ask(u64::MAX - 1, packet.header.clone()), ask(1, other)];
+        named.into_iter().chain(strangers).collect()
     }
 }
 
@@ -40,8 +69,10 @@ impl Service<Words> for Station {
             Frame::Route(packet) => packet,
             Frame::Welcome(_) | Frame::Gone(_) | Frame::Bring(..) => return,
         };
-        for (client, number) in &self.clients {
-            send(*client, Frame::Bring(*number, packet.clone()));
+        for packet in self.asks(&packet).into_iter().chain([packet]) {
+            for (client, number) in &self.clients {
+                send(*client, Frame::Bring(*number, packet.clone()));
+            }
         }
     }
 

@@ -142,6 +142,7 @@ impl Heard {
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let (known, new) = (order(self), order(&heard));
+        let (heard_itself, heard_holds) = (heard.first_hand, heard.holds);
         let told = heard.first_hand || !self.first_hand || !ruling(Rule::RelayExact);
         if new > known && told {
             let holds = heard.holds || (self.holds && self.claim.term == heard.claim.term);
@@ -158,7 +159,10 @@ impl Heard {
                 self.last = heard.last;
             }
         }
-        new >= known && told
+        // What others relay of it hides nothing that its leader says itself.
+        let itself = heard_itself && new.0 == known.0 && ruling(Rule::SaidItself);
+        self.holds |= itself && heard_holds;
+        told && (new >= known || itself)
     }
 
     /// Whether this E has been known for so long that others have heard it, too.

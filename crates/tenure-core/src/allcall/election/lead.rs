@@ -53,6 +53,14 @@ pub(super) struct Lease {
     pub(super) renews: Time,
 }
 
+/// What others do not know yet to be over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Releases {
+    term: u64,
+    /// When its lease has run out.
+    pub(super) ends: Time,
+}
+
 impl Lease {
     /// One that begins now: its span counts from before its claim is sent.
     fn new(term: u64, context: &Context<'_>) -> Self {
@@ -258,6 +266,7 @@ impl Election {
         context: &mut Context<'_>,
     ) {
         let Some(campaign) = self.campaign.take() else { return };
+        self.unannounce();
         let (claimed, led) = match campaign.phase {
             Phase::Waiting => (None, false),
             Phase::Granted { lease } => (Some((lease.term, lease.until)), false),
@@ -270,9 +279,33 @@ impl Election {
         self.emit(Event::Ended(end), context);
         if let Some((term, until)) = claimed {
             self.resign(term, until, successor, context);
+            let ends = context.later(until).max(context.boot());
+            self.releases = Some(Releases { term, ends });
         }
-        self.emit(Event::Released, context);
         self.keep(context);
+        if self.releases.is_none() || !ruling(Rule::ReleasedWhenKnown) {
+            self.release(context);
+        }
+    }
+
+    /// Its own resignation was heard, and so others have heard it, or the lease has run out.
+    fn release(&mut self, context: &mut Context<'_>) {
+        self.releases = None;
+        self.emit(Event::Released, context);
+    }
+
+    /// Its own resignation of this term has come back.
+    pub(in crate::allcall) fn resigned(&mut self, term: u64, context: &mut Context<'_>) {
+        if self.releases.is_some_and(|releases| releases.term <= term) {
+            self.release(context);
+        }
+    }
+
+    /// Nobody has heard that it has resigned, and the lease has run out.
+    pub(super) fn outlast(&mut self, context: &mut Context<'_>) {
+        if self.releases.is_some_and(|releases| releases.ends <= context.boot()) {
+            self.release(context);
+        }
     }
 
     /// The campaign cannot be won.
@@ -290,6 +323,11 @@ impl Election {
         }
     }
 
+    /// Others take this process off their lists until it is announced again.
+    fn unannounce(&mut self) {
+        self.announced &= !ruling(Rule::AnnouncedAnew);
+    }
+
     /// Tells others that a term of this process has ended, now and as long as a claim of it could
     /// be believed.
     fn resign(
@@ -299,12 +337,13 @@ impl Election {
         successor: Option<Participant>,
         context: &mut Context<'_>,
     ) {
+        self.unannounce();
         let leader = context.me.who.clone();
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
         // There is room, or it is not carried.
         let _ = self.tombstones.hear(&dead, context);
         if self.claims.live(context.boot()).next().is_none() {
-            self.vacancy = Vacancy { since: Some(context.boot()), named: successor };
+            self.vacancy = Vacancy { since: Some(context.boot()), named: successor, waits: None };
         }
         if ruling(Rule::TombstoneSent) {
             context.resigned.push((self.name.clone(), dead));

@@ -8,11 +8,13 @@ mod tombstones;
 mod view;
 
 use claims::{Claims, digest};
-use lead::{Campaign, Phase};
+use lead::{Campaign, Phase, Releases};
 use presence::Presence;
 pub(super) use presence::Sign;
 use tombstones::Tombstones;
 use view::Observed;
+
+use alloc::vec::Vec;
 
 use super::context::Context;
 use super::event::{Ignored, OwnEvent};
@@ -34,6 +36,8 @@ pub(super) struct Election {
     /// Until when it does not stand, after a void round (ruling 8).
     held_off: Time,
     campaign: Option<Campaign>,
+    /// A leadership that is over, until others know.
+    releases: Option<Releases>,
     observed: Option<Observed>,
     claims: Claims,
     /// Who said last that it leads and was not believed, because it does not by the clock of this
@@ -61,6 +65,8 @@ struct Vacancy {
     since: Option<Time>,
     /// Whom the last leader handed it over to.
     named: Option<Participant>,
+    /// Those that go before this process, and since when it waits for just them.
+    waits: Option<(Time, Vec<Participant>)>,
 }
 
 /// What a process says of an election in a round.
@@ -82,6 +88,7 @@ impl Election {
             listens: None,
             held_off: Time::ZERO,
             campaign: None,
+            releases: None,
             observed: None,
             claims: Claims::default(),
             doubted: None,
@@ -99,8 +106,14 @@ impl Election {
         election
     }
 
-    /// There is a connection, new or again. What was said meanwhile was missed: an initial wait
-    /// that was not over begins anew, and one that does not lead is held off.
+    /// The connection is lost, or replaced: an initial wait that is not over begins anew with the
+    /// next one.
+    pub(super) fn on_interrupted(&mut self, context: &Context<'_>) {
+        self.listens = self.listens.filter(|listens| *listens <= context.boot());
+    }
+
+    /// There is a connection, new or again. What was said meanwhile was missed: one that has
+    /// listened, and does not lead, is held off.
     pub(super) fn on_connected(&mut self, context: &Context<'_>) {
         if !context.connected {
             return;
@@ -128,7 +141,8 @@ impl Election {
 
     /// Whether nothing is left of it.
     pub(super) fn is_over(&self, now: Time) -> bool {
-        self.campaign.is_none() && self.observed.is_none() && self.kept <= now
+        let ended = self.campaign.is_none() && self.releases.is_none();
+        ended && self.observed.is_none() && self.kept <= now
     }
 
     /// The application contends.
@@ -200,16 +214,19 @@ impl Election {
             return;
         }
         self.doubted.take_if(|(leader, _)| *leader == dead.leader);
-        match self.tombstones.hear(dead, context) {
-            // It may be gone, and nobody should wait for it; one that stands again says so.
-            Ok(true) => self.presence.leave(&dead.leader),
-            Ok(false) => {}
+        let news = match self.tombstones.hear(dead, context) {
+            Ok(news) => news,
             Err(reason) => return self.emit(OwnEvent::Ignored(reason), context),
-        }
+        };
+        // Without room to remember it, it ends what is known all the same.
         let current = self.claims.bury(dead, context.boot());
+        if news || current {
+            // It may be gone, and nobody should wait for it; one that stands again says so.
+            self.presence.leave(&dead.leader);
+        }
         if current && self.claims.live(context.boot()).next().is_none() {
             let named = dead.successor.clone().filter(|_| ruling(Rule::HandOverNamed));
-            self.vacancy = Vacancy { since: Some(context.boot()), named };
+            self.vacancy = Vacancy { since: Some(context.boot()), named, waits: None };
         }
     }
 
@@ -217,10 +234,11 @@ impl Election {
     pub(super) fn work(&mut self, context: &mut Context<'_>) {
         let now = context.boot();
         self.lapse(context);
+        self.outlast(context);
         if let Some(ended) = self.claims.expire(now)
             && self.claims.live(now).next().is_none()
         {
-            self.vacancy = Vacancy { since: Some(ended), named: None };
+            self.vacancy = Vacancy { since: Some(ended), named: None, waits: None };
         }
     }
 
@@ -228,7 +246,8 @@ impl Election {
     pub(super) fn due(&self, now: Time) -> Option<Time> {
         let lapses = self.campaign.as_ref().and_then(Campaign::ends);
         let kept = Some(self.kept).filter(|kept| *kept > now);
-        [lapses, self.claims.due(), kept].into_iter().flatten().min()
+        let releases = self.releases.map(|releases| releases.ends);
+        [lapses, releases, self.claims.due(), kept].into_iter().flatten().min()
     }
 
     /// Whether a reply has to say something of the election: one that has called in this round has

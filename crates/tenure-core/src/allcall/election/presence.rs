@@ -75,6 +75,11 @@ impl Presence {
         Ok(())
     }
 
+    /// How many there are.
+    pub(super) fn others(&self) -> usize {
+        self.0.len()
+    }
+
     /// One of them has stopped leading.
     pub(super) fn leave(&mut self, who: &Participant) {
         if let Some(seen) = self.0.get_mut(who) {

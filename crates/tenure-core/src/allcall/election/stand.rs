@@ -1,5 +1,6 @@
 //! Standing: who may lead next, and when.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::lead::{Campaign, Phase};
@@ -65,7 +66,9 @@ impl Election {
         let Callers::Few(few) = context.config.callers else { return true };
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         let able = self.is_left_vacant(context) && ruling(Rule::CallersAble);
-        !waits || self.presence.better_callers(able, context) < usize::from(few.get())
+        // Of two clocks nobody knows which has moved but by what was compared before.
+        let compares = context.clock_due && self.presence.others() <= 1;
+        !waits || compares || self.presence.better_callers(able, context) < usize::from(few.get())
     }
 
     /// Whether it answers calls and questions (ruling 9): of many that have the same to say only
@@ -122,25 +125,37 @@ impl Election {
             return false;
         }
         let since = *self.vacancy.since.get_or_insert(now);
+        let before = self.before(context);
+        let places = u32::try_from(before.len()).unwrap_or(u32::MAX);
+        // Each of them has had a round since this process knew of it: not since the seat became
+        // vacant, when it may not have been there, or may have listened still.
+        let since = match &self.vacancy.waits {
+            _ if !ruling(Rule::WaitsForEach) => since,
+            Some((since, known)) if *known == before => *since,
+            _ => {
+                self.vacancy.waits = Some((now, before));
+                now
+            }
+        };
         let config = context.config;
         let each = config.heartbeat.saturating_add(config.max_clock_skew).saturating_mul(2);
-        let before = u32::try_from(self.before(context)).unwrap_or(u32::MAX);
         match ruling(Rule::KthWaits) {
-            true => now.since(since) >= each.saturating_mul(before),
+            true => now.since(since) >= each.saturating_mul(places),
             false => true,
         }
     }
 
-    /// How many of the eligible go before this process when the seat is vacant: the one that it was
-    /// handed over to, then by rank.
-    fn before(&self, context: &Context<'_>) -> usize {
+    /// Those of the eligible that go before this process when the seat is vacant: the one that it
+    /// was handed over to, and the better ranks.
+    fn before(&self, context: &Context<'_>) -> Vec<Participant> {
         let named = |who: &Participant| self.vacancy.named.as_ref() == Some(who);
         if named(&context.me.who) {
-            return 0;
+            return Vec::new();
         }
         let goes_before =
             |rank: Rank, who: &Participant| named(who) || !context.me.goes_before(rank, who);
-        self.presence.eligible(context).filter(|(rank, who)| goes_before(*rank, who)).count()
+        let eligible = self.presence.eligible(context);
+        eligible.filter(|(rank, who)| goes_before(*rank, who)).map(|(_, who)| who.clone()).collect()
     }
 
     /// Whether nobody that could lead goes before this process.

@@ -41,13 +41,27 @@ impl Tombstones {
                 if self.0.len() >= config.limits.claims {
                     self.0.retain(|_, (ends, _)| *ends > now);
                 }
-                if self.0.len() >= config.limits.claims {
-                    return Err(Ignored::Full);
+                if self.0.len() >= config.limits.claims && !self.drop_soonest(ends) {
+                    let full =
+                        if ruling(Rule::BuriedWhenFull) { Ok(false) } else { Err(Ignored::Full) };
+                    return full;
                 }
                 self.0.insert(dead.leader.clone(), (ends, dead.clone()));
             }
         }
         Ok(true)
+    }
+
+    /// Makes room for one that is needed longer.
+    fn drop_soonest(&mut self, ends: Time) -> bool {
+        let soonest = self.0.iter().map(|(who, (ends, _))| (*ends, who)).min();
+        match soonest.filter(|(soonest, _)| *soonest < ends && ruling(Rule::BuriedWhenFull)) {
+            Some((_, who)) => {
+                let who = who.clone();
+                self.0.remove(&who).is_some()
+            }
+            None => false,
+        }
     }
 
     /// Whether a claim is of a term that has ended.

@@ -117,7 +117,7 @@ impl Election {
         }
         if let Some(known) = self.claims.followed(context.boot()) {
             let who = known.claim.leader.id.clone().into();
-            return Some(Waiting::Behind { who, leading: true });
+            return Some(Waiting::Behind { who, leading: known.holds });
         }
         let until = self.listens.map_or(self.held_off, |listens| listens.max(self.held_off));
         if until > context.boot() {

@@ -55,7 +55,8 @@ impl Allcall {
 
     /// The round is over: which elections it was valid for, by the part that each was in.
     fn close(&mut self, out: &mut Out) -> BTreeMap<ElectionName, bool> {
-        let Some(closed) = self.rounds.close() else { return BTreeMap::new() };
+        let closed = self.rounds.close(self.now.boot, self.config.heartbeat);
+        let Some(closed) = closed else { return BTreeMap::new() };
         let void = closed.parts.iter().any(|sent| !sent.back);
         let round = closed.round;
         match self.void.replace(void) {

@@ -11,7 +11,7 @@ use crate::allcall::admission;
 use crate::allcall::config::Callers;
 use crate::allcall::election::{Election, Sign};
 use crate::allcall::event::{Ignored, OwnEvent};
-use crate::allcall::message::{Answered, Body, Digest, Entry, Header, Packet, Reply, Round};
+use crate::allcall::message::{Answered, Body, Call, Digest, Entry, Header, Packet, Reply, Round};
 use crate::allcall::rule::{Rule, ruling};
 use crate::allcall::words::{Out, emit};
 use crate::name::ElectionName;
@@ -27,21 +27,23 @@ impl Allcall {
             return self.hear_own(&body, out);
         }
         if header.times != self.config.times() {
-            return self.hear_other_times(&header, out);
+            return self.hear_other_times(&header, &body, out);
         }
         if self.refused.is_some() {
             return;
         }
         match body {
             Body::Ask(ask) => {
+                let answer = Answered { caller: header.sender, round: ask.round };
+                // Who may only ask says nothing of rounds that a call is judged by (A6).
+                if !ruling(Rule::AskersJudgeNobody) {
+                    let (now, room) = (self.now.boot, self.config.limits.participants);
+                    let _ = self.peers.hear(&answer.caller, answer.round, now, room);
+                }
                 let asked = ask.elections.into_iter().map(|name| (name, None)).collect();
-                self.hear_call(&header, ask.round, &[], asked, out);
+                self.owe(answer, asked, false, out);
             }
-            Body::Call(call) => {
-                let asked = |entry: &Entry| (entry.election.clone(), Some(entry.digest));
-                let asked = call.entries.iter().map(asked).collect();
-                self.hear_call(&header, call.round, &call.entries, asked, out);
-            }
+            Body::Call(call) => self.hear_call(&header, &call, out),
             Body::Reply(reply) => self.hear_reply(&header, &reply, out),
             Body::Resign(resign) => {
                 for (name, dead) in resign.ended {
@@ -58,7 +60,15 @@ impl Allcall {
         let own: Own = match body {
             Body::Ask(ask) => (true, ask.round, ask.part),
             Body::Call(call) => (false, call.round, call.part),
-            Body::Reply(_) | Body::Resign(_) => return,
+            Body::Resign(resign) => {
+                for (name, dead) in &resign.ended {
+                    self.with_election(name, out, |election, context| {
+                        election.resigned(dead.term, context);
+                    });
+                }
+                return;
+            }
+            Body::Reply(_) => return,
         };
         let half = self.config.heartbeat / 2;
         match self.rounds.back(own, self.now.boot, half) {
@@ -72,10 +82,11 @@ impl Allcall {
     }
 
     /// Others go by other times. A newcomer takes no part if those that were there before it do
-    /// (ruling 6).
-    fn hear_other_times(&mut self, header: &Header, out: &mut Out) {
+    /// (ruling 6); one that only asks does not.
+    fn hear_other_times(&mut self, header: &Header, body: &Body, out: &mut Out) {
         let newcomer = !self.is_established() && self.refused.is_none();
-        if !newcomer || !header.established || !ruling(Rule::SameTimes) {
+        let takes_part = !matches!(body, Body::Ask(_)) || !ruling(Rule::AskersJudgeNobody);
+        if !newcomer || !takes_part || !header.established || !ruling(Rule::SameTimes) {
             return ignore(Ignored::OtherTimes, out);
         }
         let (who, theirs, ours) = (header.sender.clone(), header.times, self.config.times());
@@ -89,18 +100,10 @@ impl Allcall {
         self.each_election(out, |election, context| election.refuse(&why, context));
     }
 
-    /// A call or a question about elections, of each with what its sender follows, if it said so.
-    /// All of it is late if a later round of its sender was heard.
-    fn hear_call(
-        &mut self,
-        header: &Header,
-        round: Round,
-        entries: &[Entry],
-        asked: Vec<(ElectionName, Option<Digest>)>,
-        out: &mut Out,
-    ) {
+    /// A call. All of it is late if a later round of its sender was heard.
+    fn hear_call(&mut self, header: &Header, call: &Call, out: &mut Out) {
         let (now, room) = (self.now.boot, self.config.limits.participants);
-        let known = self.peers.hear(&header.sender, round, now, room);
+        let known = self.peers.hear(&header.sender, call.round, now, room);
         if let Err(reason) = known {
             ignore(reason, out);
         }
@@ -108,11 +111,26 @@ impl Allcall {
             return;
         }
         let fresh = self.differs(header.sent) <= self.off() && known.is_ok();
-        if known.is_ok() && !fresh && !entries.is_empty() {
+        if known.is_ok() && !fresh {
             ignore(Ignored::Late, out);
         }
         let sign = fresh.then_some(Sign { rank: header.rank, calls: true });
-        self.hear_entries(header, sign, entries, out);
+        self.hear_entries(header, sign, &call.entries, out);
+        let answer = Answered { caller: header.sender.clone(), round: call.round };
+        let asked = |entry: &Entry| (entry.election.clone(), Some(entry.digest));
+        self.owe(answer, call.entries.iter().map(asked).collect(), true, out);
+    }
+
+    /// Somebody calls or asks about these elections, of each with what it follows, if it said so:
+    /// it is to be answered about those in which this process takes part.
+    fn owe(
+        &mut self,
+        answer: Answered,
+        asked: Vec<(ElectionName, Option<Digest>)>,
+        calls: bool,
+        out: &mut Out,
+    ) {
+        let (now, room) = (self.now.boot, self.config.limits.participants);
         let asked: Vec<_> = {
             let (elections, context) = self.context(out);
             let tell = |(name, follows): (ElectionName, Option<Digest>)| {
@@ -123,8 +141,8 @@ impl Allcall {
             asked.into_iter().filter_map(tell).collect()
         };
         if !asked.is_empty() {
-            let not_before = now.after(self.hesitation(&asked, round));
-            self.replies.owe(Answered { caller: header.sender.clone(), round }, asked, not_before);
+            let not_before = now.after(self.hesitation(&asked, answer.round));
+            self.replies.owe(answer, (calls, room), asked, not_before);
         }
     }
 
@@ -141,21 +159,24 @@ impl Allcall {
     }
 
     /// A reply shows that its sender is there if it answers a round that is open: an own one, or
-    /// one of another that was heard. What it says of leaders is true all the same.
+    /// that of a call of another that was heard. What it says of leaders is true all the same.
     fn hear_reply(&mut self, header: &Header, reply: &Reply, out: &mut Out) {
         let (now, config) = (self.now.boot, self.config.clone());
         let off = self.differs(header.sent) > self.off();
-        let mut counts = false;
+        let (mut counts, mut known) = (false, false);
         for answer in &reply.answers {
             if answer.caller == self.me.who {
                 let room = config.limits.participants;
                 let read = (&header.sender, header.sent);
                 counts |= self.rounds.answered(answer.round, read, self.now, room);
+                known = true;
             } else {
+                known |= self.peers.knows(&answer.caller);
                 counts |= !off && self.peers.is_open(answer, now, config.heartbeat);
             }
         }
-        if !counts {
+        // To those that only ask nobody is late.
+        if known && !counts {
             ignore(Ignored::Late, out);
         }
         let sign = counts.then_some(Sign { rank: header.rank, calls: false });

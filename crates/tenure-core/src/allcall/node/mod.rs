@@ -110,6 +110,11 @@ impl Allcall {
 
     fn on_link(&mut self, link: Link, out: &mut Out) {
         self.rounds.spoil();
+        // An initial wait that is interrupted begins anew: nothing was heard meanwhile.
+        if ruling(Rule::ListensConnected) {
+            self.joined = self.joined.filter(|_| self.is_established());
+            self.each_election(out, |election, context| election.on_interrupted(context));
+        }
         let max_payload = match link {
             Link::Up { max_payload } if max_payload >= MAX_PAYLOAD_MIN => max_payload,
             Link::Up { max_payload } => {
@@ -127,7 +132,6 @@ impl Allcall {
             self.me.rank.tie = !self.me.rank.tie;
         }
         self.link = Some(max_payload.min(PACKET_BYTES_MAX));
-        // An initial wait that was interrupted begins anew.
         let established = self.is_established();
         let wait = self.config.lease.saturating_add(self.config.max_clock_skew);
         let joined = self.now.boot.after(self.config.drift.stretch(wait));
@@ -221,6 +225,7 @@ impl Allcall {
             me,
             connected: link.is_some(),
             clock_off: clock.off && ruling(Rule::ClockChecked),
+            clock_due: clock.is_due(now.boot, config),
             joined: *joined,
             terms,
             deadlines,

@@ -21,6 +21,8 @@ rules! {
     OnlyEligible: "ruling 1", [BETTER, TIME], by hand;
     /// One stands only after a full valid round in which it announced that it is eligible.
     AnnouncedRound: "ruling 1", [HEARD, CALM], by hand;
+    /// One that has ended a term, and stands again, is announced again first.
+    AnnouncedAnew: "ruling 1", [CALM], by hand;
     /// A leader renews only while it is the best.
     RenewOnlyBest: "ruling 2", [BETTER, BEST], by hand;
     /// A leader that heard of a greater claim does not go on.
@@ -47,6 +49,10 @@ rules! {
     MovedOfTwo: "ruling 4", [FAR], by hand;
     /// A clock that has stepped is not right because no answers come.
     SilenceProvesNothing: "ruling 4", [FAR], by hand;
+    /// Calls are answered before questions, which any stranger may ask.
+    CallsAnsweredFirst: "ruling 4", [FAR], by hand;
+    /// One that need not call, of two, has its clock compared once a lease.
+    ComparedOnceALease: "ruling 4", [FAR], by hand;
     /// A claim that its leader repeats is believed as long as the clock says now: it may have been
     /// wrong when that claim was heard first.
     EndsByTheClockNow: "ruling 3", [FAR], by hand;
@@ -56,6 +62,8 @@ rules! {
     RelayExact: "ruling 4", [WAITED], by hand;
     /// What is relayed beats nobody.
     RelayBeatsNobody: "ruling 4", [BEATEN], by hand;
+    /// What its leader says itself beats, whatever was relayed of it before.
+    SaidItself: "ruling 2", [HEAL], by hand;
     /// A claim that its own sender has not heard yet beats nobody: of two that stand at once the
     /// later one resigns, and both would if the earlier one yielded.
     StandingBeatsNobody: "ruling 8", [BEATEN], by hand;
@@ -67,16 +75,28 @@ rules! {
     LateReply: "ruling 6", [TIME], by hand;
     /// A void round elects and renews nothing.
     VoidRound: "ruling 6", [HEARD], by hand;
+    /// So does one that ends a heartbeat late: the process was stopped.
+    LateRoundVoid: "ruling 6", [HEARD], by hand;
     /// The k-th best waits k·(2H + 2K).
     KthWaits: "ruling 6", [BETTER], by hand;
+    /// It waits so for those that it knows of, from when it knows of them.
+    WaitsForEach: "ruling 6", [BETTER, CALM], by hand;
     /// A newcomer with other times refuses to start.
     SameTimes: "ruling 6", [CALM, TERM], by hand;
+    /// Who only asks makes no call late, and no newcomer refuse.
+    AskersJudgeNobody: "A6", [CALM], by hand;
+    /// One listens only while it is connected.
+    ListensConnected: "rulings 6 and 8", [MISSED], by hand;
     /// A clean stop stops first and then resigns.
     TombstoneSent: "ruling 7", [ENDED, TIME], by hand;
     /// What has ended is remembered, so that a late claim revives nothing.
     TombstoneKept: "ruling 7", [SHOWN, ENDED], by hand;
     /// It is carried in calls and replies, for those that the resignation did not reach.
     TombstoneCarried: "ruling 7", [ENDED], by hand;
+    /// Without room to remember it, a tombstone ends what is known all the same.
+    BuriedWhenFull: "ruling 7", [ENDED], by hand;
+    /// It is told that others know once the own resignation has come back, or the lease is over.
+    ReleasedWhenKnown: "ruling 7", [ENDED], by hand;
     /// A grant takes effect only when its own claim was heard.
     OwnClaimHeard: "ruling 8", [HEARD], by hand;
     /// And only if no other claim was heard before.

@@ -6,7 +6,7 @@ use super::claims_are_heard::claims;
 use super::{Check, Fact, LeasedLeaders, Own, Property};
 
 /// Rulings 1, 2 and 6: a leader renews only while nobody that could lead goes before it; the k-th
-/// best stands k·(2H + 2K) after the seat became vacant; and a leader hands over only to one that
+/// best stands k·(2H + 2K) after the seat became vacant and it knew of the better ones; and a leader hands over only to one that
 /// said it is eligible.
 #[derive(Debug, Default)]
 pub(in super::super) struct BetterOnesGoFirst;
@@ -26,10 +26,12 @@ impl Property<LeasedLeaders> for BetterOnesGoFirst {
                     if role.published.is_some_and(|known| known >= lease) {
                         continue;
                     }
-                    let before = role.before(plan, rank, at);
+                    let (before, known) = role.before(plan, rank, at);
                     let renews = role.published.is_some_and(|known| known.term == lease.term);
                     let each = Duration::from_nanos(2 * (own.heartbeat + own.skew));
-                    let waited = role.vacant().is_none_or(|since| at.since(since) >= each * before);
+                    let waited = role
+                        .vacant()
+                        .is_none_or(|since| at.since(since.max(known)) >= each * before);
                     if before > 0 && (renews || !waited) {
                         let (election, how) =
                             (check.election(election), if renews { "renews" } else { "stands" });

@@ -29,8 +29,9 @@ impl Property<super::LeasedLeaders> for ClaimsAreHeard {
                     )),
                 }
             }
-            Fact::Own(Own::Said { node, packet, .. }) => {
+            Fact::Own(Own::Said { node, packet, at: (at, _) }) => {
                 let Body::Call(call) = &packet.body else { return Ok(()) };
+                let beats = Duration::from_nanos(2 * check.plan.own.heartbeat);
                 for (election, lease) in claims(check, packet, &call.entries) {
                     let role = check.role(node, election);
                     let known = role.published;
@@ -38,6 +39,8 @@ impl Property<super::LeasedLeaders> for ClaimsAreHeard {
                         continue;
                     }
                     let before = check.life_of(node).before(call.round);
+                    // One that was stopped for so long knows nothing of others.
+                    let before = before.filter(|said| at.since(said.sent) < beats);
                     let before = before.and_then(|said| said.of(election));
                     let grants = known.is_none_or(|known| known.term < lease.term);
                     let valid =

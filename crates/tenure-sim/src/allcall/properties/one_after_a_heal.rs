@@ -2,7 +2,7 @@ use super::super::plan::Kind;
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
 
 /// Promise (b): two leaders that reach each other are two for at most H + d with `yield`, and
-/// L − K + H + d with `serve-out`.
+/// L − K + d with `serve-out`.
 #[derive(Debug, Default)]
 pub(in super::super) struct OneAfterAHeal;
 

@@ -1,0 +1,73 @@
+//! Those that may only ask, and change nothing at others (A6): any stranger may be one.
+
+use std::time::Duration;
+
+use tenure_core::End;
+use tenure_core::allcall::{Ask, Body, Config, Event, Packet, Part, Round};
+
+use crate::stage::{Stage, X, config, ms, name};
+
+/// A question of somebody who may only ask, in the name of another.
+fn forged(stage: &Stage, as_who: usize, round: u64) -> Packet {
+    let mut header = stage.stranger("nobody", as_who as u64);
+    header.sender = stage.who(as_who);
+    header.rank = stage.nodes[as_who].core.rank();
+    // An election in which nobody takes part, so that nobody answers.
+    let elections = vec![name("elsewhere")];
+    let part = Part { number: 0, of: 1 };
+    Packet { header, body: Body::Ask(Ask { round: Round(round), part, elections }) }
+}
+
+/// Somebody who may publish questions, and nothing else, names the rounds of others.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_may_only_ask_makes_no_call_late() {
+    let mut stage = Stage::led(2);
+    for beat in 0..120 {
+        for (to, as_who) in [(0, 1), (1, 0)] {
+            let packet = forged(&stage, as_who, u64::MAX - 1_000 + beat);
+            stage.deliver(to, packet);
+        }
+        stage.pass(ms(500));
+    }
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+/// Questions of many strangers, and the leader's clock steps.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_may_only_ask_takes_no_answers_from_calls() {
+    let mut stage = Stage::led(3);
+    for slot in 0..600 {
+        if slot == 150 {
+            stage.nodes[0].ahead = 60_000;
+        }
+        for node in 0..3 {
+            for asker in 0..32 {
+                let mut header = stage.stranger(&format!("a{asker}"), 1);
+                header.sender.incarnation = asker;
+                let (round, elections) = (Round(slot + 1), vec![name(X)]);
+                let body = Body::Ask(Ask { round, part: Part { number: 0, of: 1 }, elections });
+                stage.deliver(node, Packet { header, body });
+            }
+        }
+        stage.pass(ms(100));
+    }
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
+/// Nobody lies: one that only observes, and goes by another heartbeat, was there first.
+#[cfg_attr(not(tenure_planted), test)]
+fn an_observer_with_other_times_keeps_nobody_from_starting() {
+    let other = Config { heartbeat: ms(500), ..config(2) };
+    let mut stage = Stage::with(vec![config(0), config(1), other]);
+    stage.join(2);
+    stage.observe(2, X);
+    stage.pass(ms(15_000));
+    for node in [0, 1] {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.pass(ms(30_000));
+    let refused = |event: &Event| matches!(event, Event::Ended(End::Refused { .. }));
+    assert_eq!(stage.told(0, refused), 0);
+    assert_eq!(stage.leaders(X), [0]);
+}
