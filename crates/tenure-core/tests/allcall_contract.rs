@@ -36,6 +36,8 @@ fn config(node: usize) -> Config {
         grace: Duration::from_millis(10),
         kill_margin: Duration::from_millis(1),
         callers,
+        // It must lead often enough, though it is stopped for longer than a round at times.
+        rejoin_wait: node == 0,
         limits: Limits { elections: 4, participants: 8, claims: 4 },
         ..Config::new("c".parse().unwrap(), id(node as u64))
     }
