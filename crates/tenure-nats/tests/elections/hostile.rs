@@ -164,7 +164,9 @@ fn one_that_may_only_ask_makes_nobody_lead(version: Version) {
                 said["from"].as_str().is_some_and(|from| from.starts_with(&prefix))
             };
             let mut said = calls.iter().find(is).unwrap().as_object().unwrap().clone();
-            ["ask", "call", "reply", "resign"].map(|kind| said.remove(kind));
+            for kind in ["ask", "call", "reply", "resign"] {
+                said.remove(kind);
+            }
             said
         };
         let mut names = [of(&one), of(&two)];

@@ -432,17 +432,15 @@ impl Role {
             return;
         }
         match entry.eligible {
-            true if calls => {
-                let gap = nanos(heard.plan.own.heartbeat * 7 / 2);
-                let since = self.since.entry(from.clone()).or_insert((now, now));
-                let first = if now.since(since.1) > gap { now } else { since.0 };
-                *since = (first, now);
-                self.present.insert(from.clone(), (heard.rank, now));
-            }
+            true if calls => drop(self.present.insert(from.clone(), (heard.rank, now))),
             true => {}
             false => drop(self.present.remove(from)),
         }
         if entry.eligible {
+            let gap = nanos(heard.plan.own.heartbeat * 7 / 2);
+            let since = self.since.entry(from.clone()).or_insert((now, now));
+            let first = if now.since(since.1) > gap { now } else { since.0 };
+            *since = (first, now);
             self.willing.insert(from.clone(), (heard.rank, now));
         }
     }
