@@ -45,10 +45,8 @@ impl Property<Elections> for OneWakeUp {
                 let (
                     [Compare::Created { key: own, revision: created }]
                     | [Compare::Created { key: own, revision: created }, Compare::Lease { .. }],
-                    None
-                    | Some(
-                        Act::Read(_) | Act::Put { .. } | Act::Proclaim { .. } | Act::Delete { .. },
-                    ),
+                    // Who deletes its key leaves, and looks at nothing.
+                    None | Some(Act::Read(_) | Act::Put { .. } | Act::Proclaim { .. }),
                 ) = (&txn.when[..], txn.then.first())
                 else {
                     return Ok(());
