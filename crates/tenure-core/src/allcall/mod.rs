@@ -42,9 +42,9 @@
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; after a
 //!   clean stop within H and two delays, if the best of the others calls. One that has left, or
 //!   crashed, without having led counts as present for 2.5 H, and is waited for so long and until
-//!   the end of a round: 3.5 H. Of few callers, when no other one is left, the next one has to call
-//!   for two rounds first: 3H. (The text says L + K. The clock of the old leader and that of the new
-//!   one may err in opposite ways, and an election takes a round.)
+//!   the end of a round: 3.5 H. Of few callers, when no other one is left, the next one has to
+//!   call for two rounds first: 3H. (The text says L + K. The clock of the old leader and that of
+//!   the new one may err in opposite ways, and an election takes a round.)
 //! - **(d)** Whatever is lost, late, repeated or reordered: no handle holds beyond E − K − H by the
 //!   clock that granted it, no claim is believed beyond the E that its leader published, and memory
 //!   stays within [`Limits`].
@@ -90,12 +90,11 @@
 //!
 //! Each begins with a [`Header`]. A holder repeats its claim in each call; others send a
 //! [digest](Digest), and the claim that they follow only after they heard another digest. A reply
-//! is sent at once, or an eighth of a heartbeat after the last one, for the calls since, at most 32,
-//! and then for questions. One that
-//! called in its own round has said everything to all: its reply names only elections in which a
-//! caller follows another claim, and those that an observer asks about.
-//! A question has no part in what calls are judged by: its round makes no call late, an answer to it
-//! shows nobody to others, and no newcomer refuses to start because of it.
+//! is sent at once, or an eighth of a heartbeat after the last one, for the calls since, at most
+//! 32, and then for questions. One that called in its own round has said everything to all: its
+//! reply names only elections in which a caller follows another claim, and those that an observer
+//! asks about. A question has no part in what calls are judged by: its round makes no call late,
+//! an answer to it shows nobody to others, and no newcomer refuses to start because of it.
 //! Calls and questions of all elections go together, split below [`PACKET_BYTES_MAX`] and the
 //! server's `max_payload`.
 //!
@@ -143,13 +142,13 @@
 //!    or renew, differs by more than 2K from more than half of at least two others that answered
 //!    its round is not eligible and does not renew; nor does one whose clock has moved, against
 //!    CLOCK_BOOTTIME, away from that of the only other, or has stepped by more than K and is not
-//!    answered in fewer of its rounds than make a lease. One that need not call, and knows
-//!    of one other only, does so once a lease, to be compared. A relayed claim has the E that its leader
+//!    answered in fewer of its rounds than make a lease. One that need not call, and knows of one
+//!    other only, does so once a lease, to be compared. A relayed claim has the E that its leader
 //!    published, never replaces what was heard first-hand, hides nothing that its leader says
 //!    itself, and beats nobody.
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
-//! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and it
-//!    ended within 2H; it elects and renews nothing. What is malformed, oversized or foreign is
+//! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and
+//!    it ended within 2H; it elects and renews nothing. What is malformed, oversized or foreign is
 //!    dropped and counted. A newcomer with other times than those that take part refuses to start.
 //!    The k-th best stands k·(2H + 2K) after it could have, but for those that go before it; when
 //!    those change, it waits anew.

@@ -107,9 +107,9 @@ fn an_election_is_forgotten() {
     assert_eq!(stage.calls(0), 0, "an asker never calls");
 }
 
-/// Two servers, nothing is lost, everything takes 51 ms at most, clocks are right. A leader gives up
-/// and campaigns again at once. With the announcement of the term that it has ended it would stand
-/// at its next beat, and the other one at its own, and each would hear its own claim first.
+/// Two servers, nothing is lost, everything takes 51 ms at most, clocks are right. A leader gives
+/// up and campaigns again at once. With the announcement of the term that it has ended it would
+/// stand at its next beat, and the other one at its own, and each would hear its own claim first.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn one_that_campaigns_again_is_announced_again_first() {
     let mut stage = Stage::new(2);
@@ -125,8 +125,8 @@ pub(crate) fn one_that_campaigns_again_is_announced_again_first() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Twenty, of which each leader stops cleanly as soon as it leads, as when a deployment is rolled. A
-/// lease of 30 s: all tombstones are carried at the same time, and there is room for 16.
+/// Twenty, of which each leader stops cleanly as soon as it leads, as when a deployment is rolled.
+/// A lease of 30 s: all tombstones are carried at the same time, and there is room for 16.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn every_clean_stop_is_heard_however_many_there_are() {
     let lease = ms(30_000);

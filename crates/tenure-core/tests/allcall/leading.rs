@@ -235,8 +235,8 @@ pub(crate) fn of_two_that_stand_at_once_one_leads() {
     assert!(stage.leaders(X).is_empty());
 }
 
-/// Another leads whose claim is greater. It has once tried to renew, and did not hear that; somebody
-/// who did tells it on.
+/// Another leads whose claim is greater. It has once tried to renew, and did not hear that;
+/// somebody who did tells it on.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn what_others_relay_hides_nothing_that_its_leader_says_itself() {
     let mut stage = Stage::led(1);

@@ -25,7 +25,8 @@ const SECOND: u64 = 1_000 * MS;
 /// What a world concentrates on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Nothing is lost, and a message takes less than H/2, on one server or on several: promise (a).
+    /// Nothing is lost, and a message takes less than H/2, on one server or on several:
+    /// promise (a).
     Connected,
     /// Routes between servers are cut and mended, and nothing else: promise (b).
     Parted,

@@ -6,8 +6,8 @@ use super::claims_are_heard::claims;
 use super::{Check, Fact, LeasedLeaders, Own, Property};
 
 /// Rulings 1, 2 and 6: a leader renews only while nobody that could lead goes before it; the k-th
-/// best stands k·(2H + 2K) after the seat became vacant and it knew of the better ones; and a leader hands over only to one that
-/// said it is eligible.
+/// best stands k·(2H + 2K) after the seat became vacant and it knew of the better ones; and a
+/// leader hands over only to one that said it is eligible.
 #[derive(Debug, Default)]
 pub(in super::super) struct BetterOnesGoFirst;
 
