@@ -26,6 +26,11 @@ impl Reading {
         let latest = self.wall.after(config.drift.stretch(since(self.opened)));
         own.wall.since(latest) > most || earliest.since(own.wall) > most
     }
+
+    /// What the other clock shows by now, but for how long its answer took.
+    fn at(&self, now: BothClocks) -> BothClocks {
+        BothClocks { wall: self.wall.after(now.boot.since(self.heard.boot)), ..now }
+    }
 }
 
 /// What rounds have shown of this process's wall clock.
@@ -36,7 +41,7 @@ pub(super) struct Clock {
     /// It is, or it differs from that of the only other one.
     pub(super) differs: bool,
     /// When it was last known to agree with those of others, or nobody was there to differ and it
-    /// had not stepped.
+    /// had not stepped. While it is off: what another showed last.
     agreed: Option<BothClocks>,
     /// For how many own rounds that came back nobody has answered, once somebody has. Time would
     /// not do: one that was stopped, or cut off, did not ask.
@@ -49,8 +54,8 @@ impl Clock {
     /// A round has ended. Says from how many it differs, and of how many.
     ///
     /// If more than half of at least two others differ from it, it is off. Of two clocks it is the
-    /// one that has moved since they agreed; if both have differed from the beginning, nobody knows
-    /// which. It is compared as it is now, because a lease that is granted now ends by it: others
+    /// one that has moved since they agreed, and it stays so until they agree; if both have differed
+    /// from the beginning, nobody knows which. It is compared as it is now, because a lease that is granted now ends by it: others
     /// drop a claim from a clock that has stepped since they answered.
     pub(super) fn judge(
         &mut self,
@@ -70,12 +75,17 @@ impl Clock {
         self.silent = Some(0);
         let has_moved = self.agreed.is_some_and(|agreed| {
             let wall = agreed.wall.after(now.boot.since(agreed.boot));
-            differ(BothClocks { wall, ..now }) == 0
+            let stays = self.off && ruling(Rule::OffUntilRight) && has_stepped(agreed, now, config);
+            differ(BothClocks { wall, ..now }) == 0 || stays
         });
         self.off = from * 2 > of && (of >= 2 || (has_moved && ruling(Rule::MovedOfTwo)));
         self.differs = self.off || (of == 1 && from == 1);
         if from == 0 {
             self.agreed = Some(now);
+        } else if self.off && ruling(Rule::OffUntilRight) {
+            // In the long run CLOCK_BOOTTIME drifts away from both.
+            let other = readings.iter().find(|reading| reading.contradicts(now, config));
+            self.agreed = other.map(|reading| reading.at(now));
         }
         (from, of)
     }

@@ -121,6 +121,22 @@ pub(crate) fn of_two_the_one_whose_clock_has_stepped_does_not_go_on() {
     }
 }
 
+/// Wall clocks run by a thousandth faster than CLOCK_BOOTTIME, and one of them is a minute ahead.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_two_the_one_that_is_off_stays_so_while_boot_time_drifts() {
+    for stepped in [0, 1] {
+        let mut stage = Stage::led(2);
+        stage.nodes.iter_mut().for_each(|node| node.again = true);
+        stage.nodes[stepped].ahead = 60_000;
+        for _ in 0..5_000 {
+            stage.pass(ms(1_000));
+            stage.nodes.iter_mut().for_each(|node| node.ahead += 1);
+        }
+        assert_eq!(stage.overlap(), Duration::ZERO, "{stepped}");
+        assert_eq!(stage.leaders(X), [1 - stepped]);
+    }
+}
+
 /// A round that nobody answered shows nothing while others are there.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_clock_that_has_stepped_is_not_right_because_answers_are_lost() {

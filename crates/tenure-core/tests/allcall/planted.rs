@@ -42,6 +42,7 @@ const STORIES: &[Story] = &[
     (Rule::ClockChecked.row(), clocks::one_whose_clock_is_off_does_not_go_on),
     (Rule::ClocksAsTheyAre.row(), clocks::a_clock_that_steps_after_the_answers_renews_nothing),
     (Rule::MovedOfTwo.row(), clocks::of_two_the_one_whose_clock_has_stepped_does_not_go_on),
+    (Rule::OffUntilRight.row(), clocks::of_two_the_one_that_is_off_stays_so_while_boot_time_drifts),
     (
         Rule::SilenceProvesNothing.row(),
         clocks::a_clock_that_has_stepped_is_not_right_because_answers_are_lost,

@@ -86,9 +86,10 @@ fn a_large_value(version: Version) {
         theirs.ask(then(vec![delete("large/9")])).await;
         let won = soon(campaign).await.unwrap();
         assert!(won.is_current() && kept.is_current());
+        // They see nothing new. A watch may be lost where megabytes keep it from being read in time.
         for observer in &mut observers {
             let more = tokio::time::timeout(Default::default(), observer.next()).await;
-            assert!(more.is_err(), "{more:?}");
+            assert!(matches!(more, Err(_) | Ok(Some(Change::Reset))), "{more:?}");
         }
         let sees = async {
             while !matches!(observer.next().await.unwrap().view(), Some(View::Leader(_))) {}

@@ -114,6 +114,10 @@ pub struct Role {
     pub holds: Option<Lease>,
     /// The latest of its own that it has ended, and until when it carries that.
     pub ended: Option<(Lease, Time)>,
+    /// When that is known without being said: E, as it was when it was resigned.
+    pub over: Time,
+    /// Whether it has heard itself say so.
+    pub resigned: bool,
 }
 
 fn nanos(span: u64) -> Duration {
@@ -231,6 +235,8 @@ impl Life {
                     let twice = dead.until.after(nanos(2 * plan.own.skew));
                     let carried = now.after(twice.since(packet.header.sent));
                     role.ended = Some((Lease { term: dead.term, until: dead.until }, carried));
+                    role.over = now.after(dead.until.since(packet.header.sent));
+                    role.resigned = false;
                     role.vacant = role.vacant.max(now);
                 }
                 return;
@@ -315,7 +321,15 @@ impl Life {
         let (round, is) = match &packet.body {
             Body::Call(call) => (call.round, (false, call.part)),
             Body::Ask(ask) => (ask.round, (true, ask.part)),
-            Body::Reply(_) | Body::Resign(_) => return,
+            Body::Resign(resign) => {
+                for (name, dead) in &resign.ended {
+                    let Some(role) = self.role(plan, name) else { continue };
+                    let last = role.ended.map(|(ended, _)| ended.term);
+                    role.resigned |= last == Some(dead.term);
+                }
+                return;
+            }
+            Body::Reply(_) => return,
         };
         let half = nanos(plan.own.heartbeat / 2);
         let Some(said) = self.rounds[1].as_mut().filter(|said| said.round == round) else { return };

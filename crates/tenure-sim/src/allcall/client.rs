@@ -21,7 +21,8 @@ const KEPT: usize = 64;
 pub struct Manner {
     /// The servers it knows, the one that it takes first at the front.
     pub stations: Vec<Place>,
-    /// A connection on which nothing comes for so long after it published is gone.
+    /// A connection on which nothing comes for so long is asked whether it is there, and one that
+    /// is silent for so long after that, or after it published, is gone.
     pub patience: Duration,
     /// Whether the core is told that a connection is gone, and of the next one.
     pub tells: bool,
@@ -55,8 +56,10 @@ pub struct Client {
     told: bool,
     /// When it dials again.
     dials: Time,
-    /// When it published first since it heard anything.
+    /// When it asked or published first since it heard anything.
     asked: Option<Time>,
+    /// When it heard anything last.
+    heard: Time,
     kept: Vec<Arc<Packet>>,
     passed: Vec<Passed>,
 }
@@ -74,6 +77,7 @@ impl Client {
             told: false,
             dials: Time::MAX,
             asked: None,
+            heard: Time::ZERO,
             kept: Vec::new(),
             passed: Vec::new(),
         }
@@ -106,8 +110,15 @@ impl Client {
 
     fn hear(&mut self, now: BothClocks, from: Place, frame: Frame, out: &mut Out) {
         let ours = from == self.server();
+        let alive = match frame {
+            Frame::Welcome(number) | Frame::Bring(number, _) => ours && number == self.number,
+            _ => false,
+        };
+        if alive {
+            (self.asked, self.heard) = (None, now.boot);
+        }
         match frame {
-            Frame::Welcome(number) if ours && number == self.number && !self.up => {
+            Frame::Welcome(_) if alive && !self.up => {
                 (self.up, self.dials) = (true, Time::MAX);
                 if !self.told || self.manner.tells {
                     self.told = true;
@@ -118,8 +129,7 @@ impl Client {
                 }
             }
             Frame::Gone(number) if ours && number == self.number && self.up => self.lose(now, out),
-            Frame::Bring(number, packet) if ours && number == self.number && self.up => {
-                self.asked = None;
+            Frame::Bring(_, packet) if alive && self.up => {
                 self.passed.push(Passed::Heard(packet.clone()));
                 let message = Message::Packet(Arc::unwrap_or_clone(packet));
                 self.hand(now, Input::Message { from: Bus, message }, out);
@@ -176,6 +186,12 @@ impl Client {
     fn silent(&self) -> Time {
         self.asked.map_or(Time::MAX, |asked| asked.after(self.manner.patience))
     }
+
+    /// When it asks whether its connection is still there.
+    fn doubts(&self) -> Time {
+        let calm = self.up && self.asked.is_none();
+        if calm { self.heard.after(self.manner.patience) } else { Time::MAX }
+    }
 }
 
 impl Protocol for Client {
@@ -199,6 +215,10 @@ impl Protocol for Client {
                 if self.silent() <= now.boot {
                     self.lose(now, out);
                 }
+                if self.doubts() <= now.boot {
+                    self.asked = Some(now.boot);
+                    out.push(Effect::Send { to: self.server(), message: Frame::Ping(self.number) });
+                }
                 if self.dials <= now.boot {
                     self.dial(now.boot, out);
                 }
@@ -208,7 +228,11 @@ impl Protocol for Client {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let own = [(self.dials, "a connection is tried again"), (self.silent(), "a silent server")];
+        let own = [
+            (self.dials, "a connection is tried again"),
+            (self.silent(), "a silent server"),
+            (self.doubts(), "whether the server is there"),
+        ];
         let own = own.into_iter().map(|(at, why)| Deadline { at, why });
         let due = self.core.deadline().into_iter().chain(own.filter(|due| due.at < Time::MAX));
         due.min_by_key(|deadline| deadline.at)

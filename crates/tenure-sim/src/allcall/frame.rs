@@ -18,6 +18,8 @@ pub enum Frame {
     Hello(u64),
     /// Its server has the subscriptions of this connection.
     Welcome(u64),
+    /// A client asks whether its connection is still there.
+    Ping(u64),
     /// There is no such connection.
     Gone(u64),
     /// A client publishes.
@@ -56,6 +58,7 @@ impl fmt::Display for Frame {
         match self {
             Self::Hello(number) => write!(f, "connection {number}"),
             Self::Welcome(number) => write!(f, "connection {number} is there"),
+            Self::Ping(number) => write!(f, "whether connection {number} is there"),
             Self::Gone(number) => write!(f, "connection {number} is gone"),
             Self::Publish(_, packet) => write!(f, "publish: {packet}"),
             Self::Bring(_, packet) | Self::Route(packet) => packet.fmt(f),

@@ -172,9 +172,8 @@ pub fn draw(seed: u64) -> Plan {
         rng.choose(&[1, 2, 3, 3, 4, 5]).max(if kind == Kind::Beyond { 2 } else { 1 });
     let mut more = Rng::new(seed, SERVERS);
     let stations = match kind {
-        // Where somebody stops, promise (a) is about one.
         Kind::Connected if own.steady => more.choose(&[1, 1, 2, 3]),
-        Kind::Connected => 1,
+        Kind::Connected => more.choose(&[1, 1, 1, 2, 3]),
         Kind::Beyond => 1,
         Kind::Parted => rng.choose(&[2, 2, 3]),
         Kind::Lossy | Kind::Divided => rng.choose(&[1, 1, 2, 3]),
@@ -183,7 +182,8 @@ pub fn draw(seed: u64) -> Plan {
         // As where parts come apart: three hops, and less than H/2 in all.
         own.delay = own.delay / 8 * 5;
     }
-    own.asker = matches!(kind, Kind::Connected | Kind::Beyond) && more.once_in(8);
+    let often = if stations > 1 { 2 } else { 8 };
+    own.asker = matches!(kind, Kind::Connected | Kind::Beyond) && more.once_in(often);
     if kind == Kind::Connected && participants > 2 && own.steady && rng.once_in(4) {
         own.odd = Some(participants - 1);
     }
@@ -223,12 +223,16 @@ impl Plan {
         let bus = |rates: Rates| Rates { crash: 0, pause: 0, tardy: 0, write: 0, ..rates };
         match kind {
             Kind::Connected if !self.own.steady => {
+                // On several servers promise (a) is about processes that do at once what is due.
+                let stops = nodes == participants + 1;
                 let rates = Rates { loss: 0, late: 0, very_late: 0, ..conditions.rates };
-                conditions.rates = rates;
+                conditions.rates = match stops {
+                    true => rates,
+                    false => Rates { pause: 0, tardy: 0, write: 0, ..rates },
+                };
                 conditions.incidents.retain(|(_, incident)| match incident {
-                    Incident::Crash { node, .. } | Incident::Stop { node, .. } => {
-                        *node < participants
-                    }
+                    Incident::Crash { node, .. } => *node < participants,
+                    Incident::Stop { node, .. } => *node < participants && stops,
                     _ => false,
                 });
             }

@@ -99,6 +99,8 @@ pub struct LeasedLeaders {
     pub moved: u64,
     /// Since when each wall clock is as far ahead as it is.
     pub ahead: Vec<(u64, i64)>,
+    /// How long each wall clock was right, within K, before it was not.
+    pub agreed: Vec<u64>,
 }
 
 impl LeasedLeaders {
@@ -118,6 +120,13 @@ impl LeasedLeaders {
     #[must_use]
     pub const fn moved(&self, now: u64) -> u64 {
         if now >= self.cut.1 && self.cut.1 > self.moved { self.cut.1 } else { self.moved }
+    }
+
+    /// Whether a wall clock is beyond K, or was so since `then` or shortly before.
+    fn was_wrong(&self, plan: &Plan, node: usize, then: u64) -> bool {
+        let (since, ahead) = self.ahead[node];
+        let heard = since + plan.own.slow(3 * plan.own.heartbeat);
+        !plan.own.is_right(node) && (ahead.unsigned_abs() > plan.own.skew || then < heard)
     }
 
     fn stir(&mut self, election: Option<usize>, at: u64) {
@@ -158,6 +167,7 @@ impl Scenario for LeasedLeaders {
             stirred: vec![0; plan.elections.len()],
             cut: (0, 0),
             moved: 0,
+            agreed: nodes.clone().map(|_| 0).collect(),
             ahead: nodes.map(|node| (0, plan.conditions.sites[node].wall)).collect(),
         }
     }
@@ -245,7 +255,13 @@ impl Scenario for LeasedLeaders {
                 run.counts.own.cuts += 1;
                 (run.own.cut, run.own.moved) = ((side, until), context.now);
             }
-            Incident::Step { node, ahead } => run.own.ahead[node] = (context.now, ahead),
+            Incident::Step { node, ahead } => {
+                let (since, before) = run.own.ahead[node];
+                if before.unsigned_abs() <= run.plan.own.skew {
+                    run.own.agreed[node] = context.now - since;
+                }
+                run.own.ahead[node] = (context.now, ahead);
+            }
             _ => {}
         }
     }
@@ -324,7 +340,11 @@ impl Scenario for LeasedLeaders {
         match own.kind {
             _ if check.now >= plan.settled => false,
             Kind::Connected => false,
-            Kind::Beyond => !own.is_right(claim.node) || !own.is_right(other.node),
+            Kind::Beyond => {
+                let begun = check.own(claim).map_or(check.now, |own| own.from).min(other.from);
+                let wrong = |node| check.own.was_wrong(check.plan, node, begun);
+                wrong(claim.node) || wrong(other.node)
+            }
             Kind::Parted | Kind::Lossy | Kind::Divided => true,
         }
     }

@@ -61,11 +61,16 @@ impl Service<Words> for Station {
                 self.clients.insert(from, number);
                 return send(from, Frame::Welcome(number));
             }
+            Frame::Ping(number) if self.clients.get(&from) == Some(&number) => {
+                return send(from, Frame::Welcome(number));
+            }
             Frame::Publish(number, packet) if self.clients.get(&from) == Some(&number) => {
                 self.others.iter().for_each(|other| send(*other, Frame::Route(packet.clone())));
                 packet
             }
-            Frame::Publish(number, _) => return send(from, Frame::Gone(number)),
+            Frame::Ping(number) | Frame::Publish(number, _) => {
+                return send(from, Frame::Gone(number));
+            }
             Frame::Route(packet) => packet,
             Frame::Welcome(_) | Frame::Gone(_) | Frame::Bring(..) => return,
         };

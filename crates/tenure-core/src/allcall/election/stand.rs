@@ -106,9 +106,9 @@ impl Election {
         }
         if self.valid {
             self.renew(context);
-            if self.may_stand(context) {
-                self.grant(context);
-            }
+        }
+        if self.may_stand(context) {
+            self.grant(context);
         }
         self.presence.forget(context);
     }
@@ -118,6 +118,9 @@ impl Election {
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         let announced = self.announced || !ruling(Rule::AnnouncedRound);
         if !waits || !announced || !self.is_eligible(context) {
+            if ruling(Rule::WaitsAnew) {
+                self.vacancy.waits = None;
+            }
             return false;
         }
         if self.claims.live(now).next().is_some() && ruling(Rule::TheText) {

@@ -47,6 +47,8 @@ rules! {
     ClocksAsTheyAre: "ruling 4", [FAR], by hand;
     /// Of two clocks that differ the one is off that has moved since they agreed.
     MovedOfTwo: "ruling 4", [FAR], by hand;
+    /// One that was found to be off stays so until it agrees, however long that takes.
+    OffUntilRight: "ruling 4", [FAR], by hand;
     /// A clock that has stepped is not right because no answers come.
     SilenceProvesNothing: "ruling 4", [FAR], by hand;
     /// Calls are answered before questions, which any stranger may ask.
@@ -81,6 +83,9 @@ rules! {
     KthWaits: "ruling 6", [BETTER], by hand;
     /// It waits so for those that it knows of, from when it knows of them.
     WaitsForEach: "ruling 6", [BETTER, CALM], by hand;
+    /// It waits anew when anything else has kept it from standing meanwhile: the better ones may have
+    /// been kept from it too.
+    WaitsAnew: "ruling 6", [BETTER];
     /// A newcomer with other times refuses to start.
     SameTimes: "ruling 6", [CALM, TERM], by hand;
     /// Who only asks makes no call late, and no newcomer refuse.

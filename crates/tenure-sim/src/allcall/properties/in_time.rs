@@ -39,7 +39,7 @@ impl Property<LeasedLeaders> for InTime {
 }
 
 /// Ruling 4: one whose clock is further off than 3K + 2H neither stands nor renews when at least
-/// two others go right and answer, from the second round on.
+/// two others go right and answer, or one did so before that clock was off.
 #[derive(Debug, Default)]
 pub(in super::super) struct FarClocksDoNotWin;
 
@@ -57,18 +57,26 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let far = 3 * own.skew + 2 * own.heartbeat;
         let stepped = check.plan.conditions.sites[claim.node].clock.shows(since);
         let said = check.life_of(claim.node).last().map(|said| said.sent);
-        let rounds = std::time::Duration::from_nanos(2 * own.heartbeat);
-        let before = said.is_none_or(|said| said <= stepped.after(rounds));
+        let before = said.is_none_or(|said| said <= stepped);
         if own.is_right(claim.node) || ahead.unsigned_abs() < far || before {
             return Ok(());
         }
-        let others = (0..check.plan.participants()).filter(|other| {
-            let role = &check.apps[*other][claim.election];
-            let since = role.since.max(check.history.since[*other]) + 4 * own.heartbeat;
-            *other != claim.node && role.campaigning && since < claim.decided
-        });
-        let others = others.count();
-        if others < 2 {
+        // Since when one has called, at least.
+        let calls = |node: usize| {
+            let role = &check.apps[node][claim.election];
+            role.campaigning.then_some(role.since.max(check.history.since[node]))
+        };
+        let others = (0..check.plan.participants()).filter(|other| *other != claim.node);
+        let others: Vec<u64> = others.filter_map(calls).collect();
+        let answer = |then: u64| others.iter().filter(|calls| **calls < then).count();
+        // With the only other one it was compared, for as long as a right clock was compared.
+        let compared = 3 * (own.lease + 4 * own.heartbeat);
+        let right = since.saturating_sub(check.own.agreed[claim.node]) + compared;
+        let two = calls(claim.node).is_some_and(|own| own + compared < since)
+            && right < since
+            && answer(since.saturating_sub(compared)) == 1;
+        let others = answer(claim.decided.saturating_sub(4 * own.heartbeat));
+        if others == 0 || others == 1 && !two {
             return Ok(());
         }
         Err(format!(

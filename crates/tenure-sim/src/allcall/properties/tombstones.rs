@@ -4,7 +4,7 @@ use super::claims_are_heard::claims;
 use super::{Check, Fact, LeasedLeaders, Own, Property};
 
 /// Ruling 7: between two terms of a process the tombstone of the first is published, and each call
-/// carries it until E + 2K.
+/// carries it until E + 2K; and its leadership is not released before that is known.
 #[derive(Debug, Default)]
 pub(in super::super) struct Tombstones;
 
@@ -13,6 +13,9 @@ impl Property<LeasedLeaders> for Tombstones {
     const SOURCE: &'static str = "ruling 7; A3";
 
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        if let Fact::Released { node, election } = fact {
+            return released(check, node, election);
+        }
         let Fact::Own(Own::Said { node, packet, at: (at, _) }) = fact else { return Ok(()) };
         let Body::Call(call) = &packet.body else { return Ok(()) };
         let life = check.life_of(node);
@@ -41,4 +44,18 @@ impl Property<LeasedLeaders> for Tombstones {
         }
         Ok(())
     }
+}
+
+/// A leadership is released once its resignation has come back, or its lease is over.
+fn released(check: &Check<'_>, node: usize, election: usize) -> Result<(), String> {
+    let role = check.role(node, election);
+    let shows = check.plan.conditions.sites[node].clock.shows(check.now);
+    let Some((ended, _)) = role.ended.filter(|_| !role.resigned && shows < role.over) else {
+        return Ok(());
+    };
+    if role.holds.is_none_or(|held| held.term != ended.term) {
+        return Ok(());
+    }
+    let (name, election) = (check.name(node), check.election(election));
+    Err(format!("{name} releases {election} at {shows}, before {}, by {ended:?}", role.over))
 }
