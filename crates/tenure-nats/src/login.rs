@@ -21,6 +21,13 @@ pub enum Login {
         /// The password.
         password: String,
     },
+    /// A user, and a file with the password on its only line.
+    PasswordFile {
+        /// The user.
+        user: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// A file of credentials (`nsc generate creds`): a JWT of the user, and the seed of its key.
     Credentials(PathBuf),
     /// A file with the seed of a user's key (`nk -gen user`), which begins with `SU`.
@@ -32,6 +39,9 @@ impl fmt::Debug for Login {
         match self {
             Self::User { user, .. } => {
                 f.debug_struct("User").field("user", user).finish_non_exhaustive()
+            }
+            Self::PasswordFile { user, path } => {
+                f.debug_struct("PasswordFile").field("user", user).field("path", path).finish()
             }
             Self::Credentials(path) => f.debug_tuple("Credentials").field(path).finish(),
             Self::NKey(path) => f.debug_tuple("NKey").field(path).finish(),
@@ -50,6 +60,12 @@ impl Login {
             Self::User { user, password } => {
                 auth.username = Some(user.clone());
                 auth.password = Some(password.clone());
+            }
+            Self::PasswordFile { user, path } => {
+                let text = read(path)?;
+                let line = text.strip_suffix('\n').unwrap_or(&text);
+                auth.username = Some(user.clone());
+                auth.password = Some(line.strip_suffix('\r').unwrap_or(line).to_owned());
             }
             Self::Credentials(path) => {
                 let text = read(path)?;
@@ -122,7 +138,7 @@ pub enum LoginError {
         path: PathBuf,
     },
     /// What should be the seed of a user's key is something else.
-    #[error("{path} holds no seed of a user's key: it begins with SU", path = path.display())]
+    #[error("{path} holds no seed of a user's key: one begins with SU", path = path.display())]
     NoSeed {
         /// Which file.
         path: PathBuf,
@@ -169,7 +185,7 @@ mod tests {
         let (_folder, path) = file("secret");
         let shown = path.display();
         let text = told(Login::NKey(path.clone()));
-        assert_eq!(text, format!("{shown} holds no seed of a user's key: it begins with SU"));
+        assert_eq!(text, format!("{shown} holds no seed of a user's key: one begins with SU"));
         let text = told(Login::Credentials(path.clone()));
         assert!(text.starts_with(&format!("{shown} holds no credentials")), "{text}");
         let (_other, account) = file(&KeyPair::new_account().seed().unwrap());

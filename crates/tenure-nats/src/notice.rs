@@ -49,6 +49,14 @@ pub enum Notice {
         /// What it said.
         said: Arc<str>,
     },
+    /// The server in use does not accept this login any more, and ends the connection. The login
+    /// is made anew with the next one: its files may hold another by then.
+    LoggedOut {
+        /// The server.
+        server: Server,
+        /// What it said.
+        said: Arc<str>,
+    },
     /// More comes in than this node can read, and some of it was lost.
     Overrun {
         /// The server.
@@ -76,9 +84,12 @@ impl fmt::Display for Notice {
             }
             Self::Denied { server, said } => write!(
                 f,
-                "{server} refuses this login something: {said}; see the permissions that \
-                 participants and askers need in docs/operations.md"
+                "{server} denies this login a right that it needs: {said}; see the permissions \
+                 that participants and askers need in docs/operations.md"
             ),
+            Self::LoggedOut { server, said } => {
+                write!(f, "{server} does not accept this login any more: {said}")
+            }
             Self::Overrun { server } => write!(
                 f,
                 "more comes in from {server} than can be read, and some is lost: rounds may be \

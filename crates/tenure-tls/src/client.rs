@@ -59,6 +59,16 @@ pub fn client_config(
     builder.with_client_auth_cert(certificates.collect(), key).map_err(unusable)
 }
 
+/// Whether this [`reason`] says that what came from the other side was no TLS at all.
+#[must_use]
+pub fn is_no_tls(reason: &(dyn Error + 'static)) -> bool {
+    use rustls::InvalidMessage::{InvalidContentType, UnknownProtocolVersion};
+    matches!(
+        reason.downcast_ref(),
+        Some(rustls::Error::InvalidMessage(InvalidContentType | UnknownProtocolVersion))
+    )
+}
+
 /// What TLS says of a connection that did not come about, if it was TLS: a certificate is not
 /// believed, on one side or the other, or the other side does not speak it.
 #[must_use]

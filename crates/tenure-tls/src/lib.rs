@@ -7,5 +7,5 @@
 mod client;
 mod pem;
 
-pub use client::{client_config, reason};
+pub use client::{client_config, is_no_tls, reason};
 pub use pem::{Identity, Pair, Pem, PemError};

@@ -56,6 +56,9 @@ pub enum ConnectError {
         /// What happened.
         why: Arc<str>,
     },
+    /// It answers without TLS.
+    #[error("it speaks no TLS")]
+    NoTls,
     /// Anything else: nobody listens there, or there is no such host.
     #[error("{why}")]
     Failed {
@@ -137,6 +140,9 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions) -> ConnectErr
         said = source.to_string();
     }
     if let Some(tls) = error.source().and_then(|source| tenure_tls::reason(source)) {
+        if tenure_tls::is_no_tls(tls) {
+            return ConnectError::NoTls;
+        }
         return ConnectError::Tls { why: tls.to_string().into() };
     }
     let said: Arc<str> = said.into();

@@ -190,6 +190,8 @@ struct Keeper {
 enum Left {
     /// It is gone, or of no use any more.
     Lost(Arc<str>),
+    /// The login is not accepted any more.
+    LoggedOut(Arc<str>),
     /// Its server is about to end.
     LameDuck,
     /// Nobody reads what comes in.
@@ -250,6 +252,7 @@ impl Keeper {
         let server = server.clone();
         let notice = match left {
             Left::Lost(why) => Notice::Disconnected { server, why },
+            Left::LoggedOut(said) => Notice::LoggedOut { server, said },
             Left::LameDuck => Notice::Leaving { server },
             Left::Closed => return false,
         };
@@ -295,11 +298,44 @@ impl Keeper {
             Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Left::LameDuck),
             Event::SlowConsumer(_) => self.say(Notice::Overrun { server }),
             Event::ServerError(Said::SlowConsumer(_)) => self.say(Notice::Overrun { server }),
+            Event::ServerError(said) if is_about_the_login(&said) => {
+                return Some(Left::LoggedOut(said.to_string().into()));
+            }
             Event::ServerError(said) => {
                 self.say(Notice::Denied { server, said: said.to_string().into() });
             }
             Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_) => {}
         }
         None
+    }
+}
+
+/// Whether a server says that it does not accept a login any more, as after its configuration was
+/// read anew, and not that a right is missing.
+fn is_about_the_login(said: &Said) -> bool {
+    const SIGNS: [&str; 4] = [
+        "authorization violation",
+        "authentication expired",
+        "authentication revoked",
+        "authentication timeout",
+    ];
+    let text = said.to_string().to_lowercase();
+    *said == Said::AuthorizationViolation || SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_that_is_refused_is_no_right_that_is_missing() {
+        let other = |text: &str| Said::Other(text.to_owned());
+        assert!(is_about_the_login(&Said::AuthorizationViolation));
+        assert!(is_about_the_login(&other("User Authentication Expired")));
+        assert!(is_about_the_login(&other("Account Authentication Expired")));
+        assert!(is_about_the_login(&other("User Authentication Revoked")));
+        let denied = other("Permissions Violation for Publish to \"tenure.tenure.call\"");
+        assert!(!is_about_the_login(&denied));
+        assert!(!is_about_the_login(&Said::SlowConsumer(1)));
     }
 }

@@ -1,6 +1,7 @@
 //! One server: a process that can be killed, stopped and started again.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::Deref;
@@ -11,6 +12,7 @@ use super::cluster::Cluster;
 use super::config::ClusterConfig;
 use crate::daemon::Daemon;
 use crate::error::Error;
+use crate::place::file_error;
 
 /// How long one answer is waited for.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -74,6 +76,20 @@ impl<'a> Server<'a> {
     /// When it runs no more, or the system refuses.
     pub fn lame_duck(self) -> Result<(), Error> {
         self.running(|process| process.signal(rustix::process::Signal::USR2))
+    }
+
+    /// Has it read its configuration anew, with `new` where `old` stood in it: what an operator
+    /// does to change a password (`nats-server --signal reload`). Those whose login is refused by
+    /// then are disconnected.
+    ///
+    /// # Errors
+    ///
+    /// When it runs no more, or the system refuses.
+    pub fn reload(self, old: &str, new: &str) -> Result<(), Error> {
+        let file = &self.seat.file;
+        let text = fs::read_to_string(file).map_err(file_error(file))?;
+        fs::write(file, text.replace(old, new)).map_err(file_error(file))?;
+        self.running(|process| process.signal(rustix::process::Signal::HUP))
     }
 
     /// Starts it again, on the same ports; kills it first if it runs. Does not wait until it takes

@@ -60,6 +60,17 @@ impl Explain {
                            that these are good for; where servers ask for one, --cert and --key";
                 let names = ["servers", "cacert", "cert"];
                 (self.failure(Exit::Usage, what, fix, &names), false)
+            ConnectError::NoTls => {
+                let fix = "write nats:// for it in --servers, without --cacert, --cert and --key; \
+                           or have the server speak TLS";
+                (self.failure(Exit::Usage, what, fix, &["servers"]), false)
+            }
+            ConnectError::Tls { .. } if !server.is_secure() => {
+                let what = format!("{what}; it wants TLS, and --servers says nats://");
+                let fix = "write tls:// for it in --servers; then, unless the system trusts the \
+                           issuer of its certificate, --cacert with that";
+                (self.failure(Exit::Usage, what, fix, &["servers", "cacert"]), false)
+            }
             }
             ConnectError::Silent { .. } | ConnectError::Failed { .. } => (self.silent(&what), true),
         }
