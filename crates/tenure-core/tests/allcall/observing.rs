@@ -44,7 +44,54 @@ fn vacant_is_what_a_whole_round_did_not_find() {
     stage.pass(ms(999));
     assert_eq!(stage.view(0), None, "the round is not over");
     stage.pass(ms(1));
+    assert!(matches!(stage.view(0), Some(View::Unknown { .. })), "a leader may be stopped");
+    // L + K, as long as one that stands: 11 s and the drift.
+    stage.pass(ms(10_000));
+    assert!(matches!(stage.view(0), Some(View::Unknown { .. })), "{:?}", stage.view(0));
+    stage.pass(ms(1_020));
     assert_eq!(stage.view(0), Some(&View::Vacant));
+}
+
+/// Candidates that have listened know that nobody leads, and a newcomer takes it from them.
+#[cfg_attr(not(tenure_planted), test)]
+fn vacant_is_what_a_candidate_says_that_could_lead() {
+    let mut stage = Stage::new(3);
+    for node in [0, 1] {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.pass(ms(9_500));
+    stage.join(2);
+    stage.observe(2, X);
+    stage.pass(ms(1_400));
+    assert!(matches!(stage.view(2), Some(View::Unknown { .. })), "{:?}", stage.view(2));
+    let vacant = |event: &Event| matches!(event, Event::View(view) if **view == View::Vacant);
+    stage.pass(ms(3_100));
+    assert_eq!(stage.told(2, vacant), 1, "they have announced themselves, and then one stood");
+    assert_eq!(&*stage.view(2).unwrap().leader().unwrap().id, "n0");
+}
+
+/// The leader is stopped, its lease runs, and somebody asks who leads.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_that_is_stopped_is_not_vacant() {
+    for others in [false, true] {
+        let asker = if others { 2 } else { 1 };
+        let mut stage = Stage::new(asker + 1);
+        (0..asker).for_each(|node| stage.join(node));
+        (0..asker).for_each(|node| stage.campaign(node, X));
+        stage.pass(ms(15_000));
+        stage.nodes[0].stopped = true;
+        stage.join(asker);
+        stage.observe(asker, X);
+        let vacant = |event: &Event| matches!(event, Event::View(view) if **view == View::Vacant);
+        stage.pass(ms(3_000));
+        match others {
+            true => assert_eq!(&*stage.view(asker).unwrap().leader().unwrap().id, "n0"),
+            false => assert!(matches!(stage.view(asker), Some(View::Unknown { .. }))),
+        }
+        stage.pass(ms(2_000));
+        assert_eq!(stage.told(asker, vacant), 0, "{others}");
+    }
 }
 
 #[cfg_attr(not(tenure_planted), test)]

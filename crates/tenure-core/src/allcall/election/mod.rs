@@ -43,6 +43,8 @@ pub(super) struct Election {
     /// Who said last that it leads and was not believed, because it does not by the clock of this
     /// process, and when.
     doubted: Option<(Participant, Time)>,
+    /// When a candidate that could lead has said last that it follows nobody.
+    vouched: Option<Time>,
     tombstones: Tombstones,
     presence: Presence,
     /// Whether its last round was valid.
@@ -92,6 +94,7 @@ impl Election {
             observed: None,
             claims: Claims::default(),
             doubted: None,
+            vouched: None,
             tombstones: Tombstones::default(),
             presence: Presence::default(),
             valid: false,
@@ -176,6 +179,10 @@ impl Election {
         {
             self.emit(OwnEvent::Ignored(reason), context);
         }
+        let nobody = entry.claim.is_none() && entry.digest == Digest::default();
+        if sign.is_some() && entry.eligible && nobody {
+            self.vouched = Some(context.boot());
+        }
         let followed = self.claims.followed(context.boot());
         if let Some(known) = followed.filter(|known| known.is_settled(context)) {
             self.relays |= known.claim.digest() != entry.digest;
@@ -257,6 +264,14 @@ impl Election {
         let stands = self.campaign.as_ref().is_some_and(Campaign::stands);
         let same = follows == Some(self.digest(context)) || !ruling(Rule::NewsTold);
         !self.called || !same || stands
+    }
+
+    /// Somebody asks who leads. A leader that is there says so itself: what is known of one that is
+    /// not heard any more is told on.
+    pub(super) fn answer(&mut self, context: &Context<'_>) {
+        let (now, beat) = (context.boot(), context.config.heartbeat);
+        let followed = self.claims.followed(now);
+        self.relays |= followed.is_some_and(|known| now.since(known.last) > beat);
     }
 
     /// What stands for the claim that this process holds true.

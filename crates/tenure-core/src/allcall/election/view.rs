@@ -57,8 +57,9 @@ impl Election {
 
     /// Who leads: this process, if it does, otherwise the greatest claim, the others after it.
     /// One that has not heard its own claim yet is no leader, and may never be. Vacant is what a
-    /// valid round found; one that was void says nothing, and neither does one in which somebody
-    /// said that it leads and was not believed: one of the two clocks is wrong.
+    /// valid round found, after every lease that may have been missed is over; one that was void
+    /// says nothing, and neither does one in which somebody said that it leads and was not
+    /// believed: one of the two clocks is wrong.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own(campaign, context));
@@ -67,7 +68,9 @@ impl Election {
         let mut leaders = own.into_iter().chain(heard.into_iter().map(seen));
         match leaders.next() {
             None if !rounds => None,
-            None if self.valid && !self.doubts(context) => Some(View::Vacant),
+            None if self.valid && self.knows_all(context) && !self.doubts(context) => {
+                Some(View::Vacant)
+            }
             None => Some(View::Unknown { since }),
             Some(followed) => {
                 let others: Vec<_> = leaders.collect();
@@ -77,6 +80,14 @@ impl Election {
                 })
             }
         }
+    }
+
+    /// Whether it would know of a leader, also of one that is stopped or cut off: it has listened
+    /// for as long as one that stands, or has just been told by one that could stand.
+    fn knows_all(&self, context: &Context<'_>) -> bool {
+        let (now, span) = (context.boot(), present_for(context.config.heartbeat));
+        let told = self.vouched.is_some_and(|vouched| now.since(vouched) <= span);
+        told || (self.has_listened(context) && self.held_off <= now)
     }
 
     /// Whether somebody has said lately that it leads, and was not believed.
@@ -144,7 +155,8 @@ fn seen(known: &Heard) -> LeaderView {
     LeaderView {
         until: Some(known.certain),
         incarnation: Some(claim.leader.incarnation),
-        heard: Some(known.last),
+        // What others tell of it says nothing of when they heard it.
+        heard: known.first_hand.then_some(known.last),
         ..LeaderView::new(claim.leader.id.clone().into(), claim.value.clone().into())
     }
 }

@@ -134,7 +134,10 @@ impl Allcall {
         let asked: Vec<_> = {
             let (elections, context) = self.context(out);
             let tell = |(name, follows): (ElectionName, Option<Digest>)| {
-                let election = elections.get(&name).filter(|one| one.takes_part(now))?;
+                let election = elections.get_mut(&name).filter(|one| one.takes_part(now))?;
+                if follows.is_none() {
+                    election.answer(&context);
+                }
                 let tell = election.has_news_for(follows, &context);
                 Some((name, tell))
             };
