@@ -35,6 +35,12 @@ pub enum OwnEvent {
         /// The other.
         by: Participant,
     },
+    /// This process leads, and does not renew, because one that goes before it could lead
+    /// (ruling 2). Told once in a term.
+    GivesWay {
+        /// The other.
+        to: Participant,
+    },
     /// A grant or a renewal had no effect, because it was not heard in time or another claim was
     /// heard first (ruling 8). A grant is resigned.
     NotConfirmed {
@@ -67,6 +73,17 @@ pub enum OwnEvent {
         theirs: Times,
         /// The ones configured here.
         ours: Times,
+    },
+    /// Another candidate has the name of this one. Told of the first, as with the next.
+    SameName {
+        /// The other.
+        who: Participant,
+    },
+    /// Another candidate has the rank of this one: which of the two leads was drawn as they
+    /// started.
+    SameRank {
+        /// The other.
+        who: Participant,
     },
     /// The server takes only packets that are too small.
     PayloadTooSmall {
@@ -139,6 +156,7 @@ impl fmt::Display for OwnEvent {
             Self::Valid { round } => write!(f, "round {round} is valid"),
             Self::Void { round } => write!(f, "round {round} is void"),
             Self::Beaten { by } => write!(f, "beaten by {by}"),
+            Self::GivesWay { to } => write!(f, "not renewed: {to} goes first"),
             Self::NotConfirmed { renewal: false } => f.write_str("grant not confirmed"),
             Self::NotConfirmed { renewal: true } => f.write_str("renewal not confirmed"),
             Self::ClockSetBack { by } => write!(f, "not renewed: clock set back by {by:?}"),
@@ -147,6 +165,8 @@ impl fmt::Display for OwnEvent {
             Self::OtherTimes { who, theirs, ours } => {
                 write!(f, "{who} goes by {theirs}, this one by {ours}")
             }
+            Self::SameName { who } => write!(f, "{who} has the same name"),
+            Self::SameRank { who } => write!(f, "{who} has the same rank"),
             Self::PayloadTooSmall { max_payload, needed } => {
                 write!(f, "the server takes {max_payload} bytes, {needed} are needed")
             }

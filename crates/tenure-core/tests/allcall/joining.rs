@@ -110,6 +110,26 @@ fn what_an_earlier_run_claimed_is_waited_for() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
+/// An operator is told once of two candidates that should differ, on both sides.
+#[cfg_attr(not(tenure_planted), test)]
+fn the_same_name_or_rank_is_told() {
+    let namesake = Config { id: "n0".parse().unwrap(), rank: Some(7), ..config(1) };
+    let peer = Config { rank: Some(0), ..config(1) };
+    for (other, told) in [(config(1), [0, 0]), (namesake, [1, 0]), (peer, [0, 1])] {
+        let mut stage = Stage::with(vec![config(0), other]);
+        for node in [0, 1] {
+            stage.join(node);
+            stage.campaign(node, X);
+        }
+        stage.pass(3 * LISTENS);
+        let name = |event: &Event| matches!(event, Event::Own(OwnEvent::SameName { .. }));
+        let rank = |event: &Event| matches!(event, Event::Own(OwnEvent::SameRank { .. }));
+        for node in [0, 1] {
+            assert_eq!([stage.told(node, name), stage.told(node, rank)], told);
+        }
+    }
+}
+
 fn eligible(stage: &Stage, node: usize) -> bool {
     match stage.last(node, |body| matches!(body, Body::Call(_))).body {
         Body::Call(call) => call.entries[0].eligible,

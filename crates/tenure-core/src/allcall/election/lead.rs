@@ -36,6 +36,8 @@ pub(super) enum Phase {
         renewal: Option<Lease>,
         /// It has heard of a greater claim in this term, and does not renew (ruling 2).
         beaten: bool,
+        /// It does not renew, for one that goes before it, and that was told.
+        gives_way: bool,
         /// The latest E that it has published.
         published: WallTime,
     },
@@ -134,8 +136,8 @@ impl Election {
         let (raised, elected) = match &mut campaign.phase {
             Phase::Granted { lease } if now < lease.ends => {
                 let (lease, published) = (*lease, lease.until);
-                let (renewal, beaten) = (None, false);
-                campaign.phase = Phase::Leading { lease, renewal, beaten, published };
+                let (renewal, beaten, gives_way) = (None, false, false);
+                campaign.phase = Phase::Leading { lease, renewal, beaten, gives_way, published };
                 (lease, true)
             }
             Phase::Leading { lease, renewal, .. } if now < lease.ends => {
@@ -212,11 +214,17 @@ impl Election {
     /// A valid round has ended: whether it goes on leading.
     pub(super) fn renew(&mut self, context: &mut Context<'_>) {
         let best = self.is_best(context) || !ruling(Rule::RenewOnlyBest);
+        let better = self.better(context).filter(|_| !best);
         let Some(campaign) = &mut self.campaign else { return };
-        let Phase::Leading { lease, renewal, beaten, published } = &mut campaign.phase else {
+        let Phase::Leading { lease, renewal, beaten, gives_way, published } = &mut campaign.phase
+        else {
             return;
         };
         let due = context.boot() >= lease.renews && context.boot() < lease.ends;
+        if let Some(to) = better.filter(|_| due && !*beaten && !*gives_way) {
+            *gives_way = true;
+            return self.emit(OwnEvent::GivesWay { to }, context);
+        }
         if !due || *beaten || !best || renewal.is_some() || context.clock_off {
             return;
         }

@@ -15,10 +15,11 @@ use tombstones::Tombstones;
 use view::Observed;
 
 use alloc::vec::Vec;
+use core::mem;
 
 use super::context::Context;
 use super::event::{Ignored, OwnEvent};
-use super::identity::Participant;
+use super::identity::{Participant, Rank};
 use super::message::{Digest, Entry, LeaderClaim, Tombstone};
 use super::rule::{Rule, ruling};
 use super::words::emit;
@@ -45,6 +46,8 @@ pub(super) struct Election {
     doubted: Option<(Participant, Time)>,
     /// When a candidate that could lead has said last that it follows nobody.
     vouched: Option<Time>,
+    /// What another candidate has in common with this one, as far as it was told.
+    alike: Alike,
     tombstones: Tombstones,
     presence: Presence,
     /// Whether its last round was valid.
@@ -71,6 +74,13 @@ struct Vacancy {
     waits: Option<(Time, Vec<Participant>)>,
 }
 
+/// What two candidates should not have in common.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+struct Alike {
+    name: bool,
+    rank: bool,
+}
+
 /// What a process says of an election in a round.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Voice {
@@ -95,6 +105,7 @@ impl Election {
             claims: Claims::default(),
             doubted: None,
             vouched: None,
+            alike: Alike::default(),
             tombstones: Tombstones::default(),
             presence: Presence::default(),
             valid: false,
@@ -179,6 +190,9 @@ impl Election {
         {
             self.emit(OwnEvent::Ignored(reason), context);
         }
+        if let Some(sign) = sign {
+            self.compare(from, sign.rank, context);
+        }
         let nobody = entry.claim.is_none() && entry.digest == Digest::default();
         if sign.is_some() && entry.eligible && nobody {
             self.vouched = Some(context.boot());
@@ -186,6 +200,20 @@ impl Election {
         let followed = self.claims.followed(context.boot());
         if let Some(known) = followed.filter(|known| known.is_settled(context)) {
             self.relays |= known.claim.digest() != entry.digest;
+        }
+    }
+
+    /// Nothing breaks where two candidates are alike, but an operator hardly means it.
+    fn compare(&mut self, from: &Participant, rank: Rank, context: &mut Context<'_>) {
+        let (me, who) = (context.me, from.clone());
+        let (name, rank) = (me.who.id == from.id, me.rank.number == rank.number);
+        if self.campaign.is_none() {
+            return;
+        }
+        if name && !mem::replace(&mut self.alike.name, true) {
+            self.emit(OwnEvent::SameName { who }, context);
+        } else if rank && !name && !mem::replace(&mut self.alike.rank, true) {
+            self.emit(OwnEvent::SameRank { who }, context);
         }
     }
 
