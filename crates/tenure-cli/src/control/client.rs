@@ -85,6 +85,12 @@ async fn exchange(
     patience: Duration,
 ) -> Option<Result<Value, Failure>> {
     let unreachable = |error: io::Error| {
+        if error.kind() == io::ErrorKind::PermissionDenied {
+            let what =
+                format!("this user may not use the control socket {}: {error}", path.display());
+            let fix = "run this as the user who runs it, or as root";
+            return Failure::new(Exit::System, what, fix);
+        }
         let what = format!("nobody answers at the control socket {}: {error}", path.display());
         let fix = "start it, or give --control PATH; if it runs and its socket was removed, it \
                    makes that again within a second, or warns why it cannot";
@@ -165,7 +171,7 @@ pub async fn find_leader(settings: &TellSettings, origins: &Origins) -> Result<P
             let is_meant = |status: &Value, socket: &Path| {
                 named::check(Some(socket), status, origins, &settings.realms)
             };
-            search(directory, prefix, settings.election.as_str(), is_meant).await
+            search(directory, prefix, settings, is_meant).await
         }
     }
 }
@@ -174,15 +180,12 @@ pub async fn find_leader(settings: &TellSettings, origins: &Origins) -> Result<P
 async fn search(
     directory: &Path,
     prefix: &str,
-    election: &str,
+    settings: &TellSettings,
     is_meant: impl Fn(&Value, &Path) -> Result<(), Failure>,
 ) -> Result<PathBuf, Failure> {
+    let election = settings.election.as_str();
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let sockets = entries.filter(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        name.starts_with(prefix) && name.ends_with(SOCKET)
-    });
+    let sockets = entries.filter(|entry| is_socket(entry, prefix));
     let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
     let (mut silent, mut other) = (Vec::new(), None);
     for socket in sockets {
@@ -221,7 +224,8 @@ async fn search(
             {
                 other
             }
-            None if silent.is_empty() => nobody(election, asked),
+            None if silent.is_empty() && asked == 0 => nobody(settings, &running(directory).await),
+            None if silent.is_empty() => nobody_leads(election, asked),
             None => {
                 let what = format!(
                     "no candidate for {election} that answers here leads, and {} does not answer",
@@ -242,20 +246,49 @@ async fn search(
     }
 }
 
-fn nobody(election: &str, asked: usize) -> Failure {
-    let fix = "run this on the machine of the leader (tenure leader prints who it is), as the \
-               same user, or give --control PATH; a runner whose socket was removed makes it \
-               again within a second, or warns why it cannot";
-    match asked {
-        0 => Failure::new(
-            Exit::Unreachable,
-            format!("no candidate for {election} runs here as this user"),
-            fix,
-        ),
-        _ => Failure::new(
-            Exit::Refused,
-            format!("none of the {asked} candidates for {election} on this machine leads"),
-            fix,
-        ),
+fn is_socket(entry: &fs::DirEntry, prefix: &str) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    name.starts_with(prefix) && name.ends_with(SOCKET)
+}
+
+const ELSEWHERE: &str = "run this on the machine of the leader (tenure leader prints who it is), \
+                         as the same user, or give --control PATH; a runner whose socket was \
+                         removed makes it again within a second, or warns why it cannot";
+
+fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
+    let TellSettings { election, sought, .. } = settings;
+    let what = format!("no candidate for {election} ({sought}) runs here as this user");
+    match running {
+        [] => Failure::new(Exit::Unreachable, what, ELSEWHERE),
+        running => {
+            let what = format!("{what}; what runs here: {}", running.join("; "));
+            let fix = format!("name the one that is meant, as with --protocol; or {ELSEWHERE}");
+            Failure::new(Exit::Unreachable, what, fix)
+        }
     }
+}
+
+fn nobody_leads(election: &str, asked: usize) -> Failure {
+    let what = format!("none of the {asked} candidates for {election} on this machine leads");
+    Failure::new(Exit::Refused, what, ELSEWHERE)
+}
+
+/// So many runners are named at most.
+const NAMED_MAX: usize = 4;
+
+/// The runners of this user that answer, of whatever election, in words.
+async fn running(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let sockets = entries.filter(|entry| is_socket(entry, "run-"));
+    let mut found = Vec::new();
+    // What has ended has left a socket at which nobody answers, and takes no time.
+    for socket in sockets {
+        if found.len() >= NAMED_MAX {
+            break;
+        }
+        let asked = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
+        found.extend(asked.ok().and_then(|status| named::runner(&status)));
+    }
+    found
 }

@@ -9,13 +9,17 @@ mod named;
 mod server;
 mod socket_file;
 
+use std::fs::{self, File};
 use std::hash::Hasher;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use siphasher::sip::SipHasher13;
 use tenure_core::{ClusterName, ElectionName, NodeName};
 
 use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::protocol::Realm;
 
 pub use client::{ask, ask_for, find_leader, held_up_by, status};
@@ -90,6 +94,38 @@ pub fn until_file(control: &Path) -> PathBuf {
     name.into()
 }
 
+/// Whether the file with the deadline can be written beside the control socket: a socket needs no
+/// room on a disk, and CMD is not started without that file.
+pub fn check_room(control: &Path) -> Result<(), Failure> {
+    let mut name = until_file(control).into_os_string();
+    name.push(".try");
+    let path = PathBuf::from(name);
+    // One that was killed may have left it behind. Nothing of others is written to.
+    let _ = fs::remove_file(&path);
+    let written = File::create_new(&path).and_then(|file| take_room(&file));
+    let _ = fs::remove_file(&path);
+    written.map_err(|error| no_until_file(&until_file(control), &error))
+}
+
+/// More bytes than a deadline has; a disk that hands out room late is asked for it.
+fn take_room(mut file: &File) -> io::Result<()> {
+    file.write_all(&[b'0'; 64])?;
+    file.sync_all()
+}
+
+/// The file that tells CMD its deadline cannot be written.
+pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
+    let what =
+        format!("{}: cannot write the file that tells CMD its deadline: {error}", path.display());
+    let fix = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room there (4 KiB is enough), or give --control PATH on another file system"
+        }
+        _ => "give --control PATH in a directory where this user may write files",
+    };
+    Failure::new(Exit::System, what, fix)
+}
+
 /// How the names of all sockets end. Other files of theirs are beside them.
 const SOCKET: &str = ".sock";
 
@@ -135,6 +171,25 @@ fn hash(parts: &[&str]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_before_anybody_campaigns() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let told = no_until_file(Path::new("c.until"), &take_room(&full).unwrap_err());
+        assert!(told.what.contains("No space left on device"), "{}", told.what);
+        assert!(told.fix.contains("make room there"), "{}", told.fix);
+    }
+
+    #[test]
+    fn looking_for_room_leaves_nothing_and_writes_to_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (control, other) = (folder.path().join("c"), folder.path().join("other"));
+        fs::write(&other, "kept").unwrap();
+        std::os::unix::fs::symlink(&other, folder.path().join("c.until.try")).unwrap();
+        check_room(&control).unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn every_runner_has_a_file_of_its_own_that_fits() {

@@ -69,6 +69,18 @@ fn parts(list: &str) -> BTreeSet<&str> {
     list.split(',').collect()
 }
 
+/// In words: which candidate it is, for what, and by which protocol.
+pub(super) fn runner(status: &Value) -> Option<String> {
+    let text = |field: &str| status[field].as_str().map(clipped);
+    let realm = ["cluster", "namespace"].iter().find_map(|field| {
+        let name = text(field).filter(|name| !name.is_empty())?;
+        Some(format!(", {field} {name}"))
+    });
+    let (id, election, protocol) = (text("id")?, text("election")?, text("protocol")?);
+    let realm = realm.unwrap_or_default();
+    Some(format!("{id} for {election} (protocol {protocol}{realm})"))
+}
+
 /// In words: what it is, and all that names it.
 fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
     let text = |field: &str| status[field].as_str().map(clipped);

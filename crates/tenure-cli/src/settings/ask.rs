@@ -98,6 +98,8 @@ pub struct TellSettings {
     pub runner: Runner,
     /// The settings that may name it beside the election.
     pub realms: Realms,
+    /// With which of these it is looked for, in words.
+    pub sought: String,
 }
 
 /// Where a runner listens.
@@ -136,7 +138,12 @@ impl TellSettings {
             },
         };
         let realms = layers.realms();
-        Ok(Self { election, runner, realms })
+        let named = match realm.name.as_str() {
+            "" => String::new(),
+            name => format!(", {} {name}", realm.setting),
+        };
+        let sought = format!("protocol {}{named}", realm.protocol);
+        Ok(Self { election, runner, realms, sought })
     }
 }
 

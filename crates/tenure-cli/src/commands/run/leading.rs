@@ -318,6 +318,9 @@ fn not_executable(error: &SuperviseError) -> &'static str {
 }
 
 fn not_started(error: &SuperviseError) -> Failure {
+    if let SuperviseError::UntilFile { path, source } = error {
+        return control::no_until_file(path, source);
+    }
     let (exit, fix) = match error.exit_code() {
         127 => (Exit::NotFound, "correct its name, or give the path of an executable file"),
         126 => (Exit::NotExecutable, not_executable(error)),

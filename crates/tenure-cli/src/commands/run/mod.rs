@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use self::leading::{Ended, lead};
 use self::reporter::Reporter;
 use super::signals::Signals;
-use crate::control::{Answer, Asked, Request, Server};
+use crate::control::{self, Answer, Asked, Request, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{AnyElection, Class, Later, Participant};
@@ -44,6 +44,8 @@ pub(super) async fn run(settings: RunSettings, context: Context) -> Result<Exit,
     }
     let control = Server::bind(&settings.control).await;
     let control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;
+    control::check_room(&settings.control)
+        .map_err(|failure| context.origins.explain(failure, &["control"]))?;
     let participant =
         settings.backend.candidate(&settings.id, &settings.election, &context.origins)?;
     let reporter = Reporter::new(&settings, context.json);
