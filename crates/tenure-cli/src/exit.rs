@@ -69,9 +69,10 @@ Exit codes:
     2  arguments, variables or file cannot be used, or nobody to elect with can be used with them;
        CMD has not run, or has ended
     3  vacant: nobody leads
-    4  unknown: no quorum could be asked
+    4  unknown: no quorum could be asked, or who leads may not have been heard of
     5  leadership lost (run --once)
-    6  refused: not leading, not waiting, no permission, or the name is held by another
+    6  refused: not leading, not waiting, no permission, the name is held by another, or others
+       go by other times
    69  no answer where the runner or the node should be
    70  a bug in tenure
    74  the system refuses: a file, a directory, a socket, a port in use

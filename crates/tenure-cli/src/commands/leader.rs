@@ -12,26 +12,41 @@ use crate::protocol::{AnyElection, Asks};
 use crate::settings::Context;
 use crate::settings::ask::AskSettings;
 
+/// How much later than that nobody is known to lead it may be known why: the task that finds out
+/// may be waiting for its turn.
+const REFUSED: Duration = Duration::from_millis(100);
+
 /// Prints who leads and ends.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
     let participant = backend.asker(&election, Asks::Once, &context.origins)?;
-    let permanent_failure = participant.permanent_failure();
+    let mut permanent_failure = participant.permanent_failure();
+    let unreachable = participant.unreachable();
     let handle = participant.election(&election);
     let ask = async {
         match wait {
-            None => handle.leader(backend.patience()).await,
+            None => tokio::select! {
+                biased;
+                view = handle.leader(backend.patience()) => view,
+                () = unreachable => View::Unknown { since: clock::now() },
+            },
             Some(wait) => leader_within(wait, &handle).await,
         }
     };
     let view = tokio::select! {
         biased;
         view = ask => view,
-        failure = permanent_failure => return Err(failure),
+        failure = &mut permanent_failure => return Err(failure),
     };
     let why = match view {
         View::Vacant => participant.why_vacant(&election).await,
-        View::Leader(_) | View::Leaders { .. } | View::Unknown { .. } => None,
+        View::Unknown { .. } => {
+            if let Ok(failure) = tokio::time::timeout(REFUSED, permanent_failure).await {
+                return Err(failure);
+            }
+            participant.unknown(&election).await
+        }
+        View::Leader(_) | View::Leaders { .. } => None,
     };
     let text = if context.json {
         let mut told = json(&election, &view);
@@ -40,8 +55,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         told.to_string()
     } else {
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        line(&view, protocol) + &why
+        line(&view, protocol, why.as_deref())
     };
     output::print(&format!("{text}\n"))?;
     match view {

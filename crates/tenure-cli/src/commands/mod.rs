@@ -30,7 +30,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::{Command, Invocation};
-use crate::protocol::Registry;
+use crate::protocol::{self, Registry};
 
 /// Carries out one command.
 pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Failure> {
@@ -71,6 +71,8 @@ fn log(level: LevelFilter) {
     // The commands say this themselves.
     let events = if level < LevelFilter::DEBUG { LevelFilter::OFF } else { level };
     let targets = Targets::new().with_default(others).with_target("tenure", level);
+    let quiet = protocol::ALL.iter().filter_map(|protocol| protocol.quiet());
+    let targets = targets.with_targets(quiet.map(|target| (target, others.min(events))));
     let targets = targets.with_target(tenure::driver::LOG, events);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.

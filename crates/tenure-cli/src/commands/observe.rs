@@ -1,5 +1,7 @@
 //! `tenure observe`: who leads, now and whenever that changes.
 
+use std::time::Duration;
+
 use serde_json::{Value, json as object};
 use tenure::{Change, ElectionName, LeaderView, View, clock};
 
@@ -11,6 +13,9 @@ use crate::protocol::{Asks, Protocol};
 use crate::settings::Context;
 use crate::settings::ask::AskSettings;
 
+/// How long a first answer may take before it is said that there is none.
+const SETTLING: Duration = Duration::from_secs(1);
+
 /// Prints a line for each change until a signal ends it.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, .. } = settings;
@@ -19,14 +24,30 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let participant = backend.asker(&election, Asks::On, &origins)?;
     let mut permanent_failure = participant.permanent_failure();
     let mut observer = participant.election(&election).observe();
+    // That nothing is known in the first moment is no news.
+    let mut settling = Box::pin(tokio::time::sleep(SETTLING));
+    let (mut settled, mut held) = (false, None);
     loop {
         let change = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
             failure = &mut permanent_failure => return Err(failure),
             change = observer.next() => change,
+            () = &mut settling, if !settled => {
+                settled = true;
+                match held.take() {
+                    Some(change) => Some(change),
+                    None => continue,
+                }
+            }
         };
-        if matches!(change, Some(Change::View(View::Unknown { .. }))) {
+        let unknown = matches!(change, Some(Change::View(View::Unknown { .. })));
+        if unknown && !settled {
+            held = change;
+            continue;
+        }
+        (settled, held) = (true, None);
+        if unknown {
             // A refusal is heard of first, by a task that may be waiting for its turn.
             tokio::select! {
                 biased;
@@ -34,29 +55,49 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
                 () = tokio::task::yield_now() => {}
             }
         }
-        let text = match change {
-            Some(Change::View(view)) if as_json => json(&election, &view).to_string(),
-            Some(Change::View(view)) => line(&view, protocol),
-            Some(Change::Reset) if as_json => {
-                object!({"election": election.as_str(), "state": "reset"}).to_string()
-            }
-            Some(Change::Reset) => "reset: some changes were missed".to_owned(),
-            // The library knows more than this command, and nothing is kept back.
-            Some(other) if as_json => {
-                object!({"election": election.as_str(), "state": format!("{other:?}")}).to_string()
-            }
-            Some(other) => format!("{other:?}"),
-            None => {
-                let what = "the node ended by itself";
-                return Err(Failure::new(Exit::Bug, what, "report it with the log"));
-            }
+        let why = if unknown { participant.unknown(&election).await } else { None };
+        let Some(change) = change else {
+            // It was refused, and why is known in a moment.
+            let why = tokio::time::timeout(SETTLING, permanent_failure).await;
+            let what = "the node ended by itself";
+            let bug = |_| Failure::new(Exit::Bug, what, "report it with the log");
+            return Err(why.unwrap_or_else(bug));
         };
+        let text = told(&election, &change, protocol, why, as_json);
         output::print(&format!("{text}\n"))?;
     }
 }
 
-/// A state on one line for people.
-pub(super) fn line(view: &View, protocol: &dyn Protocol) -> String {
+fn told(
+    election: &ElectionName,
+    change: &Change,
+    protocol: &dyn Protocol,
+    why: Option<String>,
+    as_json: bool,
+) -> String {
+    match change {
+        Change::View(view) if as_json => {
+            let mut told = json(election, view);
+            if let Some(why) = why {
+                told["why"] = why.into();
+            }
+            told.to_string()
+        }
+        Change::View(view) => line(view, protocol, why.as_deref()),
+        Change::Reset if as_json => {
+            object!({"election": election.as_str(), "state": "reset"}).to_string()
+        }
+        Change::Reset => "reset: some changes were missed".to_owned(),
+        // The library knows more than this command, and nothing is kept back.
+        other if as_json => {
+            object!({"election": election.as_str(), "state": format!("{other:?}")}).to_string()
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// A state on one line for people, with what is known of why nobody is known to lead.
+pub(super) fn line(view: &View, protocol: &dyn Protocol, why: Option<&str>) -> String {
     match view {
         View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => {
             let left = leaving.since(clock::now());
@@ -70,8 +111,11 @@ pub(super) fn line(view: &View, protocol: &dyn Protocol) -> String {
             let others: Vec<_> = others.iter().map(of_leader).collect();
             format!("leader {}; also leading: {}", of_leader(followed), others.join("; "))
         }
-        View::Vacant => "vacant: nobody leads".to_owned(),
-        View::Unknown { .. } => format!("unknown: {}", protocol.unknown()),
+        View::Vacant => {
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            format!("vacant: nobody leads{why}")
+        }
+        View::Unknown { .. } => format!("unknown: {}", why.unwrap_or(protocol.unknown())),
     }
 }
 
@@ -88,7 +132,8 @@ fn of_leader(leader: &LeaderView) -> String {
         text += &format!(", for {:.1?} unless it renews", until.since(clock::now()));
     }
     if let Some(heard) = heard {
-        text += &format!(", heard {:.1?} ago", clock::now().since(*heard));
+        let tenths = clock::now().since(*heard).as_millis() / 100;
+        text += &format!(", heard {}.{}s ago", tenths / 10, tenths % 10);
     }
     text
 }
@@ -143,6 +188,6 @@ fn add_leader(told: &mut Value, leader: &LeaderView) {
     }
 }
 
-pub(super) fn millis(span: std::time::Duration) -> u64 {
+pub(super) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

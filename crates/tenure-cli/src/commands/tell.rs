@@ -17,7 +17,14 @@ use crate::settings::ask::{TellSettings, TransferSettings};
 pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<Exit, Failure> {
     let socket = control::find_leader(&settings, &context.origins).await?;
     let answer = control::ask(&socket, &Request::Resign).await?;
-    say(&context, &answer, "resigned", "")
+    let next = match answer["rank"].as_u64() {
+        Some(rank) => format!(
+            "; the lowest rank leads next: this one again if that is its {rank}, unless its runner \
+             is ended"
+        ),
+        None => String::new(),
+    };
+    say(&context, &answer, "resigned", &next)
 }
 
 /// Has the leader on this machine stop its CMD and hand over to another candidate.

@@ -23,8 +23,11 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         failure = failure => return Err(failure),
     };
     let Some(leader) = view.leader().filter(|leader| leader.leaving.is_none()) else {
-        let told =
-            if context.json { state(&election, &view).to_string() } else { line(&view, protocol) };
+        let told = if context.json {
+            state(&election, &view).to_string()
+        } else {
+            line(&view, protocol, None)
+        };
         output::print(&format!("{told}\n"))?;
         if !matches!(view, View::Unknown { .. }) {
             return Ok(Exit::Vacant);

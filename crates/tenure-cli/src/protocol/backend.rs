@@ -74,6 +74,22 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
+    /// What is said instead of [`Protocol::unknown`](super::Protocol::unknown), where more is known.
+    fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    /// Resolves when nobody who could answer has been reached for so long that asking on is of no
+    /// use to one that wants an answer now.
+    fn unreachable(&self) -> Later<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    /// By which rank it goes before others or after them, and whether that was drawn.
+    fn rank(&self) -> Later<'static, Option<Rank>> {
+        Box::pin(async { None })
+    }
+
     /// What keeps candidates from leading `election`, which is vacant.
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         Box::pin(async { None })
@@ -168,6 +184,15 @@ impl Class for MayOverlap {
     fn fence_of(_: &Leader<Self>) -> Option<Fence> {
         None
     }
+}
+
+/// Which candidate leads: the one with the lowest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rank {
+    /// The lower goes first.
+    pub number: u64,
+    /// Nobody has given it.
+    pub drawn: bool,
 }
 
 /// A leader's own promise that it leads.

@@ -37,7 +37,7 @@ use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
 pub use self::backend::{
-    AnyElection, Asks, Backend, Later, Member, Members, Participant, Verified, refused,
+    AnyElection, Asks, Backend, Later, Member, Members, Participant, Rank, Verified, refused,
 };
 pub use self::registry::Registry;
 #[cfg(test)]
@@ -94,6 +94,17 @@ pub trait Protocol: Debug + Sync {
     /// What to do instead of giving a setting of another protocol.
     fn instead(&self, _setting: &str) -> Option<&'static str> {
         None
+    }
+
+    /// What its client library logs as, if that calls errors of what the commands say more: how a
+    /// connection ends.
+    fn quiet(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How a leader gives way to another one, where it cannot hand over by name.
+    fn gives_way(&self) -> &'static str {
+        "let the leader step down instead: tenure resign"
     }
 
     /// What is said when it is not known who leads.

@@ -165,8 +165,7 @@ impl TransferSettings {
         let wait = layers.optional(&table::WAIT)?;
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        let fix = "let the leader step down instead: tenure resign";
-        supported(layers, "transfer", protocol, protocol.can().transfer, fix)?;
+        supported(layers, "transfer", protocol, protocol.can().transfer, protocol.gives_way())?;
         Ok(Self { tell: TellSettings::of(layers, protocol, election)?, to, wait })
     }
 }

@@ -137,6 +137,10 @@ pub fn plain<T: Display>(value: &T) -> String {
 
 /// Writes a duration.
 pub fn span(value: &Duration) -> String {
+    // What is said of such a span beside this counts seconds.
+    if *value >= Duration::from_secs(86_400) {
+        return format!("{value:?}");
+    }
     humantime::format_duration(*value).to_string()
 }
 

@@ -41,6 +41,8 @@ pub struct Login {
     pub user: String,
     /// The password.
     pub password: Secret,
+    /// Where it is from, if it was read from a file, which may hold another one later.
+    pub file: Option<PathBuf>,
 }
 
 /// A text that is never shown.
@@ -88,24 +90,39 @@ fn password_in(path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, F
     if bytes.len() as u64 > PASSWORD_MAX {
         return Err(unusable(format!("has more than {PASSWORD_MAX} bytes")));
     }
-    if mode & FOR_OTHERS != 0 {
-        layers.warn(format!(
-            "others can read or change the password file {}, its mode is {mode:o}: take that away: \
-             chmod 600 {}",
-            quoted(&path.display().to_string()),
-            shell_word(&path.display().to_string())
-        ));
-    }
+    warn_of_mode(layers, "password file", path, mode);
     Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))
+}
+
+/// Warns if others can read a file that shows who this user is, or put another in its place.
+pub fn warn_if_for_others(layers: &mut Layers<'_>, what: &str, path: &Path) {
+    // One that cannot be read is refused where it is read.
+    if let Ok(about) = path.metadata() {
+        warn_of_mode(layers, what, path, about.permissions().mode() & 0o7777);
+    }
+}
+
+fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
+    if mode & FOR_OTHERS == 0 {
+        return;
+    }
+    let path = path.display().to_string();
+    layers.warn(format!(
+        "others can read or change the {what} {}, its mode is {mode:o}: take that away: chmod 600 \
+         {}",
+        quoted(&path),
+        shell_word(&path)
+    ));
 }
 
 /// Reads `--user` and its password, of which neither is of use alone.
 pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     let user = layers.optional(&table::USER)?;
     let file = layers.optional(&table::PASSWORD_FILE)?;
-    let password = password(layers, file)?;
+    let (password, file) = password(layers, file)?.unzip();
+    let file = file.flatten();
     match (user, password) {
-        (Some(user), Some(password)) => Ok(Some(Login { user, password })),
+        (Some(user), Some(password)) => Ok(Some(Login { user, password, file })),
         (None, None) => Ok(None),
         (Some(_), None) => {
             let what = "--user is set and no password is";
@@ -125,10 +142,13 @@ pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
 pub const PASSWORD_ENTRY: &str = "password";
 
 /// A flag wins over a variable, that over the file; the rest is up to the user.
-fn password(layers: &mut Layers<'_>, file: Option<PathBuf>) -> Result<Option<Secret>, Failure> {
+fn password(
+    layers: &mut Layers<'_>,
+    file: Option<PathBuf>,
+) -> Result<Option<(Secret, Option<PathBuf>)>, Failure> {
     let variable = layers.environment().variable(PASSWORD);
     let origin = layers.origins.origin(&table::PASSWORD_FILE).cloned();
-    let (password, origin) = match (file, variable, origin) {
+    let (password, origin, file) = match (file, variable, origin) {
         (Some(_), Some(_), Some(Origin::Variable(other))) => {
             let what = format!("the password is set twice, by {PASSWORD} and by {other}");
             let failure = Failure::usage(what, "unset one of them");
@@ -136,9 +156,11 @@ fn password(layers: &mut Layers<'_>, file: Option<PathBuf>) -> Result<Option<Sec
         }
         (Some(path), None, Some(origin))
         | (Some(path), Some(_), Some(origin @ Origin::Flag(_))) => {
-            (password_in(&path, layers)?, origin)
+            (password_in(&path, layers)?, origin, Some(path))
         }
-        (_, Some(text), _) => (text.to_str().map(str::to_owned), Origin::Variable(PASSWORD.into())),
+        (_, Some(text), _) => {
+            (text.to_str().map(str::to_owned), Origin::Variable(PASSWORD.into()), None)
+        }
         (_, None, _) => return Ok(None),
     };
     let hidden = Some("(not shown)".to_owned());
@@ -150,7 +172,7 @@ fn password(layers: &mut Layers<'_>, file: Option<PathBuf>) -> Result<Option<Sec
         Some(text) if text.contains(char::is_control) => {
             unusable("the password holds a control character, such as the end of a line")
         }
-        Some(text) => Ok(Some(Secret(text))),
+        Some(text) => Ok(Some((Secret(text), file))),
     }
 }
 
@@ -186,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_shown() {
-        let login = Login { user: "app".into(), password: Secret("hunter2".into()) };
-        assert_eq!(format!("{login:?}"), r#"Login { user: "app", password: … }"#);
+        let login = Login { user: "app".into(), password: Secret("hunter2".into()), file: None };
+        assert_eq!(format!("{login:?}"), r#"Login { user: "app", password: …, file: None }"#);
     }
 
     #[test]

@@ -180,3 +180,59 @@ fn a_lame_duck_is_left_and_the_leader_leads_on() {
     assert_eq!(leader.log().matches("leads billing").count(), 1, "{}", leader.log());
     assert!(!next.log().contains("leads billing"), "{}", next.log());
 }
+
+/// The password is changed on the server while one leads and another waits: neither ends, both say
+/// why, and the new password in the file is enough. What the client library logs of it is not for
+/// operators.
+#[test]
+fn a_login_that_is_refused_later_ends_nobody() {
+    let users = "authorization { users: [ { user: ann, password: secret } ] }";
+    let cluster = ClusterConfig::new(Version::Newest, 1).settings(users).start().unwrap();
+    let file = cluster.folder().join("password");
+    fs::write(&file, "secret\n").unwrap();
+    let host = machine(&cluster).with("TENURE_USER", "ann");
+    let host = host.with("TENURE_PASSWORD_FILE", file.to_str().unwrap());
+    let leader = host.start("leader", &candidate("one", "1"));
+    leader.line("fence <none>", 1);
+    let next = host.start("next", &candidate("two", "2"));
+    next.line("two waits: behind one", 1);
+    cluster.server(0).reload("password: secret", "password: changed").unwrap();
+    for runner in [&leader, &next] {
+        runner.line("does not accept this login any more", 1);
+        runner.line("the password file is read again at each attempt", 1);
+        runner.line("it refuses this login", 1);
+    }
+    // The lease is over: both wait.
+    leader.line("CMD ended", 1);
+    sleep(Duration::from_secs(1));
+    fs::write(&file, "changed\n").unwrap();
+    // Which of the two has listened first leads, and the lower rank after it.
+    leader.line("one leads billing", 2);
+    for runner in [leader, next] {
+        let log = runner.log();
+        assert!(!log.contains("async_nats") && !log.contains("once is enough"), "{log}");
+        assert!(!log.contains("a right that it needs"), "{log}");
+        runner.signal(Signal::TERM);
+        assert_eq!(runner.ended(), Some(143), "{log}");
+    }
+}
+
+/// One side speaks TLS and the other does not: which scheme is right is said first.
+#[test]
+fn the_wrong_scheme_is_named() {
+    let plain = Cluster::start(Version::Newest, 1).unwrap();
+    let url = plain.server(0).url().replace("nats://", "tls://");
+    let told = machine(&plain).with("TENURE_SERVERS", &url).ask(&words("leader", &[]));
+    assert_eq!(told.code, Some(2), "{}", told.err);
+    assert!(told.err.contains("cannot be used: it speaks no TLS"), "{}", told.err);
+    assert!(told.err.contains("fix: write nats://"), "{}", told.err);
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = Authority::new(folder.path()).sign("server");
+    let tls = Tls { certificate, key, clients: None, first: false };
+    let secure = ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap();
+    let url = secure.server(0).url().replace("tls://", "nats://");
+    let told = machine(&secure).with("TENURE_SERVERS", &url).ask(&words("leader", &[]));
+    assert_eq!(told.code, Some(2), "{}", told.err);
+    assert!(told.err.contains("it wants TLS, and --servers says nats://"), "{}", told.err);
+    assert!(told.err.contains("fix: write tls://"), "{}", told.err);
+}

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+mod asking;
 mod logins;
+mod rank;
 
 use rustix::process::Signal;
 use tenure_services::nats::{Cluster, ClusterConfig, Version};
@@ -37,7 +39,9 @@ fn the_lower_rank_leads_and_the_next_one_follows(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let host = machine(&cluster);
     let vacant = host.ask(&words("leader", &[]));
-    assert_eq!((vacant.code, &*vacant.out), (Some(3), "vacant: nobody leads\n"), "{}", vacant.err);
+    let nobody = "vacant: nobody leads: nobody has answered: no candidate takes part in cluster \
+                  tenure\n";
+    assert_eq!((vacant.code, &*vacant.out), (Some(3), nobody), "{}", vacant.err);
     let observer = host.start("observer", &words("observe", &["--json"]));
     observer.line("vacant", 1);
     let best = host.start("best", &candidate("best", "1"));

@@ -48,7 +48,8 @@ pub(super) async fn run(settings: RunSettings, context: Context) -> Result<Exit,
         .map_err(|failure| context.origins.explain(failure, &["control"]))?;
     let participant =
         settings.backend.candidate(&settings.id, &settings.election, &context.origins)?;
-    let reporter = Reporter::new(&settings, context.json);
+    let rank = participant.rank().await;
+    let reporter = Reporter::new(&settings, rank, context.json);
     match participant.election(&settings.election) {
         AnyElection::AtMostOne(election) => {
             serve(settings, participant, election, control, signals, reporter).await

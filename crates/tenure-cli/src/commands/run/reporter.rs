@@ -10,7 +10,7 @@ use super::handing::Next;
 use super::waiting;
 use crate::control::Answer;
 use crate::failure::{one_line, warn};
-use crate::protocol::{Class, Realm};
+use crate::protocol::{Class, Rank, Realm};
 use crate::settings::run::RunSettings;
 
 /// Reports what one runner does, for people or for programs.
@@ -21,28 +21,30 @@ pub(super) struct Reporter {
     realm: Realm,
     /// Whether several may lead at once.
     several_leaders: bool,
+    /// Which candidate leads, where that is by rank.
+    rank: Option<Rank>,
     json: bool,
 }
 
 impl Reporter {
-    pub(super) fn new(settings: &RunSettings, json: bool) -> Self {
+    pub(super) fn new(settings: &RunSettings, rank: Option<Rank>, json: bool) -> Self {
         let (election, id) = (settings.election.to_string(), settings.id.to_string());
         let several_leaders = settings.protocol.can().several_leaders;
-        Self { election, id, realm: settings.realm.clone(), several_leaders, json }
+        Self { election, id, realm: settings.realm.clone(), several_leaders, rank, json }
     }
 
     pub(super) fn campaigning(&self) {
         let (id, election) = (&self.id, &self.election);
-        let (text, more) = match self.several_leaders {
-            true => (
-                format!(
-                    "{id} campaigns for {election}, which several may lead at once with {}",
-                    self.realm.protocol
-                ),
-                json!({"several_leaders": true}),
-            ),
-            false => (format!("{id} campaigns for {election}"), json!({})),
-        };
+        let (mut text, mut more) = (format!("{id} campaigns for {election}"), json!({}));
+        if self.several_leaders {
+            let protocol = self.realm.protocol;
+            text += &format!(", which several may lead at once with {protocol}");
+            more["several_leaders"] = true.into();
+        }
+        if let Some(Rank { number, drawn }) = self.rank {
+            text += &format!("; its rank is {number}{}", if drawn { ", drawn" } else { "" });
+            more["rank"] = number.into();
+        }
         self.say("campaigning", &text, more);
     }
 
@@ -117,6 +119,9 @@ impl Reporter {
         }
         if self.several_leaders {
             names["several_leaders"] = true.into();
+        }
+        if let Some(rank) = self.rank {
+            names["rank"] = rank.number.into();
         }
         names
     }

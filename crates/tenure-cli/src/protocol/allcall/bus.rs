@@ -85,8 +85,14 @@ impl Settings {
 /// Reads as whom to log in: in one way.
 fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let login = tls::login(layers)?.map(Proof::User);
-    let credentials = layers.optional(&CREDS)?.map(Proof::Credentials);
-    let nkey = layers.optional(&NKEY)?.map(Proof::NKey);
+    let credentials = layers.optional(&CREDS)?;
+    let nkey = layers.optional(&NKEY)?;
+    for (what, file) in [("file of credentials", &credentials), ("file of the seed", &nkey)] {
+        if let Some(file) = file {
+            tls::warn_if_for_others(layers, what, file);
+        }
+    }
+    let (credentials, nkey) = (credentials.map(Proof::Credentials), nkey.map(Proof::NKey));
     let ways = [(login, "user"), (credentials, CREDS.spec.name), (nkey, NKEY.spec.name)];
     let mut given = ways.into_iter().filter_map(|(proof, name)| Some((proof?, name)));
     match (given.next(), given.next()) {
@@ -106,9 +112,17 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
         ConfigError::Skew { .. } => (&["max-clock-skew"], "change --max-clock-skew".into()),
         ConfigError::Drift { .. } => (&["drift"], "change --drift".into()),
         ConfigError::LeaseTooLong { .. } => (&["lease"], "change --lease".into()),
-        ConfigError::LeaseTooShort { needed, .. } => (
+        ConfigError::LeaseTooShort { lease, max_clock_skew, needed, .. } => (
             &["lease", "heartbeat", "max-clock-skew"],
-            format!("give --lease {needed:?} or more, or a shorter --heartbeat, on all of them"),
+            // No heartbeat is short enough where 2·2K alone are more.
+            match max_clock_skew.saturating_mul(4) < *lease {
+                true => format!(
+                    "give --lease {needed:?} or more, or a shorter --heartbeat, on all of them"
+                ),
+                false => format!(
+                    "give --lease {needed:?} or more, or a smaller --max-clock-skew, on all of them"
+                ),
+            },
         ),
         ConfigError::KillMargin { .. } => {
             (&["kill-margin", "grace"], "change --kill-margin, or --grace".into())

@@ -3,21 +3,28 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure::{ElectionName, NodeName, Waiting};
+use tenure::{ElectionName, NodeName, Waiting, clock};
 use tenure_core::allcall::{Config, OwnEvent};
 use tenure_nats::{Identity, Login, Node, Notice, Options, Pem, Server, Tls};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::watch;
 
 use super::bus::{Proof, Settings};
 use super::explain::Explain;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
-use crate::protocol::{AnyElection, Asks, Backend, Later, Participant, start};
-use crate::settings::Origins;
+use crate::protocol::{AnyElection, Asks, Backend, Later, Participant, Rank, refused, start};
+use crate::settings::{Origins, tls};
 
 /// How long a question may take beside its rounds: a connection, and a server that is slow.
 const CONNECTING: Duration = Duration::from_secs(5);
+
+/// How long one listens at most who did not say how long to wait.
+const LISTENING_MAX: Duration = Duration::from_secs(60);
+
+/// How long at most what this process itself finds out is waited for.
+const STARTING: Duration = Duration::from_secs(1);
 
 impl Backend for Settings {
     fn grace(&self) -> Duration {
@@ -28,8 +35,11 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
+    /// One that hears of no leader knows that there is none after L + K. Longer than that minute
+    /// nobody waits who did not ask for it.
     fn patience(&self) -> Duration {
-        CONNECTING + self.config.heartbeat * 3
+        let listens = self.listens().min(LISTENING_MAX);
+        CONNECTING + self.config.heartbeat.saturating_mul(3) + listens
     }
 
     fn candidate(
@@ -52,7 +62,29 @@ impl Backend for Settings {
     }
 }
 
+impl Settings {
+    /// (1 + ρ)·(L + K): then every lease that one has not heard of is over.
+    pub(super) fn listens(&self) -> Duration {
+        let Config { lease, max_clock_skew, drift, .. } = self.config;
+        drift.stretch(lease.saturating_add(max_clock_skew))
+    }
+}
+
+/// What a participant has found out about itself.
+#[derive(Clone, Default)]
+struct Known {
+    rank: Option<u64>,
+    /// A server has been in use.
+    connected: bool,
+    /// What it says comes back.
+    comes_back: bool,
+}
+
 struct Client {
+    settings: Settings,
+    explain: Explain,
+    began: tenure::Time,
+    known: watch::Receiver<Known>,
     node: Node,
     /// How many there are.
     servers: usize,
@@ -74,9 +106,57 @@ fn begin(
     let node = Node::builder(config, options).start().map_err(|error| start::refused(&error))?;
     let (watch, troubles) = Watch::new(aloud);
     let (failing, servers) = (BTreeMap::new(), settings.servers.len());
-    let watcher = Watcher { explain, watch, was_connected: false, failing, servers };
+    let (tell, known) = watch::channel(Known::default());
+    let watcher = Watcher {
+        explain: explain.clone(),
+        watch,
+        known: tell,
+        asks: !aloud,
+        was_connected: false,
+        failing,
+        servers,
+    };
     tokio::spawn(watcher.watch(node.notices()));
-    Ok(Box::new(Client { node, servers: settings.servers.len(), troubles }))
+    let (settings, began) = (settings.clone(), clock::now());
+    Ok(Box::new(Client { settings, explain, began, known, node, servers, troubles }))
+}
+
+impl Client {
+    /// Whether what it says comes back, and if so whether anybody has said something, too.
+    async fn company(node: &Node, known: &watch::Receiver<Known>) -> Option<bool> {
+        if !known.borrow().comes_back {
+            return None;
+        }
+        let counters = node.counters().await?;
+        // An asker hears nothing of that kind from itself.
+        Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
+    }
+
+    fn nobody(&self) -> String {
+        format!("nobody has answered: no candidate takes part in cluster {}", self.cluster())
+    }
+
+    fn cluster(&self) -> &str {
+        self.settings.config.cluster.as_str()
+    }
+
+    /// What is said of a seat that nobody is known to hold.
+    fn silence(&self, company: bool) -> String {
+        let left = self.settings.listens().saturating_sub(clock::now().since(self.began));
+        let tenths = left.as_millis().div_ceil(100);
+        let who = match company {
+            true => format!("no candidate in cluster {} says who leads", self.cluster()),
+            false => self.nobody(),
+        };
+        match tenths {
+            0 => format!("{who}, and one that leads may have been missed"),
+            _ => format!(
+                "{who}, and one that is stopped or cut off may still lead: known in {}.{}s",
+                tenths / 10,
+                tenths % 10
+            ),
+        }
+    }
 }
 
 impl Participant for Client {
@@ -99,7 +179,59 @@ impl Participant for Client {
     }
 
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
-        self.troubles.why_silent()
+        let (silent, known) = (self.troubles.why_silent(), self.known.clone());
+        let (wait, explain) = (self.settings.listens(), self.explain.clone());
+        Box::pin(async move {
+            match silent.await {
+                None if known.borrow().comes_back => Some(explain.not_heard(wait)),
+                silent => silent,
+            }
+        })
+    }
+
+    fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
+        let (node, known) = (self.node.clone(), self.known.clone());
+        let texts = [false, true].map(|company| self.silence(company));
+        Box::pin(async move {
+            let company = Self::company(&node, &known).await?;
+            texts.into_iter().nth(usize::from(company))
+        })
+    }
+
+    fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
+        let (node, known, nobody) = (self.node.clone(), self.known.clone(), self.nobody());
+        Box::pin(async move {
+            let company = Self::company(&node, &known).await;
+            (company == Some(false)).then_some(nobody)
+        })
+    }
+
+    fn unreachable(&self) -> Later<'static, ()> {
+        let mut known = self.known.clone();
+        Box::pin(async move {
+            let connected = async { known.wait_for(|known| known.connected).await.is_ok() };
+            if tokio::time::timeout(CONNECTING, connected).await.is_ok() {
+                std::future::pending().await
+            }
+        })
+    }
+
+    fn rank(&self) -> Later<'static, Option<Rank>> {
+        let (mut known, drawn) = (self.known.clone(), self.settings.config.rank.is_none());
+        Box::pin(async move {
+            let told = known.wait_for(|known| known.rank.is_some());
+            let number = tokio::time::timeout(STARTING, told).await.ok()?.ok()?.rank?;
+            Some(Rank { number, drawn })
+        })
+    }
+
+    /// What was found says more.
+    fn refused(&self, why: String) -> Later<'static, Failure> {
+        let found = self.troubles.permanent();
+        Box::pin(async move {
+            let found = tokio::time::timeout(STARTING, found).await;
+            found.unwrap_or_else(|_| refused(why))
+        })
     }
 
     fn trouble(&self) -> Option<String> {
@@ -128,6 +260,9 @@ fn options(settings: &Settings) -> Result<Options, Failure> {
         options.tls = Some(Tls { authority, identity, first: false });
     }
     options.login = settings.proof.clone().map(|proof| match proof {
+        Proof::User(tls::Login { user, file: Some(path), .. }) => {
+            Login::PasswordFile { user, path }
+        }
         Proof::User(login) => Login::User { user: login.user, password: login.password.0 },
         Proof::Credentials(path) => Login::Credentials(path),
         Proof::NKey(path) => Login::NKey(path),
@@ -139,6 +274,9 @@ fn options(settings: &Settings) -> Result<Options, Failure> {
 struct Watcher {
     explain: Explain,
     watch: Watch<&'static str>,
+    known: watch::Sender<Known>,
+    /// It is no candidate.
+    asks: bool,
     was_connected: bool,
     /// What will not pass by itself, of each server that was tried before the first connection.
     failing: BTreeMap<String, Failure>,
@@ -156,12 +294,23 @@ impl Watcher {
         }
     }
 
+    /// Each time, even if it is as before.
+    fn warn_again(&mut self, about: &'static str, text: &str) {
+        self.watch.forget(|known| *known == about);
+        self.watch.warn(about, text);
+    }
+
+    fn comes_back(&self, comes_back: bool) {
+        self.known.send_modify(|known| known.comes_back = comes_back);
+    }
+
     fn on(&mut self, notice: &Notice) {
         let text = notice.to_string();
         tracing::debug!("{text}");
         match notice {
             Notice::Connected { server, .. } => {
                 self.was_connected = true;
+                self.known.send_modify(|known| known.connected = true);
                 self.failing.clear();
                 self.watch.is_connected(server.as_str());
             }
@@ -177,10 +326,17 @@ impl Watcher {
                 self.watch.goes_on_without(server.as_str(), &text, || failure);
             }
             Notice::Disconnected { server, .. } => {
+                self.comes_back(false);
                 let why = || self.explain.silent(&text);
                 self.watch.goes_on_without(server.as_str(), &text, why);
             }
             Notice::Denied { .. } => self.watch.give_up(self.explain.denied(&text)),
+            Notice::LoggedOut { server, .. } => {
+                self.comes_back(false);
+                let text = self.explain.logged_out(&text);
+                let why = || self.explain.silent(&text);
+                self.watch.goes_on_without(server.as_str(), &text, why);
+            }
             Notice::Leaving { .. } => self.watch.warn("leaving", &text),
             Notice::Overrun { .. } => self.watch.warn("overrun", &text),
             Notice::Protocol { event, .. } => self.on_event(event, &text),
@@ -196,12 +352,42 @@ impl Watcher {
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
-            OwnEvent::OtherTimes { .. } => {
-                let advice =
-                    ": give all of them the same --heartbeat, --lease and --max-clock-skew";
-                self.watch.warn("times", &(text.to_owned() + advice));
+            // Known before its campaign ends, or before its observers hear no more.
+            OwnEvent::OtherTimes { who, theirs, ours } => {
+                self.watch.give_up(self.explain.other_times(&who.id, (*theirs, *ours), self.asks));
             }
+            OwnEvent::Started { rank, .. } => {
+                self.known.send_modify(|known| known.rank = Some(rank.number));
+            }
+            OwnEvent::Beaten { by } => {
+                let who = &by.id;
+                let text = format!("{who} leads as well, and goes before this candidate");
+                self.warn_again("beaten", &text);
+            }
+            OwnEvent::GivesWay { to } => {
+                let id = &to.id;
+                let text = format!(
+                    "this candidate does not renew its lease: {id} goes before it, and leads next"
+                );
+                self.warn_again("gives way", &text);
+            }
+            OwnEvent::SameName { who } => {
+                let id = &who.id;
+                let text =
+                    format!("another candidate is named {id} as well: give each its own --id");
+                self.watch.warn("name", &text);
+            }
+            OwnEvent::SameRank { who } => {
+                let id = &who.id;
+                let text = format!(
+                    "{id} has the rank of this candidate, and which of the two leads is drawn: \
+                     give each its own --rank"
+                );
+                self.watch.warn("rank", &text);
+            }
+            OwnEvent::Valid { .. } => self.comes_back(true),
             OwnEvent::Void { .. } => {
+                self.comes_back(false);
                 let advice = ": what this process says does not come back from NATS in time";
                 self.watch.warn("void", &(text.to_owned() + advice));
             }

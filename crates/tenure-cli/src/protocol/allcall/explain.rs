@@ -1,5 +1,9 @@
 //! What NATS and the way to it have to say, with the settings that it comes from.
 
+use std::time::Duration;
+
+use tenure::NodeName;
+use tenure_core::allcall::Times;
 use tenure_nats::{ConnectError, LoginError, OptionsError, Server};
 
 use super::bus::{Proof, Settings};
@@ -7,6 +11,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
 use crate::protocol::pem;
 use crate::settings::Origins;
+use crate::settings::table;
 use crate::settings::tls::PASSWORD_ENTRY;
 
 /// Makes failures of errors.
@@ -55,11 +60,6 @@ impl Explain {
                 };
                 (self.failure(Exit::Usage, what, fix, self.proofs()), false)
             }
-            ConnectError::Tls { .. } => {
-                let fix = "give --cacert with the issuer of the servers' certificates, and servers \
-                           that these are good for; where servers ask for one, --cert and --key";
-                let names = ["servers", "cacert", "cert"];
-                (self.failure(Exit::Usage, what, fix, &names), false)
             ConnectError::NoTls => {
                 let fix = "write nats:// for it in --servers, without --cacert, --cert and --key; \
                            or have the server speak TLS";
@@ -71,6 +71,11 @@ impl Explain {
                            issuer of its certificate, --cacert with that";
                 (self.failure(Exit::Usage, what, fix, &["servers", "cacert"]), false)
             }
+            ConnectError::Tls { .. } => {
+                let fix = "give --cacert with the issuer of the servers' certificates, and servers \
+                           that these are good for; where servers ask for one, --cert and --key";
+                let names = ["servers", "cacert", "cert"];
+                (self.failure(Exit::Usage, what, fix, &names), false)
             }
             ConnectError::Silent { .. } | ConnectError::Failed { .. } => (self.silent(&what), true),
         }
@@ -80,6 +85,69 @@ impl Explain {
     pub(super) fn silent(&self, why: &str) -> Failure {
         let fix = "see that NATS runs there, or correct --servers";
         self.failure(Exit::Unknown, why.to_owned(), fix, &["servers"])
+    }
+
+    /// A login that was good is so no more.
+    pub(super) fn logged_out(&self, why: &str) -> String {
+        let again = match &self.settings.proof {
+            Some(Proof::User(login)) if login.file.is_none() => {
+                "if the password is another one now, start this process again with it"
+            }
+            Some(Proof::User(_)) => {
+                "the password file is read again at each attempt: change it there"
+            }
+            Some(_) => "the file of the login is read again at each attempt: change it there",
+            None => "start this process again with a login",
+        };
+        format!("{why}; {again}")
+    }
+
+    /// What this process hears nothing of may still be there.
+    pub(super) fn not_heard(&self, wait: Duration) -> Failure {
+        let what = format!(
+            "no candidate has said who leads, and that nobody does is known only after listening \
+             for {wait:.1?}"
+        );
+        let fix = format!(
+            "see that --cluster and --election are right and that candidates run, or ask for \
+             longer: --wait {}s",
+            wait.as_secs() + 2
+        );
+        self.failure(Exit::Unknown, what, &fix, &["cluster", "election", "lease"])
+    }
+
+    /// Somebody in the cluster goes by other times than this process.
+    pub(super) fn other_times(
+        &self,
+        who: &NodeName,
+        (theirs, ours): (Times, Times),
+        asks: bool,
+    ) -> Failure {
+        let times = [
+            ("heartbeat", theirs.heartbeat, ours.heartbeat),
+            ("lease", theirs.lease, ours.lease),
+            ("max-clock-skew", theirs.max_clock_skew, ours.max_clock_skew),
+        ];
+        let other = || times.iter().filter(|(_, theirs, ours)| theirs != ours);
+        let told = |of: fn(&(&str, Duration, Duration)) -> Duration| {
+            let told = other().map(|time| format!("{} {:?}", time.0, of(time)));
+            told.collect::<Vec<_>>().join(", ")
+        };
+        let cluster = &self.settings.config.cluster;
+        let what = format!(
+            "{who} takes part in cluster {cluster} and goes by {}, {} by {}: all that take part or \
+             ask must have the same",
+            told(|(_, theirs, _)| *theirs),
+            if asks { "this command" } else { "this candidate" },
+            told(|(_, _, ours)| *ours),
+        );
+        let flags = other().map(|(name, theirs, _)| format!("--{name} {}", table::span(theirs)));
+        let fix = format!(
+            "give the same, {}, or correct it there; or name the --cluster that is meant",
+            flags.collect::<Vec<_>>().join(" ")
+        );
+        let names: Vec<_> = other().map(|(name, ..)| *name).chain(["cluster"]).collect();
+        self.failure(Exit::Refused, what, &fix, &names)
     }
 
     /// A right is missing.

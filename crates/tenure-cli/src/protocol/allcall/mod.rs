@@ -41,9 +41,10 @@ crate::settings! {
     SUBJECT_PREFIX: String = "subject-prefix" "PREFIX" Text, Everywhere, Text("tenure"), NATS,
         prefix, plain,
         "What all subjects begin with, before the cluster's name; the same for all";
-    RANK: u64 = "rank" "N" Number, Everywhere, Follows("drawn, and told"), NATS,
+    RANK: u64 = "rank" "N" Number, Everywhere, Follows("drawn"), NATS,
         rank, plain,
-        "The candidate with the lower rank leads, and each has its own: 0 to 4294967295";
+        "The candidate with the lower rank leads, and each has its own, which `tenure run` says as \
+         it starts: 0 to 4294967295";
     HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
         parse::duration, span,
         "How often candidates call each other; the same for all. A message must take less than \
@@ -187,6 +188,16 @@ impl Protocol for Allcall {
             "round-trip" => Some("leave it out: a message must take less than half of --heartbeat"),
             _ => None,
         }
+    }
+
+    fn quiet(&self) -> Option<&'static str> {
+        Some("async_nats")
+    }
+
+    fn gives_way(&self) -> &'static str {
+        "the lowest --rank leads: start the one that is to lead with a lower one, or end the \
+         runner that leads; after tenure resign it campaigns again, and leads if its rank is the \
+         lowest"
     }
 
     fn unknown(&self) -> &'static str {

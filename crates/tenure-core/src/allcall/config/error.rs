@@ -57,7 +57,7 @@ pub enum ConfigError {
     #[error(
         "lease is {lease:?}; with heartbeat {heartbeat:?} and max clock skew {max_clock_skew:?} it \
          must be at least 2·(3·{heartbeat:?} + 2·{max_clock_skew:?}) = {needed:?}: lengthen the \
-         lease, or shorten the heartbeat"
+         lease, or shorten one of the others"
     )]
     LeaseTooShort {
         /// L.

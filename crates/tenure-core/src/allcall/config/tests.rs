@@ -47,7 +47,7 @@ fn a_lease_is_at_least_two_times_three_heartbeats_and_two_skews() {
     assert_eq!(
         refused,
         "lease is 9.999s; with heartbeat 1s and max clock skew 1s it must be at least 2·(3·1s + \
-         2·1s) = 10s: lengthen the lease, or shorten the heartbeat"
+         2·1s) = 10s: lengthen the lease, or shorten one of the others"
     );
 }
 

@@ -1,0 +1,96 @@
+//! What one is told that asks who leads, where that is not plain.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure::clock;
+use tenure_services::nats::{Cluster, Version};
+
+use crate::{candidate, machine, words};
+
+/// One that asks with other times than those that take part is told so, with what to give; it
+/// neither hears that nobody leads nor of a bug.
+#[test]
+fn who_asks_with_other_times_is_told() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = machine(&cluster);
+    let leader = host.start("leader", &candidate("one", "1"));
+    leader.line("fence <none>", 1);
+    let skew = ["--max-clock-skew", "100ms"];
+    let beat = [&["--heartbeat", "200ms", "--lease", "4s"][..], &skew].concat();
+    let lease = [&["--heartbeat", "300ms", "--lease", "5s"][..], &skew].concat();
+    let (beats, leases) = ("--heartbeat 300ms, or", "--lease 4s, or");
+    for (command, times, more, fix) in [
+        ("leader", &beat, &["--wait", "5s"][..], beats),
+        ("leader", &beat, &["--json"][..], beats),
+        ("leader", &lease, &[][..], leases),
+        ("observe", &beat, &[][..], beats),
+        ("run", &lease, &["--grace", "300ms", "--", "true"][..], leases),
+    ] {
+        let started = [&[command, "--election", "billing"][..], times, more].concat();
+        let told = host.ask(&started);
+        let (code, out, err) = (told.code, told.out, told.err);
+        assert_eq!(code, Some(6), "{command} {more:?}: {out}{err}");
+        assert!(err.contains("one takes part in cluster tenure and goes by"), "{err}");
+        assert!(err.contains(&format!("fix: give the same, {fix}")), "{err}");
+        assert_eq!(out, "", "{command} {more:?}");
+    }
+}
+
+/// While the lease of a leader may run that was stopped nobody says that the seat is vacant: the
+/// others know of it.
+#[test]
+fn a_leader_that_is_stopped_is_told_of_by_the_others() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = machine(&cluster);
+    let leader = host.start("leader", &candidate("one", "1"));
+    leader.line("fence <none>", 1);
+    let next = host.start("next", &candidate("two", "2"));
+    next.line("two waits: behind one, which leads", 1);
+    leader.signal(Signal::STOP);
+    let told = host.ask(&words("leader", &["--json"]));
+    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+    let view: Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(view["value"], "one", "{view}");
+    assert!(view["remaining_ms"].as_u64() > Some(0), "{view}");
+    leader.signal(Signal::CONT);
+}
+
+/// The same with nobody else: it is unknown until every lease is over, and vacant then.
+#[test]
+fn a_leader_that_is_stopped_and_alone_is_unknown_until_its_lease_is_over() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = machine(&cluster);
+    let leader = host.start("leader", &candidate("one", "1"));
+    leader.line("fence <none>", 1);
+    leader.signal(Signal::STOP);
+    let soon = host.ask(&words("leader", &["--wait", "1500ms", "--json"]));
+    assert_eq!(soon.code, Some(4), "{}{}", soon.out, soon.err);
+    let view: Value = serde_json::from_str(&soon.out).unwrap();
+    let why = view["why"].as_str().unwrap();
+    assert!(why.starts_with("nobody has answered: no candidate takes part in cluster"), "{why}");
+    assert!(why.contains("may still lead: known in 2."), "{why}");
+    assert!(soon.err.contains("--wait 6s"), "{}", soon.err);
+    let began = clock::now();
+    let vacant = host.ask(&words("leader", &[]));
+    assert_eq!(vacant.code, Some(3), "{}{}", vacant.out, vacant.err);
+    let took = clock::now().since(began);
+    assert!(took >= Duration::from_secs(4), "{took:?}");
+    leader.signal(Signal::KILL);
+}
+
+/// An observer begins with the leader, not with not knowing.
+#[test]
+fn an_observer_begins_with_who_leads() {
+    let cluster = Cluster::start(Version::Newest, 1).unwrap();
+    let host = machine(&cluster);
+    let leader = host.start("leader", &candidate("one", "1"));
+    leader.line("fence <none>", 1);
+    for number in 0..5 {
+        let observer = host.start(&format!("observer-{number}"), &words("observe", &["--json"]));
+        observer.line("leader", 1);
+        assert!(!observer.log().contains("unknown"), "{}", observer.log());
+        observer.signal(Signal::TERM);
+    }
+}
