@@ -54,9 +54,10 @@ impl Clock {
     /// A round has ended. Says from how many it differs, and of how many.
     ///
     /// If more than half of at least two others differ from it, it is off. Of two clocks it is the
-    /// one that has moved since they agreed, and it stays so until they agree; if both have differed
-    /// from the beginning, nobody knows which. It is compared as it is now, because a lease that is granted now ends by it: others
-    /// drop a claim from a clock that has stepped since they answered.
+    /// one that has moved since they agreed, and it stays so until they agree; if both have
+    /// differed from the beginning, nobody knows which. It is compared as it is now, because a
+    /// lease that is granted now ends by it: others drop a claim from a clock that has stepped
+    /// since they answered.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],

@@ -86,7 +86,7 @@ fn a_large_value(version: Version) {
         theirs.ask(then(vec![delete("large/9")])).await;
         let won = soon(campaign).await.unwrap();
         assert!(won.is_current() && kept.is_current());
-        // They see nothing new. A watch may be lost where megabytes keep it from being read in time.
+        // They see nothing new. A watch may be lost where megabytes keep it from being read.
         for observer in &mut observers {
             let more = tokio::time::timeout(Default::default(), observer.next()).await;
             assert!(matches!(more, Err(_) | Ok(Some(Change::Reset))), "{more:?}");

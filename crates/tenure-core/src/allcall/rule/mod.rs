@@ -83,8 +83,8 @@ rules! {
     KthWaits: "ruling 6", [BETTER], by hand;
     /// It waits so for those that it knows of, from when it knows of them.
     WaitsForEach: "ruling 6", [BETTER, CALM], by hand;
-    /// It waits anew when anything else has kept it from standing meanwhile: the better ones may have
-    /// been kept from it too.
+    /// It waits anew when anything else has kept it from standing meanwhile: the better ones may
+    /// have been kept from it too.
     WaitsAnew: "ruling 6", [BETTER];
     /// A newcomer with other times refuses to start.
     SameTimes: "ruling 6", [CALM, TERM], by hand;
