@@ -184,11 +184,9 @@ async fn search(
     is_meant: impl Fn(&Value, &Path) -> Result<(), Failure>,
 ) -> Result<PathBuf, Failure> {
     let election = settings.election.as_str();
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let sockets = entries.filter(|entry| is_socket(entry, prefix));
     let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
     let (mut silent, mut other) = (Vec::new(), None);
-    for socket in sockets {
+    for socket in sockets(directory, prefix) {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let Ok(status) = status else {
             // Of one that has ended there is a file without a listener.
@@ -246,10 +244,14 @@ async fn search(
     }
 }
 
-fn is_socket(entry: &fs::DirEntry, prefix: &str) -> bool {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
-    name.starts_with(prefix) && name.ends_with(SOCKET)
+/// The control sockets whose names begin so, of processes that run or have ended.
+fn sockets(directory: &Path, prefix: &str) -> impl Iterator<Item = fs::DirEntry> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter(move |entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with(prefix) && name.ends_with(SOCKET)
+    })
 }
 
 const ELSEWHERE: &str = "run this on the machine of the leader (tenure leader prints who it is), \
@@ -279,11 +281,9 @@ const NAMED_MAX: usize = 4;
 
 /// The runners of this user that answer, of whatever election, in words.
 async fn running(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let sockets = entries.filter(|entry| is_socket(entry, "run-"));
     let mut found = Vec::new();
     // What has ended has left a socket at which nobody answers, and takes no time.
-    for socket in sockets {
+    for socket in sockets(directory, "run-") {
         if found.len() >= NAMED_MAX {
             break;
         }

@@ -167,7 +167,7 @@ impl Scenario for LeasedLeaders {
             stirred: vec![0; plan.elections.len()],
             cut: (0, 0),
             moved: 0,
-            agreed: nodes.clone().map(|_| 0).collect(),
+            agreed: vec![0; plan.nodes.len()],
             ahead: nodes.map(|node| (0, plan.conditions.sites[node].wall)).collect(),
         }
     }

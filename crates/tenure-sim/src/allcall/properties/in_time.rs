@@ -71,9 +71,8 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let answer = |then: u64| others.iter().filter(|calls| **calls < then).count();
         // With the only other one it was compared, for as long as a right clock was compared.
         let compared = 3 * (own.lease + 4 * own.heartbeat);
-        let right = since.saturating_sub(check.own.agreed[claim.node]) + compared;
         let two = calls(claim.node).is_some_and(|own| own + compared < since)
-            && right < since
+            && check.own.agreed[claim.node] > compared
             && answer(since.saturating_sub(compared)) == 1;
         let others = answer(claim.decided.saturating_sub(4 * own.heartbeat));
         if others == 0 || others == 1 && !two {

@@ -14,11 +14,13 @@ impl Property<Elections> for AClaimEndsBeforeItsKey {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        // Whoever was told before a backup was restored what is in the store cannot know better.
+        let knows = |node: usize| !check.records().went_back(check.records().confirmed[node]);
         let holding = |is: &dyn Fn(&Leadership) -> bool| {
             let all = check.history.elections.iter().enumerate();
             let mut all = all
                 .flat_map(|(n, past)| past.leaderships.iter().rev().take(8).map(move |l| (n, l)));
-            all.find(|(_, l)| l.holds(check.now) && !l.own.robbed && is(l))
+            all.find(|(_, l)| l.holds(check.now) && !l.own.robbed && knows(l.node) && is(l))
         };
         let (found, what) = match fact {
             Fact::Own(Own::Stored(Note::Gone { key, cause })) if !is_foul(*cause) => {
