@@ -8,6 +8,7 @@
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
 //! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.
 //! - [`allcall`]: leased leaders on a broadcast bus, one in each part of a partition.
+//! - [`voter`]: leaders by random draw, over HTTP between the voters themselves.
 //! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
 //!   [`Standing`], names.
 #![no_std]
@@ -35,6 +36,7 @@ mod time;
 mod timing;
 mod value;
 mod view;
+pub mod voter;
 mod waiting;
 
 pub use backoff::Backoff;

@@ -1,0 +1,241 @@
+//! Which settings do not work together, and why.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::{Config, Founding, Mode};
+use crate::drift::Drift;
+use crate::name::NodeName;
+use crate::voter::electorate::MEMBERS_MAX;
+
+/// A combination of settings that cannot work, with the numbers.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A heartbeat out of bounds.
+    #[error(
+        "heartbeat interval is {heartbeat:?}; it must be from {:?} to {:?}",
+        Config::HEARTBEAT_MIN,
+        Config::HEARTBEAT_MAX
+    )]
+    Heartbeat {
+        /// H.
+        heartbeat: Duration,
+    },
+    /// No heartbeat may be missed, or too many.
+    #[error(
+        "missed-heartbeat tolerance is {tolerance}; it must be from 1 to {}",
+        Config::TOLERANCE_MAX
+    )]
+    Tolerance {
+        /// m.
+        tolerance: u32,
+    },
+    /// ρ so large that the clocks are of no use.
+    #[error(
+        "the drift bound is {drift}; it must be at most {}: repair a clock that is further off",
+        Config::DRIFT_MAX
+    )]
+    Drift {
+        /// ρ.
+        drift: Drift,
+    },
+    /// An answer would be waited for beyond the next heartbeat.
+    #[error(
+        "request timeout is {timeout:?}; it must be more than 0 and less than the heartbeat \
+         interval, {heartbeat:?}: one region that hangs would delay the next heartbeat"
+    )]
+    Timeout {
+        /// t.
+        timeout: Duration,
+        /// H.
+        heartbeat: Duration,
+    },
+    /// A wait of zero.
+    #[error("{what} is zero: it must be more than {request_timeout:?}, the request timeout")]
+    NoTime {
+        /// Which.
+        what: &'static str,
+        /// t.
+        request_timeout: Duration,
+    },
+    /// A promise too short for any leader.
+    #[error(
+        "lease max is {lease_max:?}; a leader of these settings asks for {lease:?}, and must be \
+         able to count on more than {needed:?}: lengthen it, or leave it out"
+    )]
+    LeaseMax {
+        /// As configured.
+        lease_max: Duration,
+        /// L.
+        lease: Duration,
+        /// H + 2t.
+        needed: Duration,
+    },
+    /// Too short a lease for what must fit into it.
+    #[error(transparent)]
+    TooShort(Box<TooShort>),
+    /// Work would be killed before it is asked to stop.
+    #[error(
+        "kill margin is {kill_margin:?}; it must be at most grace, {grace:?}: work is asked to \
+         stop before it is killed"
+    )]
+    KillMargin {
+        /// The margin.
+        kill_margin: Duration,
+        /// The grace.
+        grace: Duration,
+    },
+    /// `majority` without a set of voters to begin with.
+    #[error(
+        "mode majority needs the set of voters it begins with: give the voter list, or seeds and \
+         the number of expected voters; mode available does without"
+    )]
+    NoFounding,
+    /// A set of voters that is none.
+    #[error("{voters} voters are expected, this one included; it must be from 1 to {MEMBERS_MAX}")]
+    Voters {
+        /// How many.
+        voters: usize,
+    },
+    /// One id for two voters.
+    #[error("the voter list has {id} twice: each voter needs an id of its own")]
+    Twice {
+        /// The id.
+        id: NodeName,
+    },
+    /// No room.
+    #[error("room for {voters} known voters; it must be from 1 to {}", Config::VOTERS_MAX)]
+    Room {
+        /// As configured.
+        voters: usize,
+    },
+    /// Not a known way to admit voters.
+    #[error("admission is one of: operator (an operator gives votes), auto (the leader does)")]
+    Admission,
+}
+
+/// Not a known mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("mode is one of: majority (at most one leader), available (one in each region)")]
+pub struct ModeError;
+
+/// A lease into which something does not fit, with what makes it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "a leader may count on {counted:?} of its lease of {lease:?} (tolerance {tolerance} and 1, \
+     times {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {limit:?}: \
+     raise the tolerance or the heartbeat interval, or shorten what must fit"
+)]
+pub struct TooShort {
+    /// L.
+    pub lease: Duration,
+    /// D(L).
+    pub counted: Duration,
+    /// m.
+    pub tolerance: u32,
+    /// H.
+    pub heartbeat: Duration,
+    /// ρ.
+    pub drift: Drift,
+    /// What must fit.
+    pub what: &'static str,
+    /// How long that is.
+    pub needed: Duration,
+    /// How it is compared.
+    pub relation: &'static str,
+    /// With what.
+    pub limit: Duration,
+}
+
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
+    let Config { heartbeat, tolerance, request_timeout, drift, .. } = *config;
+    if !(Config::HEARTBEAT_MIN..=Config::HEARTBEAT_MAX).contains(&heartbeat) {
+        return Err(ConfigError::Heartbeat { heartbeat });
+    }
+    if !(1..=Config::TOLERANCE_MAX).contains(&tolerance) {
+        return Err(ConfigError::Tolerance { tolerance });
+    }
+    if drift > Config::DRIFT_MAX {
+        return Err(ConfigError::Drift { drift });
+    }
+    if request_timeout.is_zero() || request_timeout >= heartbeat {
+        return Err(ConfigError::Timeout { timeout: request_timeout, heartbeat });
+    }
+    let times = [("cast timeout", config.cast_timeout), ("result timeout", config.result_timeout)];
+    if let Some((what, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
+        return Err(ConfigError::NoTime { what, request_timeout });
+    }
+    if config.kill_margin > config.grace {
+        let Config { kill_margin, grace, .. } = *config;
+        return Err(ConfigError::KillMargin { kill_margin, grace });
+    }
+    if !(1..=Config::VOTERS_MAX).contains(&config.voters) {
+        return Err(ConfigError::Room { voters: config.voters });
+    }
+    if config.mode == Mode::Majority {
+        check_lease(config)?;
+    }
+    check_founding(config)
+}
+
+/// What must fit into a lease (V6).
+fn check_lease(config: &Config) -> Result<(), ConfigError> {
+    let Config { heartbeat, request_timeout, grace, kill_margin, .. } = *config;
+    let (lease, counted) = (config.lease(), config.counted(config.lease()));
+    let too_short = |what, needed, relation, limit| {
+        let Config { tolerance, heartbeat, drift, .. } = *config;
+        Err(ConfigError::TooShort(Box::new(TooShort {
+            lease,
+            counted,
+            tolerance,
+            heartbeat,
+            drift,
+            what,
+            needed,
+            relation,
+            limit,
+        })))
+    };
+    let renewal = heartbeat.saturating_add(request_timeout.saturating_mul(2));
+    if counted <= renewal {
+        return too_short("heartbeat interval + 2 request timeouts", renewal, "less than", counted);
+    }
+    let ballot = config.cast_timeout.saturating_add(config.result_timeout);
+    let ballot = ballot.saturating_add(request_timeout);
+    if ballot > counted / 2 {
+        let what = "cast timeout + result timeout + request timeout";
+        return too_short(what, ballot, "at most half of that,", counted / 2);
+    }
+    let stop = grace.saturating_add(kill_margin).saturating_add(heartbeat);
+    let stop = stop.saturating_add(request_timeout);
+    if stop >= counted {
+        let what = "grace + kill margin + heartbeat interval + request timeout";
+        return too_short(what, stop, "less than", counted);
+    }
+    if config.counted(config.lease_max()) <= renewal {
+        let lease_max = config.lease_max();
+        return Err(ConfigError::LeaseMax { lease_max, lease, needed: renewal });
+    }
+    Ok(())
+}
+
+fn check_founding(config: &Config) -> Result<(), ConfigError> {
+    let voters = match &config.founding {
+        Founding::Anybody if config.mode == Mode::Majority => return Err(ConfigError::NoFounding),
+        Founding::Anybody => return Ok(()),
+        Founding::Expected(expected) => usize::from(*expected),
+        Founding::List(listed) => {
+            let mut ids: Vec<_> = listed.iter().map(|listed| &listed.id).collect();
+            ids.sort();
+            if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(ConfigError::Twice { id: twice[0].clone() });
+            }
+            ids.iter().filter(|id| ***id != config.id).count() + 1
+        }
+    };
+    match (1..=MEMBERS_MAX).contains(&voters) {
+        true => Ok(()),
+        false => Err(ConfigError::Voters { voters }),
+    }
+}

@@ -1,0 +1,227 @@
+//! The electorate: who has a vote, and how many of them decide (V1, V2, V9).
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::identity::{Identity, Participant};
+use super::rule::{Rule, ruling};
+use crate::name::NodeName;
+
+/// Which version of the electorate it is: the counter of the leader that wrote it, and its changes
+/// since. (0, 0) is the founding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct ElectorateId {
+    /// The counter of the leader that wrote it.
+    pub counter: u64,
+    /// How often that leader has changed it.
+    pub change: u64,
+}
+
+/// What tells one network from another that was founded apart: a hash of its first electorate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Fingerprint(pub u128);
+
+/// One that has a vote.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Member {
+    /// Its `voter-id`.
+    pub id: NodeName,
+    /// Its memory: one of the same id whose directory was lost has no vote.
+    pub identity: Identity,
+}
+
+/// The durable document of who has a vote. Where they are reached is no part of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Electorate {
+    /// Which version.
+    pub id: ElectorateId,
+    /// Of which founding. Zero with `available`, which is never founded.
+    pub founding: Fingerprint,
+    /// Each id once, in order; from one to [`MEMBERS_MAX`].
+    pub members: Vec<Member>,
+}
+
+/// The most members.
+pub const MEMBERS_MAX: usize = 64;
+
+/// One step from one electorate to the next (V9).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Change {
+    /// A known voter gets a vote.
+    Add(NodeName),
+    /// A member loses it.
+    Remove(NodeName),
+}
+
+impl Electorate {
+    /// The first one, of these.
+    #[must_use]
+    pub fn founded(mut members: Vec<Member>) -> Self {
+        members.sort();
+        members.dedup_by(|one, other| one.id == other.id);
+        let founding = Fingerprint::of(&members);
+        Self { id: ElectorateId { counter: 0, change: 0 }, founding, members }
+    }
+
+    /// Whether this member is in it, with its memory.
+    #[must_use]
+    pub fn has(&self, who: &Participant) -> bool {
+        let same = |member: &Member| member.identity == who.identity || !ruling(Rule::SameIdentity);
+        self.member(&who.id).is_some_and(same)
+    }
+
+    /// The member of this id.
+    #[must_use]
+    pub fn member(&self, id: &NodeName) -> Option<&Member> {
+        self.members.iter().find(|member| member.id == *id)
+    }
+
+    /// q = ⌊N/2⌋ + 1.
+    #[must_use]
+    pub fn quorum(&self) -> usize {
+        let counted = match ruling(Rule::CountsItself) {
+            true => self.members.len(),
+            false => self.members.len().saturating_sub(1),
+        };
+        counted / 2 + 1
+    }
+
+    /// Whether it can be one at all: each id once, in order, neither too few nor too many.
+    #[must_use]
+    pub fn is_formed(&self) -> bool {
+        let ordered = self.members.windows(2).all(|pair| pair[0].id < pair[1].id);
+        ordered && (1..=MEMBERS_MAX).contains(&self.members.len())
+    }
+
+    /// The same members, written anew by the leader of this counter.
+    #[must_use]
+    pub fn rewritten(&self, counter: u64) -> Self {
+        Self { id: ElectorateId { counter, change: 0 }, ..self.clone() }
+    }
+
+    /// With this member in addition.
+    #[must_use]
+    pub fn with(&self, member: Member) -> Self {
+        let mut next = self.next();
+        next.members.push(member);
+        next.members.sort();
+        next
+    }
+
+    /// Without this one.
+    #[must_use]
+    pub fn without(&self, id: &NodeName) -> Self {
+        let mut next = self.next();
+        next.members.retain(|member| member.id != *id);
+        next
+    }
+
+    fn next(&self) -> Self {
+        let mut next = self.clone();
+        next.id.change = next.id.change.saturating_add(1);
+        next
+    }
+}
+
+impl Fingerprint {
+    /// Of no founding.
+    pub const NONE: Self = Self(0);
+
+    fn of(members: &[Member]) -> Self {
+        let mut hasher = SipHasher13::new_with_keys(0x7465_6e75_7265, 0x766f_7465_72);
+        for member in members {
+            hasher.write(member.id.as_str().as_bytes());
+            hasher.write_u8(0xff);
+            hasher.write(&member.identity.0.to_le_bytes());
+        }
+        let hash = hasher.finish128();
+        Self(u128::from(hash.h1) << 64 | u128::from(hash.h2))
+    }
+}
+
+impl fmt::Display for ElectorateId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.counter, self.change)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0 >> 96)
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Electorate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{{", self.id)?;
+        for (number, member) in self.members.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            write!(f, "{comma}{}", member.id)?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Add(id) => write!(f, "add {id}"),
+            Self::Remove(id) => write!(f, "remove {id}"),
+        }
+    }
+}
+
+#[cfg(all(test, not(tenure_planted)))]
+mod tests {
+    use super::*;
+
+    fn members(ids: &[&str]) -> Vec<Member> {
+        let member = |id: &&str| Member { id: id.parse().unwrap(), identity: Identity(7) };
+        ids.iter().map(member).collect()
+    }
+
+    #[test]
+    fn two_quorums_of_neighbours_meet() {
+        let all = ["a", "b", "c", "d", "e", "f", "g"];
+        for n in 1..all.len() {
+            let one = Electorate::founded(members(&all[..n]));
+            let next = one.with(members(&all[n..=n]).remove(0));
+            assert!(next.is_formed() && next.id > one.id);
+            assert!(one.quorum() + next.quorum() > n + 1, "one more voter");
+            assert!(2 * one.quorum() > n, "the same voters");
+        }
+    }
+
+    #[test]
+    fn a_founding_is_the_same_in_any_order_and_differs_by_any_identity() {
+        let (one, other) = (members(&["a", "b"]), members(&["b", "a"]));
+        assert_eq!(Electorate::founded(one), Electorate::founded(other.clone()));
+        let mut lost = other;
+        lost[0].identity = Identity(8);
+        assert_ne!(
+            Electorate::founded(lost).founding,
+            Electorate::founded(members(&["a", "b"])).founding
+        );
+    }
+
+    #[test]
+    fn what_arrives_out_of_order_or_twice_is_not_formed() {
+        let mut electorate = Electorate::founded(members(&["a", "b"]));
+        electorate.members.reverse();
+        assert!(!electorate.is_formed());
+        electorate.members = members(&["a", "a"]);
+        assert!(!electorate.is_formed());
+        electorate.members.clear();
+        assert!(!electorate.is_formed());
+    }
+}

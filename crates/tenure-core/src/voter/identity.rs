@@ -1,0 +1,190 @@
+//! Who takes part, which ballot it is, and which leadership.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::NodeName;
+
+/// 128 random bits in a state directory: one memory of a voter. A voter whose directory was lost
+/// has another one, and what the earlier one promised does not bind it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Identity(pub u128);
+
+/// One run of one voter.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Participant {
+    /// Its `voter-id`.
+    pub id: NodeName,
+    /// Which memory it has.
+    pub identity: Identity,
+    /// 128 random bits, drawn when the process starts.
+    pub incarnation: u128,
+}
+
+/// One draw. Ballots are in order: by counter, initiator, attempt.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Ballot {
+    /// The election counter: the fence of the one that wins. From one to [`Ballot::COUNTER_MAX`].
+    pub counter: u64,
+    /// Who started it. Of two ballots with one counter the one of the higher id goes on.
+    pub initiator: NodeName,
+    /// From zero: which recast after a tie.
+    pub attempt: u32,
+}
+
+/// A leadership: who, in which run, by which ballot.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Leadership {
+    /// Who leads.
+    pub leader: Participant,
+    /// The ballot that it has won, or that it is endorsed in.
+    pub ballot: Ballot,
+}
+
+/// Where a voter is reached: the text's `voter-url`.
+///
+/// 1 to 256 bytes without spaces and control characters, beginning with `http://` or `https://`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VoterUrl(Arc<str>);
+
+/// A URL that cannot be one of a voter.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the voter URL {url:?} must begin with http:// or https://, have at most {} bytes, and neither \
+     spaces nor control characters",
+    VoterUrl::BYTES_MAX
+)]
+pub struct UrlError {
+    url: String,
+}
+
+impl Ballot {
+    /// The highest counter: a JSON number that every reader takes exactly.
+    pub const COUNTER_MAX: u64 = (1 << 53) - 1;
+    /// The most recasts of one counter.
+    pub const ATTEMPTS_MAX: u32 = 64;
+
+    /// The recast of this one.
+    pub(super) fn recast(&self) -> Self {
+        Self { attempt: self.attempt + 1, ..self.clone() }
+    }
+}
+
+impl Leadership {
+    /// Its counter.
+    #[must_use]
+    pub const fn counter(&self) -> u64 {
+        self.ballot.counter
+    }
+
+    /// Whether a promise to one is a promise to the other: the same run of the same voter, and the
+    /// same counter.
+    pub(super) fn is_as(&self, other: &Self) -> bool {
+        self.leader == other.leader && self.counter() == other.counter()
+    }
+}
+
+impl VoterUrl {
+    /// The most bytes it may have.
+    pub const BYTES_MAX: usize = 256;
+
+    /// Checks a URL as far as a core looks at it.
+    pub fn new(text: &str) -> Result<Self, UrlError> {
+        let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+        let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());
+        let is_url = host.is_some_and(|host| !host.is_empty());
+        match is_url && plain && text.len() <= Self::BYTES_MAX {
+            true => Ok(Self(text.into())),
+            false => Err(UrlError { url: text.chars().take(Self::BYTES_MAX).collect() }),
+        }
+    }
+
+    /// The URL itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for VoterUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        Self::new(text)
+    }
+}
+
+impl fmt::Display for VoterUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for VoterUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0 >> 96)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Participant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}~{:08x}", self.id, self.incarnation >> 96)
+    }
+}
+
+impl fmt::Display for Ballot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.counter, self.initiator, self.attempt)
+    }
+}
+
+impl fmt::Display for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.leader, self.ballot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn a_url_keeps_its_rule() {
+        for good in ["http://a", "https://route.to.region-one-voter.instance:8080/api"] {
+            assert_eq!(VoterUrl::new(good).unwrap().as_str(), good);
+        }
+        let long = "http://".to_string() + &"x".repeat(250);
+        for bad in ["", "a", "ftp://a", "http://", "http://a b", "http://a\n", &long] {
+            assert!(VoterUrl::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn ballots_are_in_order() {
+        let ballot = |counter, id: &str, attempt| Ballot {
+            counter,
+            initiator: id.parse().unwrap(),
+            attempt,
+        };
+        assert!(ballot(5, "a", 1) < ballot(5, "b", 0) && ballot(5, "b", 9) < ballot(6, "a", 0));
+        assert_eq!(ballot(5, "a", 0).recast(), ballot(5, "a", 1));
+    }
+}

@@ -1,0 +1,79 @@
+//! The rulings that make regional voters safe, by name, so that each can be turned off where that
+//! is the experiment.
+
+#[cfg(tenure_planted)]
+mod noticed;
+
+#[cfg(tenure_planted)]
+use noticed::*;
+
+use crate::rule::rules;
+
+rules! {
+    /// A quorum is counted of the electorate, and not of the voters that are known.
+    ElectorateCounts: "V1", [ONE], by hand;
+    /// A quorum counts itself: without, both halves of four have one, as in the original.
+    CountsItself: "V1", [ONE], by hand;
+    /// One set of voters is accepted, ever.
+    AcceptOnce: "V2", [ONE, BREACH], by hand;
+    /// Networks that were founded apart never mix.
+    FoundingChecked: "V2", [BREACH], by hand;
+    /// A ballot that was left is not joined again.
+    NeverRejoin: "V3", [VOTES], by hand;
+    /// A number that was cast stays as it is in its ballot.
+    VoteStays: "V3", [VOTES], by hand;
+    /// Nobody is endorsed while a promise runs.
+    EndorseFree: "V4", [ONE], by hand;
+    /// One endorsement for each counter, over all attempts and initiators.
+    OnePerCounter: "V4", [ENDORSED, ONE, FENCES], by hand;
+    /// What is endorsed is durable before the result leaves.
+    EndorsedDurable: "V4", [ENDORSED, ONE], by hand;
+    /// A tie endorses nobody.
+    TieRecast: "V4", [ENDORSED], by hand;
+    /// A winner that has joined a higher ballot takes no results of the one before.
+    LateResults: "V5", [ONE], by hand;
+    /// An endorsement counts from the send of the winner's own cast.
+    FromTheCast: "V6", [ONE], by hand;
+    /// An acknowledgement counts from the send of its heartbeat.
+    FromTheSend: "V6", [ONE], by hand;
+    /// Clocks may drift apart: of p its receiver counts on D(p).
+    DriftMargin: "V6", [ONE], by hand;
+    /// An answer carries what its sender holds: at most its own lease-max.
+    PromiseAsHeld: "V6", [ONE], by hand;
+    /// A leadership that has lapsed is over for ever.
+    LapseForEver: "V6", [ONE], by hand;
+    /// A promise counts from a clock that was read after its request arrived.
+    FreshClock: "V6", [ONE], by hand;
+    /// An answer counts for the leadership and the heartbeat that it echoes.
+    EchoChecked: "V6", [ONE], by hand;
+    /// Another leader is acknowledged only when no promise runs.
+    AcknowledgeFree: "V7", [ONE], by hand;
+    /// What is acknowledged is durable first.
+    AcknowledgedDurable: "V7", [ENDORSED], by hand;
+    /// One that restarts is silent for the longest that it may have promised.
+    Quarantine: "V8", [ONE], by hand;
+    /// A release is sent after the work has ended.
+    ReleaseAfterEnd: "V8", [ONE], by hand;
+    /// A release clears the promise to exactly its leadership.
+    ReleaseExact: "V8", [ONE], by hand;
+    /// A leader endorses nobody else.
+    LeaderEndorsesNobody: "V8", [ONE], by hand;
+    /// One starts a ballot after a quorum has said that it is free.
+    StarterPolls: "V8", [LEADER], by hand;
+    /// The electorate changes by one voter at a time.
+    OneAtATime: "V9", [ELECTORATE, ONE], by hand;
+    /// The next change waits until a quorum has stored the one before.
+    StoredBeforeNext: "V9", [ELECTORATE, ONE], by hand;
+    /// A lower electorate than the own one is refused.
+    NoLowerDocument: "V9", [ELECTORATE, ONE], by hand;
+    /// A winner writes the electorate anew under its counter.
+    RewriteOnWinning: "V9", [ELECTORATE, ONE], by hand;
+    /// Another identity of a member's id does not count.
+    SameIdentity: "V10", [ONE], by hand;
+    /// An answer counts for the voter that was asked.
+    AnswerOfTheAsked: "V11", [ONE], by hand;
+    /// A heartbeat that is not after the last one is ignored.
+    LaterHeartbeats: "V11", [ONE], by hand;
+    /// A voter is dropped only after this one has failed to reach it itself.
+    NotByHearsay: "V12", [DROPPED], by hand;
+}
