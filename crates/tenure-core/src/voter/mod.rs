@@ -190,12 +190,17 @@
 //! - **R5** After a timeout nothing is left that was due.
 //! - **R6** What a request changes is bounded, and so is what it sends.
 
+mod calls;
 mod config;
 mod electorate;
 mod event;
 mod identity;
+mod known;
 mod memory;
 mod message;
+mod node;
+mod promise;
+mod round;
 pub(crate) mod rule;
 mod words;
 
@@ -207,6 +212,7 @@ pub use event::{Breach, Event, Ignored, OwnEvent};
 pub use identity::{Ballot, Identity, Leadership, Participant, UrlError, VoterUrl};
 pub use memory::Memory;
 pub use message::*;
+pub use node::Voter;
 pub use words::{Command, Effect, Peer, Start, Words};
 
 /// Its rules, in builds in which they can be broken.

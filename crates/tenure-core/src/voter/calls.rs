@@ -1,0 +1,121 @@
+//! What was asked of others and is not answered yet.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::identity::{Ballot, Leadership, VoterUrl};
+use super::message::Call;
+use super::words::Peer;
+use crate::name::NodeName;
+use crate::time::Time;
+
+/// The most requests without an answer. Each is over after the request timeout.
+pub(super) const OPEN_MAX: usize = 4_096;
+/// The most voters that wait for one probe of a suspect.
+pub(super) const WAITERS_MAX: usize = 8;
+
+/// What a request is for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Purpose {
+    /// To find another voter.
+    Register,
+    /// To be heard, and of a leader to be acknowledged.
+    Heartbeat { seq: u64, leadership: Option<Leadership> },
+    /// To see whether an unknown voter is there; who named it.
+    Probe { id: NodeName, named_by: Option<VoterUrl> },
+    /// To see whether a suspect is there, for those that wait for the answer.
+    Suspect { id: NodeName, waiters: Vec<(Peer, Call)> },
+    /// To see whether a ballot may be started.
+    Poll,
+    /// To have one's number counted.
+    Cast(Ballot),
+    /// To endorse.
+    Result(Leadership),
+    /// To say that a leadership is over.
+    Release(Leadership),
+    /// Only to be said.
+    Tell,
+}
+
+/// A request without an answer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Open {
+    pub(super) to: VoterUrl,
+    /// Who is known to be there.
+    pub(super) who: Option<NodeName>,
+    /// Before it was sent.
+    pub(super) sent: Time,
+    pub(super) due: Time,
+    pub(super) purpose: Purpose,
+}
+
+/// All of them.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Calls {
+    last: u64,
+    open: BTreeMap<Call, Open>,
+    due: BTreeSet<(Time, Call)>,
+}
+
+impl Calls {
+    /// A request that is sent now; none if there are too many.
+    pub(super) fn open(
+        &mut self,
+        (to, who): (VoterUrl, Option<NodeName>),
+        purpose: Purpose,
+        (sent, within): (Time, Duration),
+    ) -> Option<Call> {
+        if self.open.len() >= OPEN_MAX {
+            return None;
+        }
+        self.last += 1;
+        let (call, due) = (Call(self.last), sent.after(within));
+        self.due.insert((due, call));
+        self.open.insert(call, Open { to, who, sent, due, purpose });
+        Some(call)
+    }
+
+    pub(super) fn get(&self, call: Call) -> Option<&Open> {
+        self.open.get(&call)
+    }
+
+    /// It is answered, or has failed.
+    pub(super) fn close(&mut self, call: Call) -> Option<Open> {
+        let open = self.open.remove(&call)?;
+        self.due.remove(&(open.due, call));
+        Some(open)
+    }
+
+    /// One that was not answered in time.
+    pub(super) fn overdue(&mut self, now: Time) -> Option<Open> {
+        let (_, call) = *self.due.first().filter(|(due, _)| *due <= now)?;
+        self.close(call)
+    }
+
+    /// When the next one is.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
+    /// Whether one of these is open.
+    pub(super) fn any(&self, like: impl Fn(&Open) -> bool) -> bool {
+        self.open.values().any(like)
+    }
+
+    /// One more waits for a suspect that is being asked; `false` if it is not, or too many wait.
+    pub(super) fn wait(&mut self, suspect: &NodeName, waiter: &(Peer, Call)) -> bool {
+        let mut all = self.open.values_mut();
+        let waiters = all.find_map(|open| match &mut open.purpose {
+            Purpose::Suspect { id, waiters } if id == suspect => Some(waiters),
+            _ => None,
+        });
+        match waiters {
+            Some(waiters) if waiters.len() < WAITERS_MAX => {
+                waiters.push(waiter.clone());
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The known voters: who is there, for discovery and display. Nothing here decides anything (V1).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::identity::{Participant, VoterUrl};
+use super::message::{Header, Role, VoterDto};
+use crate::name::NodeName;
+use crate::time::Time;
+
+/// How many runs of one voter are remembered as over.
+const RUNS_MAX: usize = 4;
+
+/// Another voter, as it has said itself.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Neighbour {
+    pub(super) header: Header,
+    pub(super) role: Role,
+    /// `lastHeartBeat`: when something of it arrived.
+    pub(super) heard: Time,
+    /// The last heartbeat of this run.
+    pub(super) seq: u64,
+    /// How many requests in a row it has not answered.
+    pub(super) misses: u32,
+    /// When another voter has said that it does not answer.
+    pub(super) doubted: Option<Time>,
+    /// Since when it is no longer shown.
+    pub(super) dropped: Option<Time>,
+    /// When it last said that it could endorse somebody.
+    pub(super) free: Option<Time>,
+    /// Runs of it that are over.
+    over: Vec<u128>,
+}
+
+/// What hearing from somebody has shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Met {
+    /// One that was known.
+    Known,
+    /// One that was not, or not any more.
+    New,
+    /// There is no room for it.
+    Full,
+    /// A run of it that was over: there are two (V10).
+    Twice,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Known(BTreeMap<NodeName, Neighbour>);
+
+impl Known {
+    /// Somebody has said something itself.
+    pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Met {
+        let (id, full) = (&header.sender.id, self.0.len() >= room);
+        let Some(known) = self.0.get_mut(id) else {
+            if full {
+                return Met::Full;
+            }
+            self.0.insert(id.clone(), Neighbour::new(header.clone(), now));
+            return Met::New;
+        };
+        let (before, run) = (known.header.sender.clone(), &header.sender);
+        if before != *run {
+            if known.over.contains(&run.incarnation) {
+                return Met::Twice;
+            }
+            let mut over = core::mem::take(&mut known.over);
+            over.truncate(RUNS_MAX - 1);
+            over.insert(0, before.incarnation);
+            let misses = known.misses;
+            *known = Neighbour { over, misses, ..Neighbour::new(header.clone(), now) };
+            return Met::Known;
+        }
+        known.header = header.clone();
+        known.heard = now;
+        Met::Known
+    }
+
+    pub(super) fn get(&self, id: &NodeName) -> Option<&Neighbour> {
+        self.0.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &NodeName) -> Option<&mut Neighbour> {
+        self.0.get_mut(id)
+    }
+
+    /// All, the dropped ones among them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Neighbour> {
+        self.0.values()
+    }
+
+    /// Those that are shown.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Neighbour> {
+        self.0.values().filter(|known| known.dropped.is_none())
+    }
+
+    /// Forgets those that were dropped so long ago.
+    pub(super) fn forget(&mut self, now: Time, after: Duration, keeps: impl Fn(&NodeName) -> bool) {
+        let over = |since: Time| now.since(since) >= after;
+        self.0.retain(|id, known| keeps(id) || !known.dropped.is_some_and(over));
+    }
+}
+
+impl Neighbour {
+    const fn new(header: Header, now: Time) -> Self {
+        Self {
+            header,
+            role: Role::None,
+            heard: now,
+            seq: 0,
+            misses: 0,
+            doubted: None,
+            dropped: None,
+            free: None,
+            over: Vec::new(),
+        }
+    }
+
+    pub(super) const fn who(&self) -> &Participant {
+        &self.header.sender
+    }
+
+    pub(super) const fn url(&self) -> &VoterUrl {
+        &self.header.url
+    }
+
+    /// Whether it has answered one of the last so many requests.
+    pub(super) const fn is_on_line(&self, tolerance: u32) -> bool {
+        self.misses <= tolerance
+    }
+
+    pub(super) fn dto(&self, tolerance: u32) -> VoterDto {
+        VoterDto {
+            voter_id: self.who().id.clone(),
+            voter_url: self.url().clone(),
+            role: self.role,
+            on_line: self.is_on_line(tolerance),
+        }
+    }
+}

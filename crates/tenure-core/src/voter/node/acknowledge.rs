@@ -1,0 +1,182 @@
+//! Promises to leaders: given to one at a time, and cleared by exactly that one (V6, V7, V8).
+
+use super::Voter;
+use super::view::Followed;
+use crate::voter::identity::Leadership;
+use crate::voter::message::{AckDto, Answer, ElectionDto, Header, LeaseDto, PromiseDto, Refusal};
+use crate::voter::rule::{Rule, ruling};
+use crate::voter::words::Out;
+use crate::voter::{ElectorateId, OwnEvent};
+use core::time::Duration;
+
+impl Voter {
+    /// A leader asks for its lease.
+    pub(super) fn acknowledge(
+        &mut self,
+        header: &Header,
+        lease: &LeaseDto,
+        out: &mut Out,
+    ) -> Result<Option<AckDto>, Refusal> {
+        if lease.leadership.leader != header.sender {
+            return Err(Refusal::Malformed("a leadership of another one than its sender"));
+        }
+        if !self.is_majority() {
+            self.hear_leader(header, lease, out)?;
+            return Ok(None);
+        }
+        self.may_acknowledge(lease, out)?;
+        let stored = self.store(lease, out);
+        let promise = self.promise_to(&lease.leadership, lease.span);
+        self.followed = Some(Followed::of(lease, &header.url, self.now, self.followed.take()));
+        self.suspect_later();
+        Ok(Some(AckDto { leadership: lease.leadership.clone(), promise, stored }))
+    }
+
+    fn may_acknowledge(&mut self, lease: &LeaseDto, out: &mut Out) -> Result<(), Refusal> {
+        let LeaseDto { leadership, electorate, .. } = lease;
+        self.may_follow(electorate, out)?;
+        if !electorate.has(&leadership.leader) {
+            return Err(Refusal::NotAMember { who: leadership.leader.id.clone() });
+        }
+        if self.promise.is_released(leadership) {
+            return Err(Refusal::Released);
+        }
+        let endorsed = self.memory.endorsed.as_ref();
+        let same = endorsed.is_some_and(|endorsed| endorsed.is_as(leadership));
+        let counter = self.memory.counter();
+        if leadership.counter() <= counter && !same {
+            return Err(Refusal::Endorsed { counter });
+        }
+        match self.promise.running(self.now) {
+            Some((to, until)) if !same && ruling(Rule::AcknowledgeFree) => Err(Refusal::Promised {
+                to: to.leader.id.clone(),
+                remaining: until.since(self.now),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether this electorate may bind this voter, now.
+    pub(super) fn may_follow(
+        &mut self,
+        electorate: &crate::voter::Electorate,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        match &self.memory.electorate {
+            None if !electorate.has(&self.me) => {
+                self.lose(electorate, out);
+                return Err(Refusal::NotAMember { who: self.me.id.clone() });
+            }
+            Some(own) if own.founding != electorate.founding && ruling(Rule::FoundingChecked) => {
+                return Err(Refusal::OtherFounding { ours: own.founding });
+            }
+            Some(own) if electorate.id < own.id && ruling(Rule::NoLowerDocument) => {
+                return Err(Refusal::OldElectorate(own.clone()));
+            }
+            None | Some(_) => {}
+        }
+        if self.promise.is_quarantined(self.now) {
+            let remaining = self.promise.quarantine.since(self.now);
+            return Err(Refusal::Quarantined { remaining });
+        }
+        Ok(())
+    }
+
+    /// What an acknowledgement rests on, durably.
+    fn store(&mut self, lease: &LeaseDto, out: &mut Out) -> ElectorateId {
+        let LeaseDto { leadership, electorate, .. } = lease;
+        let own = self.memory.electorate.as_ref();
+        if own.is_none_or(|own| own.id < electorate.id) || !ruling(Rule::NoLowerDocument) {
+            if own != Some(electorate) {
+                let electorate = electorate.clone();
+                self.remember(out, |memory| {
+                    (memory.electorate, memory.founded) = (Some(electorate.clone()), true);
+                });
+                self.tell_own(OwnEvent::Electorate(electorate), out);
+            }
+        } else if !self.memory.founded {
+            self.remember(out, |memory| memory.founded = true);
+        }
+        if leadership.counter() > self.memory.counter() {
+            self.endorse_durably(leadership, Rule::AcknowledgedDurable, out);
+        }
+        electorate.id
+    }
+
+    /// From now on this counter is given away.
+    pub(super) fn endorse_durably(&mut self, to: &Leadership, rule: Rule, out: &mut Out) {
+        let endorsed = Some(to.clone());
+        match ruling(rule) {
+            true => self.remember(out, |memory| memory.endorsed = endorsed),
+            false => self.memory.endorsed = endorsed,
+        }
+        self.hear_counter(to.counter());
+    }
+
+    /// Until C + p nobody else is endorsed or acknowledged.
+    pub(super) fn promise_to(&mut self, to: &Leadership, asked: Duration) -> PromiseDto {
+        let span = asked.min(self.config.lease_max());
+        // C: read after the request arrived, and not at the last heartbeat.
+        let read = match ruling(Rule::FreshClock) {
+            true => self.now,
+            false => self.beat.before(self.config.heartbeat),
+        };
+        self.promise.give(to.clone(), read.after(span));
+        let span = if ruling(Rule::PromiseAsHeld) { span } else { asked };
+        PromiseDto { span, drift: self.config.drift }
+    }
+
+    /// A leadership is over, or was given up, by its own word.
+    pub(super) fn on_release(
+        &mut self,
+        header: &Header,
+        leadership: &Leadership,
+        _: &mut Out,
+    ) -> Result<Answer, Refusal> {
+        let leader = &leadership.leader;
+        if (&leader.id, leader.identity) != (&header.sender.id, header.sender.identity) {
+            return Err(Refusal::NotAllowed);
+        }
+        self.clear(leadership);
+        Ok(Answer::Done)
+    }
+
+    /// The same, by its answer to a result.
+    pub(super) fn released(&mut self, leadership: &Leadership, _: &mut Out) {
+        self.clear(leadership);
+    }
+
+    fn clear(&mut self, leadership: &Leadership) {
+        let ran = self.promise.release(leadership);
+        let followed = self.followed.take_if(|followed| followed.leadership == *leadership);
+        if ran || followed.is_some() {
+            self.starter.at = Some(self.now);
+            self.wait_a_little();
+        }
+    }
+
+    /// A leader shows by what it has won.
+    pub(super) fn hear_certificate(
+        &mut self,
+        leadership: &Leadership,
+        certificate: ElectionDto,
+        out: &mut Out,
+    ) {
+        let proper = certificate.new_leader == leadership.leader
+            && certificate.ballot == leadership.ballot
+            && certificate.certified;
+        let news = self.last.as_ref() != Some(&certificate);
+        if proper && news {
+            self.certified(certificate, out);
+        }
+    }
+
+    pub(super) fn certified(&mut self, certificate: ElectionDto, out: &mut Out) {
+        let (ballot, leader) = (certificate.ballot.clone(), certificate.new_leader.clone());
+        self.last = Some(certificate);
+        if self.round.as_ref().is_some_and(|round| round.ballot <= ballot) {
+            self.leave_round(out);
+        }
+        self.tell_own(OwnEvent::Certified { ballot, leader }, out);
+    }
+}

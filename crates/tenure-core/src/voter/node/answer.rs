@@ -1,0 +1,149 @@
+//! What others answer, or do not.
+
+use super::Voter;
+use crate::voter::calls::{Open, Purpose};
+use crate::voter::event::{Breach, Ignored};
+use crate::voter::known::Met;
+use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
+use crate::voter::rule::{Rule, ruling};
+use crate::voter::words::{Out, Peer};
+
+impl Voter {
+    /// An answer counts for the request that it belongs to, from the voter that was asked, in time.
+    pub(super) fn on_answer(
+        &mut self,
+        from: &Peer,
+        call: Call,
+        header: &Header,
+        answer: Answer,
+        out: &mut Out,
+    ) {
+        let Some(open) = self.calls.get(call) else { return self.ignore(Ignored::Late, out) };
+        let asked = open.who.as_ref().is_none_or(|who| *who == header.sender.id);
+        if (!asked || *from != Peer::At(open.to.clone())) && ruling(Rule::AnswerOfTheAsked) {
+            return self.ignore(Ignored::NotAsked, out);
+        }
+        let Some(open) = self.calls.close(call) else { return };
+        let own = header.sender == self.me;
+        if let Err(refusal) = self.recognize(header, out) {
+            if refusal == Refusal::OtherNetwork {
+                self.ignore(Ignored::OtherNetwork, out);
+            }
+            return self.on_no_answer(&open, out);
+        }
+        match if own { Met::Known } else { self.meet(header, out) } {
+            Met::Known | Met::New => {}
+            Met::Full => return,
+            Met::Twice => return self.on_no_answer(&open, out),
+        }
+        if let Some(known) = self.known.get_mut(&header.sender.id) {
+            (known.misses, known.doubted) = (0, None);
+        }
+        self.revive(&header.sender.id, out);
+        self.on_answered(open, header, answer, own, out);
+    }
+
+    fn on_answered(
+        &mut self,
+        open: Open,
+        header: &Header,
+        answer: Answer,
+        own: bool,
+        out: &mut Out,
+    ) {
+        if let Answer::Refused(Refusal::OldElectorate(electorate)) = &answer {
+            self.adopt(electorate, out);
+        }
+        if let Answer::Refused(Refusal::Endorsed { counter }) = &answer {
+            self.hear_counter(*counter);
+        }
+        if let Answer::Refused(Refusal::NotAMember { who }) = &answer
+            && *who == self.me.id
+            && self.memory.electorate.is_none()
+        {
+            self.lost_directory(out);
+        }
+        let id = &header.sender.id;
+        match (open.purpose, answer) {
+            (Purpose::Register, _) => self.on_registered((!own).then_some(id), &open.to),
+            (Purpose::Heartbeat { seq, leadership }, Answer::Heartbeat(beaten)) => {
+                self.on_beaten(header, (seq, leadership, open.sent), &beaten, out);
+            }
+            (Purpose::Suspect { id: suspect, waiters }, Answer::Status(status)) => {
+                // It may be another one that is reached there.
+                let reached = Some(*id == suspect && status.sender.voter_id == suspect);
+                for waiter in waiters {
+                    self.answer(waiter, Answer::Status(self.status(reached)), out);
+                }
+            }
+            (Purpose::Suspect { waiters, .. }, _) => self.answer_waiters(waiters, out),
+            (Purpose::Poll, Answer::Status(status)) => self.on_polled(id, &status, out),
+            (Purpose::Poll, _) => self.on_poll_failed(id, out),
+            (Purpose::Cast(ballot), Answer::Cast(vote)) if vote.ballot == ballot => {
+                // It has said the same as a request.
+                let _ = self.count_vote(header, vote, out);
+            }
+            (Purpose::Cast(ballot), _) => self.on_not_cast(id, &ballot, out),
+            (Purpose::Result(leadership), Answer::Counted { open: false }) => {
+                if header.sender.id == leadership.leader.id {
+                    self.released(&leadership, out);
+                }
+            }
+            (Purpose::Release(leadership), Answer::Done) => {
+                self.on_release_heard(id, &leadership, out);
+            }
+            (
+                Purpose::Heartbeat { .. }
+                | Purpose::Probe { .. }
+                | Purpose::Result(_)
+                | Purpose::Release(_)
+                | Purpose::Tell,
+                _,
+            ) => {}
+        }
+    }
+
+    /// A request has no answer that counts. It may have been carried out.
+    pub(super) fn on_no_answer(&mut self, open: &Open, out: &mut Out) {
+        let id = open.who.clone();
+        match (&open.purpose, id) {
+            (Purpose::Heartbeat { .. }, Some(id)) => self.on_missed(&id, out),
+            (Purpose::Poll, Some(id)) => self.on_poll_failed(&id, out),
+            (Purpose::Cast(ballot), Some(id)) => self.on_not_cast(&id, ballot, out),
+            (Purpose::Probe { id, named_by: Some(by) }, _) => {
+                let reason = "no answer to a status request".parse().unwrap_or_default();
+                let ask = Ask::Remove { voter: id.clone(), reason };
+                let to = (by.clone(), None);
+                self.ask(to, (Purpose::Tell, self.config.request_timeout), ask, out);
+            }
+            (Purpose::Suspect { waiters, .. }, _) => self.answer_waiters(waiters.clone(), out),
+            _ => {}
+        }
+    }
+
+    fn answer_waiters(&self, waiters: alloc::vec::Vec<(Peer, Call)>, out: &mut Out) {
+        for waiter in waiters {
+            self.answer(waiter, Answer::Status(self.status(Some(false))), out);
+        }
+    }
+
+    /// Somebody speaks for itself: it is known from now on.
+    pub(super) fn meet(&mut self, header: &Header, out: &mut Out) -> Met {
+        // Members always find room.
+        let member = self.memory.electorate.as_ref().is_some_and(|e| e.has(&header.sender));
+        let room = self.config.voters + if member { crate::voter::MEMBERS_MAX } else { 0 };
+        let met = self.known.meet(header, self.now, room);
+        match met {
+            Met::New => {
+                let who = header.sender.clone();
+                self.tell_own(crate::voter::OwnEvent::Known { who }, out);
+            }
+            Met::Twice => {
+                self.breach(Breach::OtherIdentity { id: header.sender.id.clone() }, out);
+            }
+            Met::Full => self.ignore(Ignored::Full, out),
+            Met::Known => {}
+        }
+        met
+    }
+}

@@ -1,0 +1,51 @@
+//! What is different with `available`: a leader has no lease, and of two that hear each other the
+//! greater one goes on and lets all draw.
+
+use super::Voter;
+use super::view::Followed;
+use crate::event::Loss;
+use crate::name::NodeName;
+use crate::voter::identity::Leadership;
+use crate::voter::message::{Header, LeaseDto, Refusal};
+use crate::voter::words::Out;
+
+/// Of two leaderships the greater goes on.
+fn greatness(leadership: &Leadership) -> (u64, &NodeName) {
+    (leadership.counter(), &leadership.leader.id)
+}
+
+impl Voter {
+    /// Another one leads.
+    pub(super) fn hear_leader(
+        &mut self,
+        header: &Header,
+        lease: &LeaseDto,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        self.hear_counter(lease.leadership.counter());
+        if let Some(own) = self.own_leader_dto() {
+            if greatness(&own.leadership) > greatness(&lease.leadership) {
+                self.let_all_draw();
+                return Err(Refusal::Leads(own));
+            }
+            self.end(Loss::Superseded, out);
+        }
+        let alive = self.following_until().is_some();
+        let known = self.followed.as_ref().filter(|_| alive);
+        let greater =
+            known.is_none_or(|known| greatness(&known.leadership) <= greatness(&lease.leadership));
+        if greater {
+            let url = &header.url;
+            self.followed = Some(Followed::of(lease, url, self.now, self.followed.take()));
+            self.suspect_later();
+        }
+        Ok(())
+    }
+
+    fn let_all_draw(&mut self) {
+        if !self.starter.forced && self.round.is_none() && self.starter.poll.is_none() {
+            (self.starter.forced, self.starter.at) = (true, Some(self.now));
+            self.wait_a_little();
+        }
+    }
+}

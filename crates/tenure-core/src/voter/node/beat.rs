@@ -1,0 +1,162 @@
+//! Heartbeats: sent once a heartbeat interval, and heard.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::Voter;
+use crate::name::NodeName;
+use crate::time::Time;
+use crate::voter::calls::Purpose;
+use crate::voter::event::Ignored;
+use crate::voter::identity::Leadership;
+use crate::voter::message::{
+    Answer, Ask, BeatenDto, Header, HeartbeatDto, LeaseDto, Refusal, VoterDto,
+};
+use crate::voter::rule::{Rule, ruling};
+use crate::voter::words::Out;
+
+impl Voter {
+    /// A heartbeat interval has passed.
+    pub(super) fn on_beat(&mut self, out: &mut Out) {
+        let next = self.beat.after(self.config.heartbeat);
+        self.beat = if next > self.now { next } else { self.now.after(self.config.heartbeat) };
+        self.register(out);
+        self.drop_lost(out);
+        self.found(out);
+        self.admit_known(out);
+        self.repeat_release(out);
+        let members = self.others();
+        let known = self.known.all().map(|known| known.who().id.clone());
+        let others = known.filter(|id| !members.contains(id)).collect();
+        self.keep_starting();
+        self.renew_own();
+        self.send_heartbeats(&members, out);
+        self.send_heartbeats(&others, out);
+    }
+
+    /// Says to these that it is there, and if it leads asks the members among them to promise so
+    /// much. One that leads counts from here.
+    pub(super) fn send_heartbeats(&mut self, ids: &Vec<NodeName>, out: &mut Out) {
+        self.seq += 1;
+        let (seq, sender, known_voters) = (self.seq, self.own_dto(), self.known_voters());
+        let lease = self.lease_dto();
+        for id in ids {
+            // One that was dropped is looked for.
+            if self.known.get(id).is_some_and(|known| known.dropped.is_some()) {
+                let ask = Ask::Status { suspect: None };
+                self.ask_voter(id, Purpose::Heartbeat { seq, leadership: None }, ask, out);
+                continue;
+            }
+            let member = self.memory.electorate.as_ref().is_some_and(|e| e.member(id).is_some());
+            let lease = lease.clone().filter(|_| member || !self.is_majority());
+            let leadership = lease.as_ref().map(|lease| lease.leadership.clone());
+            let certificate = self.certificate_for(id).filter(|_| lease.is_some());
+            let (sender, known_voters) = (sender.clone(), known_voters.clone());
+            let ask =
+                Ask::Heartbeat(HeartbeatDto { seq, sender, known_voters, lease, certificate });
+            self.ask_voter(id, Purpose::Heartbeat { seq, leadership }, ask, out);
+        }
+    }
+
+    /// What a leader asks for, unless it gives way.
+    fn lease_dto(&self) -> Option<LeaseDto> {
+        let lease = self.lease().filter(|lease| !lease.gives_way && self.now < lease.ends)?;
+        let majority = self.is_majority();
+        Some(LeaseDto {
+            leadership: lease.leadership.clone(),
+            value: self.campaign.as_ref()?.value.clone(),
+            span: if majority { self.config.lease() } else { Duration::ZERO },
+            electorate: match &self.memory.electorate {
+                Some(electorate) if majority => electorate.clone(),
+                _ => lease.electorate.clone(),
+            },
+        })
+    }
+
+    /// A heartbeat of another voter.
+    pub(super) fn on_heartbeat(
+        &mut self,
+        header: &Header,
+        heartbeat: HeartbeatDto,
+        out: &mut Out,
+    ) -> Result<Answer, Refusal> {
+        let HeartbeatDto { seq, sender, known_voters, lease, certificate } = heartbeat;
+        let Some(known) = self.known.get_mut(&header.sender.id) else {
+            return Err(Refusal::Full);
+        };
+        if seq <= known.seq && ruling(Rule::LaterHeartbeats) {
+            return Err(Refusal::OldHeartbeat);
+        }
+        (known.seq, known.role) = (seq, sender.role);
+        self.compare(header, &known_voters, out);
+        let mut beaten = BeatenDto { seq, promise: None, refused: None, leader: None, free: false };
+        if let Some(lease) = lease {
+            match self.acknowledge(header, &lease, out) {
+                Ok(ack) => {
+                    beaten.promise = ack;
+                    if let Some(certificate) = certificate {
+                        self.hear_certificate(&lease.leadership, certificate, out);
+                    }
+                }
+                Err(refusal) => beaten.refused = Some(refusal),
+            }
+        }
+        beaten.leader = self.own_leader_dto();
+        beaten.free = self.is_free();
+        Ok(Answer::Heartbeat(beaten))
+    }
+
+    /// The answer to an own heartbeat.
+    pub(super) fn on_beaten(
+        &mut self,
+        header: &Header,
+        (seq, leadership, sent): (u64, Option<Leadership>, Time),
+        beaten: &BeatenDto,
+        out: &mut Out,
+    ) {
+        if beaten.seq != seq && ruling(Rule::EchoChecked) {
+            return self.ignore(Ignored::NotAsked, out);
+        }
+        if let Some(known) = self.known.get_mut(&header.sender.id) {
+            known.free = beaten.free.then_some(self.now);
+        }
+        match &beaten.leader {
+            Some(leader) if leader.leadership.leader == header.sender => {
+                self.follow_told(leader, sent);
+            }
+            _ => {}
+        }
+        self.informed(&header.sender.id);
+        match &beaten.refused {
+            Some(Refusal::OldElectorate(electorate)) => self.adopt(electorate, out),
+            Some(Refusal::Endorsed { counter }) => self.hear_counter(*counter),
+            _ => {}
+        }
+        if let Some(ack) = &beaten.promise {
+            self.on_acknowledged(header, (leadership, sent), ack, out);
+        }
+    }
+
+    /// Another one did not answer a heartbeat.
+    pub(super) fn on_missed(&mut self, id: &NodeName, out: &mut Out) {
+        if let Some(known) = self.known.get_mut(id) {
+            known.misses = known.misses.saturating_add(1);
+        }
+        self.drop_if_lost(id, out);
+    }
+
+    /// The lists differ: both sides look for whom they do not know.
+    fn compare(&mut self, header: &Header, theirs: &[VoterDto], out: &mut Out) {
+        let id = &header.sender.id;
+        let listed = |id: &NodeName| theirs.iter().any(|voter| voter.voter_id == *id);
+        let ours = self.known.shown().all(|known| listed(&known.who().id)) && listed(&self.me.id);
+        let unknown = theirs.iter().any(|voter| self.is_unknown(&voter.voter_id));
+        if !ours || unknown {
+            let ask = Ask::Reconcile(self.known_voters());
+            self.ask_voter(id, Purpose::Tell, ask, out);
+        }
+        if unknown {
+            self.look_for_unknown(theirs, id, out);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Changes of the electorate: by the leader, one voter at a time (V9).
+
+use super::Voter;
+use crate::voter::electorate::{Change, Electorate, Member};
+use crate::voter::event::OwnEvent;
+use crate::voter::message::{Answer, Refusal};
+use crate::voter::rule::{Rule, ruling};
+use crate::voter::words::Out;
+use crate::voter::{Admission, MEMBERS_MAX};
+
+impl Voter {
+    /// Somebody who may asks for a change. It holds at once; [`Refusal::ChangeRuns`] says to the
+    /// next one that too few have stored it.
+    pub(super) fn on_change(&mut self, change: &Change, out: &mut Out) -> Result<Answer, Refusal> {
+        let next = self.changed(change)?;
+        self.change_to(next, out);
+        Ok(Answer::Done)
+    }
+
+    fn changed(&self, change: &Change) -> Result<Electorate, Refusal> {
+        let leads = self.lease().is_some_and(|lease| !lease.gives_way) && self.leads();
+        let Some(electorate) =
+            self.memory.electorate.as_ref().filter(|_| self.is_majority() && leads)
+        else {
+            return Err(Refusal::NotLeading(self.leader_dto()));
+        };
+        if !self.is_stored(electorate) && ruling(Rule::StoredBeforeNext) {
+            return Err(Refusal::ChangeRuns { electorate: electorate.id });
+        }
+        match change {
+            Change::Add(id) => {
+                let known = self.known.get(id).filter(|known| known.dropped.is_none());
+                let who = known.ok_or(Refusal::UnknownVoter)?.who();
+                if electorate.member(id).is_some() || *id == self.me.id {
+                    return Err(Refusal::NoChange);
+                }
+                if electorate.members.len() >= MEMBERS_MAX {
+                    return Err(Refusal::Full);
+                }
+                let member = Member { id: id.clone(), identity: who.identity };
+                Ok(self.with_others(electorate.with(member)))
+            }
+            Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange),
+            Change::Remove(id) if electorate.member(id).is_none() => Err(Refusal::UnknownVoter),
+            Change::Remove(id) => Ok(electorate.without(id)),
+        }
+    }
+
+    /// One at a time: nobody else.
+    fn with_others(&self, mut next: Electorate) -> Electorate {
+        if !ruling(Rule::OneAtATime) {
+            for known in self.known.shown() {
+                let who = known.who();
+                if next.member(&who.id).is_none() {
+                    next.members.push(Member { id: who.id.clone(), identity: who.identity });
+                }
+            }
+            next.members.sort();
+        }
+        next
+    }
+
+    /// Whether a quorum of the current document has stored it under this counter, and has promised
+    /// as long as the claim says.
+    fn is_stored(&self, electorate: &Electorate) -> bool {
+        let Some(lease) = self.lease() else { return false };
+        let members = electorate.members.iter();
+        let stored = members.filter(|member| lease.stored.contains(&member.id)).count();
+        let promised = self.quorum_ends().is_some_and(|ends| ends >= lease.ends);
+        stored >= electorate.quorum() && promised
+    }
+
+    fn change_to(&mut self, next: Electorate, out: &mut Out) {
+        let electorate = next.clone();
+        self.remember(out, |memory| memory.electorate = Some(next));
+        self.document_changed();
+        self.tell_own(OwnEvent::Electorate(electorate), out);
+        let others = self.others();
+        self.send_heartbeats(&others, out);
+    }
+
+    /// Gives a vote to one of those that have registered, where the leader may.
+    pub(super) fn admit_known(&mut self, out: &mut Out) {
+        if self.config.admission != Admission::Auto || !self.leads() {
+            return;
+        }
+        let Some(electorate) = &self.memory.electorate else { return };
+        let tolerance = self.config.tolerance;
+        let healthy = self.known.shown().filter(|known| {
+            known.is_on_line(tolerance)
+                && known.header.founding.is_none_or(|(of, _)| of == electorate.founding)
+        });
+        let mut ids = healthy.map(|known| known.who().id.clone());
+        let next = ids.find(|id| electorate.member(id).is_none());
+        drop(ids);
+        if let Some(Ok(next)) = next.map(|id| self.changed(&Change::Add(id))) {
+            self.change_to(next, out);
+        }
+    }
+}

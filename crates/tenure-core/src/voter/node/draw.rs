@@ -1,0 +1,381 @@
+//! Ballots: casting, counting, endorsing, and the results of others (V3, V4, V5).
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::Voter;
+use crate::name::NodeName;
+use crate::time::Time;
+use crate::voter::calls::Purpose;
+use crate::voter::electorate::Electorate;
+use crate::voter::event::{Breach, OwnEvent};
+use crate::voter::identity::{Ballot, Leadership};
+use crate::voter::message::{Answer, Ask, ElectionDto, Header, PromiseDto, Refusal, VoteDto};
+use crate::voter::round::{Cast, Outcome, Round};
+use crate::voter::rule::{Rule, ruling};
+use crate::voter::words::Out;
+use core::time::Duration;
+
+impl Voter {
+    /// A number of another voter.
+    pub(super) fn on_cast(
+        &mut self,
+        header: &Header,
+        vote: VoteDto,
+        out: &mut Out,
+    ) -> Result<Answer, Refusal> {
+        if vote.voter_id != header.sender.id {
+            return Err(Refusal::Malformed("a vote of another one than its sender"));
+        }
+        if self.round.as_ref().is_none_or(|round| round.ballot != vote.ballot) {
+            self.may_join(header, &vote, out)?;
+            self.join(vote.ballot.clone(), vote.electorate.clone(), out);
+        }
+        let own = self.own_vote().ok_or(Refusal::Left)?;
+        self.count_vote(header, vote, out)?;
+        Ok(Answer::Cast(own))
+    }
+
+    /// Whether a ballot that another one takes part in may be joined.
+    fn may_join(&mut self, header: &Header, vote: &VoteDto, out: &mut Out) -> Result<(), Refusal> {
+        let VoteDto { ballot, electorate, .. } = vote;
+        self.hear_counter(ballot.counter);
+        if let Some(leader) = self.own_leader_dto()
+            && self.is_majority()
+            && ruling(Rule::LeaderEndorsesNobody)
+        {
+            return Err(Refusal::Leads(leader));
+        }
+        if self.is_majority() {
+            self.may_follow(electorate, out)?;
+            let told = header.founding.is_some_and(|(_, founded)| founded);
+            if !self.memory.founded && !told {
+                return Err(Refusal::NotFounded);
+            }
+        }
+        for who in [&self.me, &header.sender] {
+            if !electorate.has(who) {
+                return Err(Refusal::NotAMember { who: who.id.clone() });
+            }
+        }
+        if self.joined.as_ref().is_some_and(|joined| joined >= ballot) && ruling(Rule::NeverRejoin)
+        {
+            return Err(Refusal::Left);
+        }
+        let counter = self.memory.counter();
+        if ballot.counter <= counter && ruling(Rule::OnePerCounter) && ruling(Rule::NeverRejoin) {
+            return Err(Refusal::Endorsed { counter });
+        }
+        Ok(())
+    }
+
+    /// Takes part in a ballot: the number is cast once.
+    pub(super) fn join(&mut self, ballot: Ballot, electorate: Electorate, out: &mut Out) {
+        self.leave_round(out);
+        let own = self.memory.electorate.as_ref();
+        if self.is_majority() && (own != Some(&electorate) || !self.memory.founded) {
+            let document = electorate.clone();
+            self.remember(out, |memory| {
+                (memory.electorate, memory.founded) = (Some(document), true);
+            });
+        }
+        self.joined = self.joined.take().max(Some(ballot.clone()));
+        self.hear_counter(ballot.counter);
+        self.draws += 1;
+        let number = self.draw.number(self.config.election.as_str(), "vote", self.draws);
+        let vote = self.campaign.as_ref().map(|_| i64::from_ne_bytes(number.to_ne_bytes()));
+        let (cast, me) = (self.now, self.me.clone());
+        let own = Cast { who: me.clone(), vote, lease: self.config.lease() };
+        let counts = cast.after(self.config.cast_timeout);
+        self.round = Some(Round {
+            ballot: ballot.clone(),
+            electorate,
+            cast,
+            counts,
+            ends: counts.after(self.config.result_timeout),
+            votes: BTreeMap::from([(me.id, own)]),
+            silent: BTreeSet::new(),
+            results: BTreeMap::new(),
+            counted: false,
+        });
+        (self.starter.at, self.starter.poll) = (None, None);
+        self.tell_own(OwnEvent::Drawing { ballot: ballot.clone() }, out);
+        for id in self.in_round() {
+            let Some(vote) = self.own_vote() else { return };
+            match self.known.get(&id) {
+                Some(_) => self.ask_voter(&id, Purpose::Cast(ballot.clone()), Ask::Cast(vote), out),
+                None => self.on_not_cast(&id, &ballot, out),
+            }
+        }
+        self.count_if_complete(out);
+    }
+
+    /// The other members of the ballot.
+    fn in_round(&self) -> alloc::vec::Vec<NodeName> {
+        let members = self.round.iter().flat_map(|round| &round.electorate.members);
+        members.map(|member| member.id.clone()).filter(|id| *id != self.me.id).collect()
+    }
+
+    fn own_vote(&self) -> Option<VoteDto> {
+        let round = self.round.as_ref()?;
+        let own = round.votes.get(&self.me.id)?;
+        Some(VoteDto {
+            voter_id: self.me.id.clone(),
+            vote: own.vote,
+            ballot: round.ballot.clone(),
+            lease: own.lease,
+            electorate: round.electorate.clone(),
+        })
+    }
+
+    /// Counts a number in the ballot that it is of. A second one does not replace the first.
+    pub(super) fn count_vote(
+        &mut self,
+        header: &Header,
+        vote: VoteDto,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let round = self.round.as_mut().filter(|round| round.ballot == vote.ballot);
+        let Some(round) = round else { return Err(Refusal::Left) };
+        let who = &header.sender;
+        if !round.electorate.has(who) {
+            return Err(Refusal::NotAMember { who: who.id.clone() });
+        }
+        let cast = Cast { who: who.clone(), vote: vote.vote, lease: vote.lease };
+        match round.votes.get(&who.id) {
+            Some(known) if *known == cast => return Ok(()),
+            Some(_) if ruling(Rule::VoteStays) => {
+                let (id, ballot) = (who.id.clone(), vote.ballot);
+                self.breach(Breach::Equivocation { id, ballot }, out);
+                return Err(Refusal::Malformed("another number was cast in this ballot before"));
+            }
+            // What was counted stays as it was.
+            _ if round.counted => return Ok(()),
+            _ => drop(round.votes.insert(who.id.clone(), cast)),
+        }
+        self.count_if_complete(out);
+        Ok(())
+    }
+
+    /// The own number has not reached one of them.
+    pub(super) fn on_not_cast(&mut self, id: &NodeName, ballot: &Ballot, out: &mut Out) {
+        if let Some(round) = self.round.as_mut().filter(|round| round.ballot == *ballot) {
+            round.silent.insert(id.clone());
+            self.count_if_complete(out);
+        }
+    }
+
+    fn count_if_complete(&mut self, out: &mut Out) {
+        let Some(round) = self.round.as_ref().filter(|round| !round.counted) else { return };
+        let enough = !self.is_majority() || round.votes.len() >= self.quorum(&round.electorate);
+        if round.is_complete() && enough {
+            self.count(out);
+        }
+    }
+
+    pub(super) fn round_due(&self) -> Option<Time> {
+        let round = self.round.as_ref()?;
+        Some(if round.counted { round.ends } else { round.counts })
+    }
+
+    /// The time for casting is over, or that of the ballot.
+    pub(super) fn on_round_due(&mut self, out: &mut Out) {
+        let Some(round) = &mut self.round else { return };
+        let enough = round.votes.len();
+        if round.counted || self.now >= round.ends {
+            self.leave_round(out);
+            self.starter.failures = self.starter.failures.saturating_add(1);
+            return self.start_again(Duration::ZERO);
+        }
+        let electorate = round.electorate.clone();
+        match enough >= self.quorum(&electorate) || !self.is_majority() {
+            true => self.count(out),
+            false => {
+                if let Some(round) = &mut self.round {
+                    round.counted = true;
+                }
+            }
+        }
+    }
+
+    /// Counts the numbers that are there: the highest is endorsed, and a tie is drawn again.
+    fn count(&mut self, out: &mut Out) {
+        let Some(round) = &mut self.round else { return };
+        round.counted = true;
+        let (ballot, electorate) = (round.ballot.clone(), round.electorate.clone());
+        match round.outcome() {
+            Outcome::Nobody => {}
+            Outcome::Winner(winner) => self.endorse(&winner, out),
+            Outcome::Tie => {
+                self.tell_own(OwnEvent::Tie { ballot: ballot.clone() }, out);
+                if !ruling(Rule::TieRecast) {
+                    let highest = round_highest(self.round.as_ref());
+                    return highest.map_or((), |winner| self.endorse(&winner, out));
+                }
+                if ballot.attempt < Ballot::ATTEMPTS_MAX {
+                    self.join(ballot.recast(), electorate, out);
+                }
+            }
+        }
+    }
+
+    /// Endorses one, and says so to all: once for each counter, durably, and bound by a promise.
+    fn endorse(&mut self, winner: &Cast, out: &mut Out) {
+        let Some(round) = &self.round else { return };
+        let (counter, leadership) = (round.ballot.counter, round.leadership(&winner.who));
+        let votes = round.counted_votes();
+        let own = self.memory.electorate.as_ref();
+        let lower = own.is_some_and(|own| own.id > round.electorate.id);
+        if counter <= self.memory.counter() && ruling(Rule::OnePerCounter) {
+            return;
+        }
+        let promise = if self.is_majority() {
+            if lower || !self.may_promise() {
+                return;
+            }
+            self.endorse_durably(&leadership, Rule::EndorsedDurable, out);
+            self.promise_to(&leadership, winner.lease)
+        } else {
+            self.memory.endorsed = Some(leadership.clone());
+            PromiseDto { span: Duration::ZERO, drift: self.config.drift }
+        };
+        let result = ElectionDto {
+            ballot: leadership.ballot.clone(),
+            certified: false,
+            votes,
+            new_leader: winner.who.clone(),
+            promise: Some(promise),
+            endorsed_by: [self.me.clone()].into(),
+        };
+        self.last = Some(result.clone());
+        if let Some(round) = &mut self.round {
+            round.results.insert(self.me.id.clone(), (self.me.clone(), result.clone()));
+        }
+        for id in self.in_round() {
+            let purpose = Purpose::Result(leadership.clone());
+            self.ask_voter(&id, purpose, Ask::Result(result.clone()), out);
+        }
+        self.try_to_win(out);
+    }
+
+    /// Whether no promise stands against another one.
+    fn may_promise(&self) -> bool {
+        let runs = self.promise.running(self.now);
+        let bound = runs
+            .is_some_and(|(to, _)| !self.is_me(&to.leader) || ruling(Rule::LeaderEndorsesNobody));
+        !self.promise.is_quarantined(self.now) && !(bound && ruling(Rule::EndorseFree))
+    }
+
+    /// The result of another voter. The answer says whether the ballot goes on: a winner that has
+    /// given it up frees those that endorsed it late.
+    pub(super) fn on_result(
+        &mut self,
+        header: &Header,
+        result: ElectionDto,
+        out: &mut Out,
+    ) -> Result<Answer, Refusal> {
+        let (who, ballot) = (&header.sender, &result.ballot);
+        let led = self.lease().is_some_and(|lease| lease.leadership.ballot == *ballot);
+        if led {
+            return Ok(Answer::Counted { open: true });
+        }
+        let left = self.left.as_mut().filter(|_| !ruling(Rule::LateResults));
+        let round = match self.round.as_mut().filter(|round| round.ballot == *ballot) {
+            Some(round) => round,
+            None => match left.filter(|round| round.ballot == *ballot) {
+                Some(round) => round,
+                None => return Ok(Answer::Counted { open: false }),
+            },
+        };
+        if !round.electorate.has(who) {
+            return Err(Refusal::NotAMember { who: who.id.clone() });
+        }
+        let differs = round.counted && round.counted_votes() != result.votes;
+        match round.results.get(&who.id) {
+            Some((_, known)) if *known == result => return Ok(Answer::Counted { open: true }),
+            Some(_) => {
+                let (id, ballot) = (who.id.clone(), ballot.clone());
+                self.breach(Breach::Equivocation { id, ballot }, out);
+                return Err(Refusal::Malformed("another result was sent for this ballot before"));
+            }
+            None => {}
+        }
+        let (by, ballot) = (who.id.clone(), ballot.clone());
+        round.results.insert(by.clone(), (who.clone(), result));
+        if differs {
+            self.tell_own(OwnEvent::VotesDiffer { ballot, by }, out);
+        }
+        self.try_to_win(out);
+        Ok(Answer::Counted { open: true })
+    }
+
+    /// Whether it holds what makes it leader.
+    fn try_to_win(&mut self, out: &mut Out) {
+        let late = self.left.as_ref().filter(|_| !ruling(Rule::LateResults));
+        for round in self.round.iter().chain(late).cloned().collect::<alloc::vec::Vec<_>>() {
+            let Some((promises, ends)) = self.certificate(&round) else { continue };
+            let by = round.endorsed(&self.me).map(|(by, _)| by.clone());
+            let certificate = ElectionDto {
+                ballot: round.ballot.clone(),
+                certified: true,
+                votes: round.counted_votes(),
+                new_leader: self.me.clone(),
+                promise: None,
+                endorsed_by: by.collect(),
+            };
+            let leadership = round.leadership(&self.me);
+            (self.round, self.left) = (None, None);
+            return self.win((leadership, round.electorate), (promises, ends), certificate, out);
+        }
+    }
+
+    /// What the results of a ballot promise this voter, and until when a quorum of them does.
+    fn certificate(&self, round: &Round) -> Option<(BTreeMap<NodeName, Time>, Time)> {
+        self.campaign.as_ref()?;
+        if !self.is_majority() {
+            let named = round.results.iter().filter(|(_, (_, it))| self.is_me(&it.new_leader));
+            let named: BTreeSet<_> = named.map(|(id, _)| id).collect();
+            let all = round.votes.keys().all(|id| named.contains(id));
+            return (round.counted && all).then_some((BTreeMap::new(), Time::MAX));
+        }
+        let own = self.memory.electorate.as_ref()?;
+        if self.leads() || own.id != round.electorate.id {
+            return None;
+        }
+        let sent = if ruling(Rule::FromTheCast) { round.cast } else { self.now };
+        let endorsed = round.endorsed(&self.me);
+        let members =
+            endorsed.filter(|(by, _)| round.electorate.has(by) || !ruling(Rule::ElectorateCounts));
+        let promises: BTreeMap<_, _> =
+            members.map(|(by, promise)| (by.id.clone(), self.counted(sent, promise))).collect();
+        let ends = self.qth_largest(&promises, &round.electorate)?;
+        (self.now < ends).then_some((promises, ends))
+    }
+
+    /// The ballot is over for this voter: it will never lead by it, and those that have endorsed it
+    /// are told so.
+    pub(super) fn leave_round(&mut self, out: &mut Out) {
+        let Some(round) = self.round.take() else { return };
+        if !ruling(Rule::LateResults) {
+            self.left = Some(round);
+            return;
+        }
+        let leadership: Leadership = round.leadership(&self.me);
+        let endorsed: alloc::vec::Vec<_> =
+            round.endorsed(&self.me).map(|(by, _)| by.id.clone()).collect();
+        if !self.is_majority() || endorsed.is_empty() {
+            return;
+        }
+        self.promise.release(&leadership);
+        for id in endorsed {
+            // Not itself, which it does not know.
+            let ask = Ask::Release(leadership.clone());
+            self.ask_voter(&id, Purpose::Tell, ask, out);
+        }
+    }
+}
+
+/// Of those with the highest number the one of the highest id.
+fn round_highest(round: Option<&Round>) -> Option<Cast> {
+    let casts = round?.votes.values().filter(|cast| cast.vote.is_some());
+    casts.max_by_key(|cast| (cast.vote, cast.who.id.clone())).cloned()
+}

@@ -1,0 +1,119 @@
+//! The founding: one set of voters that all of them have accepted (V2).
+
+use alloc::vec::Vec;
+
+use super::Voter;
+use crate::voter::electorate::{Electorate, Member};
+use crate::voter::event::{Breach, OwnEvent};
+use crate::voter::known::Neighbour;
+use crate::voter::message::Header;
+use crate::voter::rule::{Rule, ruling};
+use crate::voter::words::Out;
+use crate::voter::{Founding, Participant};
+
+impl Voter {
+    /// Once a heartbeat interval: accepts a set, or finds that all have accepted it.
+    pub(super) fn found(&mut self, out: &mut Out) {
+        if !self.is_majority() {
+            return;
+        }
+        if self.memory.electorate.is_none() || !ruling(Rule::AcceptOnce) && !self.memory.founded {
+            self.accept(out);
+        }
+        let Some(electorate) = &self.memory.electorate else { return };
+        if self.memory.founded {
+            return;
+        }
+        let same = |header: &Header| match header.founding {
+            Some((founding, _)) => founding == electorate.founding,
+            None => false,
+        };
+        // That all have accepted stays true.
+        let told = |known: &Neighbour| {
+            same(&known.header) && known.header.founding.is_some_and(|(_, founded)| founded)
+        };
+        let accepted = |member: &Member| {
+            let known = self.known.get(&member.id).map(|known| &known.header);
+            let other = known.is_some_and(|it| it.sender.identity == member.identity && same(it));
+            member.id == self.me.id || other
+        };
+        if electorate.members.iter().all(accepted) || self.known.all().any(told) {
+            let electorate = electorate.clone();
+            self.remember(out, |memory| memory.founded = true);
+            self.tell_own(OwnEvent::Electorate(electorate), out);
+            self.starter.at = self.starter.at.or(Some(self.now));
+            self.wait_a_little();
+        }
+    }
+
+    /// Accepts the set of voters that it knows, if that is so many, and was the same a heartbeat
+    /// interval ago. None if others are founded already: then it waits to be given a vote.
+    fn accept(&mut self, out: &mut Out) {
+        let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, founded)| founded);
+        let set = self.candidates().map(Electorate::founded);
+        let Some(set) = set.filter(|_| !self.known.all().any(founded)) else {
+            self.considered = None;
+            return;
+        };
+        if self.considered.replace(set.founding) == Some(set.founding) {
+            self.remember(out, |memory| memory.electorate = Some(set));
+        }
+    }
+
+    /// Those of the list, or all that are known, if there are as many as there should be.
+    fn candidates(&self) -> Option<Vec<Member>> {
+        let member = |who: &Participant| Member { id: who.id.clone(), identity: who.identity };
+        let own = member(&self.me);
+        match &self.config.founding {
+            Founding::List(listed) => {
+                let others = listed.iter().filter(|listed| listed.id != self.me.id);
+                let known = others.map(|one| Some(member(self.known.get(&one.id)?.who())));
+                known.chain([Some(own)]).collect()
+            }
+            Founding::Expected(expected) => {
+                let known = self.known.shown().map(|known| member(known.who()));
+                let all: Vec<_> = known.chain([own]).collect();
+                (all.len() == usize::from(*expected)).then_some(all)
+            }
+            Founding::Anybody => None,
+        }
+    }
+
+    /// Takes a document from another voter that is not below the own one.
+    pub(super) fn adopt(&mut self, electorate: &Electorate, out: &mut Out) {
+        let own = self.memory.electorate.as_ref();
+        let other = own.is_some_and(|own| own.founding != electorate.founding);
+        let later = own.is_none_or(|own| own.id < electorate.id);
+        if !self.is_majority() || self.leads() || other || !electorate.is_formed() || !later {
+            return;
+        }
+        if own.is_none() && !electorate.has(&self.me) {
+            self.lose(electorate, out);
+            return;
+        }
+        let electorate = electorate.clone();
+        self.remember(out, |memory| {
+            (memory.electorate, memory.founded) = (Some(electorate.clone()), true);
+        });
+        self.tell_own(OwnEvent::Electorate(electorate), out);
+    }
+
+    /// Its id stands in the electorate of others with another identity.
+    pub(super) fn lose(&mut self, electorate: &Electorate, out: &mut Out) {
+        if electorate.member(&self.me.id).is_some() {
+            self.lost_directory(out);
+        }
+    }
+
+    pub(super) fn lost_directory(&mut self, out: &mut Out) {
+        if !core::mem::replace(&mut self.lost, true) {
+            self.breach(Breach::LostDirectory, out);
+        }
+    }
+
+    /// Whether it has a vote.
+    pub(super) fn is_member(&self) -> bool {
+        let electorate = self.memory.electorate.as_ref();
+        self.memory.founded && electorate.is_some_and(|electorate| electorate.has(&self.me))
+    }
+}

@@ -1,0 +1,211 @@
+//! What is known of the leader, and what the application is told of it.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::Voter;
+use crate::name::{NodeName, Value};
+use crate::time::Time;
+use crate::view::{LeaderView, View};
+use crate::voter::event::Event;
+use crate::voter::identity::{Leadership, VoterUrl};
+use crate::voter::message::{LeaderDto, LeaseDto};
+use crate::voter::words::Out;
+use crate::waiting::{Obstacle, Waiting};
+
+/// The leader that this voter knows of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Followed {
+    pub(super) leadership: Leadership,
+    value: Value,
+    url: VoterUrl,
+    heard: Time,
+    /// Until when it leads at least, unless it gives up.
+    certain: Option<Time>,
+}
+
+/// Somebody looks at the election.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Observed {
+    shown: Option<View>,
+}
+
+impl Followed {
+    /// A leader that was heard itself.
+    pub(super) fn of(lease: &LeaseDto, url: &VoterUrl, now: Time, before: Option<Self>) -> Self {
+        let LeaseDto { leadership, value, .. } = lease.clone();
+        let same = before.filter(|before| before.leadership == leadership);
+        let certain = same.and_then(|same| same.certain);
+        Self { leadership, value, url: url.clone(), heard: now, certain }
+    }
+}
+
+impl Voter {
+    /// A leader has answered, and said how much longer it leads; that counts from the question.
+    pub(super) fn follow_told(&mut self, leader: &LeaderDto, sent: Time) {
+        if self.leads() || self.promise.is_released(&leader.leadership) {
+            return;
+        }
+        let left = leader.remaining.map(|left| left.min(self.config.lease()));
+        let certain = left.map(|left| sent.after(self.config.counted(left)));
+        match &mut self.followed {
+            Some(known) if known.leadership == leader.leadership => {
+                (known.heard, known.certain) = (self.now, certain.max(known.certain));
+            }
+            Some(known) if known.leadership.ballot > leader.leadership.ballot => {}
+            _ => {
+                let LeaderDto { leadership, value, url, .. } = leader.clone();
+                let heard = self.now;
+                self.followed = Some(Followed { leadership, value, url, heard, certain });
+            }
+        }
+    }
+
+    /// Until when the followed leader counts as one, if it does now.
+    pub(super) fn following_until(&self) -> Option<Time> {
+        let followed = self.followed.as_ref()?;
+        let promised = self.promise.running(self.now);
+        let promised = promised.filter(|(to, _)| to.is_as(&followed.leadership));
+        let until = followed.heard.after(self.config.silence());
+        let until = promised.map_or(until, |(_, promised)| promised.max(until));
+        (self.now < until).then_some(until)
+    }
+
+    pub(super) fn view_due(&self) -> Option<Time> {
+        self.followed.as_ref()?;
+        Some(self.following_until().unwrap_or(self.now))
+    }
+
+    /// The leader was not heard for too long.
+    pub(super) fn on_view_due(&mut self) {
+        if let Some(followed) = self.followed.take() {
+            self.starter.suspect = Some(followed.leadership.leader.id);
+            self.keep_starting();
+        }
+    }
+
+    /// Who leads, as others are told.
+    pub(super) fn leader_dto(&self) -> Option<LeaderDto> {
+        if let Some(own) = self.own_leader_dto() {
+            return Some(own);
+        }
+        let followed = self.followed.as_ref()?;
+        let Followed { leadership, value, url, certain, .. } = followed.clone();
+        let remaining = certain.map(|certain| certain.since(self.now));
+        let remaining = remaining.filter(|left| !left.is_zero());
+        Some(LeaderDto { leadership, url, value, remaining })
+    }
+
+    /// Tells what has changed.
+    pub(super) fn tell_changes(&mut self, out: &mut Out) {
+        if let Some(waits) = self.waits()
+            && let Some(campaign) = &mut self.campaign
+        {
+            let slack = self.config.heartbeat;
+            if campaign.waits.as_ref().is_none_or(|known| !known.is_as(&waits, slack)) {
+                campaign.waits = Some(waits.clone());
+                self.tell(Event::Waiting(waits), out);
+            }
+        }
+        let Some(observed) = &self.observed else { return };
+        let since = match &observed.shown {
+            Some(View::Unknown { since }) => *since,
+            _ => self.now,
+        };
+        let view = self.view(since);
+        if observed.shown.as_ref().is_none_or(|shown| !shown.is_same(&view)) {
+            self.observed = Some(Observed { shown: Some(view.clone()) });
+            self.tell(Event::View(view.into()), out);
+        }
+    }
+
+    fn view(&self, since: Time) -> View {
+        let Some(leader) = self.leader_dto() else {
+            return match self.is_vacant() {
+                true => View::Vacant,
+                false => View::Unknown { since },
+            };
+        };
+        let fence = crate::fence::Fence::new(leader.leadership.counter());
+        let heard = self.followed.as_ref().map_or(self.now, |followed| followed.heard);
+        let who = &leader.leadership.leader;
+        View::Leader(LeaderView {
+            fence: self.is_majority().then_some(fence),
+            until: leader.remaining.map(|left| self.now.after(left)),
+            incarnation: Some(who.incarnation),
+            heard: Some(heard),
+            ..LeaderView::new(who.id.clone().into(), leader.value.into())
+        })
+    }
+
+    /// Whether a quorum has said lately that it is free, so that nobody can lead.
+    fn is_vacant(&self) -> bool {
+        let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
+        else {
+            return !self.is_majority();
+        };
+        let lately = |at| self.now.since(at) < self.config.silence();
+        let free = |id: &NodeName| match *id == self.me.id {
+            true => self.is_free(),
+            false => self.known.get(id).and_then(|known| known.free).is_some_and(lately),
+        };
+        let members = electorate.members.iter().map(|member| &member.id);
+        members.filter(|id| free(id)).count() >= electorate.quorum()
+    }
+
+    /// What the campaign waits for, while it does not lead.
+    fn waits(&self) -> Option<Waiting> {
+        self.campaign.as_ref()?;
+        if self.lease().is_some() {
+            return None;
+        }
+        if let Some(obstacle) = self.obstacle() {
+            return Some(Waiting::Refused { obstacles: [obstacle].into(), missing: Vec::new() });
+        }
+        if self.promise.is_quarantined(self.now) {
+            let at = [self.me.id.clone().into()].into();
+            return Some(Waiting::OldLeases {
+                at,
+                until: self.promise.quarantine,
+                missing: Vec::new(),
+            });
+        }
+        if let Some(followed) = &self.followed {
+            let who = followed.leadership.leader.id.clone().into();
+            return Some(Waiting::Behind { who, leading: true });
+        }
+        let members = self.memory.electorate.as_ref().filter(|_| self.is_majority());
+        let Some(electorate) = members else {
+            let none = self.known.shown().next().is_none();
+            return none.then(|| Waiting::Connecting { obstacles: Vec::new() });
+        };
+        let on_line = |id: &NodeName| {
+            let known = self.known.get(id);
+            *id == self.me.id || known.is_some_and(|known| known.misses == 0)
+        };
+        let ids = electorate.members.iter().map(|member| &member.id);
+        let missing: Vec<Arc<str>> =
+            ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect();
+        let there = electorate.members.len() - missing.len();
+        (there < electorate.quorum()).then_some(Waiting::NoQuorum { missing })
+    }
+
+    /// What only an operator can mend.
+    fn obstacle(&self) -> Option<Obstacle> {
+        let by: Arc<str> = self.me.id.clone().into();
+        if self.lost {
+            let why = format!(
+                "{by} stands in the electorate with another identity: its state directory was \
+                 lost. Remove {by} from the members, and add it again"
+            );
+            return Some(Obstacle { by, label: "lost-directory", why: why.into() });
+        }
+        let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded)?;
+        if electorate.has(&self.me) {
+            return None;
+        }
+        let why = format!("{by} has no vote in electorate {electorate}: add it to the members");
+        Some(Obstacle { by, label: "not-a-member", why: why.into() })
+    }
+}

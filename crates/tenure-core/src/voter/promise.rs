@@ -1,0 +1,69 @@
+//! What this voter has promised: to endorse and acknowledge nobody else (V6, V7, V8).
+
+use alloc::vec::Vec;
+
+use super::identity::Leadership;
+use super::rule::{Rule, ruling};
+use crate::time::Time;
+
+/// How many leaderships are remembered as released. An answer that is later than that many
+/// leaderships comes long after its timeout.
+const RELEASED_MAX: usize = 8;
+
+/// The promise of one voter, and its silence after a restart.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Promise {
+    /// Until when nothing is promised, because an earlier run may have promised something.
+    pub(super) quarantine: Time,
+    given: Option<(Leadership, Time)>,
+    released: Vec<Leadership>,
+}
+
+impl Promise {
+    /// To whom a promise runs, and until when.
+    pub(super) fn running(&self, now: Time) -> Option<(&Leadership, Time)> {
+        let (to, until) = self.given.as_ref()?;
+        (now < *until).then_some((to, *until))
+    }
+
+    /// Whether the silence after a restart goes on.
+    pub(super) fn is_quarantined(&self, now: Time) -> bool {
+        now < self.quarantine && ruling(Rule::Quarantine)
+    }
+
+    /// Whether somebody could be promised something.
+    pub(super) fn is_free(&self, now: Time) -> bool {
+        !self.is_quarantined(now) && self.running(now).is_none()
+    }
+
+    /// A promise to the same leadership moves later only.
+    pub(super) fn give(&mut self, to: Leadership, until: Time) {
+        let before = self.given.take().filter(|(given, _)| given.is_as(&to));
+        let until = before.map_or(until, |(_, before)| before.max(until));
+        self.given = Some((to, until));
+    }
+
+    /// This leadership is over, or will never be. Whether a promise to it ran.
+    pub(super) fn release(&mut self, leadership: &Leadership) -> bool {
+        if !self.released.contains(leadership) {
+            self.released.truncate(RELEASED_MAX - 1);
+            self.released.insert(0, leadership.clone());
+        }
+        let is = |given: &Leadership| match ruling(Rule::ReleaseExact) {
+            true => given == leadership,
+            false => given.leader.id == leadership.leader.id,
+        };
+        self.given.take_if(|(given, _)| is(given)).is_some()
+    }
+
+    pub(super) fn is_released(&self, leadership: &Leadership) -> bool {
+        self.released.contains(leadership)
+    }
+
+    /// When it is over.
+    pub(super) fn ends(&self, now: Time) -> Option<Time> {
+        let running = self.running(now).map(|(_, until)| until);
+        let quarantine = Some(self.quarantine).filter(|_| self.is_quarantined(now));
+        running.max(quarantine)
+    }
+}

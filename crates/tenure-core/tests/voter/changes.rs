@@ -1,0 +1,123 @@
+//! Changes of the electorate (V9).
+
+use tenure_core::voter::{Admission, Answer, Ask, Caller, Change, Config, ElectorateId, Refusal};
+
+use crate::stage::{Stage, ballot, config, id, leads, ms, refusal};
+
+/// Three founded voters, led by the first, and two more that have registered.
+fn with_two_more() -> Stage {
+    let founders = |node: usize| match node < 3 {
+        true => config(node, 3),
+        false => {
+            let founding = tenure_core::voter::Founding::Expected(64);
+            Config { founding, ..config(node, 3) }
+        }
+    };
+    let mut stage = Stage::with((0..5).map(founders).collect());
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    for node in [3, 4] {
+        stage.start(node);
+        let register = Ask::Register(crate::stage::dto(node, tenure_core::voter::Role::None));
+        let caller = stage.voter(node);
+        stage.ask(0, caller, register).unwrap();
+    }
+    stage.pass(ms(3_000));
+    assert_eq!(stage.status(0).known_voters.len(), 5);
+    assert_eq!(stage.electorate(0).members.len(), 3, "known voters without a vote");
+    stage
+}
+
+fn change(stage: &mut Stage, change: Change) -> Option<Answer> {
+    stage.ask(0, Caller::Operator, Ask::Change(change))
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_electorate_changes_by_one_voter() {
+    let mut stage = with_two_more();
+    assert_eq!(change(&mut stage, Change::Add(id(3))), Some(Answer::Done));
+    assert_eq!(stage.electorate(0).members.len(), 4);
+    stage.pass(ms(1_000));
+    assert!((0..4).all(|node| stage.nodes[node].disk.electorate == Some(stage.electorate(0))));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_next_change_waits_until_a_quorum_has_stored_the_one_before() {
+    let mut stage = with_two_more();
+    stage.cut = vec![(1, 0), (2, 0), (3, 0)];
+    assert_eq!(change(&mut stage, Change::Add(id(3))), Some(Answer::Done));
+    let refused = refusal(change(&mut stage, Change::Add(id(4))));
+    assert_eq!(refused, Refusal::ChangeRuns { electorate: stage.electorate(0).id });
+    stage.cut.clear();
+    stage.pass(ms(2_500));
+    assert_eq!(change(&mut stage, Change::Add(id(4))), Some(Answer::Done));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lower_electorate_than_the_own_one_is_refused() {
+    let mut stage = with_two_more();
+    let founded = tenure_core::voter::Electorate {
+        id: ElectorateId { counter: 0, change: 0 },
+        ..stage.electorate(1)
+    };
+    (0..5).filter(|node| *node != 1).for_each(|node| stage.kill(node));
+    stage.pass(ms(5_000));
+    stage.start(2);
+    let (caller, beat) = (stage.voter(2), leads(&stage, 2, 9_000, &ballot(99, 2), founded));
+    let own = stage.electorate(1);
+    assert_eq!(refusal(stage.ask(1, caller, beat)), Refusal::OldElectorate(own));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_winner_writes_the_electorate_anew() {
+    let stage = Stage::led(3);
+    let counter = stage.memory(0).counter();
+    assert!(counter > 0);
+    assert_eq!(stage.electorate(0).id, ElectorateId { counter, change: 0 });
+    assert_eq!(stage.electorate(1), stage.electorate(0));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn only_a_leader_changes_it_and_never_takes_itself_out() {
+    let mut stage = with_two_more();
+    assert_eq!(refusal(change(&mut stage, Change::Remove(id(0)))), Refusal::NoChange);
+    assert_eq!(refusal(change(&mut stage, Change::Add(id(1)))), Refusal::NoChange);
+    assert_eq!(refusal(change(&mut stage, Change::Remove(id(3)))), Refusal::UnknownVoter);
+    assert_eq!(refusal(change(&mut stage, Change::Add(id(9)))), Refusal::UnknownVoter);
+    let ask = || Ask::Change(Change::Add(id(3)));
+    let refused = refusal(stage.ask(1, Caller::Operator, ask()));
+    assert!(matches!(refused, Refusal::NotLeading(Some(_))), "{refused}");
+    let caller = stage.voter(1);
+    assert_eq!(refusal(stage.ask(0, caller, ask())), Refusal::NotAllowed);
+    assert_eq!(refusal(stage.ask(0, Caller::Anybody, ask())), Refusal::NotAllowed);
+}
+
+/// Of three two are taken out, one after the other; the last one leads alone.
+#[cfg_attr(not(tenure_planted), test)]
+fn voters_leave_one_by_one() {
+    let mut stage = Stage::led(3);
+    for node in [2, 1] {
+        assert_eq!(change(&mut stage, Change::Remove(id(node))), Some(Answer::Done));
+        stage.pass(ms(2_500));
+    }
+    [1, 2].into_iter().for_each(|node| stage.kill(node));
+    stage.pass(ms(20_000));
+    assert_eq!(stage.leaders(), [0]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn with_admission_auto_each_that_registers_gets_a_vote() {
+    let mut stage = with_two_more();
+    (0..3).for_each(|node| stage.nodes[node].config.admission = Admission::Auto);
+    (0..3).for_each(|node| {
+        stage.kill(node);
+        stage.start(node);
+        stage.campaign(node);
+    });
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders().len(), 1);
+    assert_eq!(stage.electorate(stage.leaders()[0]).members.len(), 5);
+    assert!(!stage.overlap);
+}

@@ -1,0 +1,155 @@
+//! Casting and endorsing (V3, V4, V5).
+
+use tenure_core::voter::{Answer, Ask, Breach, OwnEvent, Refusal};
+
+use crate::stage::{Stage, ballot, cast, ms, refusal, result};
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_ballot_that_was_left_is_not_joined_again() {
+    let mut stage = Stage::founded(3);
+    let (lower, higher) = (ballot(9, 1), ballot(9, 2));
+    let from = |stage: &Stage, by, ballot| (stage.voter(by), cast(stage, by, ballot, 5));
+    let (caller, vote) = from(&stage, 1, &lower);
+    assert!(matches!(stage.ask(0, caller.clone(), vote.clone()), Some(Answer::Cast(_))));
+    let (other, its) = from(&stage, 2, &higher);
+    assert!(matches!(stage.ask(0, other, its), Some(Answer::Cast(_))));
+    assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::Left);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_number_stays_as_it_was_cast() {
+    let mut stage = Stage::founded(3);
+    let ballot = ballot(9, 1);
+    let caller = stage.voter(1);
+    let (first, second) = (cast(&stage, 1, &ballot, 5), cast(&stage, 1, &ballot, 7));
+    stage.ask(0, caller.clone(), first).unwrap();
+    assert!(matches!(refusal(stage.ask(0, caller, second)), Refusal::Malformed(_)));
+    let equivocation = |event: &OwnEvent| matches!(event, OwnEvent::Breach(Breach::Equivocation { id, .. }) if *id == crate::stage::id(1));
+    assert_eq!(stage.told_own(0, equivocation), 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nobody_is_endorsed_while_a_promise_runs() {
+    let mut stage = Stage::led(3);
+    let before = stage.memory(1).counter();
+    let vote = cast(&stage, 2, &ballot(99, 2), i64::MAX);
+    let caller = stage.voter(2);
+    assert!(
+        matches!(stage.ask(1, caller, vote), Some(Answer::Cast(_))),
+        "casting promises nothing"
+    );
+    stage.pass(ms(1_500));
+    assert_eq!(stage.memory(1).counter(), before);
+    assert!(!stage.overlap);
+}
+
+/// (9, n1) and (9, n2), of one counter.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_counter_is_endorsed_once() {
+    let mut stage = Stage::founded(3);
+    endorse(&mut stage, 9);
+    let (caller, vote) = (stage.voter(2), cast(&stage, 2, &ballot(9, 2), 8));
+    assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::Endorsed { counter: 9 });
+}
+
+/// n0 endorses n1 in the ballot that this one starts.
+fn endorse(stage: &mut Stage, counter: u64) {
+    let ballot = ballot(counter, 1);
+    for (by, number) in [(1, Some(5)), (2, None)] {
+        let (caller, vote) = (stage.voter(by), cast(stage, by, &ballot, number));
+        stage.ask(0, caller, vote).unwrap();
+    }
+    assert_eq!(stage.memory(0).counter(), counter);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_is_endorsed_is_durable() {
+    let mut stage = Stage::founded(3);
+    endorse(&mut stage, 9);
+    assert_eq!(stage.nodes[0].disk.counter(), 9);
+    assert_eq!(stage.asked(0, |ask| matches!(ask, Ask::Result(_))).len(), 2);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn what_cannot_be_written_is_not_said() {
+    let mut stage = Stage::founded(3);
+    stage.nodes[0].full = true;
+    let ballot = ballot(9, 1);
+    for (by, number) in [(1, Some(5)), (2, None)] {
+        let (caller, vote) = (stage.voter(by), cast(&stage, by, &ballot, number));
+        stage.ask(0, caller, vote);
+    }
+    assert_eq!(stage.memory(0).counter(), 0);
+    assert!(stage.asked(0, |ask| matches!(ask, Ask::Result(_))).is_empty());
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_tie_is_drawn_again_and_endorses_nobody() {
+    let mut stage = Stage::founded(3);
+    let ballot = ballot(9, 1);
+    for by in [1, 2] {
+        let (caller, vote) = (stage.voter(by), cast(&stage, by, &ballot, -5));
+        stage.ask(0, caller, vote).unwrap();
+    }
+    assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 1);
+    let again = |event: &OwnEvent| matches!(event, OwnEvent::Drawing { ballot } if ballot.attempt == 1 && ballot.counter == 9);
+    assert_eq!(stage.told_own(0, again), 1);
+    assert_eq!(stage.memory(0).counter(), 0);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
+    let mut stage = Stage::founded(3);
+    stage.partition(&[0]);
+    stage.campaign(0);
+    let (lower, higher) = (ballot(9, 1), ballot(9, 2));
+    let (caller, vote) = (stage.voter(1), cast(&stage, 1, &lower, None));
+    stage.ask(0, caller, vote).unwrap();
+    let (caller, vote) = (stage.voter(2), cast(&stage, 2, &higher, None));
+    stage.ask(0, caller, vote).unwrap();
+    for by in [1, 2] {
+        let (caller, result) = (stage.voter(by), result(&stage, by, &lower, 0));
+        assert_eq!(stage.ask(0, caller, result), Some(Answer::Counted { open: false }));
+    }
+    assert!(stage.leaders().is_empty());
+}
+
+/// The lowest number wins against none, and one above it wins.
+#[cfg_attr(not(tenure_planted), test)]
+fn numbers_are_signed() {
+    let mut stage = Stage::founded(3);
+    let ballot = ballot(9, 1);
+    for (by, number) in [(1, i64::MIN), (2, -1)] {
+        let (caller, vote) = (stage.voter(by), cast(&stage, by, &ballot, number));
+        stage.ask(0, caller, vote).unwrap();
+    }
+    let results = stage.asked(0, |ask| matches!(ask, Ask::Result(_)));
+    let Ask::Result(result) = &results[0].3 else { unreachable!() };
+    assert_eq!(result.new_leader, stage.who(2));
+    assert_eq!(result.votes.len(), 3);
+}
+
+/// One crashed voter does not block a certificate, and a second one does.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_quorum_that_agrees_is_enough() {
+    let mut stage = Stage::founded(5);
+    [3, 4].into_iter().for_each(|node| stage.kill(node));
+    stage.campaign(1);
+    stage.until(ms(4_000), |stage| stage.leaders() == [1]);
+    let mut stage = Stage::founded(5);
+    [2, 3, 4].into_iter().for_each(|node| stage.kill(node));
+    stage.campaign(1);
+    stage.pass(ms(30_000));
+    assert!(stage.leaders().is_empty());
+}
+
+/// A ballot that comes to nothing does not cost a lease: its winner says that it has given up.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_is_endorsed_in_vain_says_so() {
+    let mut stage = Stage::founded(3);
+    endorse(&mut stage, 9);
+    assert!(!stage.status(0).free);
+    // n1 has never heard of that ballot, so it will never lead by it.
+    stage.pass(ms(10));
+    assert!(stage.status(0).free);
+}

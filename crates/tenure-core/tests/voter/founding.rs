@@ -1,0 +1,172 @@
+//! The founding, and those that do not belong to it (V2, V10).
+
+use tenure_core::voter::{
+    Answer, Ask, Breach, Caller, Config, Event, Founding, Identity, Memory, Message, OwnEvent,
+    Peer, Refusal, VoterUrl,
+};
+use tenure_core::{Input, NodeName};
+
+use crate::stage::{Stage, ballot, cast, config, id, ms, refusal, url};
+
+/// Voters that expect so many, and look for each other at seeds.
+fn expecting(nodes: usize, expected: u16) -> Stage {
+    let config = |node| Config { founding: Founding::Expected(expected), ..config(node, nodes) };
+    Stage::with((0..nodes).map(config).collect())
+}
+
+fn seeds(stage: &mut Stage, node: usize, at: &[usize]) {
+    let urls: Vec<VoterUrl> = at.iter().map(|node| url(*node)).collect();
+    let (from, message) = (Peer::Caller(0), Message::Seeds(urls));
+    stage.hand(node, Input::Message { from, message });
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn all_accept_one_set_before_anyone_casts() {
+    let mut stage = Stage::new(3);
+    [0, 1].into_iter().for_each(|node| stage.start(node));
+    (0..2).for_each(|node| stage.campaign(node));
+    stage.pass(ms(30_000));
+    assert!(stage.leaders().is_empty() && stage.memory(0).electorate.is_none());
+    assert!(stage.asked(0, |ask| matches!(ask, Ask::Cast(_))).is_empty());
+    stage.start(2);
+    stage.until(ms(6_000), |stage| stage.leaders().len() == 1);
+    assert!((0..3).all(|node| stage.electorate(node).members.len() == 3));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn seeds_that_overlap_are_enough() {
+    let mut stage = expecting(4, 4);
+    (0..4).for_each(|node| stage.start(node));
+    // Everybody knows the next one, and one knows only itself.
+    for (node, at) in [(0, &[0, 1][..]), (1, &[2]), (2, &[3]), (3, &[3])] {
+        seeds(&mut stage, node, at);
+    }
+    stage.campaign(3);
+    stage.until(ms(10_000), |stage| stage.leaders() == [3]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_set_is_accepted_ever() {
+    let mut stage = expecting(3, 2);
+    [0, 1].into_iter().for_each(|node| stage.start(node));
+    seeds(&mut stage, 0, &[1]);
+    // n1 accepts nothing: it is heard, and hears nobody.
+    stage.until(ms(3_000), |stage| stage.memory(0).electorate.is_some() || stage.log.len() > 40);
+    stage.kill(1);
+    let accepted = stage.memory(0).electorate.clone();
+    let accepted = match accepted {
+        Some(accepted) => accepted,
+        None => panic!("nothing is accepted"),
+    };
+    assert!(!stage.memory(0).founded);
+    stage.start(2);
+    seeds(&mut stage, 2, &[0]);
+    stage.pass(ms(6_000));
+    let remove = Ask::Remove { voter: id(1), reason: "no answer".parse().unwrap() };
+    let caller = stage.voter(2);
+    assert_eq!(stage.ask(0, caller, remove), Some(Answer::Done));
+    stage.pass(ms(5_000));
+    assert_eq!(stage.memory(0).electorate, Some(accepted));
+    assert!(!stage.memory(0).founded);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn two_networks_that_meet_never_mix_and_say_so() {
+    let mut stage = expecting(4, 2);
+    (0..4).for_each(|node| stage.start(node));
+    seeds(&mut stage, 0, &[1]);
+    seeds(&mut stage, 2, &[3]);
+    stage.pass(ms(6_000));
+    assert!((0..4).all(|node| stage.memory(node).founded));
+    (0..4).for_each(|node| stage.campaign(node));
+    stage.checked = false;
+    stage.pass(ms(5_000));
+    let before: Vec<_> = (0..4).map(|node| stage.electorate(node)).collect();
+    seeds(&mut stage, 0, &[1, 2]);
+    stage.pass(ms(10_000));
+    let met = |event: &OwnEvent| matches!(event, OwnEvent::Breach(Breach::OtherFounding { .. }));
+    assert!(stage.told_own(0, met) > 0 && stage.told_own(2, met) > 0);
+    assert!((0..4).all(|node| stage.electorate(node) == before[node]));
+    assert_eq!(stage.leaders().len(), 2, "one in each");
+}
+
+/// Another pod of n1's id, on a directory of its own.
+fn pod(stage: &Stage) -> Caller {
+    let mut header = stage.header(1);
+    header.sender.identity = Identity(0xbad);
+    Caller::Voter(header)
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn another_identity_of_a_members_id_has_no_vote() {
+    let mut stage = Stage::founded(3);
+    let (caller, vote) = (pod(&stage), cast(&stage, 1, &ballot(9, 1), 5));
+    assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::NotAMember { who: id(1) });
+    let breach = |event: &OwnEvent| matches!(event, OwnEvent::Breach(Breach::OtherIdentity { id: of }) if *of == id(1));
+    assert_eq!(stage.told_own(0, breach), 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_run_that_was_over_does_not_count() {
+    let mut stage = Stage::founded(3);
+    let old = stage.voter(1);
+    let status = || Ask::Status { suspect: None };
+    assert!(matches!(stage.ask(0, old.clone(), status()), Some(Answer::Status(_))));
+    stage.kill(1);
+    stage.start(1);
+    stage.pass(ms(2_000));
+    assert_eq!(refusal(stage.ask(0, old, status())), Refusal::NotAMember { who: id(1) });
+}
+
+/// It says so, and does not vote; an operator takes it out, and in again.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_lost_its_directory_returns_by_remove_and_add() {
+    use tenure_core::voter::Change;
+    let mut stage = Stage::led(3);
+    stage.kill(2);
+    stage.nodes[2].disk = Memory::begin(Identity(0xdead << 64));
+    stage.start(2);
+    stage.campaign(2);
+    stage.pass(ms(3_000));
+    let lost = |event: &OwnEvent| *event == OwnEvent::Breach(Breach::LostDirectory);
+    assert_eq!(stage.told_own(2, lost), 1);
+    let waits =
+        |event: &Event| matches!(event, Event::Waiting(waiting) if waiting.label() == "refused");
+    assert_eq!(stage.told(2, waits), 1);
+    let change = |stage: &mut Stage, change| stage.ask(0, Caller::Operator, Ask::Change(change));
+    assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
+    stage.pass(ms(2_500));
+    assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
+    stage.pass(ms(2_500));
+    assert!(stage.electorate(2).has(&stage.who(2)));
+    stage.kill(1);
+    stage.pass(ms(10_000));
+    assert_eq!(stage.leaders(), [0], "n2 acknowledges");
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn another_election_or_mode_is_refused() {
+    let mut stage = Stage::founded(2);
+    for change in [
+        (|header| header.election = "y".parse().unwrap()) as fn(&mut tenure_core::voter::Header),
+        |header| header.mode = tenure_core::voter::Mode::Available,
+    ] {
+        let mut header = stage.header(1);
+        change(&mut header);
+        let status = Ask::Status { suspect: None };
+        assert_eq!(refusal(stage.ask(0, Caller::Voter(header), status)), Refusal::OtherNetwork);
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn one_network_elects_one_leader() {
+    use tenure_core::voter::Command;
+    let mut stage = Stage::founded(1);
+    let election = "y".parse().unwrap();
+    let campaign = Command::Campaign { value: "v".parse().unwrap(), priority: 0 };
+    stage.hand(0, Input::Command { election, command: campaign });
+    assert!(matches!(stage.ended(0), Some(tenure_core::End::Refused { .. })));
+    stage.campaign(0);
+    stage.until(ms(1_000), |stage| stage.leaders() == [0]);
+    let _: NodeName = id(0);
+}

@@ -1,0 +1,232 @@
+//! Leases out of promises (V6, V7).
+
+use std::time::Duration;
+
+use tenure_core::voter::{Answer, Ask, BeatenDto, Caller, Leadership, Refusal};
+use tenure_core::{End, Loss, Time};
+
+use crate::stage::{Stage, acknowledged, ballot, cast, leads, ms, refusal};
+
+/// A network far apart: a message takes 100 ms.
+fn far() -> Stage {
+    let mut stage = Stage::founded(3);
+    stage.delay = ms(100);
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage
+}
+
+fn counted(stage: &Stage) -> Duration {
+    let config = &stage.nodes[0].config;
+    config.counted(config.lease())
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_endorsement_counts_from_the_winners_own_cast() {
+    let stage = far();
+    let (sent, ..) = stage.asked(0, |ask| matches!(ask, Ask::Cast(_)))[0];
+    let (raised, until) = stage.nodes[0].raises[0];
+    let spent = stage.nodes[0].raises[0].0.since(Time::ZERO);
+    assert!(spent > Duration::ZERO);
+    // All of it in true time: this clock runs as it should.
+    let since = stage.clock(0).since(raised);
+    let won = stage.now.before(since);
+    assert_eq!(until.since(raised), counted(&stage) - won.since(sent));
+}
+
+/// The answer takes 200 ms after its request was sent.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_acknowledgement_counts_from_its_request() {
+    let mut stage = far();
+    stage.pass(ms(5_000));
+    let most = counted(&stage) - ms(200);
+    let raises = &stage.nodes[0].raises;
+    assert!(raises.len() > 4);
+    assert!(raises.iter().skip(1).all(|(at, until)| until.since(*at) <= most));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_promise_is_worth_less_by_what_clocks_may_drift() {
+    let mut stage = far();
+    stage.pass(ms(5_000));
+    let lease = stage.nodes[0].config.lease();
+    assert!(counted(&stage) < lease);
+    let raises = &stage.nodes[0].raises;
+    assert!(raises.iter().skip(1).all(|(at, until)| until.since(*at) < lease - ms(200) - ms(5)));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_answer_carries_what_is_held() {
+    let mut stage = Stage::new(3);
+    stage.nodes[1].config.lease_max = Some(ms(2_000));
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    let (caller, beat) =
+        (stage.voter(0), leads(&stage, 0, 9_000, &ballot(9, 0), stage.electorate(0)));
+    let Some(Answer::Heartbeat(BeatenDto { promise: Some(ack), .. })) = stage.ask(1, caller, beat)
+    else {
+        panic!("not acknowledged");
+    };
+    assert_eq!(ack.promise.span, ms(2_000));
+    stage.pass(ms(1_990));
+    assert!(!stage.status(1).free);
+    stage.pass(ms(20));
+    assert!(stage.status(1).free);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_leadership_that_has_lapsed_is_over_for_ever() {
+    let mut stage = Stage::led(3);
+    stage.partition(&[0]);
+    stage.pass(ms(5_000));
+    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
+    stage.cut.clear();
+    stage.pass(ms(5_000));
+    assert!(!stage.overlap && stage.leaders().len() == 1 && stage.leaders() != [0]);
+}
+
+/// An endorsement that is given 900 ms after a heartbeat holds for its whole length.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_promise_counts_from_when_its_request_arrived() {
+    let mut stage = Stage::founded(3);
+    stage.pass(ms(900));
+    stage.partition(&[0]);
+    for (by, number) in [(1, Some(5)), (2, None)] {
+        let (caller, vote) = (stage.voter(by), cast(&stage, by, &ballot(9, 1), number));
+        stage.ask(0, caller, vote).unwrap();
+    }
+    let lease = stage.nodes[0].config.lease();
+    stage.pass(lease - ms(50));
+    assert!(!stage.status(0).free);
+    stage.pass(ms(51));
+    assert!(stage.status(0).free);
+}
+
+/// The leader, cut off, and a heartbeat of it that waits for its answer.
+fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
+    let mut stage = Stage::led(3);
+    stage.partition(&[0]);
+    stage.log.clear();
+    stage
+        .until(ms(1_200), |stage| stage.log.iter().any(|(_, from, to, ..)| (*from, *to) == (0, 1)));
+    let asked = stage.asked(0, |ask| matches!(ask, Ask::Heartbeat(_)));
+    let (_, _, call, ask) = asked.into_iter().find(|(_, to, ..)| *to == 1).unwrap();
+    let Ask::Heartbeat(beat) = ask else { unreachable!() };
+    (stage, call, beat.seq, beat.lease.unwrap().leadership)
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_answer_counts_for_the_leadership_that_it_names() {
+    let (mut stage, call, seq, leadership) = cut_off();
+    let raises = stage.nodes[0].raises.len();
+    let mut other = leadership.clone();
+    other.ballot.counter -= 1;
+    let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &other));
+    stage.reply(0, (1, call), header, ack);
+    assert_eq!(stage.nodes[0].raises.len(), raises);
+    // And one of this one counts.
+    let (mut stage, call, seq, leadership) = cut_off();
+    let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &leadership));
+    stage.reply(0, (1, call), header, ack);
+    assert_eq!(stage.nodes[0].raises.len(), raises + 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_answer_counts_for_the_voter_that_was_asked() {
+    let (mut stage, call, seq, leadership) = cut_off();
+    let raises = stage.nodes[0].raises.len();
+    let (header, ack) = (stage.header(2), acknowledged(&stage, 2, seq, &leadership));
+    stage.reply(0, (1, call), header, ack);
+    assert_eq!(stage.nodes[0].raises.len(), raises);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn an_answer_after_its_timeout_changes_nothing() {
+    let (mut stage, call, seq, leadership) = cut_off();
+    let raises = stage.nodes[0].raises.len();
+    stage.pass(ms(301));
+    let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &leadership));
+    stage.reply(0, (1, call), header, ack);
+    assert_eq!(stage.nodes[0].raises.len(), raises);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn another_leader_is_acknowledged_when_no_promise_runs() {
+    let mut stage = Stage::led(3);
+    let (caller, beat) =
+        (stage.voter(2), leads(&stage, 2, 9_000, &ballot(99, 2), stage.electorate(2)));
+    let refused = refusal(stage.ask(1, caller, beat));
+    assert!(matches!(refused, Refusal::Promised { .. }), "{refused}");
+    [0, 2].into_iter().for_each(|node| stage.kill(node));
+    stage.pass(ms(5_000));
+    let header = |stage: &mut Stage| {
+        stage.start(2);
+        stage.voter(2)
+    };
+    let caller = header(&mut stage);
+    let beat = leads(&stage, 2, 9_001, &ballot(99, 2), stage.electorate(2));
+    let answer = stage.ask(1, caller, beat);
+    assert!(matches!(answer, Some(Answer::Heartbeat(BeatenDto { promise: Some(_), .. }))));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_is_acknowledged_is_durable() {
+    let mut stage = Stage::founded(3);
+    let (caller, beat) =
+        (stage.voter(2), leads(&stage, 2, 9_000, &ballot(9, 2), stage.electorate(2)));
+    stage.ask(1, caller, beat).unwrap();
+    assert_eq!(stage.nodes[1].disk.counter(), 9);
+}
+
+/// The original counts without itself: then both halves of four have a quorum.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn neither_half_of_four_leads() {
+    let mut stage = Stage::led(4);
+    (0..4).for_each(|node| stage.nodes[node].again = true);
+    stage.partition(&[0, 1]);
+    stage.pass(ms(60_000));
+    assert!(!stage.overlap && stage.leaders().is_empty());
+    stage.cut.clear();
+    let most = stage.nodes[0].config.failover() * 3;
+    stage.until(most, |stage| stage.leaders().len() == 1);
+}
+
+/// One that has restarted, and knows nobody, is no quorum of those that it knows.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_quorum_is_one_of_the_electorate() {
+    let mut stage = Stage::led(3);
+    stage.partition(&[2]);
+    stage.kill(2);
+    stage.start(2);
+    stage.campaign(2);
+    stage.pass(ms(60_000));
+    assert_eq!(stage.leaders(), [0]);
+    assert!(!stage.overlap);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_heartbeat_that_is_not_later_is_ignored() {
+    let mut stage = Stage::founded(3);
+    let (caller, beat) =
+        (stage.voter(2), leads(&stage, 2, 9_000, &ballot(9, 2), stage.electorate(2)));
+    stage.ask(1, caller.clone(), beat.clone()).unwrap();
+    assert_eq!(refusal(stage.ask(1, caller, beat)), Refusal::OldHeartbeat);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_settles_when_a_quorum_has_acknowledged_it() {
+    let mut stage = Stage::founded(3);
+    stage.delay = ms(50);
+    stage.campaign(0);
+    let settled =
+        |stage: &Stage| stage.told(0, |event| matches!(event, tenure_core::voter::Event::Settled));
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    assert_eq!(settled(&stage), 0);
+    stage.pass(ms(101));
+    assert_eq!(settled(&stage), 1);
+    let status = stage.status(1);
+    let leader = status.leader.unwrap();
+    assert_eq!(leader.leadership.leader, stage.who(0));
+    let caller = Caller::Operator;
+    assert!(matches!(refusal(stage.ask(1, caller, Ask::Start)), Refusal::Leads(_)));
+}

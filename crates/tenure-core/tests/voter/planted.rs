@@ -1,0 +1,59 @@
+//! Each rule that has a story by hand is broken once, and its story must notice.
+
+use tenure_core::voter::planted::{RULES, Rule};
+use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
+
+use crate::{changes, drawing, founding, leasing, restart, strangers};
+
+/// Which story notices which rule.
+const STORIES: &[Story] = &[
+    (Rule::ElectorateCounts.row(), leasing::a_quorum_is_one_of_the_electorate),
+    (Rule::CountsItself.row(), leasing::neither_half_of_four_leads),
+    (Rule::AcceptOnce.row(), founding::one_set_is_accepted_ever),
+    (Rule::FoundingChecked.row(), founding::two_networks_that_meet_never_mix_and_say_so),
+    (Rule::NeverRejoin.row(), drawing::a_ballot_that_was_left_is_not_joined_again),
+    (Rule::VoteStays.row(), drawing::a_number_stays_as_it_was_cast),
+    (Rule::EndorseFree.row(), drawing::nobody_is_endorsed_while_a_promise_runs),
+    (Rule::OnePerCounter.row(), drawing::one_counter_is_endorsed_once),
+    (Rule::EndorsedDurable.row(), drawing::what_is_endorsed_is_durable),
+    (Rule::TieRecast.row(), drawing::a_tie_is_drawn_again_and_endorses_nobody),
+    (
+        Rule::LateResults.row(),
+        drawing::a_winner_that_has_joined_a_higher_ballot_takes_no_late_results,
+    ),
+    (Rule::FromTheCast.row(), leasing::an_endorsement_counts_from_the_winners_own_cast),
+    (Rule::FromTheSend.row(), leasing::an_acknowledgement_counts_from_its_request),
+    (Rule::DriftMargin.row(), leasing::a_promise_is_worth_less_by_what_clocks_may_drift),
+    (Rule::PromiseAsHeld.row(), leasing::an_answer_carries_what_is_held),
+    (Rule::LapseForEver.row(), leasing::a_leadership_that_has_lapsed_is_over_for_ever),
+    (Rule::FreshClock.row(), leasing::a_promise_counts_from_when_its_request_arrived),
+    (Rule::EchoChecked.row(), leasing::an_answer_counts_for_the_leadership_that_it_names),
+    (Rule::AcknowledgeFree.row(), leasing::another_leader_is_acknowledged_when_no_promise_runs),
+    (Rule::AcknowledgedDurable.row(), leasing::what_is_acknowledged_is_durable),
+    (Rule::Quarantine.row(), restart::one_that_restarts_keeps_silent_for_its_longest_promise),
+    (Rule::ReleaseAfterEnd.row(), restart::a_leader_that_gives_way_releases_after_its_end),
+    (Rule::ReleaseExact.row(), restart::a_release_frees_from_its_leadership_alone),
+    (Rule::LeaderEndorsesNobody.row(), restart::a_leader_takes_part_in_no_other_ballot),
+    (Rule::StarterPolls.row(), restart::a_deaf_voter_raises_no_counter),
+    (Rule::OneAtATime.row(), changes::the_electorate_changes_by_one_voter),
+    (
+        Rule::StoredBeforeNext.row(),
+        changes::the_next_change_waits_until_a_quorum_has_stored_the_one_before,
+    ),
+    (Rule::NoLowerDocument.row(), changes::a_lower_electorate_than_the_own_one_is_refused),
+    (Rule::RewriteOnWinning.row(), changes::a_winner_writes_the_electorate_anew),
+    (Rule::SameIdentity.row(), founding::another_identity_of_a_members_id_has_no_vote),
+    (Rule::AnswerOfTheAsked.row(), leasing::an_answer_counts_for_the_voter_that_was_asked),
+    (Rule::LaterHeartbeats.row(), leasing::a_heartbeat_that_is_not_later_is_ignored),
+    (Rule::NotByHearsay.row(), strangers::nobody_is_dropped_by_hearsay),
+];
+
+#[test]
+fn planted_bugs_are_noticed() {
+    stories_notice(STORIES);
+}
+
+#[test]
+fn every_rule_by_hand_has_its_story() {
+    by_hand_has_its_story(STORIES, RULES);
+}

@@ -1,0 +1,102 @@
+//! Discovery, and what strangers may ask (V1, V11, V12).
+
+use tenure_core::voter::{Answer, Ask, Caller, Change, Mode, OwnEvent, Refusal, Role, VoteDto};
+
+use crate::stage::{Stage, ballot, cast, dto, id, ms, refusal};
+
+fn remove(node: usize) -> Ask {
+    Ask::Remove { voter: id(node), reason: "no answer".parse().unwrap() }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nobody_is_dropped_by_hearsay() {
+    let mut stage = Stage::led(3);
+    let caller = stage.voter(2);
+    assert_eq!(stage.ask(0, caller, remove(1)), Some(Answer::Done));
+    assert_eq!(stage.status(0).known_voters.len(), 3);
+    assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Dropped { .. })), 0);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
+    let mut stage = Stage::led(3);
+    stage.kill(1);
+    stage.pass(ms(6_000));
+    assert_eq!(stage.status(0).known_voters.len(), 3, "nobody else has said so");
+    let caller = stage.voter(2);
+    stage.ask(0, caller, remove(1)).unwrap();
+    assert_eq!(stage.status(0).known_voters.len(), 2);
+    stage.start(1);
+    stage.pass(ms(2_000));
+    assert_eq!(stage.status(0).known_voters.len(), 3);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn what_anybody_may_do_changes_nothing() {
+    let mut stage = Stage::led(3);
+    let before = stage.nodes[0].core.clone();
+    let ballot = ballot(99, 2);
+    let vote = cast(&stage, 2, &ballot, 5);
+    for ask in [
+        Ask::Register(dto(7, Role::None)),
+        remove(1),
+        Ask::Reconcile(Vec::new()),
+        Ask::Start,
+        vote,
+        Ask::Change(Change::Remove(id(1))),
+    ] {
+        assert_eq!(refusal(stage.ask(0, Caller::Anybody, ask)), Refusal::NotAllowed);
+    }
+    assert!(matches!(stage.ask(0, Caller::Anybody, Ask::LastResult), Some(Answer::Election(_))));
+    let Some(Answer::Election(known)) = stage.ask(0, Caller::Anybody, Ask::LastResult) else {
+        unreachable!()
+    };
+    assert!(known.certified);
+    let certify = Ask::Certify(known.clone());
+    assert_eq!(stage.ask(1, Caller::Anybody, certify), Some(Answer::Election(known.clone())));
+    let unknown = tenure_core::voter::ElectionDto { ballot, ..known };
+    let refused = refusal(stage.ask(0, Caller::Anybody, Ask::Certify(unknown)));
+    assert_eq!(refused, Refusal::UnknownElection);
+    assert_eq!(stage.nodes[0].core, before);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn what_cannot_be_meant_is_refused() {
+    let mut stage = Stage::founded(3);
+    let caller = stage.voter(1);
+    let vote = |change: fn(&mut VoteDto)| {
+        let Ask::Cast(mut vote) = cast(&stage, 1, &ballot(9, 1), 5) else { unreachable!() };
+        change(&mut vote);
+        Ask::Cast(vote)
+    };
+    let asks = [
+        vote(|vote| vote.ballot.counter = 0),
+        vote(|vote| vote.ballot.counter = u64::MAX),
+        vote(|vote| vote.ballot.attempt = 65),
+        vote(|vote| vote.electorate.members.reverse()),
+        vote(|vote| vote.electorate.members.clear()),
+        vote(|vote| vote.voter_id = id(2)),
+        Ask::Reconcile(vec![dto(7, Role::None); 257]),
+        remove(0),
+    ];
+    for ask in asks {
+        let refused = refusal(stage.ask(0, caller.clone(), ask.clone()));
+        assert!(matches!(refused, Refusal::Malformed(_)), "{ask}: {refused}");
+    }
+    assert_eq!(refusal(stage.ask(0, caller, remove(7))), Refusal::UnknownVoter);
+}
+
+/// An operator registers a voter, which is called before it is believed.
+#[cfg_attr(not(tenure_planted), test)]
+fn an_operator_registers_a_voter() {
+    let mut stage = Stage::with((0..2).map(|node| crate::stage::config(node, 1)).collect());
+    (0..2).for_each(|node| stage.start(node));
+    stage.pass(ms(2_000));
+    assert_eq!(stage.status(0).known_voters.len(), 1);
+    let register = |node| Ask::Register(dto(node, Role::None));
+    assert!(matches!(stage.ask(0, Caller::Operator, register(7)), Some(Answer::Status(_))));
+    stage.ask(0, Caller::Operator, register(1)).unwrap();
+    stage.pass(ms(2_000));
+    assert_eq!(stage.status(0).known_voters.len(), 2);
+    assert_eq!(stage.nodes[0].config.mode, Mode::Majority);
+}
