@@ -124,9 +124,11 @@ fn a_resignation_is_followed_by_a_draw_at_once() {
 #[cfg_attr(not(tenure_planted), test)]
 fn a_leader_whose_write_fails_never_led() {
     let mut stage = Stage::founded(3);
+    stage.delay = ms(20);
     stage.campaign(0);
     stage.until(ms(2_000), |stage| !stage.asked(0, |ask| matches!(ask, Ask::Result(_))).is_empty());
     stage.nodes[0].full = true;
+    assert!(stage.leaders().is_empty());
     stage.pass(ms(10_000));
     assert!(stage.leaders().is_empty());
     assert_eq!(stage.told(0, |event| matches!(event, Event::Elected { .. })), 0);

@@ -1,8 +1,10 @@
 //! Discovery, and what strangers may ask (V1, V11, V12).
 
-use tenure_core::voter::{Answer, Ask, Caller, Change, Mode, OwnEvent, Refusal, Role, VoteDto};
+use tenure_core::voter::{
+    Answer, Ask, Caller, Change, Config, Founding, Mode, OwnEvent, Refusal, Role, VoteDto,
+};
 
-use crate::stage::{Stage, ballot, cast, dto, id, ms, refusal};
+use crate::stage::{Stage, ballot, cast, config, dto, id, ms, refusal};
 
 fn remove(node: usize) -> Ask {
     Ask::Remove { voter: id(node), reason: "no answer".parse().unwrap() }
@@ -34,7 +36,7 @@ fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
 #[cfg_attr(not(tenure_planted), test)]
 fn what_anybody_may_do_changes_nothing() {
     let mut stage = Stage::led(3);
-    let before = stage.nodes[0].core.clone();
+    let before = (stage.memory(0).clone(), stage.standing(0), stage.log.len());
     let ballot = ballot(99, 2);
     let vote = cast(&stage, 2, &ballot, 5);
     for ask in [
@@ -57,7 +59,7 @@ fn what_anybody_may_do_changes_nothing() {
     let unknown = tenure_core::voter::ElectionDto { ballot, ..known };
     let refused = refusal(stage.ask(0, Caller::Anybody, Ask::Certify(unknown)));
     assert_eq!(refused, Refusal::UnknownElection);
-    assert_eq!(stage.nodes[0].core, before);
+    assert_eq!((stage.memory(0).clone(), stage.standing(0), stage.log.len()), before);
 }
 
 #[cfg_attr(not(tenure_planted), test)]
@@ -89,7 +91,11 @@ fn what_cannot_be_meant_is_refused() {
 /// An operator registers a voter, which is called before it is believed.
 #[cfg_attr(not(tenure_planted), test)]
 fn an_operator_registers_a_voter() {
-    let mut stage = Stage::with((0..2).map(|node| crate::stage::config(node, 1)).collect());
+    let alone = |node| Config {
+        founding: Founding::Expected(if node == 0 { 1 } else { 64 }),
+        ..config(node, 1)
+    };
+    let mut stage = Stage::with((0..2).map(alone).collect());
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(2_000));
     assert_eq!(stage.status(0).known_voters.len(), 1);

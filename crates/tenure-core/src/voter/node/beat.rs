@@ -29,7 +29,7 @@ impl Voter {
         let known = self.known.all().map(|known| known.who().id.clone());
         let others = known.filter(|id| !members.contains(id)).collect();
         self.keep_starting();
-        self.renew_own();
+        self.renew_own(out);
         self.send_heartbeats(&members, out);
         self.send_heartbeats(&others, out);
     }

@@ -133,7 +133,7 @@ impl Voter {
             }
         }
         self.certified(certificate, out);
-        self.renew_own();
+        self.renew_own(out);
         let others = match self.is_majority() {
             true => self.others(),
             false => self.known.shown().map(|known| known.who().id.clone()).collect(),
@@ -150,7 +150,7 @@ impl Voter {
     }
 
     /// It promises to itself, too.
-    pub(super) fn renew_own(&mut self) {
+    pub(super) fn renew_own(&mut self, out: &mut Out) {
         let own = self.memory.endorsed.as_ref();
         let Some(lease) = self.lease().filter(|lease| !lease.gives_way) else { return };
         let leadership = lease.leadership.clone();
@@ -163,6 +163,7 @@ impl Voter {
         if let Some(lease) = self.lease_mut() {
             lease.promises.insert(id, until);
         }
+        self.grow(out);
     }
 
     /// What an answer's promise is worth: from before its request was sent, by the worst clocks.
@@ -203,6 +204,16 @@ impl Voter {
             lease.stored.insert(id);
         }
         self.grow(out);
+        self.settle(out);
+    }
+
+    /// A quorum has acknowledged it: the lease has its full length.
+    fn settle(&mut self, out: &mut Out) {
+        let quorum = self.memory.electorate.as_ref().map_or(1, Electorate::quorum);
+        let Some(lease) = self.lease_mut() else { return };
+        if lease.informed.len() + 1 >= quorum && !core::mem::replace(&mut lease.settled, true) {
+            self.tell(Event::Settled, out);
+        }
     }
 
     /// E is the q-th largest over the electorate. It never moves back.
@@ -216,11 +227,7 @@ impl Voter {
             return;
         }
         lease.ends = ends;
-        let settles = !core::mem::replace(&mut lease.settled, true);
         out.push(Effect::Raise { election, until: ends, fence });
-        if settles {
-            self.tell(Event::Settled, out);
-        }
     }
 
     /// Until when a quorum of the current document has promised.
