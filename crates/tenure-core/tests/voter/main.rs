@@ -16,3 +16,4 @@ mod planted;
 mod restart;
 mod stage;
 mod strangers;
+mod wild;
