@@ -7,7 +7,10 @@
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 #![cfg_attr(tenure_planted, allow(dead_code, reason = "not every story is about a rule"))]
 
+mod available;
 mod changes;
+#[cfg(not(tenure_planted))]
+mod conversations;
 mod drawing;
 mod founding;
 mod leasing;
@@ -16,4 +19,5 @@ mod planted;
 mod restart;
 mod stage;
 mod strangers;
+mod text;
 mod wild;

@@ -25,18 +25,17 @@ impl Voter {
         self.found(out);
         self.admit_known(out);
         self.repeat_release(out);
-        let members = self.others();
-        let known = self.known.all().map(|known| known.who().id.clone());
-        let others = known.filter(|id| !members.contains(id)).collect();
         self.keep_starting();
         self.renew_own(out);
-        self.send_heartbeats(&members, out);
-        self.send_heartbeats(&others, out);
+        let members = self.others();
+        let known = self.known.all().map(|known| known.who().id.clone());
+        let others = known.filter(|id| !members.contains(id)).collect::<Vec<_>>();
+        self.send_heartbeats(&[members, others].concat(), out);
     }
 
     /// Says to these that it is there, and if it leads asks the members among them to promise so
     /// much. One that leads counts from here.
-    pub(super) fn send_heartbeats(&mut self, ids: &Vec<NodeName>, out: &mut Out) {
+    pub(super) fn send_heartbeats(&mut self, ids: &[NodeName], out: &mut Out) {
         self.seq += 1;
         let (seq, sender, known_voters) = (self.seq, self.own_dto(), self.known_voters());
         let lease = self.lease_dto();

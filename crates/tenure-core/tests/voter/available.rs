@@ -1,0 +1,119 @@
+//! The mode `available`: a leader in each region, without an end and without a fence.
+
+use std::time::Duration;
+
+use tenure_core::voter::{Config, Event, Founding, Message, Mode, Peer, Refusal};
+use tenure_core::{End, Input, Loss, Standing, Time, View};
+
+use crate::stage::{Stage, config, ms, refusal, url};
+
+fn regions(nodes: usize) -> Stage {
+    let config =
+        |node| Config { mode: Mode::Available, founding: Founding::Anybody, ..config(node, nodes) };
+    let mut stage = Stage::with((0..nodes).map(config).collect());
+    for node in 0..nodes {
+        stage.start(node);
+        let urls = (0..nodes).map(url).collect();
+        stage.hand(node, Input::Message { from: Peer::Caller(0), message: Message::Seeds(urls) });
+        stage.campaign(node);
+        stage.nodes[node].again = true;
+    }
+    stage
+}
+
+/// A leader in the one region that there is.
+fn led(nodes: usize) -> (Stage, usize) {
+    let mut stage = regions(nodes);
+    stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
+    stage.pass(ms(1_200));
+    assert!(!stage.overlap);
+    let leader = stage.leaders()[0];
+    (stage, leader)
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_has_neither_end_nor_fence() {
+    let (mut stage, leader) = led(3);
+    assert_eq!(stage.standing(leader), Standing::Leading { until: Time::MAX, fence: None });
+    let settled = stage.told(leader, |event| matches!(event, Event::Settled));
+    assert_eq!(settled, 1);
+    stage.pass(Duration::from_secs(120));
+    assert_eq!(stage.leaders(), [leader], "and goes on as long as it is heard");
+    assert!(!stage.overlap);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_is_alone_leads_its_region() {
+    let mut stage = regions(2);
+    stage.partition(&[0]);
+    stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_that_is_gone_is_followed() {
+    let (mut stage, leader) = led(3);
+    stage.kill(leader);
+    let took = stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
+    assert!(took > ms(2_000), "{took:?}");
+    assert!(!stage.overlap);
+}
+
+/// Neither does one that alone misses its heartbeats replace it.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_that_others_reach_is_not_replaced() {
+    let (mut stage, leader) = led(3);
+    let one = (leader + 1) % 3;
+    stage.cut = vec![(leader, one), (one, leader)];
+    stage.pass(Duration::from_secs(60));
+    assert_eq!(stage.leaders(), [leader]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn two_leaders_become_one_after_a_heal() {
+    for seed in 0..10 {
+        let mut stage = regions(4);
+        stage.pass(ms(seed * 37));
+        stage.partition(&[0, 1]);
+        stage.until(ms(10_000), |stage| stage.leaders().len() == 2);
+        stage.cut.clear();
+        // One draw, and the lesser has stopped before it.
+        let most = stage.nodes[0].config.failover() + ms(50);
+        stage.pass(most);
+        assert_eq!(stage.leaders().len(), 1, "{seed}");
+        stage.pass(Duration::from_secs(20));
+        assert_eq!(stage.leaders().len(), 1, "{seed}");
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
+    let mut stage = regions(2);
+    stage.partition(&[0]);
+    stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
+    stage.cut.clear();
+    stage.nodes.iter_mut().for_each(|node| node.again = false);
+    // Both have counter 1, and n1 is greater.
+    stage.until(ms(2_500), |stage| stage.leaders() == [1]);
+    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn there_is_no_electorate_to_change() {
+    use tenure_core::voter::{Ask, Caller, Change};
+    let (mut stage, leader) = led(2);
+    let change = Ask::Change(Change::Remove(crate::stage::id(1 - leader)));
+    let refused = refusal(stage.ask(leader, Caller::Operator, change));
+    assert!(matches!(refused, Refusal::NotLeading(_)));
+    assert!(stage.status(leader).electorate.is_none());
+    assert!(stage.memory(leader).electorate.is_none());
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn an_observer_sees_the_leader_without_an_end() {
+    use tenure_core::voter::Command;
+    let (mut stage, leader) = led(3);
+    let observer = (leader + 1) % 3;
+    stage.command(observer, Command::Observe { every: Duration::ZERO });
+    let Some(View::Leader(seen)) = stage.view(observer) else { panic!("no leader") };
+    assert_eq!((&*seen.id, seen.until, seen.fence), (&*format!("n{leader}"), None, None));
+}

@@ -1,0 +1,325 @@
+//! The sentences of the text, one test for each, in its order: S1 to S20 of the table in the
+//! module's document.
+
+use std::time::Duration;
+
+use tenure_core::voter::{
+    Answer, Ask, Caller, Config, Founding, Listed, Message, OwnEvent, Peer, Refusal, Role,
+};
+use tenure_core::{End, Input, Loss};
+
+use crate::stage::{Stage, ballot, cast, config, dto, election, id, ms, refusal, url};
+
+/// H, and t.
+const H: Duration = Duration::from_secs(1);
+const T: Duration = Duration::from_millis(300);
+
+/// Voters that are to find each other at seeds.
+fn strangers(nodes: usize) -> Stage {
+    let expected = |node| Config { founding: Founding::Expected(nodes as u16), ..config(node, 1) };
+    Stage::with((0..nodes).map(expected).collect())
+}
+
+fn seeds(stage: &mut Stage, node: usize, at: &[usize]) {
+    let urls = at.iter().map(|node| url(*node)).collect();
+    stage.hand(node, Input::Message { from: Peer::Caller(0), message: Message::Seeds(urls) });
+}
+
+fn registers(stage: &Stage, node: usize) -> usize {
+    stage.asked(node, |ask| matches!(ask, Ask::Register(_))).len()
+}
+
+/// "`voter-url`, `voter-id`, `voter-list`, `heartbeat-interval`, `missed-heartbeat-tolerance`".
+#[cfg_attr(not(tenure_planted), test)]
+fn s1_five_settings_make_a_voter() {
+    let listed = Listed { id: id(1), url: url(1) };
+    let five = Config {
+        founding: Founding::List([listed].into()),
+        heartbeat: 2 * H,
+        tolerance: 4,
+        ..Config::new(election(), id(0), url(0))
+    };
+    let checked = five.check().unwrap();
+    assert_eq!(checked.silence(), 10 * H);
+}
+
+/// "The voter retrieves the list of seed IP addresses and creates a list of potential voter URLs."
+#[cfg_attr(not(tenure_planted), test)]
+fn s2_seeds_are_where_others_may_be() {
+    let mut stage = strangers(3);
+    stage.start(0);
+    stage.pass(3 * H);
+    assert_eq!(stage.log.len(), 0, "it knows nobody");
+    seeds(&mut stage, 0, &[0, 1, 2]);
+    stage.pass(H);
+    let asked: Vec<_> = stage.log.iter().map(|(_, _, to, ..)| *to).collect();
+    assert_eq!(asked, [0, 1, 2]);
+}
+
+/// "Try to invoke the `register` API of each of the seed URLs until a valid response is received."
+#[cfg_attr(not(tenure_planted), test)]
+fn s3_it_registers_with_each_seed_until_one_answers() {
+    let mut stage = strangers(2);
+    (0..2).for_each(|node| stage.start(node));
+    seeds(&mut stage, 0, &[1]);
+    stage.pass(H + ms(10));
+    assert_eq!(stage.status(0).known_voters.len(), 2);
+    assert_eq!(stage.status(1).known_voters.len(), 2);
+    let before = registers(&stage, 0);
+    stage.pass(3 * H);
+    assert_eq!(registers(&stage, 0), before);
+}
+
+/// "If the response if from the sender, then then try the other seed addresses."
+#[cfg_attr(not(tenure_planted), test)]
+fn s4_its_own_answer_is_none() {
+    let mut stage = strangers(2);
+    stage.start(0);
+    seeds(&mut stage, 0, &[0]);
+    stage.pass(H + ms(10));
+    assert_eq!(stage.status(0).known_voters, [dto(0, Role::None)]);
+    stage.pass(5 * H);
+    assert_eq!(registers(&stage, 0), 1, "nor is it asked again");
+    stage.start(1);
+    seeds(&mut stage, 0, &[0, 1]);
+    stage.pass(2 * H);
+    assert_eq!(stage.status(0).known_voters.len(), 2);
+}
+
+/// "The voter enters a lazy loop trying to register with another voter."
+#[cfg_attr(not(tenure_planted), test)]
+fn s5_it_tries_once_a_heartbeat_until_it_registers_or_is_registered_with() {
+    let mut stage = strangers(2);
+    stage.start(0);
+    seeds(&mut stage, 0, &[1]);
+    stage.pass(10 * H);
+    assert_eq!(registers(&stage, 0), 10);
+    stage.start(1);
+    stage.pass(2 * H);
+    assert_eq!(stage.status(0).known_voters.len(), 2);
+    // Or another one registers with it.
+    let mut stage = strangers(2);
+    stage.start(0);
+    stage.pass(2 * H);
+    stage.start(1);
+    seeds(&mut stage, 1, &[0]);
+    stage.pass(2 * H);
+    assert_eq!(stage.status(0).known_voters.len(), 2);
+    assert_eq!(registers(&stage, 0), 0);
+}
+
+/// "Because the current leader has stopped sending heartbeats and the followers decide".
+#[cfg_attr(not(tenure_planted), test)]
+fn s6_a_silent_leader_is_followed_after_its_promise() {
+    let mut stage = Stage::led(3);
+    stage.kill(0);
+    let lease = stage.nodes[1].config.lease();
+    let most = stage.nodes[1].config.failover() + 2 * T;
+    let took = stage.until(most, |stage| stage.leaders().len() == 1);
+    assert!(took + H > lease, "{took:?}");
+    assert!(!stage.overlap);
+}
+
+/// "Or through an external call to start an election."
+#[cfg_attr(not(tenure_planted), test)]
+fn s7_anybody_who_may_starts_an_election() {
+    let mut stage = Stage::founded(3);
+    assert_eq!(stage.ask(1, Caller::Operator, Ask::Start), Some(Answer::Started(None)));
+    stage.pass(ms(50));
+    let drawing = |event: &OwnEvent| matches!(event, OwnEvent::Drawing { .. });
+    assert!((0..3).all(|node| stage.told_own(node, drawing) == 1));
+    assert!(stage.leaders().is_empty(), "nobody wants to");
+    let mut stage = Stage::led(3);
+    assert!(matches!(refusal(stage.ask(1, Caller::Operator, Ask::Start)), Refusal::Leads(_)));
+}
+
+/// "It first requests a health check from the other voters, including the leader."
+#[cfg_attr(not(tenure_planted), test)]
+fn s8_the_others_are_asked_about_the_suspect() {
+    let mut stage = Stage::led(3);
+    stage.kill(0);
+    stage.log.clear();
+    stage.until(ms(10_000), |stage| stage.leaders().len() == 1);
+    let doubts = |ask: &Ask| matches!(ask, Ask::Status { suspect: Some(of) } if *of == id(0));
+    let (starter, other) = if stage.asked(1, doubts).is_empty() { (2, 1) } else { (1, 2) };
+    let (_, to, ..) = stage.asked(starter, doubts)[0];
+    assert_eq!(to, other);
+    let asked = stage.asked(starter, |ask| matches!(ask, Ask::Status { suspect: None }));
+    assert!(asked.iter().any(|(_, to, ..)| *to == 0), "the leader, too");
+    let probed = stage.asked(other, |ask| matches!(ask, Ask::Status { suspect: None }));
+    assert!(probed.iter().any(|(_, to, ..)| *to == 0), "on behalf of the starter");
+}
+
+/// "If the other voters agree that the leader has failed its health check, then the leader is removed
+/// from the voter pool."
+#[cfg_attr(not(tenure_planted), test)]
+fn s9_a_suspect_that_nobody_reaches_is_dropped() {
+    let mut stage = Stage::led(3);
+    // It is off line before its promise is over, and a second draw follows the first.
+    stage.kill(0);
+    stage.pass(ms(60_000));
+    let dropped = |event: &OwnEvent| *event == OwnEvent::Dropped { id: id(0) };
+    assert!(stage.told_own(1, dropped) + stage.told_own(2, dropped) > 0);
+}
+
+/// "Each voter casts a vote by creating a random Long Integer and sending it to each of the voters.
+/// The voter with the highest number wins the election."
+#[cfg_attr(not(tenure_planted), test)]
+fn s10_each_sends_a_number_to_each_and_the_highest_wins() {
+    let mut stage = Stage::founded(5);
+    (0..5).for_each(|node| stage.campaign(node));
+    stage.until(ms(4_000), |stage| stage.leaders().len() == 1);
+    let leader = stage.leaders()[0];
+    let Some(Answer::Election(last)) = stage.ask(0, Caller::Anybody, Ask::LastResult) else {
+        panic!("no result");
+    };
+    let highest = last.votes.iter().max_by_key(|(_, vote)| *vote).unwrap();
+    assert_eq!((last.votes.len(), &highest.0), (5, &id(leader)));
+    assert!(last.votes.iter().all(|(_, vote)| vote.is_some()));
+    for node in 0..5 {
+        let of_last = |ask: &Ask| matches!(ask, Ask::Cast(vote) if vote.ballot == last.ballot);
+        assert_eq!(stage.asked(node, of_last).len(), 4);
+    }
+}
+
+/// "Ties are recast."
+#[cfg_attr(not(tenure_planted), test)]
+fn s11_ties_are_recast_until_somebody_wins() {
+    let mut stage = Stage::founded(3);
+    for attempt in 0..3 {
+        let ballot = tenure_core::voter::Ballot { attempt, ..ballot(9, 1) };
+        for by in [1, 2] {
+            let (caller, vote) = (stage.voter(by), cast(&stage, by, &ballot, 7));
+            stage.ask(0, caller, vote).unwrap();
+        }
+    }
+    assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 3);
+}
+
+/// "Each voter sends their version of the results to each other voter. If they all agree, then the
+/// election is certified."
+#[cfg_attr(not(tenure_planted), test)]
+fn s12_results_go_to_all_and_make_a_certificate() {
+    let mut stage = Stage::led(3);
+    for node in 0..3 {
+        assert_eq!(stage.asked(node, |ask| matches!(ask, Ask::Result(_))).len(), 2);
+        let certified = |event: &OwnEvent| matches!(event, OwnEvent::Certified { .. });
+        assert_eq!(stage.told_own(node, certified), 1);
+        let Some(Answer::Election(last)) = stage.ask(node, Caller::Anybody, Ask::LastResult) else {
+            panic!("no result");
+        };
+        assert!(last.certified && last.endorsed_by.len() >= 2);
+    }
+}
+
+/// "If the current leader is still running, its role is updated to `FOLLOWER`, and the new leader
+/// takes on the role of `LEADER`."
+#[cfg_attr(not(tenure_planted), test)]
+fn s13_the_old_leader_follows_the_new_one() {
+    let mut stage = Stage::led(3);
+    stage.ask(0, Caller::Operator, Ask::Start).unwrap();
+    stage.until(ms(10_000), |stage| ![&[][..], &[0]].contains(&&stage.leaders()[..]));
+    stage.pass(ms(1_200));
+    let leader = stage.leaders()[0];
+    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
+    let roles: Vec<_> = stage.status(0).known_voters.iter().map(|voter| voter.role).collect();
+    let expected = |node| if node == leader { Role::Leader } else { Role::Follower };
+    assert_eq!(roles, (0..3).map(expected).collect::<Vec<_>>());
+}
+
+/// "Each voter periodically checks the health of every other voter."
+#[cfg_attr(not(tenure_planted), test)]
+fn s14_each_calls_each_once_a_heartbeat() {
+    let mut stage = Stage::led(3);
+    stage.pass(ms(10));
+    stage.log.clear();
+    stage.pass(10 * H);
+    for node in 0..3 {
+        assert_eq!(stage.asked(node, |ask| matches!(ask, Ask::Heartbeat(_))).len(), 20);
+    }
+    assert_eq!(stage.log.len(), 60, "and nothing else");
+}
+
+/// "Update VoterState.knownVoters.[voterId].Voter.lastHeartBeat with the system time."
+#[cfg_attr(not(tenure_planted), test)]
+fn s15_a_leader_that_is_heard_is_not_suspected() {
+    let mut stage = Stage::led(3);
+    stage.log.clear();
+    stage.pass(60 * H);
+    assert!(stage.log.iter().all(|(.., ask)| !matches!(ask, Ask::Status { .. } | Ask::Cast(_))));
+}
+
+/// Three that know each other but for one, which the first knows alone.
+fn unknown() -> Stage {
+    let mut stage = strangers(3);
+    stage.nodes.iter_mut().for_each(|node| node.config.founding = Founding::Expected(64));
+    (0..3).for_each(|node| stage.start(node));
+    seeds(&mut stage, 0, &[1]);
+    stage.pass(2 * H);
+    stage.log.clear();
+    stage
+}
+
+/// "The receiving voter sends its own known voter list back to the `reconcile` endpoint of the voter
+/// who sent the heartbeat message."
+#[cfg_attr(not(tenure_planted), test)]
+fn s16_lists_that_differ_are_reconciled() {
+    let mut stage = unknown();
+    seeds(&mut stage, 0, &[1, 2]);
+    stage.pass(3 * H);
+    let reconciles = |ask: &Ask| matches!(ask, Ask::Reconcile(known) if known.len() == 2);
+    assert!(!stage.asked(1, reconciles).is_empty());
+}
+
+/// "Invokes the `status` endpoint of any unknown voters […]. If it receives a response then it adds
+/// the voter to its list."
+#[cfg_attr(not(tenure_planted), test)]
+fn s17_an_unknown_voter_that_answers_is_known() {
+    let mut stage = unknown();
+    seeds(&mut stage, 0, &[1, 2]);
+    stage.pass(3 * H);
+    let (_, to, ..) = stage.asked(1, |ask| matches!(ask, Ask::Status { .. }))[0];
+    assert_eq!(to, 2);
+    assert!((0..3).all(|node| stage.nodes[node].core.clone().who().id == id(node)));
+    assert_eq!(stage.status(1).known_voters.len(), 3);
+}
+
+/// "If it does not receive a response, then it invokes the `remove` endpoint of the sending voter."
+#[cfg_attr(not(tenure_planted), test)]
+fn s18_one_that_does_not_answer_is_told_to_the_one_that_named_it() {
+    let mut stage = unknown();
+    stage.cut = vec![(1, 2), (2, 1)];
+    seeds(&mut stage, 0, &[1, 2]);
+    stage.pass(4 * H);
+    let removes = |ask: &Ask| matches!(ask, Ask::Remove { voter, .. } if *voter == id(2));
+    assert_eq!(stage.asked(1, removes)[0].1, 0);
+    assert_eq!(stage.status(0).known_voters.len(), 3, "which reaches it");
+}
+
+/// "Get the current leader, and the list of voters."
+#[cfg_attr(not(tenure_planted), test)]
+fn s19_a_status_has_the_leader_and_the_voters() {
+    let mut stage = Stage::led(3);
+    for node in 0..3 {
+        let status = stage.status(node);
+        let leader = status.leader.unwrap();
+        assert_eq!((leader.leadership.leader.id, leader.value.as_str()), (id(0), "v0"));
+        let remaining = leader.remaining.unwrap();
+        assert!(remaining > Duration::ZERO && remaining <= 4 * H, "{remaining:?}");
+        assert_eq!(status.known_voters.len(), 3);
+        assert_eq!(status.sender.voter_id, id(node));
+    }
+}
+
+/// "The number of missed heartbeats allowed before marking a Voter as offline."
+#[cfg_attr(not(tenure_planted), test)]
+fn s20_a_voter_that_misses_more_heartbeats_than_tolerated_is_off_line() {
+    let mut stage = Stage::led(3);
+    stage.pass(ms(500));
+    stage.kill(2);
+    let on_line = |stage: &mut Stage| stage.status(0).known_voters[2].on_line;
+    stage.pass(3 * H + T);
+    assert!(on_line(&mut stage), "three are missed");
+    stage.pass(H);
+    assert!(!on_line(&mut stage));
+}
