@@ -71,15 +71,6 @@ pub enum Refusal {
     },
     /// It would change nothing, or take the leader out.
     NoChange,
-    /// Too many healthy members hold promises for an election to be started.
-    NotFree {
-        /// How many are free.
-        free: usize,
-        /// How many are needed.
-        needed: usize,
-    },
-    /// What must be remembered cannot be written.
-    NotWritten,
 }
 
 impl Refusal {
@@ -107,8 +98,6 @@ impl Refusal {
             Self::NotLeading(_) => "not-leading",
             Self::ChangeRuns { .. } => "change-runs",
             Self::NoChange => "no-change",
-            Self::NotFree { .. } => "not-free",
-            Self::NotWritten => "not-written",
         }
     }
 }
@@ -145,10 +134,6 @@ impl fmt::Display for Refusal {
                 write!(f, "electorate {electorate} is not stored by a quorum yet")
             }
             Self::NoChange => f.write_str("it would change nothing, or remove the leader"),
-            Self::NotFree { free, needed } => {
-                write!(f, "{free} members are free, {needed} are needed")
-            }
-            Self::NotWritten => f.write_str("the state directory cannot be written"),
         }
     }
 }

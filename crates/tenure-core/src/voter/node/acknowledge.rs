@@ -115,7 +115,8 @@ impl Voter {
 
     /// Until C + p nobody else is endorsed or acknowledged.
     pub(super) fn promise_to(&mut self, to: &Leadership, asked: Duration) -> PromiseDto {
-        let span = asked.min(self.config.lease_max());
+        // Not beyond what a restart would wait for.
+        let span = asked.min(self.config.lease_max()).min(self.memory.lease_max);
         // C: read after the request arrived, and not at the last heartbeat.
         let read = match ruling(Rule::FreshClock) {
             true => self.now,
@@ -131,22 +132,17 @@ impl Voter {
         &mut self,
         header: &Header,
         leadership: &Leadership,
-        _: &mut Out,
     ) -> Result<Answer, Refusal> {
-        let leader = &leadership.leader;
-        if (&leader.id, leader.identity) != (&header.sender.id, header.sender.identity) {
+        // Not a later run of it either: what the earlier one led may be stopped only at its end.
+        if leadership.leader != header.sender {
             return Err(Refusal::NotAllowed);
         }
-        self.clear(leadership);
+        self.released(leadership);
         Ok(Answer::Done)
     }
 
-    /// The same, by its answer to a result.
-    pub(super) fn released(&mut self, leadership: &Leadership, _: &mut Out) {
-        self.clear(leadership);
-    }
-
-    fn clear(&mut self, leadership: &Leadership) {
+    /// The same, or by its answer to a result.
+    pub(super) fn released(&mut self, leadership: &Leadership) {
         let ran = self.promise.release(leadership);
         let followed = self.followed.take_if(|followed| followed.leadership == *leadership);
         if ran || followed.is_some() {

@@ -58,14 +58,16 @@ impl Voter {
             self.hear_counter(*counter);
         }
         if let Answer::Refused(Refusal::NotAMember { who }) = &answer
-            && *who == self.me.id
+            && (*who == self.me.id && self.is_majority())
             && self.memory.electorate.is_none()
         {
             self.lost_directory(out);
         }
         let id = &header.sender.id;
         match (open.purpose, answer) {
-            (Purpose::Register, _) => self.on_registered((!own).then_some(id), &open.to),
+            (Purpose::Register, Answer::Status(_)) => {
+                self.on_registered((!own).then_some(id), &open.to);
+            }
             (Purpose::Heartbeat { seq, leadership }, Answer::Heartbeat(beaten)) => {
                 self.on_beaten(header, (seq, leadership, open.sent), &beaten, out);
             }
@@ -85,15 +87,16 @@ impl Voter {
             }
             (Purpose::Cast(ballot), _) => self.on_not_cast(id, &ballot, out),
             (Purpose::Result(leadership), Answer::Counted { open: false }) => {
-                if header.sender.id == leadership.leader.id {
-                    self.released(&leadership, out);
+                if header.sender == leadership.leader {
+                    self.released(&leadership);
                 }
             }
             (Purpose::Release(leadership), Answer::Done) => {
                 self.on_release_heard(id, &leadership, out);
             }
             (
-                Purpose::Heartbeat { .. }
+                Purpose::Register
+                | Purpose::Heartbeat { .. }
                 | Purpose::Probe { .. }
                 | Purpose::Result(_)
                 | Purpose::Release(_)

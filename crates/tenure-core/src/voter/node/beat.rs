@@ -20,8 +20,9 @@ impl Voter {
     pub(super) fn on_beat(&mut self, out: &mut Out) {
         let next = self.beat.after(self.config.heartbeat);
         self.beat = if next > self.now { next } else { self.now.after(self.config.heartbeat) };
+        self.remember_longest(out);
         self.register(out);
-        self.drop_lost(out);
+        self.forget_dropped();
         self.found(out);
         self.admit_known(out);
         self.repeat_release(out);

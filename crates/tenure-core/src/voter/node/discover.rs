@@ -148,7 +148,7 @@ impl Voter {
     }
 
     /// Those that were dropped long ago are forgotten; a member's place is kept.
-    pub(super) fn drop_lost(&mut self, _: &mut Out) {
+    pub(super) fn forget_dropped(&mut self) {
         let (now, after) = (self.now, self.config.forget_after);
         let members = self.others();
         self.known.forget(now, after, |id| members.contains(id));

@@ -275,16 +275,12 @@ impl Voter {
     ) -> Result<Answer, Refusal> {
         let (who, ballot) = (&header.sender, &result.ballot);
         let led = self.lease().is_some_and(|lease| lease.leadership.ballot == *ballot);
-        if led {
-            return Ok(Answer::Counted { open: true });
-        }
+        // Only this run of this voter knows what it will never lead by.
+        let given_up = !led && self.is_me(&result.new_leader);
         let left = self.left.as_mut().filter(|_| !ruling(Rule::LateResults));
-        let round = match self.round.as_mut().filter(|round| round.ballot == *ballot) {
-            Some(round) => round,
-            None => match left.filter(|round| round.ballot == *ballot) {
-                Some(round) => round,
-                None => return Ok(Answer::Counted { open: false }),
-            },
+        let rounds = self.round.as_mut().into_iter().chain(left);
+        let Some(round) = rounds.into_iter().find(|round| round.ballot == *ballot) else {
+            return Ok(Answer::Counted { open: !given_up });
         };
         if !round.electorate.has(who) {
             return Err(Refusal::NotAMember { who: who.id.clone() });

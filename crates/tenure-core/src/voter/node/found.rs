@@ -9,7 +9,7 @@ use crate::voter::known::Neighbour;
 use crate::voter::message::Header;
 use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
-use crate::voter::{Founding, Participant};
+use crate::voter::{Ballot, Founding, Participant};
 
 impl Voter {
     /// Once a heartbeat interval: accepts a set, or finds that all have accepted it.
@@ -84,7 +84,8 @@ impl Voter {
         let own = self.memory.electorate.as_ref();
         let other = own.is_some_and(|own| own.founding != electorate.founding);
         let later = own.is_none_or(|own| own.id < electorate.id);
-        if !self.is_majority() || self.leads() || other || !electorate.is_formed() || !later {
+        let formed = electorate.is_formed() && electorate.id.counter <= Ballot::COUNTER_MAX;
+        if !self.is_majority() || self.leads() || other || !formed || !later {
             return;
         }
         if own.is_none() && !electorate.has(&self.me) {

@@ -142,10 +142,14 @@ impl Voter {
     }
 
     /// The write that a win rests on has failed: nobody was told.
-    pub(super) fn unwin(&mut self) {
-        let Some(campaign) = &mut self.campaign else { return };
-        if let Some(lease) = campaign.lease.take() {
-            self.promise.release(&lease.leadership);
+    pub(super) fn unwin(&mut self, out: &mut Out) {
+        let Some(lease) = self.campaign.as_mut().and_then(|campaign| campaign.lease.take()) else {
+            return;
+        };
+        self.promise.release(&lease.leadership);
+        for by in lease.certificate.endorsed_by {
+            let ask = Ask::Release(lease.leadership.clone());
+            self.ask_voter(&by.id, Purpose::Tell, ask, out);
         }
     }
 

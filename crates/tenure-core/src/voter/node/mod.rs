@@ -21,7 +21,7 @@ use lead::{Campaign, Releasing};
 use start::Starter;
 use view::{Followed, Observed};
 
-use super::calls::{Calls, Purpose};
+use super::calls::{Calls, OPEN_MAX, Purpose};
 use super::config::{Checked, Mode};
 use super::electorate::Fingerprint;
 use super::event::{Breach, Event, Ignored, OwnEvent};
@@ -147,10 +147,7 @@ impl Voter {
             if self.memory.endorsed.is_some() {
                 self.promise.quarantine = self.now.after(self.memory.lease_max);
             }
-            let lease_max = self.memory.lease_max.max(self.config.lease_max());
-            if lease_max > self.memory.lease_max {
-                self.remember(out, |memory| memory.lease_max = lease_max);
-            }
+            self.remember_longest(out);
             self.starter.at = Some(self.promise.quarantine.max(self.now));
         } else {
             self.starter.at = Some(self.now.after(self.config.silence()));
@@ -174,6 +171,14 @@ impl Voter {
         change(&mut self.memory);
     }
 
+    /// Nothing is promised for longer than is written down.
+    fn remember_longest(&mut self, out: &mut Out) {
+        let longest = self.config.lease_max();
+        if self.is_majority() && longest > self.memory.lease_max {
+            self.remember(out, |memory| memory.lease_max = longest);
+        }
+    }
+
     /// The last write failed, and nothing after it has happened.
     fn on_failed(&mut self, out: &mut Out) {
         let Some(before) = self.before.take() else {
@@ -181,25 +186,27 @@ impl Voter {
         };
         self.memory = before;
         self.leave_round(out);
-        match core::mem::take(&mut self.winning) {
-            true => self.unwin(),
-            false => self.end(crate::event::Loss::Expired, out),
+        if core::mem::take(&mut self.winning) {
+            self.unwin(out);
         }
+        // One that leads goes on, with the document that it had.
+        self.document_changed();
         self.starter.at = Some(self.now.after(self.config.heartbeat));
         self.ignore(Ignored::NotWritten, out);
     }
 
     /// Does all that is due. What follows from it at the same instant is done, too.
     fn catch_up(&mut self, out: &mut Out) {
-        for _ in 0..64 {
-            let now = self.now;
+        for _ in 0..OPEN_MAX + 64 {
+            // The end of time never comes.
+            let now = self.now.min(Time::MAX.before(Duration::from_nanos(1)));
             if let Some(open) = self.calls.overdue(now) {
                 self.on_no_answer(&open, out);
             } else if self.lapse_due().is_some_and(|ends| ends <= now) {
                 self.lapse(out);
             } else if self.round_due().is_some_and(|due| due <= now) {
                 self.on_round_due(out);
-            } else if self.beat <= now && self.beat < Time::MAX {
+            } else if self.beat <= now {
                 self.on_beat(out);
             } else if self.releasing.as_ref().is_some_and(|releasing| releasing.until <= now) {
                 self.on_released(out);

@@ -118,6 +118,9 @@ impl Voter {
                 return Ok(self.on_doubt(exchange, &suspect, out));
             }
             Ask::Register(_) | Ask::Status { .. } => {}
+            Ask::Remove { .. } | Ask::Start if !self.may_ask(header) => {
+                return Err(Refusal::NotAllowed);
+            }
             Ask::Remove { voter, .. } => return self.on_remove(&voter, out).map(Some),
             Ask::Heartbeat(heartbeat) => {
                 return self.on_heartbeat(header, heartbeat, out).map(Some);
@@ -130,12 +133,18 @@ impl Voter {
             Ask::Cast(vote) => return self.on_cast(header, vote, out).map(Some),
             Ask::Result(result) => return self.on_result(header, result, out).map(Some),
             Ask::Release(leadership) => {
-                return self.on_release(header, &leadership, out).map(Some);
+                return self.on_release(header, &leadership).map(Some);
             }
             Ask::LastResult | Ask::Certify(_) => return self.on_anybody(ask),
             Ask::Change(_) => return Err(Refusal::NotAllowed),
         }
         Ok(Some(Answer::Status(self.status(None))))
+    }
+
+    /// Whether that is a member, where there are members.
+    fn may_ask(&self, header: &Header) -> bool {
+        let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
+        electorate.is_none_or(|electorate| electorate.has(&header.sender))
     }
 
     fn on_operator(&mut self, ask: Ask, out: &mut Out) -> Result<Option<Answer>, Refusal> {

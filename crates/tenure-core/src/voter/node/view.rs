@@ -194,7 +194,7 @@ impl Voter {
     /// What only an operator can mend.
     fn obstacle(&self) -> Option<Obstacle> {
         let by: Arc<str> = self.me.id.clone().into();
-        if self.lost {
+        if self.lost && !self.is_member() {
             let why = format!(
                 "{by} stands in the electorate with another identity: its state directory was \
                  lost. Remove {by} from the members, and add it again"
