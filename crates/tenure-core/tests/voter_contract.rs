@@ -181,7 +181,7 @@ fn ask(rng: &mut Rng) -> Ask {
         0 => Ask::Register(dto(rng)),
         1 => Ask::Remove { voter: id(rng.within(0..6)), reason: "gone".parse().unwrap() },
         2 => Ask::Status { suspect: rng.once_in(2).then(|| id(rng.within(0..6))) },
-        3..=5 => Ask::Heartbeat(heartbeat(rng)),
+        3..=5 => Ask::Heartbeat(heartbeat(rng).into()),
         6 => Ask::Reconcile(dtos(rng)),
         7 => Ask::Start,
         8 | 9 => Ask::Cast(vote(rng)),

@@ -132,7 +132,7 @@ impl Fingerprint {
     pub const NONE: Self = Self(0);
 
     fn of(members: &[Member]) -> Self {
-        let mut hasher = SipHasher13::new_with_keys(0x7465_6e75_7265, 0x766f_7465_72);
+        let mut hasher = SipHasher13::new_with_keys(0x7465_6e75_7265, 0x0076_6f74_6572);
         for member in members {
             hasher.write(member.id.as_str().as_bytes());
             hasher.write_u8(0xff);
@@ -181,7 +181,7 @@ impl fmt::Display for Change {
     }
 }
 
-#[cfg(all(test, not(tenure_planted)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

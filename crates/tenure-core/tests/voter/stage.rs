@@ -521,13 +521,14 @@ pub(crate) fn leads(
     let leadership = Leadership { leader: stage.who(by), ballot: ballot.clone() };
     let (value, span) = ("v".parse().unwrap(), stage.nodes[by].config.lease());
     let lease = Some(LeaseDto { leadership, value, span, electorate });
-    Ask::Heartbeat(HeartbeatDto {
+    let heartbeat = HeartbeatDto {
         seq,
         sender: dto(by, Role::Leader),
         known_voters: (0..stage.nodes.len()).map(|node| dto(node, Role::None)).collect(),
         lease,
         certificate: None,
-    })
+    };
+    Ask::Heartbeat(heartbeat.into())
 }
 
 pub(crate) fn dto(node: usize, role: Role) -> VoterDto {

@@ -63,6 +63,9 @@ fn happen(stage: &mut Stage, rng: &mut Rng) {
 fn run(seed: u64) -> usize {
     let mut rng = Rng::new(seed);
     let mut stage = Stage::with((0..NODES).map(settings).collect());
+    if std::env::var_os("TENURE_TELL").is_some() {
+        stage.tell();
+    }
     for one in 0..NODES {
         let fast: Range<u64> = 0..201;
         stage.nodes[one].fast = rng.within(fast) as i64 - 100;
@@ -99,7 +102,8 @@ fn run(seed: u64) -> usize {
     let most = stage.nodes[0].config.failover() * 8;
     let begin = stage.now;
     while stage.leaders().is_empty() {
-        assert!(stage.now.since(begin) < most, "seed {seed}: no leader within {most:?}");
+        let within = stage.now.since(begin) < most;
+        assert!(within, "seed {seed}: no leader within {most:?}\n{}", stage.told_so_far());
         stage.pass(ms(50));
     }
     assert!(!stage.overlap, "seed {seed}: two leaders");
@@ -109,7 +113,8 @@ fn run(seed: u64) -> usize {
 #[cfg_attr(not(tenure_planted), test)]
 fn never_two_leaders_whatever_happens() {
     let runs = if std::env::var_os("TENURE_LONG").is_some() { 5_000 } else { 150 };
-    let first = std::env::var("TENURE_SEED").map_or(0, |seed| seed.parse().unwrap());
+    let seed = std::env::var_os("TENURE_SEED");
+    let first = seed.map_or(0, |seed| seed.to_str().unwrap().parse().unwrap());
     let raises: usize = (first..first + runs).map(run).sum();
     assert!(raises > 1_000, "only {raises} raises");
 }

@@ -10,6 +10,7 @@
 mod print;
 mod refusal;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -111,7 +112,7 @@ pub enum Ask {
         suspect: Option<NodeName>,
     },
     /// `POST /heartbeat`; with a certificate `POST /election/certify`.
-    Heartbeat(HeartbeatDto),
+    Heartbeat(Box<HeartbeatDto>),
     /// `POST /reconcile`: all that the caller knows.
     Reconcile(Vec<VoterDto>),
     /// `POST /election/start`.
@@ -311,7 +312,7 @@ pub struct AckDto {
 impl Message {
     /// A short word for what it is: its path, mostly.
     #[must_use]
-    pub const fn label(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Request { ask, .. } => ask.label(),
             Self::Answer { .. } => "answer",
@@ -324,12 +325,12 @@ impl Message {
 impl Ask {
     /// The path, without what it begins with.
     #[must_use]
-    pub const fn label(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Register(_) => "register",
             Self::Remove { .. } => "remove",
             Self::Status { .. } => "status",
-            Self::Heartbeat(HeartbeatDto { certificate: None, .. }) => "heartbeat",
+            Self::Heartbeat(heartbeat) if heartbeat.certificate.is_none() => "heartbeat",
             Self::Heartbeat(_) | Self::Certify(_) => "election/certify",
             Self::Reconcile(_) => "reconcile",
             Self::Start => "election/start",

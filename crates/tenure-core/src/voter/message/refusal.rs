@@ -1,5 +1,6 @@
 //! Why a request is refused: a driver makes problem details of it (RFC 9457).
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::time::Duration;
 
@@ -32,7 +33,7 @@ pub enum Refusal {
         who: NodeName,
     },
     /// Somebody leads.
-    Leads(LeaderDto),
+    Leads(Box<LeaderDto>),
     /// A promise to another leader runs.
     Promised {
         /// To whom.
@@ -63,7 +64,7 @@ pub enum Refusal {
     /// There is no such election.
     UnknownElection,
     /// Only the leader does this, and this voter is not it.
-    NotLeading(Option<LeaderDto>),
+    NotLeading(Option<Box<LeaderDto>>),
     /// The change before this one is not stored by a quorum yet (V9).
     ChangeRuns {
         /// The document that is not.

@@ -26,7 +26,7 @@ impl Voter {
         if let Some(own) = self.own_leader_dto() {
             if greatness(&own.leadership) > greatness(&lease.leadership) {
                 self.let_all_draw();
-                return Err(Refusal::Leads(own));
+                return Err(Refusal::Leads(own.into()));
             }
             self.end(Loss::Superseded, out);
         }

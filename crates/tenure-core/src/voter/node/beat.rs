@@ -52,8 +52,9 @@ impl Voter {
             let leadership = lease.as_ref().map(|lease| lease.leadership.clone());
             let certificate = self.certificate_for(id).filter(|_| lease.is_some());
             let (sender, known_voters) = (sender.clone(), known_voters.clone());
-            let ask =
-                Ask::Heartbeat(HeartbeatDto { seq, sender, known_voters, lease, certificate });
+            let ask = Ask::Heartbeat(
+                HeartbeatDto { seq, sender, known_voters, lease, certificate }.into(),
+            );
             self.ask_voter(id, Purpose::Heartbeat { seq, leadership }, ask, out);
         }
     }

@@ -22,7 +22,7 @@ impl Voter {
         let Some(electorate) =
             self.memory.electorate.as_ref().filter(|_| self.is_majority() && leads)
         else {
-            return Err(Refusal::NotLeading(self.leader_dto()));
+            return Err(Refusal::NotLeading(self.leader_dto().map(Into::into)));
         };
         if !self.is_stored(electorate) && ruling(Rule::StoredBeforeNext) {
             return Err(Refusal::ChangeRuns { electorate: electorate.id });

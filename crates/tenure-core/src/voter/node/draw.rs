@@ -43,7 +43,7 @@ impl Voter {
             && self.is_majority()
             && ruling(Rule::LeaderEndorsesNobody)
         {
-            return Err(Refusal::Leads(leader));
+            return Err(Refusal::Leads(leader.into()));
         }
         if self.is_majority() {
             self.may_follow(electorate, out)?;
@@ -262,7 +262,7 @@ impl Voter {
         let runs = self.promise.running(self.now);
         let bound = runs
             .is_some_and(|(to, _)| !self.is_me(&to.leader) || ruling(Rule::LeaderEndorsesNobody));
-        !self.promise.is_quarantined(self.now) && !(bound && ruling(Rule::EndorseFree))
+        !self.promise.is_quarantined(self.now) && (!bound || !ruling(Rule::EndorseFree))
     }
 
     /// The result of another voter. The answer says whether the ballot goes on: a winner that has

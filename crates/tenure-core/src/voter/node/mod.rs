@@ -354,7 +354,9 @@ impl Protocol for Voter {
             self.on_failed(out);
         } else {
             (self.before, self.winning) = (None, false);
-            self.catch_up(out);
+            if self.started {
+                self.catch_up(out);
+            }
         }
         match input {
             Input::Start(start) => self.start(start, out),

@@ -123,7 +123,7 @@ impl Voter {
             }
             Ask::Remove { voter, .. } => return self.on_remove(&voter, out).map(Some),
             Ask::Heartbeat(heartbeat) => {
-                return self.on_heartbeat(header, heartbeat, out).map(Some);
+                return self.on_heartbeat(header, *heartbeat, out).map(Some);
             }
             Ask::Reconcile(known) => {
                 self.look_for_unknown(&known, &header.sender.id, out);

@@ -209,7 +209,7 @@ impl Voter {
             return Ok(Answer::Started(None));
         }
         if let Some(leader) = self.leader_dto().filter(|_| !self.leads()) {
-            return Err(Refusal::Leads(leader));
+            return Err(Refusal::Leads(leader.into()));
         }
         if self.is_majority() {
             self.may_start()?;
@@ -251,7 +251,7 @@ impl Voter {
     pub(super) fn quorum(&self, electorate: &Electorate) -> usize {
         match ruling(Rule::ElectorateCounts) {
             true => electorate.quorum(),
-            false => (self.known.shown().count() + 1) / 2 + 1,
+            false => self.known.shown().count().div_ceil(2) + 1,
         }
     }
 
