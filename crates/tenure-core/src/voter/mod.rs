@@ -1,28 +1,28 @@
 //! The regional voter: leaders by random draw, over HTTP between the voters themselves.
 //!
-//! Every voter knows the others, calls each once a heartbeat, and when nobody leads they draw: each
-//! sends a random number to each, the highest wins, and each sends its result to each. There is no
-//! store behind them. Meant for a few regions, far from each other, that share one task.
+//! Every voter knows the others, calls each once a heartbeat, and when nobody leads they draw:
+//! each sends a random number to each, the highest wins, and each sends its result to each. There
+//! is no store behind them. Meant for a few regions, far from each other, that share one task.
 //!
-//! Source: *Leader Election for Regionally Distributed Message Processing* (an unpublished page of a
-//! home library; its published code never elects anybody). "The text" is this one throughout.
+//! Source: *Leader Election for Regionally Distributed Message Processing* (an unpublished page of
+//! a home library; its published code never elects anybody). "The text" is this one throughout.
 //! Where it is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings); each is a rule that
 //! can be broken on purpose.
 //!
 //! # What is not guaranteed
 //!
 //! - **Anything about overlap in `available`.** Each region that can reach its own voters has a
-//!   leader, without end and without a fence: two regions that cannot reach each other have two. For
-//!   work that may be done twice, and never for work that may not.
-//! - **Anything against voters that lie.** A forged acknowledgement is a second leader. Requests and
-//!   answers are authenticated (V11); who holds the key, or a certificate, takes part.
+//!   leader, without end and without a fence: two regions that cannot reach each other have two.
+//!   For work that may be done twice, and never for work that may not.
+//! - **Anything against voters that lie.** A forged acknowledgement is a second leader. Requests
+//!   and answers are authenticated (V11); who holds the key, or a certificate, takes part.
 //! - **Anything when state directories are lost or copied.** A voter whose directory is lost has
 //!   another identity and no vote. If all are lost the network is founded anew, counters begin at
-//!   one, and recipients that keep the highest fence refuse the new leaders. Two processes on copies
-//!   of one directory are two votes for one.
+//!   one, and recipients that keep the highest fence refuse the new leaders. Two processes on
+//!   copies of one directory are two votes for one.
 //! - **One leader while a clock drifts by more than ρ.**
-//! - **A leader without a majority.** In `majority` one region of two has none, nor has any part of
-//!   2–2.
+//! - **A leader without a majority.** In `majority` one region of two has none, nor has any part
+//!   of 2–2.
 //! - **A fair draw against a slow region.** A number that arrives after the cast timeout is not
 //!   counted.
 //!
@@ -31,17 +31,17 @@
 //! H is the [heartbeat](Config::heartbeat), m the [tolerance](Config::tolerance), t the
 //! [request timeout](Config::request_timeout), L the [lease](Config::lease).
 //!
-//! - **(a)** `majority`: at most one leader at any instant, as long as clocks drift at most by ρ, no
-//!   voter lies, and directories are neither lost nor copied, whatever is lost, late, repeated,
+//! - **(a)** `majority`: at most one leader at any instant, as long as clocks drift at most by ρ,
+//!   no voter lies, and directories are neither lost nor copied, whatever is lost, late, repeated,
 //!   misrouted or stopped.
 //! - **(b)** `majority`: fences, the election counters, strictly increase.
 //! - **(c)** `majority`: after a heal of a majority a leader within
-//!   (L + spread + k·(cast + result))·(1 + ρ)/(1 − ρ) of true time, k the number of draws: one
+//!   (L + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ) of true time, k the number of draws: one
 //!   without loss and ties ([`Config::failover`]).
 //! - **(d)** `available`: two leaders that can reach each other become one within
-//!   (H + t + spread + k·(cast + result))·(1 + ρ)/(1 − ρ).
-//! - **(e)** Memory is bounded by [`Config::voters`] and [`MEMBERS_MAX`], and so is the work of one
-//!   request.
+//!   (H + t + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ).
+//! - **(e)** Memory is bounded by [`Config::voters`] and [`MEMBERS_MAX`], and so is the work of
+//!   one request.
 //!
 //! # Model
 //!
@@ -108,34 +108,34 @@
 //! # Rulings
 //!
 //! - **V1. Two lists.** `knownVoters` is for discovery and display. Who decides is the
-//!   [`Electorate`], a durable document of ids and identities; N is its size, q = ⌊N/2⌋ + 1, itself
-//!   included.
-//! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: those of its list, or
-//!   the N that it knows. The network is founded when all N have accepted the same. Its
+//!   [`Electorate`], a durable document of ids and identities; N is its size, q = ⌊N/2⌋ + 1,
+//!   itself included.
+//! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: those of its list,
+//!   or the N that it knows. The network is founded when all N have accepted the same. Its
 //!   [`Fingerprint`] is in each header; a mismatch is refused and reported by both.
 //! - **V3. Casting.** One cast a ballot, ballots in increasing order, none joined again that was
 //!   left. A cast promises nothing.
-//! - **V4. Endorsing** is sending the result: after the quarantine, without a running promise, with
-//!   a counter above `endorsed` and an electorate not below the own one; durable before it leaves;
-//!   once for each counter. A tie endorses nobody.
+//! - **V4. Endorsing** is sending the result: after the quarantine, without a running promise,
+//!   with a counter above `endorsed` and an electorate not below the own one; durable before it
+//!   leaves; once for each counter. A tie endorses nobody.
 //! - **V5. Certificate.** The winner itself holds results of ≥ q members that name its run and its
 //!   ballot, while E is ahead, and has joined no higher ballot. Sets of votes that differ are
 //!   reported; two results of one voter are an equivocation.
-//! - **V6. Lease.** Whoever endorses or acknowledges promises: until C + p I endorse and acknowledge
-//!   nobody else; C is read after receipt, p = min(asked L, own lease-max). The leader counts it to
-//!   s + D(p), s read before its request, of an endorsement before its own cast. E is the q-th
-//!   largest, grows only while now < E, and is the end.
-//! - **V7. Acknowledging.** The same leadership as is endorsed; another one of a higher counter when
-//!   no promise runs, durably first.
-//! - **V8. Restart, release, giving way.** After a restart nothing is cast, endorsed or acknowledged
-//!   for the longest promise ever. A release names one leadership exactly, follows the end of the
-//!   work, and is remembered. On `election/start` a leader lets its lease run out, releases, and
-//!   the draw follows; a starter first finds ≥ q members free.
-//! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won, and changes it
-//!   by one identity, never its own, when ≥ q of the current document's members have stored it and
-//!   acknowledged n.
-//! - **V10. Two pods of one id.** Another identity, or a run that was over, does not count, and is a
-//!   breach.
+//! - **V6. Lease.** Whoever endorses or acknowledges promises: until C + p I endorse and
+//!   acknowledge nobody else; C is read after receipt, p = min(asked L, own lease-max). The leader
+//!   counts it to s + D(p), s read before its request, of an endorsement before its own cast. E is
+//!   the q-th largest, grows only while now < E, and is the end.
+//! - **V7. Acknowledging.** The same leadership as is endorsed; another one of a higher counter
+//!   when no promise runs, durably first.
+//! - **V8. Restart, release, giving way.** After a restart nothing is cast, endorsed or
+//!   acknowledged for the longest promise ever. A release names one leadership exactly, follows
+//!   the end of the work, and is remembered. On `election/start` a leader lets its lease run out,
+//!   releases, and the draw follows; a starter first finds ≥ q members free.
+//! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won, and changes
+//!   it by one identity, never its own, when ≥ q of the current document's members have stored it
+//!   and acknowledged n.
+//! - **V10. Two pods of one id.** Another identity, or a run that was over, does not count, and is
+//!   a breach.
 //! - **V11. Authentication** is the driver's; a core takes an answer from the voter that it asked,
 //!   and no heartbeat twice. [`Caller`] says who has authenticated.
 //! - **V12. Bounds.** Suspicion after max(m misses, the end of the promise) + spread. The poll

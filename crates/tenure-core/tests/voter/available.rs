@@ -77,7 +77,7 @@ fn two_leaders_become_one_after_a_heal() {
         stage.until(ms(10_000), |stage| stage.leaders().len() == 2);
         stage.cut.clear();
         // One draw, and the lesser has stopped before it.
-        let most = stage.nodes[0].config.failover() + ms(50);
+        let most = stage.nodes[0].config.failover();
         stage.pass(most);
         assert_eq!(stage.leaders().len(), 1, "{seed}");
         stage.pass(Duration::from_secs(20));

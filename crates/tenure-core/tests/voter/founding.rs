@@ -100,7 +100,8 @@ pub(crate) fn another_identity_of_a_members_id_has_no_vote() {
     let mut stage = Stage::founded(3);
     let (caller, vote) = (pod(&stage), cast(&stage, 1, &ballot(9, 1), 5));
     assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::NotAMember { who: id(1) });
-    let breach = |event: &OwnEvent| matches!(event, OwnEvent::Breach(Breach::OtherIdentity { id: of }) if *of == id(1));
+    let other = OwnEvent::Breach(Breach::OtherIdentity { id: id(1) });
+    let breach = |event: &OwnEvent| *event == other;
     assert_eq!(stage.told_own(0, breach), 1);
 }
 

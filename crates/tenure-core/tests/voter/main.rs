@@ -1,5 +1,5 @@
-//! Stories about regional voters, told by hand: a few cores, and a network of HTTP exchanges, clocks
-//! and directories that do what the story wants.
+//! Stories about regional voters, told by hand: a few cores, and a network of HTTP exchanges,
+//! clocks and directories that do what the story wants.
 //!
 //! With `--cfg tenure_planted` only the stories of `planted` are run, twice each: with their rule
 //! they pass, without it they must fail.

@@ -55,17 +55,17 @@ pub struct Config {
     pub mode: Mode,
     /// Whose set of voters it begins with.
     pub founding: Founding,
-    /// H, `heartbeat-interval`, from [`Config::HEARTBEAT_MIN`] to [`Config::HEARTBEAT_MAX`]. Short:
-    /// a lost leader is replaced sooner. Long: N² fewer requests. Default 1 s.
+    /// H, `heartbeat-interval`, from [`Config::HEARTBEAT_MIN`] to [`Config::HEARTBEAT_MAX`].
+    /// Short: a lost leader is replaced sooner. Long: N² fewer requests. Default 1 s.
     pub heartbeat: Duration,
-    /// m, `missed-heartbeat-tolerance`, from 1 to [`Config::TOLERANCE_MAX`]: how many heartbeats in
-    /// a row may be missed. With H it makes the lease, [`Config::lease`]. Default 3.
+    /// m, `missed-heartbeat-tolerance`, from 1 to [`Config::TOLERANCE_MAX`]: how many heartbeats
+    /// in a row may be missed. With H it makes the lease, [`Config::lease`]. Default 3.
     pub tolerance: u32,
     /// t, how long an answer is waited for, below H: one region that hangs delays nobody. Longer
     /// than the slowest round trip. Default 300 ms.
     pub request_timeout: Duration,
-    /// How long a voter waits for the numbers of the others before it counts those it has. At least
-    /// two requests' time, so that one region's slow cast is not left out. Default 600 ms.
+    /// How long a voter waits for the numbers of the others before it counts those it has. At
+    /// least two requests' time, so that one region's slow cast is not left out. Default 600 ms.
     pub cast_timeout: Duration,
     /// How long after that a ballot without a leader is over. Default 600 ms.
     pub result_timeout: Duration,
@@ -203,7 +203,7 @@ impl Config {
     }
 
     /// Within which time a connected majority has a leader again after a heal, without loss:
-    /// `(L + spread + cast + result)·(1 + ρ)/(1 − ρ)`.
+    /// `(L + spread + t + cast + result)·(1 + ρ)/(1 − ρ)`; with `available` H + t in place of L.
     #[must_use]
     pub fn failover(&self) -> Duration {
         let ballot = self.cast_timeout.saturating_add(self.result_timeout);
@@ -211,7 +211,9 @@ impl Config {
             Mode::Majority => self.lease(),
             Mode::Available => self.heartbeat.saturating_add(self.request_timeout),
         };
-        let span = wait.saturating_add(self.spread).saturating_add(ballot);
+        // The poll before a ballot takes up to t.
+        let span = wait.saturating_add(self.spread).saturating_add(self.request_timeout);
+        let span = span.saturating_add(ballot);
         self.drift.real_at_most(self.drift.stretch(span))
     }
 

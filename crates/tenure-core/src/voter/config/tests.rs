@@ -16,8 +16,8 @@ fn check(change: impl FnOnce(&mut Config)) -> Result<(), String> {
     config.check().map(drop).map_err(|error| error.to_string())
 }
 
-/// L = ⌈4 s · 1.001/0.999⌉, D(L) = ⌊L · 0.999/1.001⌋: against who claims, by at most a nanosecond a
-/// rounding.
+/// L = ⌈4 s · 1.001/0.999⌉, D(L) = ⌊L · 0.999/1.001⌋: against who claims, by at most a nanosecond
+/// a rounding.
 #[test]
 #[cfg(not(tenure_planted))]
 fn the_lease_is_rounded_against_the_leader() {

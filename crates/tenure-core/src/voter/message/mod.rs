@@ -88,8 +88,8 @@ pub struct Header {
     pub sender: Participant,
     /// Where the sender is called.
     pub url: VoterUrl,
-    /// The founding that the sender has accepted, and whether it knows that all have. A mismatch is
-    /// refused and reported (V2).
+    /// The founding that the sender has accepted, and whether it knows that all have. A mismatch
+    /// is refused and reported (V2).
     pub founding: Option<(Fingerprint, bool)>,
 }
 
@@ -123,7 +123,8 @@ pub enum Ask {
     Result(ElectionDto),
     /// `GET /election/result`: the last result that this voter knows.
     LastResult,
-    /// `POST /election/certify` of one that does not lead: whether this voter knows of this result.
+    /// `POST /election/certify` of one that does not lead: whether this voter knows of this
+    /// result.
     Certify(ElectionDto),
     /// `POST /election/release`: this leadership is over, or will never be.
     Release(Leadership),
@@ -208,8 +209,8 @@ pub struct LeaderDto {
     pub url: VoterUrl,
     /// `value`.
     pub value: Value,
-    /// How much longer it leads at least, by the clock of the one that says so, unless it gives up;
-    /// `None`: not known, or `available`.
+    /// How much longer it leads at least, by the clock of the one that says so, unless it gives
+    /// up; `None`: not known, or `available`.
     pub remaining: Option<Duration>,
 }
 

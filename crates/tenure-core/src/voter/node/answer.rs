@@ -9,7 +9,8 @@ use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::{Out, Peer};
 
 impl Voter {
-    /// An answer counts for the request that it belongs to, from the voter that was asked, in time.
+    /// An answer counts for the request that it belongs to, from the voter that was asked, in
+    /// time.
     pub(super) fn on_answer(
         &mut self,
         from: &Peer,

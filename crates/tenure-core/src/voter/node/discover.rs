@@ -1,5 +1,5 @@
-//! Who else is there: seeds, lists of others, and voters that are dropped (the text's bootstrap and
-//! reconciliation; V1, V12).
+//! Who else is there: seeds, lists of others, and voters that are dropped (the text's bootstrap
+//! and reconciliation; V1, V12).
 
 use super::Voter;
 use super::request::Exchange;
@@ -103,8 +103,11 @@ impl Voter {
         if self.calls.wait(suspect, exchange) {
             return None;
         }
-        let asks = |purpose: &Purpose| matches!(purpose, Purpose::Suspect { id, waiters } if id == suspect && waiters.len() >= WAITERS_MAX);
-        if self.calls.any(|open| asks(&open.purpose)) {
+        let crowded = |purpose: &Purpose| match purpose {
+            Purpose::Suspect { id, waiters } => id == suspect && waiters.len() >= WAITERS_MAX,
+            _ => false,
+        };
+        if self.calls.any(|open| crowded(&open.purpose)) {
             return Some(Answer::Status(self.status(None)));
         }
         let purpose = Purpose::Suspect { id: suspect.clone(), waiters: [exchange.clone()].into() };

@@ -347,8 +347,8 @@ impl Voter {
         (self.now < ends).then_some((promises, ends))
     }
 
-    /// The ballot is over for this voter: it will never lead by it, and those that have endorsed it
-    /// are told so.
+    /// The ballot is over for this voter: it will never lead by it, and those that have endorsed
+    /// it are told so.
     pub(super) fn leave_round(&mut self, out: &mut Out) {
         let Some(round) = self.round.take() else { return };
         if !ruling(Rule::LateResults) {

@@ -296,8 +296,8 @@ impl Voter {
         self.end(Loss::Expired, out);
     }
 
-    /// This leader was asked to let others draw: it leads to the end of its lease, so that its work
-    /// has ended when the others are free.
+    /// This leader was asked to let others draw: it leads to the end of its lease, so that its
+    /// work has ended when the others are free.
     pub(super) fn give_way(&mut self, out: &mut Out) {
         let Some(lease) = self.lease_mut() else { return };
         if core::mem::replace(&mut lease.gives_way, true) {
