@@ -1,7 +1,6 @@
 //! TLS of a client.
 
 use std::error::Error;
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::pem::{Identity, Pair, Pem, PemError};
+use crate::server::roots;
 
 /// TLS for a client that believes in certificates signed by `authority`, by the system's if there
 /// is none, and shows `identity` where a server asks for it.
@@ -21,24 +21,15 @@ pub fn client_config(
     authority: Option<&Pem>,
     identity: Option<&Identity>,
 ) -> Result<ClientConfig, PemError> {
-    let mut roots = RootCertStore::empty();
-    match authority {
-        Some(pem) => {
-            let text = pem.certificates()?;
-            let wrong = |why: &dyn fmt::Display| PemError::Unusable {
-                place: pem.place(),
-                why: why.to_string().into(),
-            };
-            for certificate in CertificateDer::pem_slice_iter(&text) {
-                let certificate = certificate.map_err(|error| wrong(&error))?;
-                roots.add(certificate).map_err(|error| wrong(&error))?;
-            }
-        }
+    let roots = match authority {
+        Some(pem) => roots(pem)?,
         // One that cannot be read keeps no other from being believed.
         None => {
+            let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            roots
         }
-    }
+    };
     let unusable = |why: rustls::Error| PemError::Unusable {
         place: "the client's certificate".to_owned(),
         why: why.to_string().into(),

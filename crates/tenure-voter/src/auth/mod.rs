@@ -1,0 +1,166 @@
+//! Who may speak: a MAC by a shared secret over each request and each answer (V11).
+//!
+//! With a secret a request carries
+//!
+//! ```text
+//! Authorization: TENURE-HMAC-SHA256 date=1790000000, nonce=0123…, mac=89ab…
+//! ```
+//!
+//! `date` is in seconds since 1970, `nonce` 32 hexadecimal digits that were never used before, and
+//! `mac` HMAC-SHA-256, in hexadecimal digits, of these lines, each ended by a line feed, and the
+//! body after them:
+//!
+//! | request | answer |
+//! |---|---|
+//! | `tenure-voter request 1` | `tenure-voter answer 1` |
+//! | the method, as `POST` | the request's nonce |
+//! | the path below the voter URL with its query, as `/status?suspect=a` | the status, as `200` |
+//! | the date | |
+//! | the nonce | |
+//! | `Tenure-Election`, `-Mode`, `-Voter`, `-Voter-Url`, `-Founding`, five lines, empty if absent | the same five |
+//!
+//! An answer to a request whose MAC was right carries its own in `Tenure-Mac`, by the same secret.
+//!
+//! A request is refused whose date is further than [`WINDOW`] from the clock of the voter that is
+//! asked, and one that was carried out before: a nonce is remembered for twice as long.
+//!
+//! # What this does not do
+//!
+//! Nothing is hidden: bodies travel as they are, unless TLS is used. A request that is captured
+//! can be shown once to another voter of the network, within the window; nothing that a voter says
+//! to one of them is a secret from, or wrong for, another one, and what was asked of one is
+//! acknowledged by the other under its own name. Who holds the secret takes part.
+
+mod mac;
+mod replay;
+mod secret;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tenure_core::{Time, WallTime};
+
+pub use self::secret::{SecretError, Secrets};
+use self::mac::Stamp;
+use self::replay::{Replays, Seen};
+use crate::wire::Problem;
+
+/// How far the clocks of two voters may be apart, the time that a request travels included.
+pub const WINDOW: Duration = Duration::from_secs(30);
+
+const MAC: HeaderName = HeaderName::from_static("tenure-mac");
+
+/// What a request says, as far as its MAC says so.
+#[derive(Clone, Copy)]
+pub(crate) struct Said<'a> {
+    pub(crate) method: &'a str,
+    /// Below the voter URL, with the query.
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: &'a [u8],
+}
+
+/// Who has sent a request, and how its answer is authenticated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Proof {
+    /// By other means, or by none where none is asked for.
+    Elsewhere,
+    /// Nobody knows.
+    None,
+    /// One that has the secret of this number.
+    Secret { number: usize, nonce: u128 },
+}
+
+/// What is kept to check requests.
+pub(crate) struct Guard {
+    secrets: Option<Secrets>,
+    replays: Mutex<Replays>,
+}
+
+impl Guard {
+    /// Without secrets whoever comes through is let pass: on loopback, or by TLS.
+    pub(crate) fn new(secrets: Option<Secrets>) -> Self {
+        Self { secrets, replays: Mutex::new(Replays::default()) }
+    }
+
+    /// Checks who has sent this.
+    pub(crate) fn check(&self, said: Said<'_>, now: Time, wall: WallTime) -> Result<Proof, Problem> {
+        let Some(secrets) = &self.secrets else { return Ok(Proof::Elsewhere) };
+        let Some(authorization) = said.headers.get(AUTHORIZATION) else { return Ok(Proof::None) };
+        let refuse = |why: &str| Problem::new(401, "unauthenticated", why);
+        let stamp = Stamp::read(authorization).ok_or_else(|| {
+            refuse("Authorization must be: TENURE-HMAC-SHA256 date=SECONDS, nonce=32 hexadecimal \
+                    digits, mac=64 hexadecimal digits")
+        })?;
+        let number = secrets.verify_request(said, &stamp).ok_or_else(|| {
+            refuse("the MAC is none of this voter's secrets over this request: the secrets differ, \
+                    or the request was changed on its way")
+        })?;
+        let seconds = wall.as_nanos() / 1_000_000_000;
+        if stamp.date.abs_diff(seconds) > WINDOW.as_secs() {
+            let detail = format!(
+                "the request is dated {}, and the clock here shows {seconds}, {} s apart; at most \
+                 {} s are allowed: set the clocks",
+                stamp.date,
+                stamp.date.abs_diff(seconds),
+                WINDOW.as_secs()
+            );
+            return Err(Problem::new(401, "clock", detail));
+        }
+        // What it guards is changed whole, so a panic elsewhere leaves nothing half done.
+        let mut replays =
+            self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match replays.see(stamp.nonce, now) {
+            Seen::New => Ok(Proof::Secret { number, nonce: stamp.nonce }),
+            Seen::Before => {
+                let detail = "a request with this nonce was carried out before: draw a new one";
+                Err(Problem::new(401, "replayed", detail))
+            }
+            Seen::Full => {
+                let detail = format!(
+                    "more than {} requests within {} s: ask later",
+                    replay::SEEN_MAX,
+                    2 * WINDOW.as_secs()
+                );
+                Err(Problem::new(503, "busy", detail))
+            }
+        }
+    }
+
+    /// Authenticates an answer by what its request was authenticated by.
+    pub(crate) fn sign_answer(&self, proof: &Proof, status: u16, headers: &mut HeaderMap, body: &[u8]) {
+        if let (Proof::Secret { number, nonce }, Some(secrets)) = (proof, &self.secrets) {
+            let mac = secrets.answer(*number, *nonce, status, headers, body);
+            if let Ok(mac) = HeaderValue::from_str(&mac) {
+                headers.insert(MAC, mac);
+            }
+        }
+    }
+}
+
+impl Secrets {
+    /// Authenticates a request, by the first of them.
+    pub(crate) fn sign(
+        &self,
+        (method, path): (&str, &str),
+        (wall, nonce): (WallTime, u128),
+        headers: &mut HeaderMap,
+        body: &[u8],
+    ) {
+        let date = wall.as_nanos() / 1_000_000_000;
+        let value = self.request(Said { method, path, headers, body }, date, nonce);
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(AUTHORIZATION, value);
+        }
+    }
+
+    /// Whether this is an answer to the request of this nonce, by one that has one of them.
+    pub(crate) fn is_answer(&self, nonce: u128, status: u16, headers: &HeaderMap, body: &[u8]) -> bool {
+        let mac = headers.get(MAC).map(HeaderValue::as_bytes);
+        mac.is_some_and(|mac| self.verify_answer(mac, nonce, status, headers, body))
+    }
+}

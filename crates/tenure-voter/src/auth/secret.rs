@@ -1,0 +1,99 @@
+//! The shared secret, or two of them while one takes the place of the other.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ring::hmac;
+
+/// What all voters of a network share. Cheap to clone; never shown.
+///
+/// One line, or two during a rotation: the first authenticates what is sent, each is accepted. To
+/// rotate, first add the new secret as the second line everywhere, then swap the lines everywhere,
+/// then remove the old one.
+#[derive(Clone)]
+pub struct Secrets(Arc<[hmac::Key]>);
+
+impl Secrets {
+    /// The fewest bytes of one: what has fewer can be guessed.
+    pub const BYTES_MIN: usize = 16;
+    /// The most bytes of one.
+    pub const BYTES_MAX: usize = 1_024;
+    /// The most of them.
+    pub const MAX: usize = 2;
+
+    /// Reads one on each line. Empty lines, and spaces around one, do not count.
+    ///
+    /// # Errors
+    ///
+    /// When there is none or too many, or one is too short or too long.
+    pub fn parse(text: &str) -> Result<Self, SecretError> {
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        if !(1..=Self::MAX).contains(&lines.len()) {
+            return Err(SecretError::Count { lines: lines.len() });
+        }
+        let sized = |line: &&str| !(Self::BYTES_MIN..=Self::BYTES_MAX).contains(&line.len());
+        if let Some(line) = lines.iter().find(|line| sized(line)) {
+            return Err(SecretError::Length { bytes: line.len() });
+        }
+        let key = |line: &str| hmac::Key::new(hmac::HMAC_SHA256, line.as_bytes());
+        Ok(Self(lines.into_iter().map(key).collect()))
+    }
+
+    /// The same, from a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`parse`](Self::parse), and when the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, SecretError> {
+        let text = std::fs::read_to_string(path).map_err(|source| SecretError::File {
+            path: path.to_owned(),
+            source: Arc::new(source),
+        })?;
+        Self::parse(&text)
+    }
+
+    pub(super) fn first(&self) -> &hmac::Key {
+        &self.0[0]
+    }
+
+    pub(super) fn all(&self) -> &[hmac::Key] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({} of them)", self.0.len())
+    }
+}
+
+/// A secret that cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SecretError {
+    /// None, or too many.
+    #[error("{lines} secrets, one on each line; there must be one, or two during a rotation")]
+    Count {
+        /// How many there are.
+        lines: usize,
+    },
+    /// Too short or too long.
+    #[error(
+        "a secret has {bytes} bytes; it must have from {} to {}: openssl rand -hex 32",
+        Secrets::BYTES_MIN,
+        Secrets::BYTES_MAX
+    )]
+    Length {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        source: Arc<std::io::Error>,
+    },
+}

@@ -1,0 +1,151 @@
+use super::*;
+
+const ONE: &str = "one secret of sixteen bytes and more";
+const TWO: &str = "another secret of sixteen bytes";
+const NOW: Time = Time::from_nanos(1);
+
+fn wall(seconds: u64) -> WallTime {
+    WallTime::from_nanos(seconds * 1_000_000_000)
+}
+
+fn secrets(lines: &[&str]) -> Secrets {
+    Secrets::parse(&lines.join("\n")).unwrap()
+}
+
+fn guard(lines: &[&str]) -> Guard {
+    Guard::new(Some(secrets(lines)))
+}
+
+/// The headers of a request that was signed at this second with this nonce.
+fn signed(lines: &[&str], at: u64, nonce: u128, body: &[u8]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert("tenure-election", HeaderValue::from_static("billing"));
+    let what = ("POST", "/election/start");
+    secrets(lines).sign(what, (wall(at), nonce), &mut headers, body);
+    headers
+}
+
+fn said<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Said<'a> {
+    Said { method: "POST", path: "/election/start", headers, body }
+}
+
+fn kind(refused: Result<Proof, Problem>) -> String {
+    refused.map_or_else(|problem| problem.kind, |proof| format!("{proof:?}"))
+}
+
+#[test]
+fn what_is_signed_passes_once() {
+    let guard = guard(&[ONE]);
+    let headers = signed(&[ONE], 1_000, 7, b"{}");
+    let proof = guard.check(said(&headers, b"{}"), NOW, wall(1_000)).ok();
+    assert_eq!(proof, Some(Proof::Secret { number: 0, nonce: 7 }));
+    let again = guard.check(said(&headers, b"{}"), NOW, wall(1_001));
+    assert_eq!(kind(again), "urn:tenure:voter:replayed");
+}
+
+#[test]
+fn whatever_is_changed_is_noticed() {
+    let guard = guard(&[ONE]);
+    let good = signed(&[ONE], 1_000, 7, b"{}");
+    let check = |said| kind(guard.check(said, NOW, wall(1_000)));
+    let wrong = "urn:tenure:voter:unauthenticated";
+    assert_eq!(check(said(&good, b"{ }")), wrong);
+    assert_eq!(check(Said { method: "GET", ..said(&good, b"{}") }), wrong);
+    assert_eq!(check(Said { path: "/remove", ..said(&good, b"{}") }), wrong);
+    for name in crate::wire::names::ALL {
+        let mut changed = good.clone();
+        changed.insert(&name, HeaderValue::from_static("other"));
+        assert_eq!(check(said(&changed, b"{}")), wrong, "{name}");
+    }
+    let text = good[AUTHORIZATION].to_str().unwrap().to_owned();
+    let digit = |from: &str, to: &str| HeaderValue::from_str(&text.replace(from, to)).unwrap();
+    for changed in [digit("date=1000", "date=1001"), digit("7, mac", "8, mac")] {
+        let mut headers = good.clone();
+        headers.insert(AUTHORIZATION, changed);
+        assert_eq!(check(said(&headers, b"{}")), wrong);
+    }
+    for nonsense in ["", "Basic abc", "TENURE-HMAC-SHA256 date=-1, nonce=1, mac=2"] {
+        let mut headers = good.clone();
+        headers.insert(AUTHORIZATION, HeaderValue::from_static(nonsense));
+        assert_eq!(check(said(&headers, b"{}")), wrong, "{nonsense:?}");
+    }
+    // Nothing of that has used up the nonce.
+    assert!(guard.check(said(&good, b"{}"), NOW, wall(1_000)).is_ok());
+}
+
+#[test]
+fn clocks_that_are_apart_are_told_with_the_numbers() {
+    let guard = guard(&[ONE]);
+    for (date, here) in [(1_300, 1_000), (1_000, 1_300)] {
+        let headers = signed(&[ONE], date, 7, b"");
+        let problem = guard.check(said(&headers, b""), NOW, wall(here)).err().unwrap();
+        assert_eq!((problem.status, &*problem.kind), (401, "urn:tenure:voter:clock"));
+        assert!(problem.detail.contains("300 s apart; at most 30 s"), "{}", problem.detail);
+    }
+    for (nonce, here) in [(8, 970), (9, 1_030)] {
+        let headers = signed(&[ONE], 1_000, nonce, b"");
+        assert!(guard.check(said(&headers, b""), NOW, wall(here)).is_ok());
+    }
+}
+
+#[test]
+fn two_secrets_pass_during_a_rotation_and_the_answer_is_by_the_same() {
+    let rotating = guard(&[TWO, ONE]);
+    for (nonce, by) in [(1, ONE), (2, TWO)] {
+        let headers = signed(&[by], 1_000, nonce, b"");
+        let proof = rotating.check(said(&headers, b""), NOW, wall(1_000)).ok().unwrap();
+        let mut answer = HeaderMap::new();
+        rotating.sign_answer(&proof, 200, &mut answer, b"yes");
+        let theirs = secrets(&[by]);
+        assert!(theirs.is_answer(nonce, 200, &answer, b"yes"));
+        assert!(!theirs.is_answer(nonce + 1, 200, &answer, b"yes"), "another request");
+        assert!(!theirs.is_answer(nonce, 404, &answer, b"yes"), "another status");
+        assert!(!theirs.is_answer(nonce, 200, &answer, b"no"), "another body");
+        let mut headed = answer.clone();
+        headed.insert("tenure-voter", HeaderValue::from_static("b~1~2"));
+        assert!(!theirs.is_answer(nonce, 200, &headed, b"yes"), "another voter");
+        assert!(!theirs.is_answer(nonce, 200, &HeaderMap::new(), b"yes"), "no MAC");
+    }
+    let later = guard(&[TWO]);
+    let headers = signed(&[ONE], 1_000, 3, b"");
+    let refused = later.check(said(&headers, b""), NOW, wall(1_000));
+    assert_eq!(kind(refused), "urn:tenure:voter:unauthenticated");
+}
+
+#[test]
+fn without_authorization_nobody_is_known_and_without_secrets_all_are() {
+    let headers = HeaderMap::new();
+    let check = |guard: Guard| guard.check(said(&headers, b""), NOW, wall(1_000)).ok();
+    assert_eq!(check(guard(&[ONE])), Some(Proof::None));
+    assert_eq!(check(Guard::new(None)), Some(Proof::Elsewhere));
+}
+
+/// What `openssl dgst -sha256 -hmac` makes of the lines that the documentation shows.
+#[test]
+fn the_bytes_are_those_of_the_documentation() {
+    let headers = signed(&[ONE], 1_000, 7, b"{}");
+    let lines = "tenure-voter request 1\nPOST\n/election/start\n1000\n\
+                 00000000000000000000000000000007\nbilling\n\n\n\n\n{}";
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, ONE.as_bytes());
+    let mac = ring::hmac::sign(&key, lines.as_bytes());
+    let hex: String = mac.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let wanted = format!(
+        "TENURE-HMAC-SHA256 date=1000, nonce=00000000000000000000000000000007, mac={hex}"
+    );
+    assert_eq!(headers[AUTHORIZATION], wanted);
+}
+
+#[test]
+fn secrets_that_cannot_be_used_are_told() {
+    let told = |text: &str| Secrets::parse(text).unwrap_err().to_string();
+    let count = "secrets, one on each line; there must be one, or two during a rotation";
+    assert_eq!(told(" \n"), format!("0 {count}"));
+    assert_eq!(told(&[ONE, TWO, ONE].join("\n")), format!("3 {count}"));
+    assert_eq!(
+        told("short"),
+        "a secret has 5 bytes; it must have from 16 to 1024: openssl rand -hex 32"
+    );
+    let missing = Secrets::read("/nowhere/secret".as_ref()).unwrap_err().to_string();
+    assert_eq!(missing, "cannot read /nowhere/secret: No such file or directory (os error 2)");
+    assert_eq!(format!("{:?}", secrets(&[ONE])), "Secrets(1 of them)");
+}

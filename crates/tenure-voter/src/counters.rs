@@ -1,0 +1,42 @@
+//! What a node counts.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Totals since the start of a node, by what and why. Each is a bounded set of fixed words.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Requests made, by path.
+    pub sent: BTreeMap<&'static str, u64>,
+    /// Those of them that have no answer that can be used, by reason.
+    pub failed: BTreeMap<&'static str, u64>,
+    /// Requests of others that reached the protocol, by path.
+    pub heard: BTreeMap<&'static str, u64>,
+    /// Requests of others that did not, by the last word of the problem's type.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// What had no effect, by reason.
+    pub ignored: BTreeMap<&'static str, u64>,
+    /// Times this node was elected.
+    pub elected: u64,
+    /// Leaderships of this node that ended because their lease was not renewed in time.
+    pub expired: u64,
+}
+
+pub(crate) fn count(of: &mut BTreeMap<&'static str, u64>, label: &'static str) {
+    *of.entry(label).or_default() += 1;
+}
+
+/// What tasks beside the loop count.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Mutex<BTreeMap<&'static str, u64>>);
+
+impl Tally {
+    pub(crate) fn count(&self, label: &'static str) {
+        // A number is added whole, so a panic elsewhere leaves nothing half done.
+        count(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), label);
+    }
+
+    pub(crate) fn totals(&self) -> BTreeMap<&'static str, u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

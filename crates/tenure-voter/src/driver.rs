@@ -1,0 +1,231 @@
+//! Elections over HTTP, carried by the loop that all protocols share.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::driver::{Backend, LOG, Machine};
+use tenure::{SafetyClass, Time};
+use tenure_core::voter::{
+    Answer, Call, Caller, Checked, Header, Memory, Message, OwnEvent, Peer, Voter, VoterUrl,
+};
+use tenure_core::{ElectionName, End, Input, Loss, Ticket};
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::client::{Client, Question};
+use crate::counters::{Counters, Tally, count};
+use crate::incoming::{Answered, Asked, Incoming};
+use crate::notice::Notice;
+use crate::state::State;
+
+/// How long a node that closes waits at most until its release has been heard.
+const FAREWELL_MAX: Duration = Duration::from_secs(2);
+
+/// The most requests of others that wait for an answer of the core.
+const EXCHANGES_MAX: usize = 4_096;
+
+/// How many voters that do not answer are remembered, so that each is told once.
+const UNREACHABLE_MAX: usize = 512;
+
+/// The path of a release.
+const RELEASE: &str = "election/release";
+
+/// What a node asks of its driver, beside what its handles ask.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Counters(oneshot::Sender<Counters>),
+}
+
+/// One voter on its network, and what it says of it.
+pub(crate) struct Wired<C> {
+    pub(crate) config: Checked,
+    pub(crate) client: Client,
+    /// The tasks that listen and resolve; they end with this.
+    pub(crate) _tasks: JoinSet<()>,
+    pub(crate) requests: mpsc::Receiver<Asked>,
+    pub(crate) from_tasks: mpsc::UnboundedReceiver<Incoming>,
+    /// Requests that the core has not answered, by the number by which it knows them.
+    pub(crate) exchanges: BTreeMap<u64, oneshot::Sender<(Header, Answer)>>,
+    pub(crate) last: u64,
+    pub(crate) state: Option<State>,
+    pub(crate) unreachable: BTreeSet<VoterUrl>,
+    /// Releases that were sent and are not answered.
+    pub(crate) releasing: u32,
+    pub(crate) notices: broadcast::Sender<Notice>,
+    pub(crate) counters: Counters,
+    pub(crate) refused: Arc<Tally>,
+    pub(crate) class: PhantomData<fn() -> C>,
+}
+
+impl<C: SafetyClass> Wired<C> {
+    fn on_asked(&mut self, asked: Asked, machine: &mut Machine<Self>) {
+        let Asked { caller, ask, reply } = asked;
+        count(&mut self.counters.heard, ask.label());
+        if self.exchanges.len() >= EXCHANGES_MAX {
+            // Those that nobody waits for any more.
+            self.exchanges.retain(|_, reply| !reply.is_closed());
+            if self.exchanges.len() >= EXCHANGES_MAX {
+                return;
+            }
+        }
+        self.last += 1;
+        self.exchanges.insert(self.last, reply);
+        let (from, call) = (Peer::Caller(self.last), Call(self.last));
+        // Of no meaning for one that comes in.
+        let within = Duration::ZERO;
+        let message = Message::Request { call, caller, within, ask };
+        machine.input(Input::Message { from, message });
+    }
+
+    fn on_answered(&mut self, answered: Answered, machine: &mut Machine<Self>) {
+        let Answered { to, call, label, result } = answered;
+        if label == RELEASE {
+            self.releasing = self.releasing.saturating_sub(1);
+        }
+        let message = match result {
+            Ok((header, answer)) => {
+                if self.unreachable.remove(&to) {
+                    self.notice(Notice::Reachable { url: to.clone() });
+                }
+                Message::Answer { call, header, answer }
+            }
+            Err(failure) => {
+                count(&mut self.counters.failed, failure.label);
+                let room = self.unreachable.len() < UNREACHABLE_MAX;
+                if room && self.unreachable.insert(to.clone()) {
+                    let why = failure.why;
+                    tracing::info!(target: LOG, "{to} cannot be used: {why}");
+                    self.notice(Notice::Unreachable { url: to.clone(), why });
+                }
+                Message::Failed { call }
+            }
+        };
+        machine.input(Input::Message { from: Peer::At(to), message });
+    }
+
+    fn notice(&self, notice: Notice) {
+        // Nobody listening is fine.
+        let _ = self.notices.send(notice);
+    }
+}
+
+impl<C: SafetyClass> Backend for Wired<C> {
+    type Core = Voter;
+    type Class = C;
+    type Extra = Infallible;
+    type Own = OwnEvent;
+    type Incoming = Incoming;
+    type Ask = Ask;
+
+    const THREAD: &'static str = "tenure-voter";
+    const KINDS: usize = 2;
+    const NO_TRANSFER: Option<&'static str> = Some("voter");
+
+    async fn next(&mut self) -> Incoming {
+        // What was asked may keep a leader leading: it goes first.
+        let next = tokio::select! {
+            biased;
+            next = self.from_tasks.recv() => next,
+            asked = self.requests.recv() => asked.map(Incoming::Asked),
+        };
+        match next {
+            Some(next) => next,
+            // Tasks of this voter hold the other ends as long as it lives.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn take(&mut self, kind: usize) -> Option<Incoming> {
+        match kind {
+            0 => self.from_tasks.try_recv().ok(),
+            _ => self.requests.try_recv().ok().map(Incoming::Asked),
+        }
+    }
+
+    fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::Asked(asked) => self.on_asked(asked, machine),
+            Incoming::Answered(answered) => self.on_answered(answered, machine),
+            Incoming::Seeds(urls) => {
+                let from = Peer::At(self.config.url.clone());
+                machine.input(Input::Message { from, message: Message::Seeds(urls) });
+            }
+            Incoming::Notice(notice) => {
+                tracing::warn!(target: LOG, "{notice}");
+                self.notice(notice);
+            }
+        }
+    }
+
+    fn on_ask(&mut self, _: Time, ask: Ask, _: &mut Machine<Self>) {
+        let Ask::Counters(reply) = ask;
+        let refused = self.refused.totals();
+        let _ = reply.send(Counters { refused, ..self.counters.clone() });
+    }
+
+    fn send(&mut self, to: Peer, message: Message) {
+        match (to, message) {
+            (Peer::At(to), Message::Request { call, caller: Caller::Voter(header), within, ask }) => {
+                count(&mut self.counters.sent, ask.label());
+                self.releasing += u32::from(ask.label() == RELEASE);
+                self.client.ask(Question { to, call, within, header, ask });
+            }
+            (Peer::Caller(number), Message::Answer { header, answer, .. }) => {
+                if let Some(reply) = self.exchanges.remove(&number) {
+                    // One that waits no more has been told so.
+                    let _ = reply.send((header, answer));
+                }
+            }
+            // A core sends nothing else.
+            _ => {}
+        }
+    }
+
+    fn persist(&mut self, memory: &Memory) -> bool {
+        let Some(state) = &self.state else { return false };
+        match state.write(memory) {
+            Ok(()) => true,
+            Err(error) => {
+                let why: Arc<str> = error.to_string().into();
+                tracing::error!(target: LOG, "{why}");
+                self.notice(Notice::NotWritten { why });
+                false
+            }
+        }
+    }
+
+    /// This core writes nothing that may wait.
+    fn flush(&mut self, _: Ticket, _: Memory) {}
+
+    fn on_event(&mut self, election: Option<ElectionName>, event: OwnEvent, _: &mut Machine<Self>) {
+        if let OwnEvent::Ignored(reason) = event {
+            return count(&mut self.counters.ignored, reason.label());
+        }
+        match &event {
+            OwnEvent::Breach(_) => tracing::error!(target: LOG, "{event}"),
+            _ => tracing::info!(target: LOG, "{event}"),
+        }
+        self.notice(Notice::Protocol { election, event });
+    }
+
+    fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
+        self.counters.elected += 1;
+        Arc::new(())
+    }
+
+    fn ended(&mut self, end: &End) {
+        self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
+    }
+
+    fn farewell(&self) -> Duration {
+        (2 * self.config.request_timeout).min(FAREWELL_MAX)
+    }
+
+    fn is_idle(&self, _: &Voter) -> bool {
+        self.releasing == 0
+    }
+}

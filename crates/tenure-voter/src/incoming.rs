@@ -1,0 +1,49 @@
+//! What comes to the driver's loop from tasks that wait for others.
+
+use std::sync::Arc;
+
+use tenure_core::voter::{Answer, Ask, Call, Caller, Header, VoterUrl};
+use tokio::sync::oneshot;
+
+use crate::notice::Notice;
+
+/// A request of somebody else.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) caller: Caller,
+    pub(crate) ask: Ask,
+    /// Dropped if nobody answers.
+    pub(crate) reply: oneshot::Sender<(Header, Answer)>,
+}
+
+/// What became of a request of this voter.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) to: VoterUrl,
+    pub(crate) call: Call,
+    pub(crate) label: &'static str,
+    pub(crate) result: Result<(Header, Answer), Failure>,
+}
+
+/// Why a request of this voter has no answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    /// For a counter.
+    pub(crate) label: &'static str,
+    pub(crate) why: Arc<str>,
+}
+
+impl Failure {
+    pub(crate) fn new(label: &'static str, why: impl Into<Arc<str>>) -> Self {
+        Self { label, why: why.into() }
+    }
+}
+
+/// Anything of it.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    Asked(Asked),
+    Answered(Answered),
+    Seeds(Vec<VoterUrl>),
+    Notice(Notice),
+}

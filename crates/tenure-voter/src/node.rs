@@ -1,0 +1,309 @@
+//! A process that is one voter of a network.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::driver::{self, HoldOf, Notices, Timing};
+use tenure::{AtMostOne, Election, MayOverlap, NameError, SafetyClass, SystemError, clock};
+use tenure_core::ElectionName;
+use tenure_core::voter::{Checked, Identity, Memory, Mode, Participant, Start, Voter};
+use tokio::sync::{broadcast, mpsc};
+use tokio::task::JoinSet;
+
+use crate::auth::Guard;
+use crate::client::Client;
+use crate::counters::{Counters, Tally};
+use crate::driver::{Ask, Wired};
+use crate::notice::Notice;
+use crate::options::CheckedOptions;
+use crate::server::{self, Server, WAITING_MAX};
+use crate::state::{MemoryError, State};
+use crate::tls::Reread;
+
+/// The shortest time after which a connection without requests is closed by its client.
+const IDLE_MIN: Duration = Duration::from_secs(5);
+
+/// A class of safety, and the mode that has it.
+pub trait Class: SafetyClass {
+    /// The mode.
+    const MODE: Mode;
+}
+
+impl Class for AtMostOne {
+    const MODE: Mode = Mode::Majority;
+}
+
+impl Class for MayOverlap {
+    const MODE: Mode = Mode::Available;
+}
+
+/// One voter. Clones are the same.
+///
+/// `Node<AtMostOne>` is one in `majority`, whose leaders have fences, and `Node<MayOverlap>` one in
+/// `available`, whose leaders have none. When the last clone and the last handle that came from it
+/// are gone, the node resigns and ends. [`close`](Self::close) does so at once and waits until
+/// others know.
+pub struct Node<C: Class> {
+    shared: Arc<Shared<C>>,
+}
+
+struct Shared<C: Class> {
+    config: Checked,
+    who: Participant,
+    address: SocketAddr,
+    driver: HoldOf<Wired<C>>,
+    notices: Notices<Notice>,
+}
+
+/// Starts a [`Node`].
+#[must_use]
+pub struct Builder<C: Class> {
+    config: Checked,
+    options: CheckedOptions,
+    listener: Option<TcpListener>,
+    class: PhantomData<C>,
+}
+
+/// Why a voter did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The settings are of the other mode.
+    #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
+    Mode {
+        /// As configured.
+        mode: Mode,
+        /// That of the handles.
+        handles: Mode,
+    },
+    /// A promise that nobody would remember.
+    #[error(
+        "mode majority needs a state directory: what a voter has promised must survive it; mode \
+         available does without"
+    )]
+    NoState,
+    /// The address cannot be bound.
+    #[error("cannot listen on {listen}: {source}")]
+    Listen {
+        /// Where.
+        listen: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No state directory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// Certificates that were there a moment ago.
+    #[error("{why}")]
+    Tls {
+        /// What is wrong.
+        why: Arc<str>,
+    },
+    /// The system refused something a node needs.
+    #[error(transparent)]
+    System(#[from] SystemError),
+}
+
+impl<C: Class> Node<C> {
+    /// A voter with these settings, which is reached, and reaches others, by these options.
+    pub fn builder(config: Checked, options: CheckedOptions) -> Builder<C> {
+        Builder { config, options, listener: None, class: PhantomData }
+    }
+
+    /// The election `name`. A network elects one leader: of any other election than that of the
+    /// settings a campaign is refused.
+    pub fn election(&self, name: &str) -> Result<Election<C>, NameError> {
+        Ok(self.election_named(ElectionName::new(name)?))
+    }
+
+    /// The election with this name.
+    #[must_use]
+    pub fn election_named(&self, name: ElectionName) -> Election<C> {
+        self.shared.driver.election(name)
+    }
+
+    /// The settings it runs with.
+    #[must_use]
+    pub fn config(&self) -> &Checked {
+        &self.shared.config
+    }
+
+    /// How others know this run of it.
+    #[must_use]
+    pub fn who(&self) -> &Participant {
+        &self.shared.who
+    }
+
+    /// What is bound: with the port that was chosen, if the options left that open.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
+    #[must_use]
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.shared.notices.listen()
+    }
+
+    /// Totals since the start; `None` once the node is closed. Cancel safe.
+    pub async fn counters(&self) -> Option<Counters> {
+        self.shared.driver.ask(Ask::Counters).await
+    }
+
+    /// Resigns whatever it leads, and waits until others have heard that, or two request timeouts
+    /// have passed. Every handle of this node says from then on that it does not lead.
+    ///
+    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// node closes all the same.
+    pub async fn close(&self) {
+        self.shared.driver.close().await;
+    }
+}
+
+impl<C: Class> Clone for Node<C> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<C: Class> fmt::Debug for Node<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
+    }
+}
+
+impl<C: Class> fmt::Debug for Builder<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl<C: Class> Builder<C> {
+    /// Listens on this socket instead of binding one: where something else has bound it.
+    pub fn listener(mut self, listener: TcpListener) -> Self {
+        self.listener = Some(listener);
+        self
+    }
+
+    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
+    /// heartbeat. That no other voter is there yet is no error.
+    pub fn start(self) -> Result<Node<C>, StartError> {
+        let Self { config, options, listener, .. } = self;
+        if config.mode != C::MODE {
+            return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
+        }
+        let (listener, address) = listen(&options, listener)?;
+        let (state, memory) = remember(&config, &options)?;
+        let (incarnation, seed) = (driver::random()?, driver::seed()?);
+        let who =
+            Participant { id: config.id.clone(), identity: memory.identity, incarnation };
+        let start = Start { incarnation, seed, memory };
+        let (to_loop, from_tasks) = mpsc::unbounded_channel();
+        let (requests, asked) = mpsc::channel(WAITING_MAX);
+        let refused = Arc::new(Tally::default());
+        let idle = (2 * config.heartbeat).max(IDLE_MIN);
+        let client = {
+            let tls = options.clone();
+            let tls = move || tls.client_tls().map_err(|error| error.to_string().into());
+            Client::new(tls, options.secrets.clone(), idle, to_loop.clone())
+        };
+        let server = Server {
+            election: config.election.clone(),
+            base: server::base(&config.url),
+            guard: Guard::new(options.secrets.clone()),
+            tls: server_tls(&options).map_err(|why| StartError::Tls { why })?,
+            // Later than the client does, so that no request meets a connection that ends.
+            idle: 2 * idle,
+            requests,
+            to_loop: to_loop.clone(),
+            refused: refused.clone(),
+        };
+        let client = client.map_err(|why| StartError::Tls { why })?;
+        let (notices, said) = Notices::new();
+        let settings = config.clone();
+        let begin = move || {
+            let mut tasks = JoinSet::new();
+            match tokio::net::TcpListener::from_std(listener) {
+                Ok(listener) => drop(tasks.spawn(server.run(listener))),
+                // Only a runtime without a driver says so.
+                Err(error) => tracing::error!(%error, "not listening"),
+            }
+            if let Some(seeds) = options.seeds.clone() {
+                tasks.spawn(seeds.watch(settings.heartbeat, to_loop));
+            }
+            let core = Voter::new(settings.clone());
+            let wired = Wired {
+                config: settings,
+                client,
+                _tasks: tasks,
+                requests: asked,
+                from_tasks,
+                exchanges: BTreeMap::new(),
+                last: 0,
+                state,
+                unreachable: BTreeSet::new(),
+                releasing: 0,
+                notices: said,
+                counters: Counters::default(),
+                refused,
+                class: PhantomData,
+            };
+            (wired, core, start)
+        };
+        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let resignation_max = config.lease();
+        let timing = move || Timing { grace, kill_margin, resignation_max };
+        let driver = driver::spawn(begin, timing)?;
+        Ok(Node { shared: Arc::new(Shared { config, who, address, driver, notices }) })
+    }
+}
+
+fn listen(
+    options: &CheckedOptions,
+    listener: Option<TcpListener>,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    let listen = options.listen;
+    let bound = match listener {
+        Some(listener) => Ok(listener),
+        None => TcpListener::bind(listen),
+    };
+    let ready = bound.and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    ready.map_err(|source| StartError::Listen { listen, source })
+}
+
+/// What it remembers, and where.
+fn remember(
+    config: &Checked,
+    options: &CheckedOptions,
+) -> Result<(Option<State>, Memory), StartError> {
+    match (config.mode, &options.state) {
+        (Mode::Majority, Some(path)) => {
+            let (state, memory) = State::open(path, &config.election, &config.id)?;
+            Ok((Some(state), memory))
+        }
+        (Mode::Majority, None) => Err(StartError::NoState),
+        (Mode::Available, _) => Ok((None, Memory::begin(Identity(driver::random()?)))),
+    }
+}
+
+fn server_tls(options: &CheckedOptions) -> Result<Option<Reread<rustls::ServerConfig>>, Arc<str>> {
+    if options.tls.is_none() {
+        return Ok(None);
+    }
+    let options = options.clone();
+    let make = move || {
+        let made = options.server_tls().map_err(|error| Arc::from(error.to_string()))?;
+        made.ok_or_else(|| Arc::from("TLS is not set up any more"))
+    };
+    Reread::new(clock::now(), make).map(Some)
+}

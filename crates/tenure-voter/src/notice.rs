@@ -1,0 +1,65 @@
+//! What an operator should hear of.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::ElectionName;
+use tenure_core::voter::{OwnEvent, VoterUrl};
+
+/// Something that happened beside the leaderships of a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Another voter does not answer, or what it answers cannot be used.
+    Unreachable {
+        /// Where it is called.
+        url: VoterUrl,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// It answers again.
+    Reachable {
+        /// Where it is called.
+        url: VoterUrl,
+    },
+    /// The seeds' name cannot be resolved; it is tried again.
+    Seeds {
+        /// Which name.
+        host: Arc<str>,
+        /// What the resolver says.
+        why: Arc<str>,
+    },
+    /// A certificate or key cannot be read anew; the earlier one stays in use.
+    Certificates {
+        /// What is wrong.
+        why: Arc<str>,
+    },
+    /// What must not be forgotten was not written. This voter promises nothing that rests on it.
+    NotWritten {
+        /// Why not.
+        why: Arc<str>,
+    },
+    /// What the protocol itself tells.
+    Protocol {
+        /// The election, when it is about one.
+        election: Option<ElectionName>,
+        /// What.
+        event: OwnEvent,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { url, why } => write!(f, "{url} cannot be used: {why}"),
+            Self::Reachable { url } => write!(f, "{url} answers again"),
+            Self::Seeds { host, why } => write!(f, "seed host {host} cannot be resolved: {why}"),
+            Self::Certificates { why } => {
+                write!(f, "{why}; the certificates that were read before stay in use")
+            }
+            Self::NotWritten { why } => write!(f, "{why}; nothing is promised that rests on it"),
+            Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
+            Self::Protocol { election: None, event } => event.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! How a voter is reached, and how it reaches others: what is bound, seeds, secrets, TLS.
+
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tenure_tls::{Identity, Pem, PemError};
+
+use crate::auth::Secrets;
+use crate::seeds::Seeds;
+use crate::server::is_loopback;
+
+/// What a voter needs beside the settings of the protocol. Checked by [`check`](Self::check); cheap
+/// to clone afterwards.
+///
+/// ```
+/// use tenure_voter::Options;
+///
+/// let options = Options::new("127.0.0.1:7001".parse()?).check()?;
+/// assert_eq!(options.listen.port(), 7001);
+/// let anywhere = Options::new("0.0.0.0:7001".parse()?);
+/// assert!(anywhere.check().unwrap_err().to_string().contains("loopback"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is bound. What others call is the `voter-url` of the settings.
+    pub listen: SocketAddr,
+    /// The state directory, of this voter alone. Needed for `majority`, of no use for `available`.
+    pub state: Option<PathBuf>,
+    /// Where to look for others, beside the voter list.
+    pub seeds: Option<Seeds>,
+    /// What all voters of the network share: a MAC over each request and answer.
+    pub secrets: Option<Secrets>,
+    /// TLS on both sides.
+    pub tls: Option<Tls>,
+    /// Lets anybody who can reach it take part, from beyond loopback, too.
+    pub unprotected: bool,
+}
+
+/// TLS on both sides. Files are read anew now and then, so that a renewed certificate is used
+/// without a restart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tls {
+    /// The certificates of whoever signs those of the voters. `None`: the system's, which takes
+    /// secrets beside it, because anybody has a certificate of those.
+    pub authority: Option<Pem>,
+    /// What this voter shows, as a server and as a client. Without secrets others must show one of
+    /// the authority's, too.
+    pub identity: Identity,
+}
+
+impl Options {
+    /// Listens here, without seeds, secrets, TLS and a directory.
+    #[must_use]
+    pub const fn new(listen: SocketAddr) -> Self {
+        Self { listen, state: None, seeds: None, secrets: None, tls: None, unprotected: false }
+    }
+
+    /// Lets options pass that can work, or says which cannot. Reads the certificates.
+    pub fn check(self) -> Result<CheckedOptions, OptionsError> {
+        let checked = CheckedOptions(Arc::new(self));
+        checked.client_tls()?;
+        checked.server_tls()?;
+        if checked.tls.as_ref().is_some_and(|tls| tls.authority.is_none())
+            && checked.secrets.is_none()
+        {
+            return Err(OptionsError::AnyCertificate);
+        }
+        let protected = checked.secrets.is_some() || checked.tls.is_some();
+        match protected || checked.unprotected || is_loopback(checked.listen) {
+            true => Ok(checked),
+            false => Err(OptionsError::Unprotected { listen: checked.listen }),
+        }
+    }
+}
+
+/// [`Options`] that [`Options::check`] has let pass.
+#[derive(Clone, Debug)]
+pub struct CheckedOptions(Arc<Options>);
+
+impl CheckedOptions {
+    /// As a client; without TLS of its own it believes the system's authorities.
+    pub(crate) fn client_tls(&self) -> Result<rustls::ClientConfig, PemError> {
+        let tls = self.tls.as_ref();
+        let authority = tls.and_then(|tls| tls.authority.as_ref());
+        tenure_tls::client_config(authority, tls.map(|tls| &tls.identity))
+    }
+
+    /// As a server; without secrets it asks for certificates.
+    pub(crate) fn server_tls(&self) -> Result<Option<rustls::ServerConfig>, PemError> {
+        let Some(tls) = &self.tls else { return Ok(None) };
+        let authority = tls.authority.as_ref().filter(|_| self.secrets.is_none());
+        tenure_tls::server_config(authority, &tls.identity).map(Some)
+    }
+}
+
+impl Deref for CheckedOptions {
+    type Target = Options;
+
+    fn deref(&self) -> &Options {
+        &self.0
+    }
+}
+
+/// Options that cannot work.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// Anybody could be a voter.
+    #[error(
+        "listening on {listen}, beyond loopback, with neither a secret nor TLS: whoever reaches it \
+         could elect; give a secret file or certificates, or listen on 127.0.0.1"
+    )]
+    Unprotected {
+        /// What would be bound.
+        listen: SocketAddr,
+    },
+    /// Anybody could be a voter, with a certificate.
+    #[error(
+        "TLS with the system's authorities and no secret: anybody has a certificate of those; give \
+         the voters' own authority, or a secret file"
+    )]
+    AnyCertificate,
+    /// A certificate or key cannot be used.
+    #[error(transparent)]
+    Pem(#[from] PemError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "one secret of sixteen bytes and more";
+
+    fn at(listen: &str) -> Options {
+        Options::new(listen.parse().unwrap())
+    }
+
+    #[test]
+    fn only_loopback_goes_unprotected() {
+        for listen in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            at(listen).check().unwrap();
+        }
+        for listen in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "[::ffff:10.0.0.1]:1"] {
+            let refused = at(listen).check().unwrap_err();
+            assert!(matches!(refused, OptionsError::Unprotected { .. }), "{listen}");
+            let secrets = Some(Secrets::parse(SECRET).unwrap());
+            Options { secrets, ..at(listen) }.check().unwrap();
+            Options { unprotected: true, ..at(listen) }.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn certificates_that_cannot_be_read_are_told_before_anything_starts() {
+        let missing = || Pem::File("/nowhere/voter.pem".into());
+        let identity = Identity { certificate: missing(), key: missing() };
+        let tls = Some(Tls { authority: None, identity });
+        let told = Options { tls, ..at("127.0.0.1:1") }.check().unwrap_err().to_string();
+        assert_eq!(told, "cannot read /nowhere/voter.pem: No such file or directory (os error 2)");
+    }
+}

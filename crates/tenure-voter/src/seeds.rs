@@ -1,0 +1,168 @@
+//! Where to look for other voters first: a name that leads to several addresses, each combined with
+//! the same port and path (the text's `SEED_HOST` and `VOTER_URL`).
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::voter::{SEEDS_MAX, VoterUrl};
+use tokio::sync::mpsc;
+
+use crate::incoming::Incoming;
+use crate::notice::Notice;
+
+/// The shortest time between two questions to the resolver.
+const AGAIN_MIN: Duration = Duration::from_secs(1);
+
+/// A seed host: `[http://|https://]NAME[:PORT]`, and the path below which its voters are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seeds {
+    secure: bool,
+    host: String,
+    port: Option<u16>,
+    path: String,
+}
+
+/// A seed host that cannot be one.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SeedsError {
+    /// Not of its form.
+    #[error(
+        "the seed host {host:?} must be a name or an address, with http:// or https:// before it \
+         and a port after it where needed: voters.example:8080"
+    )]
+    Host {
+        /// As given.
+        host: String,
+    },
+    /// Not a path.
+    #[error("the seed path {path:?} must be a relative URL, as /voter: the host is the seed host's")]
+    Path {
+        /// As given.
+        path: String,
+    },
+}
+
+impl Seeds {
+    /// This host, and this path at each of its addresses; an empty path is the root.
+    ///
+    /// # Errors
+    ///
+    /// When one of them cannot be part of a URL.
+    pub fn new(host: &str, path: &str) -> Result<Self, SeedsError> {
+        let (secure, rest) = match (host.strip_prefix("https://"), host.strip_prefix("http://")) {
+            (Some(rest), _) => (true, rest),
+            (None, Some(rest)) => (false, rest),
+            (None, None) => (false, host),
+        };
+        let wrong = || SeedsError::Host { host: host.to_owned() };
+        let (name, port) = match rest.rsplit_once(':') {
+            Some((name, port)) if !rest.ends_with(']') && (!name.contains(':') || name.ends_with(']')) => {
+                (name, Some(port.parse().map_err(|_| wrong())?))
+            }
+            _ => (rest, None),
+        };
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(wrong());
+        }
+        let path = path.trim_matches('/');
+        let printable = path.chars().all(|c| !c.is_control() && !c.is_whitespace() && c != '#');
+        if path.contains("://") || path.contains('?') || !printable {
+            return Err(SeedsError::Path { path: path.to_owned() });
+        }
+        Ok(Self { secure, host: name.to_owned(), port, path: path.to_owned() })
+    }
+
+    /// What is called at this address.
+    fn url(&self, address: IpAddr) -> Option<VoterUrl> {
+        let scheme = if self.secure { "https" } else { "http" };
+        let host = match (address, self.port) {
+            (address, Some(port)) => SocketAddr::new(address, port).to_string(),
+            (IpAddr::V4(address), None) => address.to_string(),
+            (IpAddr::V6(address), None) => format!("[{address}]"),
+        };
+        let slash = if self.path.is_empty() { "" } else { "/" };
+        VoterUrl::from_str(&format!("{scheme}://{host}{slash}{}", self.path)).ok()
+    }
+
+    /// The URLs of all addresses, each once, in order.
+    async fn resolve(&self) -> std::io::Result<Vec<VoterUrl>> {
+        let addresses = tokio::net::lookup_host((self.host.as_str(), 0)).await?;
+        let mut urls: Vec<_> = addresses.filter_map(|address| self.url(address.ip())).collect();
+        urls.sort();
+        urls.dedup();
+        urls.truncate(SEEDS_MAX);
+        Ok(urls)
+    }
+
+    /// Resolves the name again and again, and hands each change to the loop.
+    pub(crate) async fn watch(self, every: Duration, to_loop: mpsc::UnboundedSender<Incoming>) {
+        let every = every.max(AGAIN_MIN);
+        let (mut before, mut told) = (Vec::new(), None);
+        loop {
+            let incoming = match self.resolve().await {
+                Ok(urls) if urls != before => {
+                    (before, told) = (urls.clone(), None);
+                    Some(Incoming::Seeds(urls))
+                }
+                Ok(_) => None,
+                Err(error) => self.wrong(&error, &mut told),
+            };
+            if incoming.is_some_and(|incoming| to_loop.send(incoming).is_err()) {
+                return;
+            }
+            tokio::time::sleep(every).await;
+        }
+    }
+
+    /// Each reason once in a row.
+    fn wrong(&self, error: &std::io::Error, told: &mut Option<Arc<str>>) -> Option<Incoming> {
+        let why: Arc<str> = error.to_string().into();
+        if told.as_ref() == Some(&why) {
+            return None;
+        }
+        *told = Some(why.clone());
+        Some(Incoming::Notice(Notice::Seeds { host: self.host.as_str().into(), why }))
+    }
+}
+
+impl fmt::Display for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(host: &str, path: &str, address: &str) -> String {
+        let seeds = Seeds::new(host, path).unwrap();
+        seeds.url(address.parse().unwrap()).unwrap().to_string()
+    }
+
+    #[test]
+    fn each_address_is_combined_with_port_and_path() {
+        assert_eq!(url("voters.example", "", "10.0.0.1"), "http://10.0.0.1");
+        assert_eq!(url("voters.example:8080", "/a/b/", "10.0.0.1"), "http://10.0.0.1:8080/a/b");
+        assert_eq!(url("https://voters.example", "a", "::1"), "https://[::1]/a");
+        assert_eq!(url("[::1]:8080", "a", "::1"), "http://[::1]:8080/a");
+        assert_eq!(url("::1", "", "::1"), "http://[::1]");
+    }
+
+    #[test]
+    fn what_is_no_host_or_path_is_told() {
+        for host in ["", "http://", "a b", "a/b", "a:port", "a:70000", "user@a"] {
+            let told = Seeds::new(host, "").unwrap_err();
+            assert!(matches!(told, SeedsError::Host { .. }), "{host:?}: {told}");
+        }
+        for path in ["http://elsewhere", "a b", "a?b", "a#b"] {
+            let told = Seeds::new("a", path).unwrap_err();
+            assert!(matches!(told, SeedsError::Path { .. }), "{path:?}: {told}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Requests of others: read within bounds of size and time, authenticated, handed to the loop, and
+//! answered.
+//!
+//! | bound | | why |
+//! |---|---|---|
+//! | connections | [`CONNECTIONS_MAX`] | further ones wait to be accepted |
+//! | a TLS handshake, a body | [`SLOW_MAX`] | one that is slow or never ends keeps its connection only |
+//! | head of a request | [`HEAD_BYTES_MAX`], [`HEADERS_MAX`], and a time | the same |
+//! | body | [`BODY_BYTES_MAX`] | |
+//! | requests that the loop has not taken | [`WAITING_MAX`] | told as busy |
+//! | an answer | [`ANSWER_WITHIN`] | told as one that failed here |
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming as Received};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use tenure::clock;
+use tenure_core::ElectionName;
+use tenure_core::voter::{Answer, Caller, Header, Refusal};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio_rustls::TlsAcceptor;
+
+use crate::auth::{Guard, Proof, Said};
+use crate::counters::Tally;
+use crate::incoming::{Asked, Incoming};
+use crate::notice::Notice;
+use crate::tls::Reread;
+use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, write_answer};
+
+/// The most connections at a time.
+pub(crate) const CONNECTIONS_MAX: usize = 1_024;
+/// The most bytes of the head of a request.
+pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1_024;
+/// The most headers of a request.
+pub(crate) const HEADERS_MAX: usize = 64;
+/// How long a handshake, or a body, may take.
+pub(crate) const SLOW_MAX: Duration = Duration::from_secs(5);
+/// The most requests that wait for the loop.
+pub(crate) const WAITING_MAX: usize = 1_024;
+/// How long an answer of the loop is waited for.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long to wait when no connection can be accepted, as for want of descriptors.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// All requests and answers, field by field.
+const OPENAPI: &str = include_str!("openapi.json");
+
+/// What serves requests of others.
+pub(crate) struct Server {
+    pub(crate) election: ElectionName,
+    /// The path of this voter's own URL: its requests may come with it, or without.
+    pub(crate) base: String,
+    pub(crate) guard: Guard,
+    pub(crate) tls: Option<Reread<ServerConfig>>,
+    /// How long a connection may be without a request.
+    pub(crate) idle: Duration,
+    pub(crate) requests: mpsc::Sender<Asked>,
+    pub(crate) to_loop: mpsc::UnboundedSender<Incoming>,
+    pub(crate) refused: Arc<Tally>,
+}
+
+type Reply = Response<Full<Bytes>>;
+
+impl Server {
+    /// Serves until it is aborted.
+    pub(crate) async fn run(self, listener: TcpListener) {
+        let (this, room) = (Arc::new(self), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+        loop {
+            // It is never closed.
+            let Ok(permit) = room.clone().acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let this = this.clone();
+                    tokio::spawn(async move {
+                        this.connection(stream).await;
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "no connection was accepted");
+                    tokio::time::sleep(ACCEPT_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn connection(self: Arc<Self>, stream: TcpStream) {
+        // Without it an answer waits for the acknowledgement of its head.
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
+        let (config, wrong) = tls.get(clock::now());
+        if let Some(why) = wrong {
+            let _ = self.to_loop.send(Incoming::Notice(Notice::Certificates { why }));
+        }
+        let accepted = TlsAcceptor::from(config).accept(stream);
+        if let Ok(Ok(stream)) = tokio::time::timeout(SLOW_MAX, accepted).await {
+            self.serve(stream).await;
+        }
+    }
+
+    async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let idle = self.idle;
+        let handle = service_fn(move |request| {
+            let this = self.clone();
+            async move { Ok::<_, Infallible>(this.handle(request).await) }
+        });
+        let served = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(idle)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .max_headers(HEADERS_MAX)
+            .serve_connection(TokioIo::new(stream), handle);
+        if let Err(error) = served.await {
+            tracing::debug!(%error, "a connection ended");
+        }
+    }
+
+    async fn handle(&self, request: Request<Received>) -> Reply {
+        match self.exchange(request).await {
+            Ok(reply) => reply,
+            Err(problem) => {
+                self.refused.count(word(&problem));
+                failed(&problem)
+            }
+        }
+    }
+
+    async fn exchange(&self, request: Request<Received>) -> Result<Reply, Problem> {
+        let (parts, body) = request.into_parts();
+        let path = parts.uri.path();
+        let path = path.strip_prefix(&self.base).filter(|_| !self.base.is_empty()).unwrap_or(path);
+        if path == "/openapi.json" && parts.method == Method::GET {
+            return Ok(reply(StatusCode::OK, "application/json", OPENAPI.into()));
+        }
+        let route = route(path, &parts.method)?;
+        let body = read_body(&parts.headers, body).await?;
+        let query = parts.uri.query();
+        let full = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+        let (method, headers) = (parts.method.as_str(), &parts.headers);
+        let said = Said { method, path: &full, headers, body: &body };
+        let proof = self.guard.check(said, clock::now(), clock::wall())?;
+        let caller = self.caller(&parts.headers, &proof)?;
+        let is_known = !matches!(caller, Caller::Anybody);
+        let unreadable = |error: crate::wire::Unread| {
+            Problem::new(400, "unreadable", format!("{}: {error}", route.path()))
+        };
+        let ask = route.read(query, &body).map_err(unreadable)?;
+        let (header, answer) = self.ask(caller, ask).await?;
+        if answer == Answer::Refused(Refusal::NotAllowed) && !is_known {
+            let detail = "only voters and operators may do this, and this request says by no MAC \
+                          that it is of one";
+            return Err(Problem::new(401, "unauthenticated", detail));
+        }
+        let (status, body) = write_answer(&answer);
+        let kind = if status.is_success() { "application/json" } else { PROBLEM };
+        let body = Bytes::from(body);
+        let mut reply = reply(status, kind, body.clone());
+        Head::write(&header, reply.headers_mut());
+        self.guard.sign_answer(&proof, status.as_u16(), reply.headers_mut(), &body);
+        Ok(reply)
+    }
+
+    /// Who asks, as far as that is sure.
+    fn caller(&self, headers: &HeaderMap, proof: &Proof) -> Result<Caller, Problem> {
+        let head = Head::read(headers);
+        let head = head.map_err(|error| Problem::new(400, "unreadable", error.to_string()))?;
+        match (head, proof) {
+            (Head::Voter(_), Proof::None) => {
+                let detail = "a voter's request must carry a MAC by the shared secret";
+                Err(Problem::new(401, "unauthenticated", detail))
+            }
+            (Head::Voter(header), _) => Ok(Caller::Voter(header)),
+            (Head::Other(Some(election)), _) if election != self.election => {
+                Err(Problem::refused(&Refusal::OtherNetwork))
+            }
+            (Head::Other(_), Proof::None) => Ok(Caller::Anybody),
+            (Head::Other(_), _) => Ok(Caller::Operator),
+        }
+    }
+
+    async fn ask(
+        &self,
+        caller: Caller,
+        ask: tenure_core::voter::Ask,
+    ) -> Result<(Header, Answer), Problem> {
+        let (reply, answer) = oneshot::channel();
+        let busy = |_| {
+            let detail = format!("{WAITING_MAX} requests wait already: ask later");
+            Problem::new(503, "busy", detail)
+        };
+        self.requests.try_send(Asked { caller, ask, reply }).map_err(busy)?;
+        match tokio::time::timeout(ANSWER_WITHIN, answer).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => Err(Problem::new(503, "busy", "this voter is ending, or has no room")),
+            Err(_) => {
+                let detail = format!(
+                    "no answer within {ANSWER_WITHIN:?}; the request may have been carried out"
+                );
+                Err(Problem::new(504, "no-answer", detail))
+            }
+        }
+    }
+}
+
+/// Which request it is.
+fn route(path: &str, method: &Method) -> Result<Route, Problem> {
+    let at = || Route::ALL.into_iter().filter(|route| route.path() == path);
+    if let Some(route) = at().find(|route| route.method() == *method) {
+        return Ok(route);
+    }
+    let methods: Vec<_> = at().map(|route| route.method().to_string()).collect();
+    if methods.is_empty() {
+        let detail = "there is no such path; GET /openapi.json shows those that are there";
+        return Err(Problem::new(404, "unknown-path", detail));
+    }
+    let allow = methods.join(", ");
+    let mut problem = Problem::new(405, "method", format!("{path} is asked by {allow}"));
+    problem.allow = Some(allow);
+    Err(problem)
+}
+
+async fn read_body(
+    headers: &HeaderMap,
+    body: impl Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
+) -> Result<Bytes, Problem> {
+    let too_large = || {
+        Problem::new(413, "too-large", format!("a body has at most {BODY_BYTES_MAX} bytes"))
+    };
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    // One that says that it is too long is not even begun.
+    if length.and_then(|length| length.parse().ok()).is_some_and(|n: u64| n > BODY_BYTES_MAX as u64)
+    {
+        return Err(too_large());
+    }
+    let read = Limited::new(body, BODY_BYTES_MAX).collect();
+    match tokio::time::timeout(SLOW_MAX, read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(Problem::new(400, "unreadable", format!("the body: {error}"))),
+        Err(_) => {
+            let detail = format!("the body was not there within {SLOW_MAX:?}");
+            Err(Problem::new(408, "too-slow", detail))
+        }
+    }
+}
+
+fn reply(status: StatusCode, kind: &'static str, body: Bytes) -> Reply {
+    let has_body = !body.is_empty();
+    let mut reply = Response::new(Full::new(body));
+    *reply.status_mut() = status;
+    if has_body {
+        reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
+    reply
+}
+
+fn failed(problem: &Problem) -> Reply {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut reply = reply(status, PROBLEM, problem.body().into());
+    let allow = problem.allow.as_ref().and_then(|allow| HeaderValue::from_str(allow).ok());
+    if let Some(allow) = allow {
+        reply.headers_mut().insert(ALLOW, allow);
+    }
+    reply
+}
+
+/// The last word of its type, as one of a bounded set.
+fn word(problem: &Problem) -> &'static str {
+    const WORDS: [&str; 11] = [
+        "unreadable",
+        "method",
+        "unknown-path",
+        "too-large",
+        "too-slow",
+        "busy",
+        "no-answer",
+        "unauthenticated",
+        "clock",
+        "replayed",
+        "other-network",
+    ];
+    let last = problem.kind.rsplit(':').next();
+    WORDS.into_iter().find(|word| last == Some(word)).unwrap_or("other")
+}
+
+/// The path of a URL, without a slash at its end.
+pub(crate) fn base(url: &tenure_core::voter::VoterUrl) -> String {
+    let rest = url.as_str().split_once("://").map_or("", |(_, rest)| rest);
+    let path = rest.find('/').map_or("", |at| &rest[at..]);
+    path.split(['?', '#']).next().unwrap_or("").trim_end_matches('/').to_owned()
+}
+
+/// Whether nobody else can reach it.
+pub(crate) fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}

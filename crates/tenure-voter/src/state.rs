@@ -1,0 +1,178 @@
+//! What a voter must not forget, in a state directory.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tenure::state::{Directory, Document, Format, Layout, StateError, WriteError};
+use tenure::{ElectionName, NodeName, SystemError};
+use tenure_core::voter::{Identity, Memory};
+
+/// Far above what 64 members with names of the longest take.
+const BYTES_MAX: u64 = 65_536;
+
+const VOTER: Document<Stored> =
+    Document::new("voter", Format { magic: *b"\x89TENUREv", oldest: 1, newest: 1 }, BYTES_MAX);
+
+static LAYOUT: Layout = Layout {
+    document: "voter",
+    others: &[],
+    relearn: ": it is another voter then, and returns by members remove and members add",
+    caution: ", which is another voter then, unless the directory is put back",
+};
+
+/// Whose memory it is, and what it says.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Stored {
+    election: ElectionName,
+    voter: NodeName,
+    memory: Memory,
+}
+
+/// An open state directory. No other process has it.
+#[derive(Debug)]
+pub(crate) struct State {
+    directory: Directory,
+    election: ElectionName,
+    voter: NodeName,
+}
+
+/// Why the state directory of a voter was not opened. Nothing in it was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The directory, or the file in it, is not as it should be.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The file of a new memory could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// No random numbers for a new memory.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// Another voter's.
+    #[error(
+        "state directory {path} belongs to voter {found} of election {of}, this is voter {voter} \
+         of {election}; each voter needs its own directory"
+    )]
+    OtherVoter {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        found: NodeName,
+        /// Where that one belongs.
+        of: ElectionName,
+        /// Who asked.
+        voter: NodeName,
+        /// Of which election.
+        election: ElectionName,
+    },
+}
+
+impl State {
+    /// Locks the directory and reads what it holds; one that is empty or missing begins a memory,
+    /// which is written before this returns.
+    pub(crate) fn open(
+        path: &Path,
+        election: &ElectionName,
+        voter: &NodeName,
+    ) -> Result<(Self, Memory), MemoryError> {
+        let directory = Directory::open(path, &LAYOUT)?;
+        let this = Self { directory, election: election.clone(), voter: voter.clone() };
+        let found = VOTER.read(&this.directory)?;
+        let memory = match found {
+            Some(found) if found.voter == *voter && found.election == *election => found.memory,
+            Some(found) => {
+                return Err(MemoryError::OtherVoter {
+                    path: path.to_owned(),
+                    found: found.voter,
+                    of: found.election,
+                    voter: voter.clone(),
+                    election: election.clone(),
+                });
+            }
+            None => {
+                let memory = Memory::begin(Identity(tenure::driver::random()?));
+                this.write(&memory)?;
+                memory
+            }
+        };
+        this.directory.sign()?;
+        Ok((this, memory))
+    }
+
+    /// Returns when `memory` would survive the loss of power.
+    pub(crate) fn write(&self, memory: &Memory) -> Result<(), WriteError> {
+        let (election, voter) = (self.election.clone(), self.voter.clone());
+        VOTER.write(&self.directory, &Stored { election, voter, memory: memory.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tenure_core::voter::{Electorate, Member};
+
+    use super::*;
+
+    fn name(id: &str) -> NodeName {
+        id.parse().unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_found_again_and_one_at_a_time_has_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a");
+        let election = "billing".parse().unwrap();
+        let (state, begun) = State::open(&path, &election, &name("a")).unwrap();
+        let member = Member { id: name("a"), identity: begun.identity };
+        let memory = Memory {
+            lease_max: Duration::from_secs(4),
+            electorate: Some(Electorate::founded(vec![member])),
+            founded: true,
+            ..begun
+        };
+        state.write(&memory).unwrap();
+        let twice = State::open(&path, &election, &name("a")).unwrap_err().to_string();
+        assert!(twice.contains("is in use by this process"), "{twice}");
+        drop(state);
+        let (_state, found) = State::open(&path, &election, &name("a")).unwrap();
+        assert_eq!(found, memory);
+    }
+
+    #[test]
+    fn a_memory_that_begins_keeps_its_identity_though_nothing_more_is_written() {
+        let parent = tempfile::tempdir().unwrap();
+        let (path, election) = (parent.path().join("a"), "billing".parse().unwrap());
+        let open = || State::open(&path, &election, &name("a")).unwrap().1;
+        assert_eq!(open(), open());
+    }
+
+    #[test]
+    fn a_directory_of_another_voter_or_election_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a");
+        let (billing, other) = ("billing".parse().unwrap(), "other".parse().unwrap());
+        drop(State::open(&path, &billing, &name("a")).unwrap());
+        for (election, voter) in [(&billing, "b"), (&other, "a")] {
+            let told = State::open(&path, election, &name(voter)).unwrap_err().to_string();
+            assert!(told.contains("belongs to voter a of election billing"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_largest_memory_fits() {
+        let longest = "x".repeat(NodeName::MAX_BYTES - 2);
+        let member = |number| Member {
+            id: name(&format!("{longest}{number:02}")),
+            identity: Identity(u128::MAX),
+        };
+        let members = (0..tenure_core::voter::MEMBERS_MAX).map(member).collect();
+        let memory = Memory {
+            electorate: Some(Electorate::founded(members)),
+            ..Memory::begin(Identity(u128::MAX))
+        };
+        let election = ElectionName::new(&"x".repeat(ElectionName::MAX_BYTES)).unwrap();
+        let bytes = VOTER.encode(&Stored { election, voter: name("a"), memory });
+        assert!((bytes.len() as u64) < BYTES_MAX / 2, "{}", bytes.len());
+    }
+}

@@ -1,0 +1,142 @@
+//! Who sends, of which network: the headers of each request and answer of a voter.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tenure_core::voter::{Fingerprint, Header, Identity, Mode, Participant, VoterUrl};
+use tenure_core::{ElectionName, NodeName};
+
+use super::Unread;
+use super::fields::hex;
+
+/// Names of headers.
+pub(crate) mod names {
+    use http::HeaderName;
+
+    /// The election.
+    pub(crate) const ELECTION: HeaderName = HeaderName::from_static("tenure-election");
+    /// `majority` or `available`.
+    pub(crate) const MODE: HeaderName = HeaderName::from_static("tenure-mode");
+    /// `ID~IDENTITY~INCARNATION`.
+    pub(crate) const VOTER: HeaderName = HeaderName::from_static("tenure-voter");
+    /// `voter-url`.
+    pub(crate) const URL: HeaderName = HeaderName::from_static("tenure-voter-url");
+    /// `FINGERPRINT accepted` or `FINGERPRINT founded`, or absent.
+    pub(crate) const FOUNDING: HeaderName = HeaderName::from_static("tenure-founding");
+    /// All of them, in the order in which they are authenticated.
+    pub(crate) const ALL: [HeaderName; 5] = [ELECTION, MODE, VOTER, URL, FOUNDING];
+}
+
+/// What the headers of a message say of its sender.
+///
+/// | header | is |
+/// |---|---|
+/// | `Tenure-Election` | the election |
+/// | `Tenure-Mode` | `majority` or `available` |
+/// | `Tenure-Voter` | `ID~IDENTITY~INCARNATION`, of a voter |
+/// | `Tenure-Voter-Url` | its `voter-url` |
+/// | `Tenure-Founding` | absent, or the fingerprint of its founding and `accepted` or `founded` |
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Head {
+    /// A voter.
+    Voter(Header),
+    /// Somebody else, who may say which election is meant.
+    Other(Option<ElectionName>),
+}
+
+impl Head {
+    /// Puts those of a voter into a message.
+    pub(crate) fn write(header: &Header, headers: &mut HeaderMap) {
+        let Header { election, mode, sender, url, founding } = header;
+        let Participant { id, identity, incarnation } = sender;
+        let voter = format!("{id}~{:032x}~{incarnation:032x}", identity.0);
+        let founding = founding.map(|(fingerprint, founded)| {
+            let word = if founded { "founded" } else { "accepted" };
+            format!("{:032x} {word}", fingerprint.0)
+        });
+        let all = [
+            (names::ELECTION, Some(election.to_string())),
+            (names::MODE, Some(mode.to_string())),
+            (names::VOTER, Some(voter)),
+            (names::URL, Some(url.to_string())),
+            (names::FOUNDING, founding),
+        ];
+        for (name, value) in all {
+            // Names and URLs have no control characters, so every one of them fits.
+            let value = value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
+        }
+    }
+
+    /// Reads those of a message.
+    ///
+    /// # Errors
+    ///
+    /// When one is there twice or cannot be read, or some are there and others missing.
+    pub(crate) fn read(headers: &HeaderMap) -> Result<Self, Unread> {
+        let election = parsed::<ElectionName>(headers, &names::ELECTION)?;
+        let Some(voter) = text(headers, &names::VOTER)? else {
+            return Ok(Self::Other(election));
+        };
+        let missing = |name: HeaderName| Unread::new(format!("the header {name} is missing"));
+        let founding = text(headers, &names::FOUNDING)?.map(founding).transpose()?;
+        Ok(Self::Voter(Header {
+            election: election.ok_or_else(|| missing(names::ELECTION))?,
+            mode: parsed::<Mode>(headers, &names::MODE)?.ok_or_else(|| missing(names::MODE))?,
+            sender: participant(voter)?,
+            url: parsed::<VoterUrl>(headers, &names::URL)?.ok_or_else(|| missing(names::URL))?,
+            founding,
+        }))
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Unread> {
+    let mut all = headers.get_all(name).iter();
+    let Some(value) = all.next() else { return Ok(None) };
+    match (all.next(), std::str::from_utf8(value.as_bytes())) {
+        (None, Ok(text)) => Ok(Some(text)),
+        (None, Err(_)) => Err(Unread::new(format!("the header {name} is no UTF-8"))),
+        (Some(_), _) => Err(Unread::new(format!("the header {name} is there twice"))),
+    }
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
+    headers: &HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<T>, Unread> {
+    let parse = |text: &str| {
+        text.parse().map_err(|error| Unread::new(format!("the header {name}: {error}")))
+    };
+    text(headers, name)?.map(parse).transpose()
+}
+
+fn participant(text: &str) -> Result<Participant, Unread> {
+    let wrong = || {
+        Unread::new("the header tenure-voter must be ID~IDENTITY~INCARNATION, the latter two in 32 \
+                     hexadecimal digits")
+    };
+    let mut parts = text.split('~');
+    let (id, identity, incarnation) = (parts.next(), parts.next(), parts.next());
+    let number = |part: Option<&str>| part.and_then(hex::parse).ok_or_else(wrong);
+    let id = id.and_then(|id| NodeName::new(id).ok()).ok_or_else(wrong)?;
+    let (identity, incarnation) = (Identity(number(identity)?), number(incarnation)?);
+    match parts.next() {
+        None => Ok(Participant { id, identity, incarnation }),
+        Some(_) => Err(wrong()),
+    }
+}
+
+fn founding(text: &str) -> Result<(Fingerprint, bool), Unread> {
+    let read = text.split_once(' ').and_then(|(fingerprint, word)| {
+        let founded = match word {
+            "founded" => true,
+            "accepted" => false,
+            _ => return None,
+        };
+        Some((Fingerprint(hex::parse(fingerprint)?), founded))
+    });
+    read.ok_or_else(|| {
+        Unread::new("the header tenure-founding must be 32 hexadecimal digits, a space, and \
+                     accepted or founded")
+    })
+}

@@ -1,0 +1,64 @@
+//! Errors as answers: problem details, RFC 9457.
+
+use serde::{Deserialize, Serialize};
+use tenure_core::voter::Refusal;
+
+use super::form::Form;
+use super::refusal::{self, RefusalForm};
+
+/// The type of their bodies.
+pub const PROBLEM: &str = "application/problem+json";
+
+/// Why a request was not carried out, for people and programs.
+///
+/// `type` is `urn:tenure:voter:` and the label of the refusal, or one of: `unreadable`,
+/// `unknown-path`, `method`, `too-large`, `too-slow`, `busy`, `no-answer`, `unauthenticated`,
+/// `clock`, `replayed`.
+#[derive(Serialize, Deserialize)]
+pub struct Problem {
+    /// `type`: which kind.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `title`: the kind in short.
+    pub title: String,
+    /// `status`, as that of the answer.
+    pub status: u16,
+    /// `detail`: what, with the numbers, and what to do.
+    pub detail: String,
+    /// `refusal`: what a voter makes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refusal: Option<RefusalForm>,
+    /// By which methods it can be asked, where the method was wrong.
+    #[serde(skip)]
+    pub(crate) allow: Option<String>,
+}
+
+impl Problem {
+    /// One that the voter was not asked about.
+    pub(crate) fn new(status: u16, kind: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:tenure:voter:{kind}"),
+            title: kind.replace('-', " "),
+            status,
+            detail: detail.into(),
+            refusal: None,
+            allow: None,
+        }
+    }
+
+    /// What the voter itself refuses.
+    pub(crate) fn refused(refused: &Refusal) -> Self {
+        let refusal = Some(RefusalForm::of(refused));
+        Self { refusal, ..Self::new(refusal::status(refused), refused.label(), refused.to_string()) }
+    }
+
+    /// What the voter itself refused; nothing if it was not asked.
+    pub(crate) fn refusal(self) -> Option<Refusal> {
+        self.refusal?.read().ok()
+    }
+
+    pub(crate) fn body(&self) -> Vec<u8> {
+        // Writing to memory cannot fail, and no key is anything but text.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,147 @@
+//! Why a voter refuses, as a part of problem details and of an answer to a heartbeat.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::NodeName;
+use tenure_core::voter::{Fingerprint, Refusal};
+
+use super::Unread;
+use super::fields::{hex, nanos};
+use super::form::{ElectorateForm, ElectorateIdForm, Form, LeaderForm, counted};
+
+/// `reason` is the core's own label of it.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(super) enum RefusalForm {
+    OtherNetwork,
+    OtherFounding {
+        #[serde(with = "hex")]
+        ours: u128,
+    },
+    NotAllowed,
+    Malformed,
+    Full,
+    NotFounded,
+    NotAMember {
+        who: NodeName,
+    },
+    Leads(LeaderForm),
+    Promised {
+        to: NodeName,
+        #[serde(with = "nanos")]
+        remaining_ns: Duration,
+    },
+    Quarantined {
+        #[serde(with = "nanos")]
+        remaining_ns: Duration,
+    },
+    Endorsed {
+        counter: u64,
+    },
+    Left,
+    OldElectorate(ElectorateForm),
+    Released,
+    OldHeartbeat,
+    UnknownVoter,
+    UnknownElection,
+    NotLeading {
+        leader: Option<LeaderForm>,
+    },
+    ChangeRuns {
+        electorate: ElectorateIdForm,
+    },
+    NoChange,
+}
+
+impl Form for RefusalForm {
+    type Of = Refusal;
+
+    fn of(of: &Refusal) -> Self {
+        match of {
+            Refusal::OtherNetwork => Self::OtherNetwork,
+            Refusal::OtherFounding { ours } => Self::OtherFounding { ours: ours.0 },
+            Refusal::NotAllowed => Self::NotAllowed,
+            Refusal::Malformed(_) => Self::Malformed,
+            Refusal::Full => Self::Full,
+            Refusal::NotFounded => Self::NotFounded,
+            Refusal::NotAMember { who } => Self::NotAMember { who: who.clone() },
+            Refusal::Leads(leader) => Self::Leads(Form::of(leader)),
+            Refusal::Promised { to, remaining } => {
+                Self::Promised { to: to.clone(), remaining_ns: *remaining }
+            }
+            Refusal::Quarantined { remaining } => Self::Quarantined { remaining_ns: *remaining },
+            Refusal::Endorsed { counter } => Self::Endorsed { counter: *counter },
+            Refusal::Left => Self::Left,
+            Refusal::OldElectorate(electorate) => Self::OldElectorate(Form::of(electorate)),
+            Refusal::Released => Self::Released,
+            Refusal::OldHeartbeat => Self::OldHeartbeat,
+            Refusal::UnknownVoter => Self::UnknownVoter,
+            Refusal::UnknownElection => Self::UnknownElection,
+            Refusal::NotLeading(leader) => {
+                Self::NotLeading { leader: leader.as_ref().map(Form::of) }
+            }
+            Refusal::ChangeRuns { electorate } => {
+                Self::ChangeRuns { electorate: Form::of(electorate) }
+            }
+            Refusal::NoChange => Self::NoChange,
+        }
+    }
+
+    fn read(self) -> Result<Refusal, Unread> {
+        Ok(match self {
+            Self::OtherNetwork => Refusal::OtherNetwork,
+            Self::OtherFounding { ours } => Refusal::OtherFounding { ours: Fingerprint(ours) },
+            Self::NotAllowed => Refusal::NotAllowed,
+            // The other side's words are for people, in the detail of its problem.
+            Self::Malformed => Refusal::Malformed("as the other voter reads it"),
+            Self::Full => Refusal::Full,
+            Self::NotFounded => Refusal::NotFounded,
+            Self::NotAMember { who } => Refusal::NotAMember { who },
+            Self::Leads(leader) => Refusal::Leads(leader.read()?),
+            Self::Promised { to, remaining_ns } => {
+                Refusal::Promised { to, remaining: remaining_ns }
+            }
+            Self::Quarantined { remaining_ns } => Refusal::Quarantined { remaining: remaining_ns },
+            Self::Endorsed { counter } => Refusal::Endorsed { counter: counted(counter, 0)? },
+            Self::Left => Refusal::Left,
+            Self::OldElectorate(electorate) => Refusal::OldElectorate(electorate.read()?),
+            Self::Released => Refusal::Released,
+            Self::OldHeartbeat => Refusal::OldHeartbeat,
+            Self::UnknownVoter => Refusal::UnknownVoter,
+            Self::UnknownElection => Refusal::UnknownElection,
+            Self::NotLeading { leader } => {
+                Refusal::NotLeading(leader.map(LeaderForm::read).transpose()?)
+            }
+            Self::ChangeRuns { electorate } => {
+                Refusal::ChangeRuns { electorate: electorate.read()? }
+            }
+            Self::NoChange => Refusal::NoChange,
+        })
+    }
+}
+
+/// Which status of HTTP says it best.
+pub(super) const fn status(refusal: &Refusal) -> u16 {
+    match refusal {
+        Refusal::Malformed(_) => 400,
+        Refusal::NotAllowed => 403,
+        Refusal::UnknownVoter | Refusal::UnknownElection => 404,
+        Refusal::Full => 503,
+        Refusal::OtherNetwork
+        | Refusal::OtherFounding { .. }
+        | Refusal::NotFounded
+        | Refusal::NotAMember { .. }
+        | Refusal::Leads(_)
+        | Refusal::Promised { .. }
+        | Refusal::Quarantined { .. }
+        | Refusal::Endorsed { .. }
+        | Refusal::Left
+        | Refusal::OldElectorate(_)
+        | Refusal::Released
+        | Refusal::OldHeartbeat
+        | Refusal::NotLeading(_)
+        | Refusal::ChangeRuns { .. }
+        | Refusal::NoChange => 409,
+    }
+}

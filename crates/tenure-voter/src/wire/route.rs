@@ -1,0 +1,240 @@
+//! Which path and method is which request, and what its answer is.
+
+use http::{Method, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tenure_core::NodeName;
+use tenure_core::voter::{Answer, Ask};
+
+use super::Unread;
+use super::form::{
+    BeatenForm, ChangeForm, CountedForm, ElectionForm, Form, HeartbeatForm, LeadershipForm,
+    ReconcileForm, RemoveForm, StartedForm, StatusForm, VoteForm, VoterForm,
+};
+use super::problem::Problem;
+
+/// What is asked on a path by a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Route {
+    Register,
+    Remove,
+    Status,
+    Heartbeat,
+    Reconcile,
+    Start,
+    Cast,
+    Result,
+    LastResult,
+    Certify,
+    Release,
+    Change,
+}
+
+/// A request as it is sent: the path is below the `voter-url`.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) route: Route,
+    /// With the query.
+    pub(crate) path: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Route {
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Register,
+        Self::Remove,
+        Self::Status,
+        Self::Heartbeat,
+        Self::Reconcile,
+        Self::Start,
+        Self::Cast,
+        Self::Result,
+        Self::LastResult,
+        Self::Certify,
+        Self::Release,
+        Self::Change,
+    ];
+
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Register => "/register",
+            Self::Remove => "/remove",
+            Self::Status => "/status",
+            Self::Heartbeat => "/heartbeat",
+            Self::Reconcile => "/reconcile",
+            Self::Start => "/election/start",
+            Self::Cast => "/election/cast",
+            Self::Result | Self::LastResult => "/election/result",
+            Self::Certify => "/election/certify",
+            Self::Release => "/election/release",
+            Self::Change => "/electorate",
+        }
+    }
+
+    pub(crate) const fn method(self) -> Method {
+        match self {
+            Self::Status | Self::LastResult => Method::GET,
+            _ => Method::POST,
+        }
+    }
+
+    fn of(ask: &Ask) -> Self {
+        match ask {
+            Ask::Register(_) => Self::Register,
+            Ask::Remove { .. } => Self::Remove,
+            Ask::Status { .. } => Self::Status,
+            Ask::Heartbeat(heartbeat) if heartbeat.certificate.is_none() => Self::Heartbeat,
+            Ask::Heartbeat(_) | Ask::Certify(_) => Self::Certify,
+            Ask::Reconcile(_) => Self::Reconcile,
+            Ask::Start => Self::Start,
+            Ask::Cast(_) => Self::Cast,
+            Ask::Result(_) => Self::Result,
+            Ask::LastResult => Self::LastResult,
+            Ask::Release(_) => Self::Release,
+            Ask::Change(_) => Self::Change,
+        }
+    }
+
+    /// What such a request asks.
+    pub(crate) fn read(self, query: Option<&str>, body: &[u8]) -> Result<Ask, Unread> {
+        Ok(match self {
+            Self::Register => Ask::Register(read::<VoterForm>(body)?),
+            Self::Remove => {
+                let RemoveForm { voter_id, reason } = serde_json::from_slice(body)?;
+                Ask::Remove { voter: voter_id, reason: reason_of(reason) }
+            }
+            Self::Status => Ask::Status { suspect: suspect(query)? },
+            Self::Heartbeat => match read::<HeartbeatForm>(body)? {
+                heartbeat if heartbeat.certificate.is_none() => Ask::Heartbeat(heartbeat),
+                _ => return Err(Unread::new("a heartbeat with a certificate goes to certify")),
+            },
+            Self::Reconcile => Ask::Reconcile(read::<ReconcileForm>(body)?),
+            Self::Start => Ask::Start,
+            Self::Cast => Ask::Cast(read::<VoteForm>(body)?),
+            Self::Result => Ask::Result(read::<ElectionForm>(body)?),
+            Self::LastResult => Ask::LastResult,
+            Self::Certify if is_heartbeat(body) => match read::<HeartbeatForm>(body)? {
+                heartbeat if heartbeat.certificate.is_some() => Ask::Heartbeat(heartbeat),
+                _ => return Err(Unread::new("the certificate is missing")),
+            },
+            Self::Certify => Ask::Certify(read::<ElectionForm>(body)?),
+            Self::Release => Ask::Release(read::<LeadershipForm>(body)?),
+            Self::Change => Ask::Change(read::<ChangeForm>(body)?),
+        })
+    }
+}
+
+impl Outgoing {
+    pub(crate) fn of(ask: &Ask) -> Self {
+        let route = Route::of(ask);
+        let mut path = route.path().to_owned();
+        let body = match ask {
+            Ask::Register(voter) => write::<VoterForm>(voter),
+            Ask::Remove { voter, reason } => {
+                write_form(&RemoveForm { voter_id: voter.clone(), reason: reason.clone() })
+            }
+            Ask::Status { suspect: None } | Ask::Start | Ask::LastResult => Vec::new(),
+            Ask::Status { suspect: Some(suspect) } => {
+                // A name has no character that a query would have to escape.
+                path.push_str("?suspect=");
+                path.push_str(suspect.as_str());
+                Vec::new()
+            }
+            Ask::Heartbeat(heartbeat) => write::<HeartbeatForm>(heartbeat),
+            Ask::Reconcile(known) => write::<ReconcileForm>(known),
+            Ask::Cast(vote) => write::<VoteForm>(vote),
+            Ask::Result(election) | Ask::Certify(election) => write::<ElectionForm>(election),
+            Ask::Release(leadership) => write::<LeadershipForm>(leadership),
+            Ask::Change(change) => write::<ChangeForm>(change),
+        };
+        Self { route, path, body }
+    }
+}
+
+/// An answer as it is sent.
+pub(crate) fn write_answer(answer: &Answer) -> (StatusCode, Vec<u8>) {
+    let body = match answer {
+        Answer::Status(status) => write::<StatusForm>(status),
+        Answer::Heartbeat(beaten) => write::<BeatenForm>(beaten),
+        Answer::Done => return (StatusCode::NO_CONTENT, Vec::new()),
+        Answer::Started(ballot) => {
+            return (StatusCode::ACCEPTED, write::<StartedForm>(ballot));
+        }
+        Answer::Cast(vote) => write::<VoteForm>(vote),
+        Answer::Counted { open } => write_form(&CountedForm { open: *open }),
+        Answer::Election(election) => write::<ElectionForm>(election),
+        Answer::Refused(refusal) => {
+            let problem = Problem::refused(refusal);
+            let status = StatusCode::from_u16(problem.status);
+            return (status.unwrap_or(StatusCode::CONFLICT), problem.body());
+        }
+    };
+    (StatusCode::OK, body)
+}
+
+/// The answer to what was asked; `certificate`: by a heartbeat with one.
+pub(crate) fn read_answer(ask: &Ask, status: StatusCode, body: &[u8]) -> Result<Answer, Unread> {
+    if !status.is_success() {
+        let problem: Problem = serde_json::from_slice(body)?;
+        let detail = problem.detail.clone();
+        return match problem.refusal() {
+            Some(refusal) => Ok(Answer::Refused(refusal)),
+            None => Err(Unread::new(format!("it answers {status}: {detail}"))),
+        };
+    }
+    Ok(match ask {
+        Ask::Register(_) | Ask::Status { .. } => Answer::Status(read::<StatusForm>(body)?),
+        Ask::Heartbeat(_) => Answer::Heartbeat(read::<BeatenForm>(body)?),
+        Ask::Remove { .. } | Ask::Reconcile(_) | Ask::Release(_) | Ask::Change(_) => Answer::Done,
+        Ask::Start => Answer::Started(read::<StartedForm>(body)?),
+        Ask::Cast(_) => Answer::Cast(read::<VoteForm>(body)?),
+        Ask::Result(_) => {
+            let CountedForm { open } = serde_json::from_slice(body)?;
+            Answer::Counted { open }
+        }
+        Ask::LastResult | Ask::Certify(_) => Answer::Election(read::<ElectionForm>(body)?),
+    })
+}
+
+fn read<F: Form + DeserializeOwned>(body: &[u8]) -> Result<F::Of, Unread> {
+    serde_json::from_slice::<F>(body)?.read()
+}
+
+fn write<F: Form + Serialize>(of: &F::Of) -> Vec<u8> {
+    write_form(&F::of(of))
+}
+
+fn write_form(form: &impl Serialize) -> Vec<u8> {
+    // Writing to memory cannot fail, and no key is anything but text.
+    serde_json::to_vec(form).unwrap_or_default()
+}
+
+/// A heartbeat has a `seq`, and no result has one.
+fn is_heartbeat(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Any {
+        seq: Option<serde::de::IgnoredAny>,
+    }
+    serde_json::from_slice(body).is_ok_and(|Any { seq }| seq.is_some())
+}
+
+fn suspect(query: Option<&str>) -> Result<Option<NodeName>, Unread> {
+    let all = query.into_iter().flat_map(|query| query.split('&'));
+    let mut suspects = all.filter_map(|pair| pair.strip_prefix("suspect="));
+    let Some(suspect) = suspects.next() else { return Ok(None) };
+    match NodeName::new(suspect) {
+        Ok(suspect) => Ok(Some(suspect)),
+        Err(error) => Err(Unread::new(format!("suspect: {error}"))),
+    }
+}
+
+/// Of a longer reason its beginning is kept.
+fn reason_of(reason: tenure_core::Value) -> tenure_core::Value {
+    let text = reason.as_str();
+    let max = tenure_core::voter::REASON_BYTES_MAX;
+    if text.len() <= max {
+        return reason;
+    }
+    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    tenure_core::Value::new(&text[..end]).unwrap_or_default()
+}

@@ -1,0 +1,40 @@
+//! `voter-list`, as the text has it.
+
+use serde::Deserialize;
+use tenure_core::NodeName;
+use tenure_core::voter::{Listed, VoterUrl};
+
+use super::Unread;
+use super::fields::text;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Form {
+    voter_id: NodeName,
+    #[serde(with = "text")]
+    voter_url: VoterUrl,
+}
+
+/// Reads `[{"voterId": "…", "voterUrl": "…"}, …]`.
+///
+/// ```
+/// use tenure_voter::wire::read_voter_list;
+///
+/// let list = r#"[{"voterId": "west", "voterUrl": "https://west.example"}]"#;
+/// assert_eq!(read_voter_list(list)?[0].id.as_str(), "west");
+/// # Ok::<(), tenure_voter::wire::Unread>(())
+/// ```
+///
+/// # Errors
+///
+/// When it is something else, as the sample in the protocol's own source is.
+pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
+    let wrong = |error: serde_json::Error| {
+        Unread::new(format!(
+            "the voter list must be as [{{\"voterId\": \"west\", \"voterUrl\": \
+             \"https://west.example\"}}, …]: {error}"
+        ))
+    };
+    let all: Vec<Form> = serde_json::from_str(list).map_err(wrong)?;
+    Ok(all.into_iter().map(|Form { voter_id, voter_url }| Listed { id: voter_id, url: voter_url }).collect())
+}
