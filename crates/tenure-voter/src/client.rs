@@ -91,8 +91,7 @@ fn connections(tls: ClientConfig, idle: Duration) -> Http {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    let https =
-        HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+    let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
     Connections::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(idle)
@@ -102,7 +101,11 @@ fn connections(tls: ClientConfig, idle: Duration) -> Http {
 }
 
 impl Shared {
-    async fn exchange(&self, http: &Http, question: &Question) -> Result<(Header, Answer), Failure> {
+    async fn exchange(
+        &self,
+        http: &Http,
+        question: &Question,
+    ) -> Result<(Header, Answer), Failure> {
         let Question { to, header, ask, .. } = question;
         let Outgoing { route, path, body } = Outgoing::of(ask);
         let uri: Uri = format!("{}{path}", to.as_str().trim_end_matches('/'))

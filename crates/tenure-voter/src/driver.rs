@@ -169,7 +169,10 @@ impl<C: SafetyClass> Backend for Wired<C> {
 
     fn send(&mut self, to: Peer, message: Message) {
         match (to, message) {
-            (Peer::At(to), Message::Request { call, caller: Caller::Voter(header), within, ask }) => {
+            (
+                Peer::At(to),
+                Message::Request { call, caller: Caller::Voter(header), within, ask },
+            ) => {
                 count(&mut self.counters.sent, ask.label());
                 self.releasing += u32::from(ask.label() == RELEASE);
                 self.client.ask(Question { to, call, within, header, ask });

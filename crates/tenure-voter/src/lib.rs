@@ -41,6 +41,7 @@ mod driver;
 mod incoming;
 mod node;
 mod notice;
+mod openapi;
 mod options;
 mod seeds;
 mod server;

@@ -201,8 +201,7 @@ impl<C: Class> Builder<C> {
         let (listener, address) = listen(&options, listener)?;
         let (state, memory) = remember(&config, &options)?;
         let (incarnation, seed) = (driver::random()?, driver::seed()?);
-        let who =
-            Participant { id: config.id.clone(), identity: memory.identity, incarnation };
+        let who = Participant { id: config.id.clone(), identity: memory.identity, incarnation };
         let start = Start { incarnation, seed, memory };
         let (to_loop, from_tasks) = mpsc::unbounded_channel();
         let (requests, asked) = mpsc::channel(WAITING_MAX);

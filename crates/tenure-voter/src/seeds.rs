@@ -38,7 +38,9 @@ pub enum SeedsError {
         host: String,
     },
     /// Not a path.
-    #[error("the seed path {path:?} must be a relative URL, as /voter: the host is the seed host's")]
+    #[error(
+        "the seed path {path:?} must be a relative URL, as /voter: the host is the seed host's"
+    )]
     Path {
         /// As given.
         path: String,
@@ -59,7 +61,9 @@ impl Seeds {
         };
         let wrong = || SeedsError::Host { host: host.to_owned() };
         let (name, port) = match rest.rsplit_once(':') {
-            Some((name, port)) if !rest.ends_with(']') && (!name.contains(':') || name.ends_with(']')) => {
+            Some((name, port))
+                if !rest.ends_with(']') && (!name.contains(':') || name.ends_with(']')) =>
+            {
                 (name, Some(port.parse().map_err(|_| wrong())?))
             }
             _ => (rest, None),

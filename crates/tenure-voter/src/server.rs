@@ -36,6 +36,7 @@ use crate::auth::{Guard, Proof, Said};
 use crate::counters::Tally;
 use crate::incoming::{Asked, Incoming};
 use crate::notice::Notice;
+use crate::openapi::OPENAPI;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, write_answer};
 
@@ -53,9 +54,6 @@ pub(crate) const WAITING_MAX: usize = 1_024;
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long to wait when no connection can be accepted, as for want of descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
-
-/// All requests and answers, field by field.
-const OPENAPI: &str = include_str!("openapi.json");
 
 /// What serves requests of others.
 pub(crate) struct Server {
@@ -235,9 +233,8 @@ async fn read_body(
     headers: &HeaderMap,
     body: impl Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
 ) -> Result<Bytes, Problem> {
-    let too_large = || {
-        Problem::new(413, "too-large", format!("a body has at most {BODY_BYTES_MAX} bytes"))
-    };
+    let too_large =
+        || Problem::new(413, "too-large", format!("a body has at most {BODY_BYTES_MAX} bytes"));
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     // One that says that it is too long is not even begun.
     if length.and_then(|length| length.parse().ok()).is_some_and(|n: u64| n > BODY_BYTES_MAX as u64)

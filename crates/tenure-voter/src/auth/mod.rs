@@ -44,9 +44,9 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tenure_core::{Time, WallTime};
 
-pub use self::secret::{SecretError, Secrets};
 use self::mac::Stamp;
 use self::replay::{Replays, Seen};
+pub use self::secret::{SecretError, Secrets};
 use crate::wire::Problem;
 
 /// How far the clocks of two voters may be apart, the time that a request travels included.
@@ -88,17 +88,26 @@ impl Guard {
     }
 
     /// Checks who has sent this.
-    pub(crate) fn check(&self, said: Said<'_>, now: Time, wall: WallTime) -> Result<Proof, Problem> {
+    pub(crate) fn check(
+        &self,
+        said: Said<'_>,
+        now: Time,
+        wall: WallTime,
+    ) -> Result<Proof, Problem> {
         let Some(secrets) = &self.secrets else { return Ok(Proof::Elsewhere) };
         let Some(authorization) = said.headers.get(AUTHORIZATION) else { return Ok(Proof::None) };
         let refuse = |why: &str| Problem::new(401, "unauthenticated", why);
         let stamp = Stamp::read(authorization).ok_or_else(|| {
-            refuse("Authorization must be: TENURE-HMAC-SHA256 date=SECONDS, nonce=32 hexadecimal \
-                    digits, mac=64 hexadecimal digits")
+            refuse(
+                "Authorization must be: TENURE-HMAC-SHA256 date=SECONDS, nonce=32 hexadecimal \
+                    digits, mac=64 hexadecimal digits",
+            )
         })?;
         let number = secrets.verify_request(said, &stamp).ok_or_else(|| {
-            refuse("the MAC is none of this voter's secrets over this request: the secrets differ, \
-                    or the request was changed on its way")
+            refuse(
+                "the MAC is none of this voter's secrets over this request: the secrets differ, \
+                    or the request was changed on its way",
+            )
         })?;
         let seconds = wall.as_nanos() / 1_000_000_000;
         if stamp.date.abs_diff(seconds) > WINDOW.as_secs() {
@@ -112,8 +121,7 @@ impl Guard {
             return Err(Problem::new(401, "clock", detail));
         }
         // What it guards is changed whole, so a panic elsewhere leaves nothing half done.
-        let mut replays =
-            self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
             Seen::New => Ok(Proof::Secret { number, nonce: stamp.nonce }),
             Seen::Before => {
@@ -132,7 +140,13 @@ impl Guard {
     }
 
     /// Authenticates an answer by what its request was authenticated by.
-    pub(crate) fn sign_answer(&self, proof: &Proof, status: u16, headers: &mut HeaderMap, body: &[u8]) {
+    pub(crate) fn sign_answer(
+        &self,
+        proof: &Proof,
+        status: u16,
+        headers: &mut HeaderMap,
+        body: &[u8],
+    ) {
         if let (Proof::Secret { number, nonce }, Some(secrets)) = (proof, &self.secrets) {
             let mac = secrets.answer(*number, *nonce, status, headers, body);
             if let Ok(mac) = HeaderValue::from_str(&mac) {
@@ -159,7 +173,13 @@ impl Secrets {
     }
 
     /// Whether this is an answer to the request of this nonce, by one that has one of them.
-    pub(crate) fn is_answer(&self, nonce: u128, status: u16, headers: &HeaderMap, body: &[u8]) -> bool {
+    pub(crate) fn is_answer(
+        &self,
+        nonce: u128,
+        status: u16,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> bool {
         let mac = headers.get(MAC).map(HeaderValue::as_bytes);
         mac.is_some_and(|mac| self.verify_answer(mac, nonce, status, headers, body))
     }

@@ -47,27 +47,29 @@ fn what_is_signed_passes_once() {
 fn whatever_is_changed_is_noticed() {
     let guard = guard(&[ONE]);
     let good = signed(&[ONE], 1_000, 7, b"{}");
-    let check = |said| kind(guard.check(said, NOW, wall(1_000)));
+    fn check(guard: &Guard, said: Said<'_>) -> String {
+        kind(guard.check(said, NOW, wall(1_000)))
+    }
     let wrong = "urn:tenure:voter:unauthenticated";
-    assert_eq!(check(said(&good, b"{ }")), wrong);
-    assert_eq!(check(Said { method: "GET", ..said(&good, b"{}") }), wrong);
-    assert_eq!(check(Said { path: "/remove", ..said(&good, b"{}") }), wrong);
+    assert_eq!(check(&guard, said(&good, b"{ }")), wrong);
+    assert_eq!(check(&guard, Said { method: "GET", ..said(&good, b"{}") }), wrong);
+    assert_eq!(check(&guard, Said { path: "/remove", ..said(&good, b"{}") }), wrong);
     for name in crate::wire::names::ALL {
         let mut changed = good.clone();
         changed.insert(&name, HeaderValue::from_static("other"));
-        assert_eq!(check(said(&changed, b"{}")), wrong, "{name}");
+        assert_eq!(check(&guard, said(&changed, b"{}")), wrong, "{name}");
     }
     let text = good[AUTHORIZATION].to_str().unwrap().to_owned();
     let digit = |from: &str, to: &str| HeaderValue::from_str(&text.replace(from, to)).unwrap();
     for changed in [digit("date=1000", "date=1001"), digit("7, mac", "8, mac")] {
         let mut headers = good.clone();
         headers.insert(AUTHORIZATION, changed);
-        assert_eq!(check(said(&headers, b"{}")), wrong);
+        assert_eq!(check(&guard, said(&headers, b"{}")), wrong);
     }
     for nonsense in ["", "Basic abc", "TENURE-HMAC-SHA256 date=-1, nonce=1, mac=2"] {
         let mut headers = good.clone();
         headers.insert(AUTHORIZATION, HeaderValue::from_static(nonsense));
-        assert_eq!(check(said(&headers, b"{}")), wrong, "{nonsense:?}");
+        assert_eq!(check(&guard, said(&headers, b"{}")), wrong, "{nonsense:?}");
     }
     // Nothing of that has used up the nonce.
     assert!(guard.check(said(&good, b"{}"), NOW, wall(1_000)).is_ok());
@@ -129,9 +131,8 @@ fn the_bytes_are_those_of_the_documentation() {
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, ONE.as_bytes());
     let mac = ring::hmac::sign(&key, lines.as_bytes());
     let hex: String = mac.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    let wanted = format!(
-        "TENURE-HMAC-SHA256 date=1000, nonce=00000000000000000000000000000007, mac={hex}"
-    );
+    let wanted =
+        format!("TENURE-HMAC-SHA256 date=1000, nonce=00000000000000000000000000000007, mac={hex}");
     assert_eq!(headers[AUTHORIZATION], wanted);
 }
 

@@ -6,11 +6,16 @@ pub(super) mod hex {
 
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(in crate::wire) fn serialize<S: Serializer>(number: &u128, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::wire) fn serialize<S: Serializer>(
+        number: &u128,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         to.collect_str(&format_args!("{number:032x}"))
     }
 
-    pub(in crate::wire) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
+    pub(in crate::wire) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<u128, D::Error> {
         let text = Cow::<str>::deserialize(from)?;
         parse(&text).ok_or_else(|| D::Error::custom("expected 32 hexadecimal digits"))
     }
@@ -28,7 +33,10 @@ pub(super) mod nanos {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(in crate::wire) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::wire) fn serialize<S: Serializer>(
+        span: &Duration,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         to.serialize_u64(whole(*span))
     }
 

@@ -43,6 +43,7 @@ fn maybe<F: Form>(form: Option<F>) -> Result<Option<F::Of>, Unread> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct VoterForm {
+    #[serde(with = "text")]
     voter_id: NodeName,
     #[serde(with = "text")]
     voter_url: VoterUrl,
@@ -93,6 +94,7 @@ impl Form for VoterForm {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ParticipantForm {
+    #[serde(with = "text")]
     voter_id: NodeName,
     #[serde(with = "hex")]
     identity: u128,
@@ -117,6 +119,7 @@ impl Form for ParticipantForm {
 #[derive(Serialize, Deserialize)]
 pub(super) struct BallotForm {
     counter: u64,
+    #[serde(with = "text")]
     initiator: NodeName,
     attempt: u32,
 }
@@ -175,6 +178,7 @@ pub(super) struct LeaderForm {
     leadership: LeadershipForm,
     #[serde(with = "text")]
     voter_url: VoterUrl,
+    #[serde(with = "text")]
     value: Value,
     remaining_ns: Option<u64>,
 }
@@ -231,6 +235,7 @@ pub(super) struct ElectorateForm {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct MemberForm {
+    #[serde(with = "text")]
     voter_id: NodeName,
     #[serde(with = "hex")]
     identity: u128,
@@ -273,6 +278,7 @@ impl Form for ElectorateForm {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct VoteForm {
+    #[serde(with = "text")]
     voter_id: NodeName,
     #[serde(default, with = "vote")]
     vote: Option<i64>,
@@ -321,6 +327,7 @@ pub(super) struct ElectionForm {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CountForm {
+    #[serde(with = "text")]
     voter_id: NodeName,
     #[serde(default, with = "vote")]
     vote: Option<i64>,
@@ -424,6 +431,7 @@ impl Form for HeartbeatForm {
 #[serde(rename_all = "camelCase")]
 struct LeaseForm {
     leadership: LeadershipForm,
+    #[serde(with = "text")]
     value: Value,
     #[serde(with = "nanos")]
     span_ns: Duration,
@@ -573,8 +581,9 @@ impl Form for ReconcileForm {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RemoveForm {
+    #[serde(with = "text")]
     pub(super) voter_id: NodeName,
-    #[serde(default)]
+    #[serde(default, with = "text")]
     pub(super) reason: Value,
 }
 
@@ -603,25 +612,29 @@ pub(super) struct CountedForm {
 #[derive(Serialize, Deserialize)]
 pub(super) struct ChangeForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    add: Option<NodeName>,
+    add: Option<Name>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    remove: Option<NodeName>,
+    remove: Option<Name>,
 }
+
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct Name(#[serde(with = "text")] NodeName);
 
 impl Form for ChangeForm {
     type Of = Change;
 
     fn of(of: &Change) -> Self {
         match of.clone() {
-            Change::Add(id) => Self { add: Some(id), remove: None },
-            Change::Remove(id) => Self { add: None, remove: Some(id) },
+            Change::Add(id) => Self { add: Some(Name(id)), remove: None },
+            Change::Remove(id) => Self { add: None, remove: Some(Name(id)) },
         }
     }
 
     fn read(self) -> Result<Change, Unread> {
         match (self.add, self.remove) {
-            (Some(id), None) => Ok(Change::Add(id)),
-            (None, Some(id)) => Ok(Change::Remove(id)),
+            (Some(id), None) => Ok(Change::Add(id.0)),
+            (None, Some(id)) => Ok(Change::Remove(id.0)),
             _ => Err(Unread::new("one change at a time: either add or remove, with a voterId")),
         }
     }

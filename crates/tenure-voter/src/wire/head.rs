@@ -112,8 +112,10 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
 
 fn participant(text: &str) -> Result<Participant, Unread> {
     let wrong = || {
-        Unread::new("the header tenure-voter must be ID~IDENTITY~INCARNATION, the latter two in 32 \
-                     hexadecimal digits")
+        Unread::new(
+            "the header tenure-voter must be ID~IDENTITY~INCARNATION, the latter two in 32 \
+                     hexadecimal digits",
+        )
     };
     let mut parts = text.split('~');
     let (id, identity, incarnation) = (parts.next(), parts.next(), parts.next());
@@ -136,7 +138,9 @@ fn founding(text: &str) -> Result<(Fingerprint, bool), Unread> {
         Some((Fingerprint(hex::parse(fingerprint)?), founded))
     });
     read.ok_or_else(|| {
-        Unread::new("the header tenure-founding must be 32 hexadecimal digits, a space, and \
-                     accepted or founded")
+        Unread::new(
+            "the header tenure-founding must be 32 hexadecimal digits, a space, and \
+                     accepted or founded",
+        )
     })
 }

@@ -49,7 +49,10 @@ impl Problem {
     /// What the voter itself refuses.
     pub(crate) fn refused(refused: &Refusal) -> Self {
         let refusal = Some(RefusalForm::of(refused));
-        Self { refusal, ..Self::new(refusal::status(refused), refused.label(), refused.to_string()) }
+        Self {
+            refusal,
+            ..Self::new(refusal::status(refused), refused.label(), refused.to_string())
+        }
     }
 
     /// What the voter itself refused; nothing if it was not asked.

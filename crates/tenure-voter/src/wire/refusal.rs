@@ -7,7 +7,7 @@ use tenure_core::NodeName;
 use tenure_core::voter::{Fingerprint, Refusal};
 
 use super::Unread;
-use super::fields::{hex, nanos};
+use super::fields::{hex, nanos, text};
 use super::form::{ElectorateForm, ElectorateIdForm, Form, LeaderForm, counted};
 
 /// `reason` is the core's own label of it.
@@ -24,10 +24,12 @@ pub(super) enum RefusalForm {
     Full,
     NotFounded,
     NotAMember {
+        #[serde(with = "text")]
         who: NodeName,
     },
     Leads(LeaderForm),
     Promised {
+        #[serde(with = "text")]
         to: NodeName,
         #[serde(with = "nanos")]
         remaining_ns: Duration,

@@ -101,7 +101,7 @@ impl Route {
             Self::Register => Ask::Register(read::<VoterForm>(body)?),
             Self::Remove => {
                 let RemoveForm { voter_id, reason } = serde_json::from_slice(body)?;
-                Ask::Remove { voter: voter_id, reason: reason_of(reason) }
+                Ask::Remove { voter: voter_id, reason }
             }
             Self::Status => Ask::Status { suspect: suspect(query)? },
             Self::Heartbeat => match read::<HeartbeatForm>(body)? {
@@ -226,15 +226,4 @@ fn suspect(query: Option<&str>) -> Result<Option<NodeName>, Unread> {
         Ok(suspect) => Ok(Some(suspect)),
         Err(error) => Err(Unread::new(format!("suspect: {error}"))),
     }
-}
-
-/// Of a longer reason its beginning is kept.
-fn reason_of(reason: tenure_core::Value) -> tenure_core::Value {
-    let text = reason.as_str();
-    let max = tenure_core::voter::REASON_BYTES_MAX;
-    if text.len() <= max {
-        return reason;
-    }
-    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    tenure_core::Value::new(&text[..end]).unwrap_or_default()
 }

@@ -10,6 +10,7 @@ use super::fields::text;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Form {
+    #[serde(with = "text")]
     voter_id: NodeName,
     #[serde(with = "text")]
     voter_url: VoterUrl,
@@ -36,5 +37,8 @@ pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
         ))
     };
     let all: Vec<Form> = serde_json::from_str(list).map_err(wrong)?;
-    Ok(all.into_iter().map(|Form { voter_id, voter_url }| Listed { id: voter_id, url: voter_url }).collect())
+    Ok(all
+        .into_iter()
+        .map(|Form { voter_id, voter_url }| Listed { id: voter_id, url: voter_url })
+        .collect())
 }

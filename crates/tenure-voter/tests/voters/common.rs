@@ -1,0 +1,105 @@
+//! What these tests have in common.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure::AtMostOne;
+use tenure_voter::{Config, Founding, Listed, Node, Options};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+pub(crate) use tenure_testkit::handles::{run, soon};
+
+pub(crate) const ELECTION: &str = "billing";
+
+/// Settings that a busy machine of two processors can keep: a lease of 6 s.
+pub(crate) fn config(id: &str, address: SocketAddr) -> Config {
+    Config {
+        tolerance: 5,
+        request_timeout: Duration::from_millis(900),
+        cast_timeout: Duration::from_millis(900),
+        result_timeout: Duration::from_millis(900),
+        spread: Duration::from_millis(200),
+        ..Config::new(
+            ELECTION.parse().unwrap(),
+            id.parse().unwrap(),
+            format!("http://{address}").parse().unwrap(),
+        )
+    }
+}
+
+/// A socket that is bound before anybody is told of it.
+pub(crate) fn bind() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// Voters a, b, c, … of one list.
+pub(crate) struct Network {
+    pub(crate) voters: Vec<Node<AtMostOne>>,
+    pub(crate) addresses: Vec<SocketAddr>,
+    _directory: TempDir,
+}
+
+impl Network {
+    pub(crate) fn start(number: usize) -> Self {
+        Self::with(number, |options| options)
+    }
+
+    /// With other options for all.
+    pub(crate) fn with(number: usize, change: impl Fn(Options) -> Options) -> Self {
+        let bound: Vec<_> = (0..number).map(|_| bind()).collect();
+        let addresses: Vec<_> = bound.iter().map(|(_, address)| *address).collect();
+        let id = |n: usize| char::from(b'a' + u8::try_from(n).unwrap()).to_string();
+        let url = |address: &SocketAddr, options: &Options| {
+            let scheme = if options.tls.is_some() { "https" } else { "http" };
+            format!("{scheme}://{address}").parse().unwrap()
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let start = |(n, (listener, address)): (usize, (TcpListener, SocketAddr))| {
+            let state = Some(directory.path().join(id(n)));
+            let options = change(Options { state, ..Options::new(address) });
+            let listed = |(n, address): (usize, &SocketAddr)| Listed {
+                id: id(n).parse().unwrap(),
+                url: url(address, &options),
+            };
+            let list = addresses.iter().enumerate().map(listed).collect();
+            let config = Config {
+                founding: Founding::List(list),
+                url: url(&address, &options),
+                ..config(&id(n), address)
+            };
+            let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
+            builder.listener(listener).start().unwrap()
+        };
+        let voters = bound.into_iter().enumerate().map(start).collect();
+        Self { voters, addresses, _directory: directory }
+    }
+}
+
+/// What comes back for these bytes until the connection is closed, or an answer is whole.
+pub(crate) async fn raw(address: SocketAddr, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // It may be closed before all is written.
+    let _ = stream.write_all(request).await;
+    let mut answer = Vec::new();
+    let _ = soon(stream.read_to_end(&mut answer)).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A request as a person with `curl` makes it.
+pub(crate) async fn curl(address: SocketAddr, line: &str, body: &str) -> String {
+    let length = body.len();
+    let request = format!(
+        "{line} HTTP/1.1\r\nHost: voter\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    raw(address, request.as_bytes()).await
+}
+
+/// The body of an answer.
+pub(crate) fn body(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
+}

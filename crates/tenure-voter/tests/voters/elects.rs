@@ -1,0 +1,165 @@
+//! One leads, and after it another one.
+
+use std::time::Duration;
+
+use tenure::{AtMostOne, Campaign, Leadership, MayOverlap};
+use tenure_voter::{Config, Founding, Mode, Node, Options, Seeds, StartError};
+
+use crate::common::{ELECTION, Network, bind, config, run, soon};
+
+/// The first of these that wins.
+async fn first(
+    campaigns: &mut Vec<(usize, Campaign<AtMostOne>)>,
+) -> (usize, Leadership<AtMostOne>) {
+    let all = std::future::poll_fn(|context| {
+        for at in 0..campaigns.len() {
+            let (number, campaign) = &mut campaigns[at];
+            if let std::task::Poll::Ready(won) = std::pin::Pin::new(campaign).poll(context) {
+                let number = *number;
+                drop(campaigns.remove(at));
+                return std::task::Poll::Ready((number, won.unwrap()));
+            }
+        }
+        std::task::Poll::Pending
+    });
+    soon(all).await
+}
+
+#[test]
+fn three_elect_one_and_when_it_resigns_another() {
+    run(async {
+        let network = Network::start(3);
+        let election = |n: usize| network.voters[n].election(ELECTION).unwrap();
+        let mut campaigns: Vec<_> = (0..3)
+            .map(|n| (n, election(n).campaign(network.voters[n].who().id.as_str())))
+            .collect();
+        let (one, leadership) = first(&mut campaigns).await;
+        let fence = leadership.fence();
+        assert!(leadership.is_current());
+
+        let mut observer = election((one + 1) % 3).observe();
+        let leader = network.voters[one].who().id.as_str();
+        let seen = async {
+            loop {
+                let change = observer.next().await.unwrap();
+                let leader = change.view().and_then(|view| view.leader());
+                if let Some(leader) = leader {
+                    return leader.value.text().into_owned();
+                }
+            }
+        };
+        assert_eq!(soon(seen).await, leader);
+
+        soon(leadership.resign()).await;
+        let (another, leadership) = first(&mut campaigns).await;
+        assert_ne!(another, one, "it does not campaign any more");
+        assert!(leadership.fence() > fence, "{:?} after {fence:?}", leadership.fence());
+
+        let counters = network.voters[another].counters().await.unwrap();
+        assert_eq!(counters.elected, 1);
+        assert!(counters.sent["heartbeat"] > 0 && counters.heard["election/cast"] > 0);
+        assert!(counters.refused.is_empty(), "{counters:?}");
+    });
+}
+
+#[test]
+fn a_leader_that_is_gone_is_replaced_and_a_majority_that_is_gone_is_not() {
+    run(async {
+        let network = Network::start(3);
+        let election = |n: usize| network.voters[n].election(ELECTION).unwrap();
+        let mut campaigns: Vec<_> = (0..3).map(|n| (n, election(n).campaign("x"))).collect();
+        let (one, leadership) = first(&mut campaigns).await;
+        network.voters[one].close().await;
+        assert!(!leadership.is_current());
+        let (two, mut leadership) = first(&mut campaigns).await;
+        drop(campaigns);
+        let other = (0..3).find(|n| *n != one && *n != two).unwrap();
+        network.voters[other].close().await;
+        soon(leadership.lost()).await;
+        assert!(!leadership.is_current());
+    });
+}
+
+/// Each has one seed, the first voter; for that one it is itself.
+#[test]
+fn voters_that_know_one_seed_find_each_other() {
+    run(async {
+        let directory = tempfile::tempdir().unwrap();
+        let bound: Vec<_> = (0..3).map(|_| bind()).collect();
+        let seed = bound[0].1.to_string();
+        let voters: Vec<Node<AtMostOne>> = bound
+            .into_iter()
+            .zip(["a", "b", "c"])
+            .map(|((listener, address), id)| {
+                let config = Config { founding: Founding::Expected(3), ..config(id, address) };
+                let options = Options {
+                    state: Some(directory.path().join(id)),
+                    seeds: Some(Seeds::new(&seed, "").unwrap()),
+                    ..Options::new(address)
+                };
+                let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
+                builder.listener(listener).start().unwrap()
+            })
+            .collect();
+        let leadership = soon(voters[1].election(ELECTION).unwrap().campaign("b")).await.unwrap();
+        assert!(leadership.is_current());
+    });
+}
+
+/// One of four accepts connections and never says anything.
+#[test]
+fn one_hung_region_delays_nobody() {
+    run(async {
+        let hung = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let hung = hung.local_addr().map(|address| (hung, address)).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let bound: Vec<_> = (0..3).map(|_| bind()).collect();
+        let all: Vec<_> = bound.iter().map(|(_, address)| *address).collect();
+        let listed = |(id, address): (&str, &std::net::SocketAddr)| tenure_voter::Listed {
+            id: id.parse().unwrap(),
+            url: format!("http://{address}").parse().unwrap(),
+        };
+        let list: Vec<_> = ["a", "b", "c", "hung"]
+            .into_iter()
+            .zip(all.iter().chain([&hung.1]))
+            .map(listed)
+            .collect();
+        let voters: Vec<Node<MayOverlap>> = bound
+            .into_iter()
+            .zip(["a", "b", "c"])
+            .map(|((listener, address), id)| {
+                let config = Config {
+                    mode: Mode::Available,
+                    founding: Founding::List(list.clone()),
+                    ..config(id, address)
+                };
+                let options = Options::new(address);
+                let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
+                builder.listener(listener).start().unwrap()
+            })
+            .collect();
+        let _ = directory;
+        let leadership = soon(voters[0].election(ELECTION).unwrap().campaign("a")).await.unwrap();
+        // Longer than its followers wait for a leader that is silent.
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        assert!(leadership.is_current());
+        let counters = voters[0].counters().await.unwrap();
+        assert!(counters.failed["timeout"] > 0, "{counters:?}");
+        drop(hung);
+    });
+}
+
+#[test]
+fn what_cannot_start_is_told() {
+    let (_listener, address) = bind();
+    let config = Config { founding: Founding::Expected(1), ..config("a", address) };
+    let config = config.check().unwrap();
+    let options = || Options::new(address).check().unwrap();
+    let refused = Node::<MayOverlap>::builder(config.clone(), options()).start();
+    assert!(matches!(refused, Err(StartError::Mode { mode: Mode::Majority, .. })));
+    let refused = Node::<AtMostOne>::builder(config.clone(), options()).start();
+    assert!(matches!(refused, Err(StartError::Listen { .. })), "{refused:?}");
+    let free = Options::new("127.0.0.1:0".parse().unwrap()).check().unwrap();
+    let refused = Node::<AtMostOne>::builder(config, free).start();
+    assert!(matches!(refused, Err(StartError::NoState)));
+}

@@ -1,0 +1,149 @@
+//! Strangers: each gets a clear answer, and nothing is lost.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::common::{ELECTION, Network, body, curl, raw, run, soon};
+
+/// The status line and the kind of problem.
+fn problem(answer: &str) -> (String, String) {
+    let status = answer.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    let problem: serde_json::Value = serde_json::from_str(body(answer)).unwrap_or_default();
+    let kind = problem["type"].as_str().unwrap_or_default();
+    (status, kind.trim_start_matches("urn:tenure:voter:").to_owned())
+}
+
+#[test]
+fn whatever_cannot_be_carried_out_is_a_problem() {
+    run(async {
+        let network = Network::start(1);
+        let address = network.addresses[0];
+        let large = "x".repeat(300_000);
+        let voter = r#"{"voterId":"a","reason":"told to"}"#;
+        let zero = "0".repeat(32);
+        let unknown = format!(
+            r#"{{"ballot":{{"counter":9,"initiator":"a","attempt":0}},"certified":true,"votes":[],
+            "newLeader":{{"voterId":"a","identity":"{zero}","incarnation":"{zero}"}}}}"#
+        );
+        for (line, body, status, kind) in [
+            ("GET /nowhere", "", "404", "unknown-path"),
+            ("GET /register", "", "405", "method"),
+            ("DELETE /status", "", "405", "method"),
+            ("POST /register", "{}", "400", "unreadable"),
+            ("POST /register", &*large, "413", "too-large"),
+            ("POST /remove", voter, "400", "malformed"),
+            ("POST /remove", r#"{"voterId":"nobody"}"#, "404", "unknown-voter"),
+            ("POST /election/certify", &*unknown, "404", "unknown-election"),
+            ("POST /election/release", "{}", "400", "unreadable"),
+            ("POST /electorate", r#"{"add":"nobody"}"#, "409", "not-leading"),
+        ] {
+            let answer = curl(address, line, body).await;
+            assert_eq!(problem(&answer), (status.to_owned(), kind.to_owned()), "{line}: {answer}");
+            assert!(answer.contains("content-type: application/problem+json"), "{answer}");
+        }
+        let refused = network.voters[0].counters().await.unwrap().refused;
+        assert_eq!((refused["method"], refused["too-large"], refused["unreadable"]), (2, 1, 2));
+    });
+}
+
+#[test]
+fn the_election_is_named_in_a_header_and_another_one_is_refused() {
+    run(async {
+        let network = Network::start(1);
+        let ask = |election: &str| {
+            let request = format!(
+                "GET /status HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTenure-Election: \
+                 {election}\r\n\r\n"
+            );
+            async move { raw(network.addresses[0], request.as_bytes()).await }
+        };
+        assert!(ask(ELECTION).await.starts_with("HTTP/1.1 200"));
+    });
+    run(async {
+        let network = Network::start(1);
+        let request = b"GET /status HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTenure-Election: \
+                        other\r\n\r\n";
+        let answer = raw(network.addresses[0], request).await;
+        assert_eq!(problem(&answer), ("409".to_owned(), "other-network".to_owned()));
+    });
+}
+
+/// Slow ones, endless ones and floods, while a voter elects beside them.
+#[test]
+fn what_never_ends_is_cut_off_and_delays_nobody() {
+    run(async {
+        let network = Network::start(3);
+        let address = network.addresses[0];
+        let head = "POST /register HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
+        let slow = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let begun = format!("{head}Content-Length: 10\r\n\r\n{{");
+            stream.write_all(begun.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            soon(stream.read_to_string(&mut answer)).await.unwrap();
+            assert_eq!(problem(&answer), ("408".to_owned(), "too-slow".to_owned()), "{answer}");
+        };
+        let endless = async {
+            let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x1_0000)).repeat(8);
+            let request = format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunk}");
+            let answer = raw(address, request.as_bytes()).await;
+            assert_eq!(problem(&answer), ("413".to_owned(), "too-large".to_owned()), "{answer}");
+        };
+        let huge = async {
+            let request = format!("{head}Content-Length: 100000000\r\n\r\n");
+            let answer = raw(address, request.as_bytes()).await;
+            assert_eq!(problem(&answer), ("413".to_owned(), "too-large".to_owned()), "{answer}");
+        };
+        let flood = async {
+            let headers: String = (0..100).map(|n| format!("X-{n}: y\r\n")).collect();
+            let answer = raw(address, format!("{head}{headers}\r\n").as_bytes()).await;
+            assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+            let long = format!("{head}X: {}\r\n\r\n", "y".repeat(100_000));
+            let answer = raw(address, long.as_bytes()).await;
+            assert!(answer.starts_with("HTTP/1.1 431") || answer.is_empty(), "{answer}");
+        };
+        let silent = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let mut answer = String::new();
+            let _ = soon(stream.read_to_string(&mut answer)).await;
+        };
+        let elects = async {
+            let election = network.voters[0].election(ELECTION).unwrap();
+            assert!(soon(election.campaign("a")).await.unwrap().is_current());
+        };
+        tokio::join!(slow, endless, huge, flood, silent, elects);
+    });
+}
+
+/// As the documentation has it, with `curl` alone.
+#[test]
+fn a_person_registers_asks_starts_an_election_reads_the_result_and_certifies() {
+    run(async {
+        let network = Network::start(3);
+        let at = network.addresses[0];
+        let registered =
+            curl(at, "POST /register", r#"{"voterId":"x","voterUrl":"http://127.0.0.1:9"}"#).await;
+        assert!(registered.starts_with("HTTP/1.1 200"), "{registered}");
+        let status: serde_json::Value = serde_json::from_str(body(&registered)).unwrap();
+        assert_eq!(status["sender"]["voterId"], "a");
+
+        let election = network.voters[1].election(ELECTION).unwrap();
+        let leadership = soon(election.campaign("b")).await.unwrap();
+        let status: serde_json::Value =
+            serde_json::from_str(body(&curl(at, "GET /status", "").await)).unwrap();
+        let led = &status["leader"]["leadership"];
+        assert_eq!(led["leader"]["voterId"], "b", "{status}");
+        assert_eq!(led["ballot"]["counter"], leadership.fence().get(), "{status}");
+
+        let result = curl(at, "GET /election/result", "").await;
+        let certified = curl(at, "POST /election/certify", body(&result)).await;
+        assert!(certified.starts_with("HTTP/1.1 200"), "{certified}");
+        let certified: serde_json::Value = serde_json::from_str(body(&certified)).unwrap();
+        assert_eq!(certified["newLeader"]["voterId"], "b", "{certified}");
+
+        let started = curl(at, "POST /election/start", "").await;
+        assert_eq!(problem(&started), ("409".to_owned(), "leads".to_owned()), "{started}");
+        let started = curl(network.addresses[1], "POST /election/start", "").await;
+        assert!(started.starts_with("HTTP/1.1 202"), "only the leader obeys: {started}");
+    });
+}

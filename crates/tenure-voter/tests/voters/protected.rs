@@ -1,0 +1,135 @@
+//! Voters that share a secret, or whose certificates are of one authority.
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tenure_voter::{Identity, Options, Pem, Secrets, Tls};
+
+use crate::common::{ELECTION, Network, curl, raw, run, soon};
+
+const SECRET: &str = "one secret of sixteen bytes and more";
+const NEXT: &str = "the secret that takes its place";
+
+fn secrets(lines: &str) -> Option<Secrets> {
+    Some(Secrets::parse(lines).unwrap())
+}
+
+async fn elects(network: &Network) {
+    let election = network.voters[0].election(ELECTION).unwrap();
+    assert!(soon(election.campaign("a")).await.unwrap().is_current());
+}
+
+#[test]
+fn voters_with_a_secret_elect_and_others_may_only_ask() {
+    run(async {
+        let network = Network::with(3, |options| Options { secrets: secrets(SECRET), ..options });
+        elects(&network).await;
+        let at = network.addresses[0];
+        assert!(curl(at, "GET /status", "").await.starts_with("HTTP/1.1 200"));
+        for line in ["POST /election/start", "POST /election/result"] {
+            let body = if line.ends_with("start") { "" } else { "{}" };
+            let answer = curl(at, line, body).await;
+            let status = answer.split_whitespace().nth(1).unwrap();
+            assert!(["400", "401"].contains(&status), "{line}: {answer}");
+        }
+        let zero = "0".repeat(32);
+        let as_voter = format!(
+            "GET /status HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTenure-Election: billing\r\n\
+             Tenure-Mode: majority\r\nTenure-Voter: b~{zero}~{zero}\r\n\
+             Tenure-Voter-Url: http://127.0.0.1:9\r\n\r\n"
+        );
+        let answer = raw(at, as_voter.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    });
+}
+
+/// In the middle of a rotation: one has swapped the lines already.
+#[test]
+fn voters_elect_while_a_secret_is_rotated() {
+    run(async {
+        let turn = std::cell::Cell::new(0);
+        let network = Network::with(3, |options| {
+            turn.set(turn.get() + 1);
+            let lines = match turn.get() {
+                1 => [NEXT, SECRET].join("\n"),
+                _ => [SECRET, NEXT].join("\n"),
+            };
+            Options { secrets: secrets(&lines), ..options }
+        });
+        elects(&network).await;
+    });
+}
+
+#[test]
+fn voters_of_different_secrets_do_not_elect() {
+    run(async {
+        let turn = std::cell::Cell::new(0);
+        let network = Network::with(2, |options| {
+            turn.set(turn.get() + 1);
+            let secret = if turn.get() == 1 { SECRET } else { NEXT };
+            Options { secrets: secrets(secret), ..options }
+        });
+        let mut notices = network.voters[0].notices();
+        let election = network.voters[0].election(ELECTION).unwrap();
+        let campaign = election.campaign("a");
+        let told = async {
+            loop {
+                let notice = notices.recv().await.unwrap().to_string();
+                if notice.contains("has no right MAC: the MAC is none of this voter's secrets") {
+                    return;
+                }
+            }
+        };
+        soon(told).await;
+        let counters = network.voters[0].counters().await.unwrap();
+        assert_eq!(counters.elected, 0);
+        assert!(counters.failed["forged"] > 0, "{counters:?}");
+        drop(campaign);
+    });
+}
+
+/// One authority, and what it signs for 127.0.0.1.
+fn authority() -> (Pem, impl Fn() -> Identity) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap();
+    let pem = Pem::Text(certificate.pem().into_bytes());
+    let issuer = Issuer::new(params, key);
+    let sign = move || {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &issuer).unwrap();
+        Identity {
+            certificate: Pem::Text(certificate.pem().into_bytes()),
+            key: Pem::Text(key.serialize_pem().into_bytes()),
+        }
+    };
+    (pem, sign)
+}
+
+#[test]
+fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
+    run(async {
+        let (authority, sign) = authority();
+        let tls = || Some(Tls { authority: Some(authority.clone()), identity: sign() });
+        let network = Network::with(3, |options| Options { tls: tls(), ..options });
+        elects(&network).await;
+        // Without TLS there is no answer, let alone one of a voter.
+        let answer = curl(network.addresses[0], "GET /status", "").await;
+        assert!(!answer.starts_with("HTTP"), "{answer}");
+
+        let strange = self::authority().1();
+        let stranger = tenure_tls::client_config(Some(&authority), Some(&strange)).unwrap();
+        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(stranger));
+        let stream = tokio::net::TcpStream::connect(network.addresses[0]).await.unwrap();
+        let name = "127.0.0.1".try_into().unwrap();
+        let refused = async {
+            use tokio::io::{AsyncReadExt, AsyncWriteExt};
+            let mut stream = connector.connect(name, stream).await?;
+            stream.write_all(b"GET /status HTTP/1.1\r\nHost: a\r\n\r\n").await?;
+            let mut byte = [0];
+            stream.read_exact(&mut byte).await.map(drop)
+        };
+        let error = soon(refused).await.unwrap_err().to_string();
+        assert!(error.contains("certificate") || error.contains("alert"), "{error}");
+    });
+}
