@@ -1,9 +1,10 @@
 //! One leads, and after it another one.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure::{AtMostOne, Campaign, Leadership, MayOverlap};
-use tenure_voter::{Config, Founding, Mode, Node, Options, Seeds, StartError};
+use tenure_voter::{Config, Founding, Listed, Mode, Node, Options, Seeds, StartError};
 
 use crate::common::{ELECTION, Network, bind, config, run, soon};
 
@@ -71,7 +72,7 @@ fn a_leader_that_is_gone_is_replaced_and_a_majority_that_is_gone_is_not() {
         let (one, leadership) = first(&mut campaigns).await;
         network.voters[one].close().await;
         assert!(!leadership.is_current());
-        let (two, mut leadership) = first(&mut campaigns).await;
+        let (two, leadership) = first(&mut campaigns).await;
         drop(campaigns);
         let other = (0..3).find(|n| *n != one && *n != two).unwrap();
         network.voters[other].close().await;
@@ -110,12 +111,10 @@ fn voters_that_know_one_seed_find_each_other() {
 #[test]
 fn one_hung_region_delays_nobody() {
     run(async {
-        let hung = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let hung = hung.local_addr().map(|address| (hung, address)).unwrap();
-        let directory = tempfile::tempdir().unwrap();
+        let hung = bind();
         let bound: Vec<_> = (0..3).map(|_| bind()).collect();
         let all: Vec<_> = bound.iter().map(|(_, address)| *address).collect();
-        let listed = |(id, address): (&str, &std::net::SocketAddr)| tenure_voter::Listed {
+        let listed = |(id, address): (&str, &SocketAddr)| Listed {
             id: id.parse().unwrap(),
             url: format!("http://{address}").parse().unwrap(),
         };
@@ -138,7 +137,6 @@ fn one_hung_region_delays_nobody() {
                 builder.listener(listener).start().unwrap()
             })
             .collect();
-        let _ = directory;
         let leadership = soon(voters[0].election(ELECTION).unwrap().campaign("a")).await.unwrap();
         // Longer than its followers wait for a leader that is silent.
         tokio::time::sleep(Duration::from_secs(7)).await;

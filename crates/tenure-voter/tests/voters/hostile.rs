@@ -133,7 +133,8 @@ fn a_person_registers_asks_starts_an_election_reads_the_result_and_certifies() {
             serde_json::from_str(body(&curl(at, "GET /status", "").await)).unwrap();
         let led = &status["leader"]["leadership"];
         assert_eq!(led["leader"]["voterId"], "b", "{status}");
-        assert_eq!(led["ballot"]["counter"], leadership.fence().get(), "{status}");
+        let counter = led["ballot"]["counter"].to_string();
+        assert_eq!(counter, leadership.fence().to_string(), "{status}");
 
         let result = curl(at, "GET /election/result", "").await;
         let certified = curl(at, "POST /election/certify", body(&result)).await;
