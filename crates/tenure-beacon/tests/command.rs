@@ -87,6 +87,7 @@ impl Protocol for Beacon {
             verify: false,
             several_leaders: true,
             members: false,
+            change_members: false,
         }
     }
 

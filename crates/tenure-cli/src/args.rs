@@ -20,6 +20,8 @@ use crate::settings::{Spec, demo, parse, simulate};
 pub const VERBOSE: &str = "verbose";
 /// The name of what stands after `--`.
 pub const COMMAND: &str = "CMD";
+/// The name of the argument of `members add` and `members remove`.
+pub const MEMBER: &str = "member";
 /// The name of the argument of `completions`.
 pub const SHELL: &str = "SHELL";
 
@@ -170,14 +172,47 @@ fn verify(registry: Registry) -> Command {
 }
 
 fn members(registry: Registry) -> Command {
-    let able = |protocol: &dyn Protocol| protocol.can().members;
-    with_settings_of(registry, able, Command::new("members"), &[&PROTOCOL.spec])
-        .about("Print the members, and how each does")
-        .after_help(
-            "With nerio these are the nodes of the members list. Ends with 4 when fewer of them \
-             serve than a quorum needs.\n\n\
-             Example:\n  tenure members --config tenure.toml",
-        )
+    let shows = |protocol: &dyn Protocol| protocol.can().members;
+    let changes = |protocol: &dyn Protocol| protocol.can().change_members;
+    let show = |name| {
+        with_settings_of(registry, shows, Command::new(name), &[&PROTOCOL.spec])
+            .about("Print the members, and how each does")
+            .after_help(
+                "With nerio these are the nodes of the members list, with voter those that have a \
+                 vote, and those that are known without one. Ends with 4 when fewer of them serve \
+                 than a quorum needs.\n\n\
+                 Example:\n  tenure members --config tenure.toml",
+            )
+    };
+    let change = |name, about: &'static str, more: &str| {
+        with_settings_of(registry, changes, Command::new(name), &[&PROTOCOL.spec])
+            .about(about)
+            .arg(
+                Arg::new(MEMBER)
+                    .help("Its name")
+                    .value_name("NAME")
+                    .required(true)
+                    .value_parser(OsStringValueParser::new()),
+            )
+            .after_help(format!(
+                "The leader is asked to. {more} Ends with 3 when nobody leads, and 6 when it \
+                 refuses.\n\nExample:\n  tenure members {name} west --protocol voter --config \
+                 tenure.toml"
+            ))
+    };
+    show("members").args_conflicts_with_subcommands(true).subcommands([
+        show("show"),
+        change(
+            "add",
+            "Make one a member that takes part already, without a vote",
+            "One whose state directory was lost is removed first, and added with its new one.",
+        ),
+        change(
+            "remove",
+            "Take a member's vote away",
+            "A leader is never removed: it resigns first.",
+        ),
+    ])
 }
 
 /// `command` with the settings of the protocols that are `able` to do it; those of others are

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::protocol::Registry;
+use crate::protocol::{Registry, VARIABLES};
 use crate::settings::{Reach, Spec, tls};
 
 /// What `tenure run` sets for CMD, and `tenure` does not read.
@@ -31,7 +31,9 @@ impl Environment {
     /// One with these variables; others than the command reads are left out.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let read = |name: &OsStr| {
-            name == "XDG_RUNTIME_DIR" || name.as_encoded_bytes().starts_with(b"TENURE_")
+            name == "XDG_RUNTIME_DIR"
+                || name.as_encoded_bytes().starts_with(b"TENURE_")
+                || VARIABLES.iter().any(|other| name == *other)
         };
         Self { variables: variables.into_iter().filter(|(name, _)| read(name)).collect() }
     }
@@ -55,10 +57,11 @@ impl Environment {
     /// Kubernetes sets `TENURE_SERVICE_HOST` wherever a service is called `tenure`.
     pub fn check(&self, registry: Registry) -> Result<Vec<String>, Failure> {
         let settings = registry.settings().filter_map(Spec::variable);
-        let known: Vec<String> = settings.chain([tls::PASSWORD.to_owned()]).collect();
+        let known: Vec<String> =
+            settings.chain(tls::HIDDEN.map(|hidden| hidden.variable.to_owned())).collect();
         let mut warnings = Vec::new();
-        for name in self.variables.keys().filter(|name| *name != "XDG_RUNTIME_DIR") {
-            let name = name.to_string_lossy();
+        let names = self.variables.keys().map(|name| name.to_string_lossy());
+        for name in names.filter(|name| name.starts_with("TENURE_")) {
             if known.iter().any(|known| *known == name) || TOLD_TO_COMMAND.contains(&&*name) {
                 continue;
             }

@@ -10,8 +10,10 @@ use tracing::level_filters::LevelFilter;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
-use crate::protocol::Registry;
-use crate::settings::ask::{AskSettings, MembersSettings, TellSettings, TransferSettings};
+use crate::protocol::{MemberChange, Registry};
+use crate::settings::ask::{
+    AskSettings, ChangeMembersSettings, MembersSettings, TellSettings, TransferSettings,
+};
 use crate::settings::demo::DemoSettings;
 use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
 use crate::settings::run::RunSettings;
@@ -56,8 +58,10 @@ pub enum Command {
     Observe(AskSettings),
     /// `verify`
     Verify(AskSettings),
-    /// `members`
+    /// `members`, `members show`
     Members(MembersSettings),
+    /// `members add`, `members remove`
+    ChangeMembers(ChangeMembersSettings),
     /// `resign`
     Resign(TellSettings),
     /// `transfer`
@@ -135,7 +139,13 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
         "leader" => Command::Leader(AskSettings::read(layers, true)?),
         "observe" => Command::Observe(AskSettings::read(layers, false)?),
         "verify" => Command::Verify(AskSettings::verify(layers)?),
-        "members" => Command::Members(MembersSettings::read(layers)?),
+        "members" | "members show" => Command::Members(MembersSettings::read(layers)?),
+        "members add" => {
+            Command::ChangeMembers(ChangeMembersSettings::read(layers, MemberChange::Add)?)
+        }
+        "members remove" => {
+            Command::ChangeMembers(ChangeMembersSettings::read(layers, MemberChange::Remove)?)
+        }
         "resign" => Command::Resign(TellSettings::read(layers)?),
         "transfer" => Command::Transfer(TransferSettings::read(layers)?),
         "demo" => Command::Demo(DemoSettings::read(layers)?),

@@ -73,8 +73,8 @@ fn unknown_argument(
     };
     let name = flag.trim_start_matches('-');
     let owners: Vec<_> = owners(tree, name, "").into_iter().take(3).collect();
-    let fix = if name == tls::PASSWORD_ENTRY {
-        tls::PASSWORD_ELSEWHERE.into()
+    let fix = if let Some(hidden) = tls::HIDDEN.iter().find(|hidden| hidden.name == name) {
+        hidden.elsewhere()
     } else if path.starts_with("tenure node") && is_of_another_protocol(name) {
         "leave it out: a node is one of Nerio's always, and other protocols need none".into()
     } else if let Some(near) = nearest(name, longs(command)) {

@@ -16,15 +16,17 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tenure::clock;
 use tenure_core::voter::{Answer, Ask, Call, Header, VoterUrl};
+use tenure_tls::PemError;
 use tokio::sync::mpsc;
 
 use crate::auth::Secrets;
 use crate::incoming::{Answered, Failure, Incoming};
 use crate::notice::Notice;
+use crate::options::CheckedOptions;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, read_answer};
 
-type Http = Connections<HttpsConnector<HttpConnector>, Full<Bytes>>;
+pub(crate) type Http = Connections<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// The most connections to one voter that wait for their next request.
 const IDLE_MAX: usize = 4;
@@ -32,10 +34,6 @@ const IDLE_MAX: usize = 4;
 /// Makes requests, and hands their answers to the loop.
 pub(crate) struct Client {
     http: Reread<Http>,
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     secrets: Option<Secrets>,
     to_loop: mpsc::UnboundedSender<Incoming>,
 }
@@ -45,49 +43,47 @@ pub(crate) struct Question {
     pub(crate) to: VoterUrl,
     pub(crate) call: Call,
     pub(crate) within: Duration,
-    pub(crate) header: Header,
+    pub(crate) head: Head,
     pub(crate) ask: Ask,
 }
 
 impl Client {
     /// One that closes connections that were idle for so long: sooner than the other side does.
-    /// `tls` is asked again now and then.
+    /// Certificates are read anew now and then.
     pub(crate) fn new(
-        tls: impl Fn() -> Result<ClientConfig, Arc<str>> + Send + Sync + 'static,
-        secrets: Option<Secrets>,
+        options: &CheckedOptions,
         idle: Duration,
         to_loop: mpsc::UnboundedSender<Incoming>,
     ) -> Result<Self, Arc<str>> {
-        let http = Reread::new(clock::now(), move || tls().map(|tls| connections(tls, idle)))?;
-        Ok(Self { http, shared: Arc::new(Shared { secrets, to_loop }) })
+        let (secrets, options) = (options.secrets.clone(), options.clone());
+        let make = move || connections(&options, idle).map_err(|error| error.to_string().into());
+        Ok(Self { http: Reread::new(clock::now(), make)?, secrets, to_loop })
     }
 
     /// Asks. What becomes of it reaches the loop within `within`, or not at all.
     pub(crate) fn ask(&self, question: Question) {
         let (http, wrong) = self.http.get(clock::now());
-        let shared = self.shared.clone();
+        let (secrets, to_loop) = (self.secrets.clone(), self.to_loop.clone());
         if let Some(why) = wrong {
-            let _ = shared.to_loop.send(Incoming::Notice(Notice::Certificates { why }));
+            let _ = to_loop.send(Incoming::Notice(Notice::Certificates { why }));
         }
         tokio::spawn(async move {
             let label = question.ask.label();
-            let exchange = shared.exchange(&http, &question);
-            let result = match tokio::time::timeout(question.within, exchange).await {
-                Ok(result) => result,
-                Err(_) => {
-                    let why = format!("no answer within {:?}", question.within);
-                    Err(Failure::new("timeout", why))
-                }
-            };
+            let result = exchange(&http, secrets.as_ref(), &question).await;
             let Question { to, call, .. } = question;
             let answered = Answered { to, call, label, result };
             // The loop may have ended.
-            let _ = shared.to_loop.send(Incoming::Answered(answered));
+            let _ = to_loop.send(Incoming::Answered(answered));
         });
     }
 }
 
-fn connections(tls: ClientConfig, idle: Duration) -> Http {
+/// Whose certificates they believe and what they show is as the files say now.
+pub(crate) fn connections(options: &CheckedOptions, idle: Duration) -> Result<Http, PemError> {
+    options.client_tls().map(|tls| of_tls(tls, idle))
+}
+
+fn of_tls(tls: ClientConfig, idle: Duration) -> Http {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
@@ -100,68 +96,79 @@ fn connections(tls: ClientConfig, idle: Duration) -> Http {
         .build(https.wrap_connector(tcp))
 }
 
-impl Shared {
-    async fn exchange(
-        &self,
-        http: &Http,
-        question: &Question,
-    ) -> Result<(Header, Answer), Failure> {
-        let Question { to, header, ask, .. } = question;
-        let Outgoing { route, path, body } = Outgoing::of(ask);
-        let uri: Uri = format!("{}{path}", to.as_str().trim_end_matches('/'))
-            .parse()
-            .map_err(|error| Failure::new("url", format!("{to} is no URL: {error}")))?;
-        let authority = uri.authority().map(|authority| authority.as_str().to_owned());
-        let mut request = Request::new(Full::from(body.clone()));
-        *request.method_mut() = route.method();
-        *request.uri_mut() = uri;
-        let headers = request.headers_mut();
-        Head::write(header, headers);
-        if let Some(host) = authority.and_then(|host| HeaderValue::from_str(&host).ok()) {
-            headers.insert(HOST, host);
-        }
-        if !body.is_empty() {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        }
-        let nonce = self.sign(route.method().as_str(), &path, headers, &body)?;
-        let answer = http.request(request).await.map_err(|error| broken(&error))?;
-        let (parts, body) = answer.into_parts();
-        let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| Failure::new("broken", error.to_string()))?.to_bytes();
-        if let (Some(nonce), Some(secrets)) = (nonce, &self.secrets)
-            && !secrets.is_answer(nonce, parts.status.as_u16(), &parts.headers, &body)
-        {
-            return Err(unauthenticated(parts.status, &body));
-        }
-        let unread = |error: crate::wire::Unread| Failure::new("unreadable", error.to_string());
-        match Head::read(&parts.headers).map_err(unread)? {
-            Head::Voter(header) => {
-                let answer = read_answer(ask, parts.status, &body).map_err(unread)?;
-                Ok((header, answer))
-            }
-            Head::Other(_) => {
-                let why = match read_answer(ask, parts.status, &body) {
-                    Err(error) => error.to_string(),
-                    Ok(_) => "the answer does not say which voter it is of".to_owned(),
-                };
-                Err(Failure::new("not_a_voter", why))
-            }
-        }
-    }
+/// Asks, and waits for the answer as long as the question says.
+pub(crate) async fn exchange(
+    http: &Http,
+    secrets: Option<&Secrets>,
+    question: &Question,
+) -> Result<(Header, Answer), Failure> {
+    let within = question.within;
+    let asked = ask(http, secrets, question);
+    tokio::time::timeout(within, asked)
+        .await
+        .unwrap_or_else(|_| Err(Failure::new("timeout", format!("no answer within {within:?}"))))
+}
 
-    fn sign(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &mut http::HeaderMap,
-        body: &[u8],
-    ) -> Result<Option<u128>, Failure> {
-        let Some(secrets) = &self.secrets else { return Ok(None) };
-        let nonce = tenure::driver::random();
-        let nonce = nonce.map_err(|error| Failure::new("random", error.to_string()))?;
-        secrets.sign((method, path), (clock::wall(), nonce), headers, body);
-        Ok(Some(nonce))
+async fn ask(
+    http: &Http,
+    secrets: Option<&Secrets>,
+    question: &Question,
+) -> Result<(Header, Answer), Failure> {
+    let Question { to, head, ask, .. } = question;
+    let Outgoing { route, path, body } = Outgoing::of(ask);
+    let uri: Uri = format!("{}{path}", to.as_str().trim_end_matches('/'))
+        .parse()
+        .map_err(|error| Failure::new("url", format!("{to} is no URL: {error}")))?;
+    let authority = uri.authority().map(|authority| authority.as_str().to_owned());
+    let mut request = Request::new(Full::from(body.clone()));
+    *request.method_mut() = route.method();
+    *request.uri_mut() = uri;
+    let headers = request.headers_mut();
+    head.put(headers);
+    if let Some(host) = authority.and_then(|host| HeaderValue::from_str(&host).ok()) {
+        headers.insert(HOST, host);
     }
+    if !body.is_empty() {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    let nonce = sign(secrets, (route.method().as_str(), &path), headers, &body)?;
+    let answer = http.request(request).await.map_err(|error| broken(&error))?;
+    let (parts, body) = answer.into_parts();
+    let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
+    let body = body.map_err(|error| Failure::new("broken", error.to_string()))?.to_bytes();
+    if let (Some(nonce), Some(secrets)) = (nonce, secrets)
+        && !secrets.is_answer(nonce, parts.status.as_u16(), &parts.headers, &body)
+    {
+        return Err(unauthenticated(parts.status, &body));
+    }
+    let unread = |error: crate::wire::Unread| Failure::new("unreadable", error.to_string());
+    match Head::read(&parts.headers).map_err(unread)? {
+        Head::Voter(header) => {
+            let answer = read_answer(ask, parts.status, &body).map_err(unread)?;
+            Ok((header, answer))
+        }
+        Head::Other(_) => {
+            let why = match read_answer(ask, parts.status, &body) {
+                Err(error) => error.to_string(),
+                Ok(Answer::Refused(refusal)) => refusal.to_string(),
+                Ok(_) => "the answer does not say which voter it is of".to_owned(),
+            };
+            Err(Failure::new("not_a_voter", why))
+        }
+    }
+}
+
+fn sign(
+    secrets: Option<&Secrets>,
+    target: (&str, &str),
+    headers: &mut http::HeaderMap,
+    body: &[u8],
+) -> Result<Option<u128>, Failure> {
+    let Some(secrets) = secrets else { return Ok(None) };
+    let nonce = tenure::driver::random();
+    let nonce = nonce.map_err(|error| Failure::new("random", error.to_string()))?;
+    secrets.sign(target, (clock::wall(), nonce), headers, body);
+    Ok(Some(nonce))
 }
 
 /// One whose MAC was refused, too, cannot answer with one: what it says is for people only.

@@ -21,6 +21,7 @@ use crate::counters::{Counters, Tally, count};
 use crate::incoming::{Answered, Asked, Incoming};
 use crate::notice::Notice;
 use crate::state::State;
+use crate::wire::Head;
 
 /// How long a node that closes waits at most until its release has been heard.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
@@ -175,7 +176,7 @@ impl<C: SafetyClass> Backend for Wired<C> {
             ) => {
                 count(&mut self.counters.sent, ask.label());
                 self.releasing += u32::from(ask.label() == RELEASE);
-                self.client.ask(Question { to, call, within, header, ask });
+                self.client.ask(Question { to, call, within, head: Head::Voter(header), ask });
             }
             (Peer::Caller(number), Message::Answer { header, answer, .. }) => {
                 if let Some(reply) = self.exchanges.remove(&number) {

@@ -34,6 +34,7 @@
 //! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::voter`]. What
 //! travels: [`wire`]; who may speak: [`auth`].
 
+mod asker;
 pub mod auth;
 mod client;
 mod counters;
@@ -42,6 +43,7 @@ mod incoming;
 mod node;
 mod notice;
 mod openapi;
+mod operator;
 mod options;
 mod seeds;
 mod server;
@@ -49,14 +51,17 @@ mod state;
 mod tls;
 pub mod wire;
 
+pub use asker::Asker;
 pub use auth::{SecretError, Secrets};
 pub use counters::Counters;
 pub use node::{Builder, Class, Node, StartError};
 pub use notice::Notice;
+pub use operator::{Operator, OperatorError};
 pub use options::{CheckedOptions, Options, OptionsError, Tls};
 pub use seeds::{Seeds, SeedsError};
 pub use state::MemoryError;
 pub use tenure_core::voter::{
-    Admission, Checked, Config, ConfigError, Founding, Listed, Mode, VoterUrl,
+    Admission, AskerConfig, Breach, Change, Checked, Config, ConfigError, Founding, Header, Listed,
+    Mode, OwnEvent, Refusal, Role, StatusDto, TooShort, UrlError, VoterUrl,
 };
 pub use tenure_tls::{Identity, Pem, PemError};

@@ -26,7 +26,7 @@ use crate::state::{MemoryError, State};
 use crate::tls::Reread;
 
 /// The shortest time after which a connection without requests is closed by its client.
-const IDLE_MIN: Duration = Duration::from_secs(5);
+pub(crate) const IDLE_MIN: Duration = Duration::from_secs(5);
 
 /// A class of safety, and the mode that has it.
 pub trait Class: SafetyClass {
@@ -207,11 +207,7 @@ impl<C: Class> Builder<C> {
         let (requests, asked) = mpsc::channel(WAITING_MAX);
         let refused = Arc::new(Tally::default());
         let idle = (2 * config.heartbeat).max(IDLE_MIN);
-        let client = {
-            let tls = options.clone();
-            let tls = move || tls.client_tls().map_err(|error| error.to_string().into());
-            Client::new(tls, options.secrets.clone(), idle, to_loop.clone())
-        };
+        let client = Client::new(&options, idle, to_loop.clone());
         let server = Server {
             election: config.election.clone(),
             base: server::base(&config.url),
@@ -296,7 +292,7 @@ fn remember(
 }
 
 fn server_tls(options: &CheckedOptions) -> Result<Option<Reread<rustls::ServerConfig>>, Arc<str>> {
-    if options.tls.is_none() {
+    if options.tls.as_ref().is_none_or(|tls| tls.identity.is_none()) {
         return Ok(None);
     }
     let options = options.clone();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tenure_core::ElectionName;
-use tenure_core::voter::{OwnEvent, VoterUrl};
+use tenure_core::voter::{Mode, OwnEvent, VoterUrl};
 
 /// Something that happened beside the leaderships of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,15 @@ pub enum Notice {
     Reachable {
         /// Where it is called.
         url: VoterUrl,
+    },
+    /// One that was asked is of another election or mode, so what it says does not count.
+    OtherNetwork {
+        /// Where it is called.
+        url: VoterUrl,
+        /// Its election.
+        election: ElectionName,
+        /// Its mode.
+        mode: Mode,
     },
     /// The seeds' name cannot be resolved; it is tried again.
     Seeds {
@@ -53,6 +62,9 @@ impl fmt::Display for Notice {
         match self {
             Self::Unreachable { url, why } => write!(f, "{url} cannot be used: {why}"),
             Self::Reachable { url } => write!(f, "{url} answers again"),
+            Self::OtherNetwork { url, election, mode } => {
+                write!(f, "{url} elects a leader of {election} in the mode {mode}")
+            }
             Self::Seeds { host, why } => write!(f, "seed host {host} cannot be resolved: {why}"),
             Self::Certificates { why } => {
                 write!(f, "{why}; the certificates that were read before stay in use")

@@ -47,8 +47,8 @@ pub struct Tls {
     /// secrets beside it, because anybody has a certificate of those.
     pub authority: Option<Pem>,
     /// What this voter shows, as a server and as a client. Without secrets others must show one of
-    /// the authority's, too.
-    pub identity: Identity,
+    /// the authority's, too. `None`: it is reached without TLS, as behind a proxy that ends it.
+    pub identity: Option<Identity>,
 }
 
 impl Options {
@@ -63,12 +63,11 @@ impl Options {
         let checked = CheckedOptions(Arc::new(self));
         checked.client_tls()?;
         checked.server_tls()?;
-        if checked.tls.as_ref().is_some_and(|tls| tls.authority.is_none())
-            && checked.secrets.is_none()
-        {
+        let shown = checked.tls.as_ref().filter(|tls| tls.identity.is_some());
+        if shown.is_some_and(|tls| tls.authority.is_none()) && checked.secrets.is_none() {
             return Err(OptionsError::AnyCertificate);
         }
-        let protected = checked.secrets.is_some() || checked.tls.is_some();
+        let protected = checked.secrets.is_some() || shown.is_some();
         match protected || checked.unprotected || is_loopback(checked.listen) {
             true => Ok(checked),
             false => Err(OptionsError::Unprotected { listen: checked.listen }),
@@ -85,14 +84,15 @@ impl CheckedOptions {
     pub(crate) fn client_tls(&self) -> Result<rustls::ClientConfig, PemError> {
         let tls = self.tls.as_ref();
         let authority = tls.and_then(|tls| tls.authority.as_ref());
-        tenure_tls::client_config(authority, tls.map(|tls| &tls.identity))
+        tenure_tls::client_config(authority, tls.and_then(|tls| tls.identity.as_ref()))
     }
 
     /// As a server; without secrets it asks for certificates.
     pub(crate) fn server_tls(&self) -> Result<Option<rustls::ServerConfig>, PemError> {
         let Some(tls) = &self.tls else { return Ok(None) };
+        let Some(identity) = &tls.identity else { return Ok(None) };
         let authority = tls.authority.as_ref().filter(|_| self.secrets.is_none());
-        tenure_tls::server_config(authority, &tls.identity).map(Some)
+        tenure_tls::server_config(authority, identity).map(Some)
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     fn certificates_that_cannot_be_read_are_told_before_anything_starts() {
         let missing = || Pem::File("/nowhere/voter.pem".into());
         let identity = Identity { certificate: missing(), key: missing() };
-        let tls = Some(Tls { authority: None, identity });
+        let tls = Some(Tls { authority: None, identity: Some(identity) });
         let told = Options { tls, ..at("127.0.0.1:1") }.check().unwrap_err().to_string();
         assert_eq!(told, "cannot read /nowhere/voter.pem: No such file or directory (os error 2)");
     }

@@ -94,7 +94,11 @@ impl Seeds {
     }
 
     /// The URLs of all addresses, each once, in order.
-    async fn resolve(&self) -> std::io::Result<Vec<VoterUrl>> {
+    ///
+    /// # Errors
+    ///
+    /// When the name cannot be resolved now.
+    pub async fn resolve(&self) -> std::io::Result<Vec<VoterUrl>> {
         let addresses = tokio::net::lookup_host((self.host.as_str(), 0)).await?;
         let mut urls: Vec<_> = addresses.filter_map(|address| self.url(address.ip())).collect();
         urls.sort();
@@ -136,7 +140,7 @@ impl Seeds {
 
 impl fmt::Display for Seeds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.host)
+        write!(f, "seed host {}", self.host)
     }
 }
 

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::protocol::MemberChange;
 use crate::settings::Context;
-use crate::settings::ask::MembersSettings;
+use crate::settings::ask::{ChangeMembersSettings, MembersSettings};
 
 /// Asks each member once.
 pub(super) async fn run(settings: MembersSettings, context: Context) -> Result<Exit, Failure> {
@@ -18,7 +19,7 @@ pub(super) async fn run(settings: MembersSettings, context: Context) -> Result<E
             .map(|member| {
                 json!({
                     "name": member.name.as_str(),
-                    "address": member.address.to_string(),
+                    "address": member.address,
                     "state": member.state,
                     "text": member.text,
                 })
@@ -33,4 +34,23 @@ pub(super) async fn run(settings: MembersSettings, context: Context) -> Result<E
     };
     output::print(&text)?;
     members.failure.map_or(Ok(Exit::Done), Err)
+}
+
+/// Has a member added or removed.
+pub(super) async fn change(
+    settings: ChangeMembersSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
+    let ChangeMembersSettings { backend, change } = settings;
+    backend.change_members(change.clone(), &context.origins).await?;
+    let (name, done) = match change {
+        MemberChange::Add(name) => (name, "added"),
+        MemberChange::Remove(name) => (name, "removed"),
+    };
+    let text = match context.json {
+        true => json!({"name": name.as_str(), "change": done}).to_string(),
+        false => format!("{name} {done}"),
+    };
+    output::print(&format!("{text}\n"))?;
+    Ok(Exit::Done)
 }

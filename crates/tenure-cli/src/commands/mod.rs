@@ -45,6 +45,7 @@ pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Fail
         Command::Observe(settings) => block_on(observe::run(settings, context)),
         Command::Verify(settings) => block_on(verify::run(settings, context)),
         Command::Members(settings) => block_on(members::run(settings, context)),
+        Command::ChangeMembers(settings) => block_on(members::change(settings, context)),
         Command::Resign(settings) => block_on(tell::resign(settings, context)),
         Command::Transfer(settings) => block_on(tell::transfer(settings, context)),
         Command::Completions(shell) => completions::run(shell, registry),

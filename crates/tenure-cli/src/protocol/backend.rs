@@ -1,7 +1,6 @@
 //! One side of elections, started with the checked settings of a command.
 
 use std::fmt::Debug;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -45,6 +44,15 @@ pub trait Backend: Debug {
     /// The members, and how each does: asked only where [`can`](super::Protocol::can) says so.
     fn members<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(async { Err(unsupported("tenure members")) })
+    }
+
+    /// Changes who the members are: asked only where [`can`](super::Protocol::can) says so.
+    fn change_members<'a>(
+        &'a self,
+        _: MemberChange,
+        _: &'a Origins,
+    ) -> Later<'a, Result<(), Failure>> {
+        Box::pin(async { Err(unsupported("changes of members")) })
     }
 }
 
@@ -206,6 +214,15 @@ pub struct Verified {
     pub until: Time,
 }
 
+/// A change of who the members are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MemberChange {
+    /// This one becomes a member.
+    Add(NodeName),
+    /// This one is none any more.
+    Remove(NodeName),
+}
+
 /// The members of a protocol that has a list of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Members {
@@ -221,7 +238,7 @@ pub struct Member {
     /// Its name.
     pub name: NodeName,
     /// Where it is asked.
-    pub address: SocketAddr,
+    pub address: String,
     /// What it does, in one word for programs.
     pub state: &'static str,
     /// The same for people.

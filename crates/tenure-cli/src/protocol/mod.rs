@@ -20,16 +20,17 @@ pub mod allcall;
 mod backend;
 pub mod etcd;
 pub mod nerio;
-#[cfg(any(feature = "etcd", feature = "nats"))]
+#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
 mod outage;
-#[cfg(any(feature = "etcd", feature = "nats"))]
+#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
 mod pem;
 mod registry;
-#[cfg(any(feature = "etcd", feature = "nats"))]
+#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
 mod start;
-#[cfg(any(feature = "etcd", feature = "nats"))]
+#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
 mod troubles;
 pub mod urls;
+pub mod voter;
 
 use std::fmt::Debug;
 
@@ -37,20 +38,24 @@ use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
 pub use self::backend::{
-    AnyElection, Asks, Backend, Later, Member, Members, Participant, Rank, Verified, refused,
+    AnyElection, Asks, Backend, Later, Member, MemberChange, Members, Participant, Rank, Verified,
+    refused,
 };
 pub use self::registry::Registry;
 #[cfg(test)]
 use self::registry::expect_defaults;
 pub(crate) use self::registry::{default, has};
 use crate::failure::Failure;
-use crate::settings::{Layers, Spec};
+use crate::settings::{Layers, Setting, Spec};
 
 /// The protocols of this command.
-pub static ALL: &[&dyn Protocol] = &[&nerio::Nerio, &etcd::Etcd, &allcall::Allcall];
+pub static ALL: &[&dyn Protocol] = &[&nerio::Nerio, &etcd::Etcd, &allcall::Allcall, &voter::Voter];
+
+/// Variables that are not called `TENURE_…` and are read, because others call them so.
+pub(crate) const VARIABLES: [&str; 2] = [voter::SEED_HOST_VARIABLE, voter::VOTER_URL_VARIABLE];
 
 /// What the next versions are to have.
-const LATER: [&str; 3] = ["voter", "nele", "allcall"];
+const LATER: [&str; 1] = ["nele"];
 
 /// How a leader is found.
 pub trait Protocol: Debug + Sync {
@@ -105,6 +110,12 @@ pub trait Protocol: Debug + Sync {
     /// How a leader gives way to another one, where it cannot hand over by name.
     fn gives_way(&self) -> &'static str {
         "let the leader step down instead: tenure resign"
+    }
+
+    /// The setting that names a candidate as well as `id` does, where its name must be given: it
+    /// keeps it after a restart.
+    fn own_id(&self) -> Option<&'static Setting<NodeName>> {
+        None
     }
 
     /// What is said when it is not known who leads.
@@ -180,12 +191,14 @@ pub struct Capabilities {
     pub several_leaders: bool,
     /// There is a list of members, which can be asked how they do.
     pub members: bool,
+    /// Members can be added and removed.
+    pub change_members: bool,
 }
 
 impl Capabilities {
     /// Each of them with its name.
     #[must_use]
-    pub const fn named(self) -> [(&'static str, bool); 6] {
+    pub const fn named(self) -> [(&'static str, bool); 7] {
         [
             ("fence", self.fence),
             ("priority", self.priority),
@@ -193,6 +206,7 @@ impl Capabilities {
             ("verify", self.verify),
             ("several leaders", self.several_leaders),
             ("members", self.members),
+            ("change members", self.change_members),
         ]
     }
 }

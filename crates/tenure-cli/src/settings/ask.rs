@@ -1,14 +1,15 @@
 //! The commands that ask who leads, and those that command a runner.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_core::{ElectionName, NodeName};
 
-use super::{Layers, Realms, table};
-use crate::control;
-use crate::failure::Failure;
-use crate::protocol::{Backend, Protocol, Purpose, Realm};
+use super::{Layers, Origin, Realms, parse, table};
+use crate::failure::{Failure, quoted};
+use crate::protocol::{Backend, MemberChange, Protocol, Purpose, Realm};
+use crate::{args, control};
 
 /// What `tenure leader`, `observe` or `verify` was asked, checked.
 #[derive(Debug)]
@@ -72,6 +73,42 @@ impl MembersSettings {
         let backend = protocol.backend(layers, Purpose::Members)?;
         Ok(Self { backend })
     }
+}
+
+/// What `tenure members add` or `members remove` was asked, checked.
+#[derive(Debug)]
+pub struct ChangeMembersSettings {
+    /// Whose members.
+    pub backend: Box<dyn Backend>,
+    /// What is to change.
+    pub change: MemberChange,
+}
+
+impl ChangeMembersSettings {
+    /// Reads and checks them.
+    pub fn read(
+        layers: &mut Layers<'_>,
+        change: fn(NodeName) -> MemberChange,
+    ) -> Result<Self, Failure> {
+        let protocol = layers.protocol()?;
+        let fix = match protocol.can().members {
+            true => "give all nodes another --members, and start them anew one by one",
+            false => "candidates come and go as they like",
+        };
+        let can = protocol.can().change_members;
+        supported(layers, "a change of members", protocol, can, fix)?;
+        let backend = protocol.backend(layers, Purpose::Members)?;
+        Ok(Self { backend, change: change(member(layers)?) })
+    }
+}
+
+fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
+    let text = layers.flags().get_one::<OsString>(args::MEMBER);
+    let text = text.map(|text| text.to_string_lossy()).unwrap_or_default();
+    parse::node(&text).map_err(|refusal| {
+        Failure::usage(format!("member {}: {}", quoted(&text), refusal.what), refusal.fix)
+            .origin(Origin::Argument("NAME"))
+    })
 }
 
 /// Refuses a command that the protocol does not have.

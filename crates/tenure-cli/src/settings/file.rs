@@ -94,10 +94,13 @@ fn known(
     };
     let Some(spec) = place.registry.setting(name) else {
         let keys = || place.registry.settings().filter(|spec| spec.in_file()).map(|spec| spec.name);
-        let fix = match nearest(name, keys()) {
-            _ if *name == tls::PASSWORD_ENTRY => tls::PASSWORD_ELSEWHERE.into(),
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("remove it; the keys are {}", keys().collect::<Vec<_>>().join(", ")),
+        let hidden = tls::HIDDEN.iter().find(|hidden| hidden.name == name);
+        let fix = match (hidden, nearest(name, keys())) {
+            (Some(hidden), _) => hidden.elsewhere(),
+            (None, Some(near)) => format!("did you mean {near}?"),
+            (None, None) => {
+                format!("remove it; the keys are {}", keys().collect::<Vec<_>>().join(", "))
+            }
         };
         return refuse(format!("the key {} is no setting", quoted(name)), fix);
     };

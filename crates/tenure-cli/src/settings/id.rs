@@ -7,6 +7,9 @@ use std::path::Path;
 use siphasher::sip::SipHasher13;
 use tenure_core::{NameError, NodeName};
 
+use super::{Layers, Setting, table};
+use crate::failure::Failure;
+
 /// Where the numbers of processes are the machine's own: the first PID namespace there is
 /// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).
 const MACHINE: &str = "pid:[4026531836]";
@@ -14,6 +17,20 @@ const MACHINE: &str = "pid:[4026531836]";
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// Thirty bits: of 100 containers two are alike once in 200,000 starts, and that is noticed.
 const TAG_LETTERS: u32 = 6;
+
+/// The name of one that keeps it after a restart: that of `own`, which says the same as `id`.
+pub(crate) fn own(layers: &mut Layers<'_>, own: &Setting<NodeName>) -> Result<NodeName, Failure> {
+    let (name, id) = (layers.optional(own)?, layers.optional(&table::ID)?);
+    match (name, id) {
+        (Some(name), Some(id)) if name != id => {
+            let what = format!("--{} and --id are set, and differ", own.spec.name);
+            let failure = Failure::usage(what, "leave one of them out");
+            Err(layers.origins.explain(failure, &[own.spec.name, "id"]))
+        }
+        (Some(name), _) | (None, Some(name)) => Ok(name),
+        (None, None) => Err(layers.missing(&table::ID.spec)),
+    }
+}
 
 /// `web-1-4711` for the process 4711 of the host `web-1`. In a PID namespace of its own, where
 /// every container's first process has the same number, a random part follows:

@@ -9,7 +9,7 @@
 pub mod ask;
 pub mod demo;
 pub mod file;
-mod id;
+pub(crate) mod id;
 pub mod layers;
 pub mod node;
 pub mod origin;

@@ -55,7 +55,10 @@ impl RunSettings {
         layers.ignore_handed_down();
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        let id = layers.or_follows(&table::ID, id_of_this_process)?;
+        let id = match protocol.own_id() {
+            Some(own) => id::own(layers, own)?,
+            None => layers.or_follows(&table::ID, id_of_this_process)?,
+        };
         let value = layers.or_follows(&table::VALUE, || value(protocol.value(&id)))?;
         let priority = match protocol.can().priority {
             true => Some(layers.required(&table::PRIORITY)?),

@@ -106,6 +106,10 @@ crate::settings! {
     PASSWORD_FILE: PathBuf = "password-file" "FILE" Text, Everywhere, Nothing, TLS,
         parse::path, path,
         "A file with the password of --user, on one line";
+    SECRET_FILE: PathBuf = "secret-file" "FILE" Text, Everywhere, Nothing, TLS,
+        parse::path, path,
+        "A file with what all voters share to know each other, on one line, or on two while one \
+         takes the place of the other; or set TENURE_SECRET";
     LISTEN: SocketAddr = "listen" "ADDR" Text, Everywhere,
         Follows("a node's address in the members list; else any free port"), NETWORK,
         parse::address, plain,

@@ -6,23 +6,37 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{Layers, Origin, table};
+use super::{Layers, Origin, Setting, table};
 use crate::failure::{Failure, quoted, shell_word};
 
-/// The variable that holds the password of `--user`. There is no such flag, because every user of
-/// the machine could read it, and no such key, because settings files are passed on.
-pub const PASSWORD: &str = "TENURE_PASSWORD";
+/// The password of `--user`.
+pub static PASSWORD: Hidden =
+    Hidden { name: "password", variable: "TENURE_PASSWORD", file: &table::PASSWORD_FILE };
 
-/// What to do about a password where none belongs.
-pub const PASSWORD_ELSEWHERE: &str =
-    "give --password-file FILE or set TENURE_PASSWORD: others could read it here";
+/// What all of a network share.
+pub static SECRET: Hidden =
+    Hidden { name: "secret", variable: "TENURE_SECRET", file: &table::SECRET_FILE };
+
+/// All of them.
+pub static HIDDEN: [&Hidden; 2] = [&PASSWORD, &SECRET];
+
+/// A text that is in a file or a variable. There is no such flag, because every user of the
+/// machine could read it, and no such key, because settings files are passed on.
+pub struct Hidden {
+    /// How it is called where it is named like a setting. Its value is never given to origins.
+    pub name: &'static str,
+    /// The variable that holds it.
+    pub variable: &'static str,
+    /// The setting that names its file.
+    file: &'static Setting<PathBuf>,
+}
 
 /// Readable by every user, or writable by another than the owner. A group may read: services
 /// are given files so.
 const FOR_OTHERS: u32 = 0o026;
 
-/// More than any password needs, and what is read at most.
-const PASSWORD_MAX: u64 = 4_096;
+/// More than any needs, and what is read at most.
+const BYTES_MAX: u64 = 4_096;
 
 /// A certificate for clients, in two PEM files. Read for each connection:
 /// they may be renewed.
@@ -72,26 +86,78 @@ pub fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
     }
 }
 
-/// The password in the file at `path`, if it is UTF-8.
-fn password_in(path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
-    let origins = &layers.origins;
-    let unusable = |what: String| {
-        let what = format!("the password file {} {what}", quoted(&path.display().to_string()));
-        let failure = Failure::usage(what, "name a file that this user may read");
-        origins.explain(failure, &["password-file"])
-    };
-    let (mut bytes, mut mode) = (Vec::new(), 0);
-    File::open(path)
-        .and_then(|file| {
-            mode = file.metadata()?.permissions().mode() & 0o7777;
-            file.take(PASSWORD_MAX + 1).read_to_end(&mut bytes)
-        })
-        .map_err(|error| unusable(format!("cannot be read: {error}")))?;
-    if bytes.len() as u64 > PASSWORD_MAX {
-        return Err(unusable(format!("has more than {PASSWORD_MAX} bytes")));
+/// What was found.
+pub struct Found {
+    /// It.
+    pub text: String,
+    /// Where it was set.
+    pub origin: Origin,
+    /// The file that it is in.
+    pub file: Option<PathBuf>,
+}
+
+impl Hidden {
+    /// What to do about one where none belongs.
+    #[must_use]
+    pub fn elsewhere(&self) -> String {
+        let (file, variable) = (self.file.spec.name, self.variable);
+        format!("give --{file} FILE or set {variable}: others could read it here")
     }
-    warn_of_mode(layers, "password file", path, mode);
-    Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))
+
+    /// Reads it. A flag wins over a variable, that over the file; the rest is up to the user.
+    pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<Found>, Failure> {
+        let Self { name, variable, .. } = *self;
+        let file = layers.optional(self.file)?;
+        let text = layers.environment().variable(variable);
+        let origin = layers.origins.origin(self.file).cloned();
+        let (text, origin, file) = match (file, text, origin) {
+            (Some(_), Some(_), Some(Origin::Variable(other))) => {
+                let what = format!("the {name} is set twice, by {variable} and by {other}");
+                let failure = Failure::usage(what, "unset one of them");
+                return Err(failure.origin(format!("variables {variable} and {other}")));
+            }
+            (Some(path), None, Some(origin))
+            | (Some(path), Some(_), Some(origin @ Origin::Flag(_))) => {
+                (self.of_file(&path, layers)?, origin, Some(path))
+            }
+            (_, Some(text), _) => {
+                (text.to_str().map(str::to_owned), Origin::Variable(variable.into()), None)
+            }
+            (_, None, _) => return Ok(None),
+        };
+        layers.origins.note(name, Some("(not shown)".to_owned()), origin.clone());
+        match text {
+            None => Err(self.unusable("is not UTF-8", &origin)),
+            Some(text) if text.is_empty() => Err(self.unusable("is empty", &origin)),
+            Some(text) => Ok(Some(Found { text, origin, file })),
+        }
+    }
+
+    fn unusable(&self, what: &str, origin: &Origin) -> Failure {
+        Failure::usage(format!("the {} {what}", self.name), "correct it there").origin(origin)
+    }
+
+    /// What is in the file at `path`, if it is UTF-8.
+    fn of_file(&self, path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
+        let (origins, name) = (&layers.origins, self.name);
+        let unusable = |what: String| {
+            let what = format!("the {name} file {} {what}", quoted(&path.display().to_string()));
+            let failure = Failure::usage(what, "name a file that this user may read");
+            origins.explain(failure, &[self.file.spec.name])
+        };
+        let (mut bytes, mut mode) = (Vec::new(), 0);
+        File::open(path)
+            .and_then(|file| {
+                mode = file.metadata()?.permissions().mode() & 0o7777;
+                file.take(BYTES_MAX + 1).read_to_end(&mut bytes)
+            })
+            .map_err(|error| unusable(format!("cannot be read: {error}")))?;
+        if bytes.len() as u64 > BYTES_MAX {
+            return Err(unusable(format!("has more than {BYTES_MAX} bytes")));
+        }
+        warn_of_mode(layers, &format!("{name} file"), path, mode);
+        Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))
+    }
 }
 
 /// Warns if others can read a file that shows who this user is, or put another in its place.
@@ -118,61 +184,31 @@ fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
 /// Reads `--user` and its password, of which neither is of use alone.
 pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     let user = layers.optional(&table::USER)?;
-    let file = layers.optional(&table::PASSWORD_FILE)?;
-    let (password, file) = password(layers, file)?.unzip();
+    let (password, file) = password(layers)?.unzip();
     let file = file.flatten();
     match (user, password) {
         (Some(user), Some(password)) => Ok(Some(Login { user, password, file })),
         (None, None) => Ok(None),
         (Some(_), None) => {
             let what = "--user is set and no password is";
-            let fix = format!("set {PASSWORD}, or give --password-file FILE");
+            let fix = format!("set {}, or give --password-file FILE", PASSWORD.variable);
             Err(layers.origins.explain(Failure::usage(what, fix), &["user"]))
         }
         (None, Some(_)) => {
             let what = "a password is set and --user is not";
             let failure = Failure::usage(what, "give --user NAME, or unset the password");
-            Err(layers.origins.explain(failure, &["user", PASSWORD_ENTRY]))
+            Err(layers.origins.explain(failure, &["user", PASSWORD.name]))
         }
     }
 }
 
-/// How the password is called where it is named like a setting. Its value is never given to a
-/// origins.
-pub const PASSWORD_ENTRY: &str = "password";
-
-/// A flag wins over a variable, that over the file; the rest is up to the user.
-fn password(
-    layers: &mut Layers<'_>,
-    file: Option<PathBuf>,
-) -> Result<Option<(Secret, Option<PathBuf>)>, Failure> {
-    let variable = layers.environment().variable(PASSWORD);
-    let origin = layers.origins.origin(&table::PASSWORD_FILE).cloned();
-    let (password, origin, file) = match (file, variable, origin) {
-        (Some(_), Some(_), Some(Origin::Variable(other))) => {
-            let what = format!("the password is set twice, by {PASSWORD} and by {other}");
-            let failure = Failure::usage(what, "unset one of them");
-            return Err(failure.origin(format!("variables {PASSWORD} and {other}")));
+fn password(layers: &mut Layers<'_>) -> Result<Option<(Secret, Option<PathBuf>)>, Failure> {
+    match PASSWORD.read(layers)? {
+        Some(found) if found.text.contains(char::is_control) => {
+            let what = "holds a control character, such as the end of a line";
+            Err(PASSWORD.unusable(what, &found.origin))
         }
-        (Some(path), None, Some(origin))
-        | (Some(path), Some(_), Some(origin @ Origin::Flag(_))) => {
-            (password_in(&path, layers)?, origin, Some(path))
-        }
-        (_, Some(text), _) => {
-            (text.to_str().map(str::to_owned), Origin::Variable(PASSWORD.into()), None)
-        }
-        (_, None, _) => return Ok(None),
-    };
-    let hidden = Some("(not shown)".to_owned());
-    layers.origins.note(PASSWORD_ENTRY, hidden, origin.clone());
-    let unusable = |what: &str| Err(Failure::usage(what, "correct it there").origin(&origin));
-    match password {
-        None => unusable("the password is not UTF-8"),
-        Some(text) if text.is_empty() => unusable("the password is empty"),
-        Some(text) if text.contains(char::is_control) => {
-            unusable("the password holds a control character, such as the end of a line")
-        }
-        Some(text) => Ok(Some((Secret(text), file))),
+        found => Ok(found.map(|Found { text, file, .. }| (Secret(text), file))),
     }
 }
 

@@ -190,6 +190,7 @@
 //! - **R5** After a timeout nothing is left that was due.
 //! - **R6** What a request changes is bounded, and so is what it sends.
 
+mod asker;
 mod calls;
 mod config;
 mod electorate;
@@ -204,6 +205,7 @@ mod round;
 pub(crate) mod rule;
 mod words;
 
+pub use asker::{Asker, AskerConfig};
 pub use config::{
     Admission, Checked, Config, ConfigError, Founding, Listed, Mode, ModeError, TooShort,
 };

@@ -42,6 +42,11 @@ pub trait Deployment: Sized {
     /// The timing of the runners.
     fn timing(&self) -> Timing;
 
+    /// The same as flags of a runner.
+    fn flags(&self) -> Vec<String> {
+        self.timing().flags().into()
+    }
+
     /// What every command is given in its environment, whether it takes part or asks.
     fn environment(&self) -> Vec<(&'static str, String)>;
 

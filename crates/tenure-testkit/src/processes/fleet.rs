@@ -92,7 +92,7 @@ impl<D: Deployment> Fleet<D> {
     /// Starts `tenure run` with a worker as CMD.
     pub fn start_runner(&mut self, runner: Host, manner: Manner) {
         let mut command = self.tenure(runner, &["run", "--id", runner.name(), "--log", "debug"]);
-        command.args(self.deployment.timing().flags());
+        command.args(self.deployment.flags());
         self.deployment.participate(runner, &mut command);
         command.arg("--control").arg(self.control(runner));
         command.arg("--").arg(env::current_exe().unwrap()).arg(ROLE);

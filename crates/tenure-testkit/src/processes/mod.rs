@@ -11,6 +11,7 @@ pub mod etcd;
 pub mod nats;
 pub mod nerio;
 pub mod rounds;
+pub mod voter;
 
 mod deployment;
 mod faults;

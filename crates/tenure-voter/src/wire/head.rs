@@ -43,6 +43,18 @@ pub enum Head {
 }
 
 impl Head {
+    /// Puts them into a message.
+    pub(crate) fn put(&self, headers: &mut HeaderMap) {
+        match self {
+            Self::Voter(header) => Self::write(header, headers),
+            Self::Other(election) => {
+                let election = election.as_ref().map(|election| election.as_str().as_bytes());
+                let election = election.and_then(|bytes| HeaderValue::from_bytes(bytes).ok());
+                election.map(|election| headers.insert(names::ELECTION, election));
+            }
+        }
+    }
+
     /// Puts those of a voter into a message.
     pub(crate) fn write(header: &Header, headers: &mut HeaderMap) {
         let Header { election, mode, sender, url, founding } = header;

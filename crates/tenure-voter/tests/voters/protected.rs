@@ -110,7 +110,7 @@ fn authority() -> (Pem, impl Fn() -> Identity) {
 fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
     run(async {
         let (authority, sign) = authority();
-        let tls = || Some(Tls { authority: Some(authority.clone()), identity: sign() });
+        let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
         let network = Network::with(3, |options| Options { tls: tls(), ..options });
         elects(&network).await;
         // Without TLS there is no answer, let alone one of a voter.

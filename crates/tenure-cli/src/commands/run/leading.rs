@@ -15,7 +15,7 @@ use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::Class;
-use crate::settings::tls::PASSWORD;
+use crate::settings::tls::HIDDEN;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
 pub(super) enum Ended {
@@ -151,7 +151,7 @@ fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
         election: settings.election.clone(),
         id: settings.id.clone(),
         fence: K::fence_of(leadership),
-        withheld: vec![PASSWORD.into()],
+        withheld: HIDDEN.map(|hidden| hidden.variable.into()).into(),
         until_file: control::until_file(&settings.control),
         grace: settings.backend.grace(),
         kill_margin: settings.backend.kill_margin(),

@@ -49,8 +49,10 @@ pub(super) async fn run(settings: RunSettings, context: Context) -> Result<Exit,
     let participant =
         settings.backend.candidate(&settings.id, &settings.election, &context.origins)?;
     let rank = participant.rank().await;
-    let reporter = Reporter::new(&settings, rank, context.json);
-    match participant.election(&settings.election) {
+    let election = participant.election(&settings.election);
+    let several_leaders = matches!(election, AnyElection::MayOverlap(_));
+    let reporter = Reporter::new(&settings, several_leaders, rank, context.json);
+    match election {
         AnyElection::AtMostOne(election) => {
             serve(settings, participant, election, control, signals, reporter).await
         }

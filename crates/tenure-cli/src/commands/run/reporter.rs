@@ -27,9 +27,13 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    pub(super) fn new(settings: &RunSettings, rank: Option<Rank>, json: bool) -> Self {
+    pub(super) fn new(
+        settings: &RunSettings,
+        several_leaders: bool,
+        rank: Option<Rank>,
+        json: bool,
+    ) -> Self {
         let (election, id) = (settings.election.to_string(), settings.id.to_string());
-        let several_leaders = settings.protocol.can().several_leaders;
         Self { election, id, realm: settings.realm.clone(), several_leaders, rank, json }
     }
 

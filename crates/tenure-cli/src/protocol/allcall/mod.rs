@@ -135,6 +135,7 @@ impl Protocol for Allcall {
             verify: false,
             several_leaders: true,
             members: false,
+            change_members: false,
         }
     }
 

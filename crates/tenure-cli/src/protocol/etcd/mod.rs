@@ -67,6 +67,7 @@ impl Protocol for Etcd {
             verify: false,
             several_leaders: false,
             members: false,
+            change_members: false,
         }
     }
 

@@ -93,6 +93,7 @@ impl Protocol for Nerio {
             verify: true,
             several_leaders: false,
             members: true,
+            change_members: false,
         }
     }
 

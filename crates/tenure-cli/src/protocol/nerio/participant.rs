@@ -62,7 +62,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
     let seen = ask_all(cluster, origins).await?;
     let (mut all, mut serving) = (Vec::new(), MemberSet::EMPTY);
     for (nth, member) in cluster.config.members.iter().enumerate() {
-        let (name, address) = (member.name.clone(), member.address);
+        let (name, address) = (member.name.clone(), member.address.to_string());
         let service = seen.members.get(&name).copied().flatten();
         let state = match service {
             Some(Service::Serving) => "serving",

@@ -1,0 +1,173 @@
+//! Voting, and asking voters, with the settings of a command.
+
+use std::time::Duration;
+
+use tenure::{AtMostOne, Election, ElectionName, MayOverlap, NodeName};
+use tenure_core::voter::Mode;
+use tenure_voter::{Asker, AskerConfig, CheckedOptions, Class, Config, Node};
+
+use super::explain::Explain;
+use super::members;
+use super::network::{Settings, refused};
+use super::watcher::Watcher;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::troubles::{Troubles, Watch};
+use crate::protocol::{AnyElection, Asks, Backend, Later, MemberChange, Members, Participant};
+use crate::settings::Origins;
+
+/// How long a question may take beside its rounds: a name to resolve, a connection.
+const CONNECTING: Duration = Duration::from_secs(2);
+
+impl Backend for Settings {
+    fn grace(&self) -> Duration {
+        self.times.grace
+    }
+
+    fn kill_margin(&self) -> Duration {
+        self.times.kill_margin
+    }
+
+    fn patience(&self) -> Duration {
+        CONNECTING + self.times.heartbeat * 2
+    }
+
+    fn candidate(
+        &self,
+        _: &NodeName,
+        _: &ElectionName,
+        origins: &Origins,
+    ) -> Result<Box<dyn Participant>, Failure> {
+        let Some(config) = self.config.clone() else {
+            return Err(Failure::new(Exit::Bug, "no voter's settings were read", "report it"));
+        };
+        match self.mode {
+            Mode::Majority => vote::<AtMostOne>(self, config, origins, AnyElection::AtMostOne),
+            Mode::Available => vote::<MayOverlap>(self, config, origins, AnyElection::MayOverlap),
+        }
+    }
+
+    fn asker(
+        &self,
+        election: &ElectionName,
+        _: Asks,
+        origins: &Origins,
+    ) -> Result<Box<dyn Participant>, Failure> {
+        match self.mode {
+            Mode::Majority => ask::<AtMostOne>(self, election, origins, AnyElection::AtMostOne),
+            Mode::Available => ask::<MayOverlap>(self, election, origins, AnyElection::MayOverlap),
+        }
+    }
+
+    fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
+        Box::pin(members::show(self, origins))
+    }
+
+    fn change_members<'a>(
+        &'a self,
+        change: MemberChange,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<(), Failure>> {
+        Box::pin(members::change(self, change, origins))
+    }
+}
+
+/// Of which class, as the command takes it.
+type Of<C> = fn(Election<C>) -> AnyElection;
+
+fn vote<C: Class>(
+    settings: &Settings,
+    config: Config,
+    origins: &Origins,
+    class: Of<C>,
+) -> Result<Box<dyn Participant>, Failure> {
+    let explain = Explain::new(settings, origins);
+    let config = config.check().map_err(|error| refused(&error, origins))?;
+    let options = options(settings, &explain)?;
+    let node = Node::<C>::builder(config, options).start();
+    let node = node.map_err(|error| explain.start(&error))?;
+    let (watch, troubles) = Watch::new(true);
+    tokio::spawn(Watcher::new(explain, watch).watch(node.notices()));
+    Ok(Box::new(Participating { side: Voting(node), class, troubles }))
+}
+
+fn ask<C: Class>(
+    settings: &Settings,
+    election: &ElectionName,
+    origins: &Origins,
+    class: Of<C>,
+) -> Result<Box<dyn Participant>, Failure> {
+    let explain = Explain::new(settings, origins);
+    let config = AskerConfig {
+        election: election.clone(),
+        mode: settings.mode,
+        urls: settings.list.iter().map(|listed| listed.url.clone()).collect(),
+        every: settings.times.heartbeat,
+        within: settings.times.request_timeout,
+        drift: settings.times.drift,
+    };
+    let asker = Asker::<C>::start(config, &options(settings, &explain)?);
+    let asker = asker.map_err(|error| explain.start(&error))?;
+    let (watch, troubles) = Watch::new(false);
+    tokio::spawn(Watcher::new(explain, watch).watch(asker.notices()));
+    Ok(Box::new(Participating { side: Asking(asker), class, troubles }))
+}
+
+pub(super) fn options(settings: &Settings, explain: &Explain) -> Result<CheckedOptions, Failure> {
+    settings.options.clone().check().map_err(|error| explain.options(&error))
+}
+
+/// One that votes, or only asks.
+trait Side<C: Class> {
+    fn election(&self, name: ElectionName) -> Election<C>;
+
+    fn close(self) -> Later<'static, ()>;
+}
+
+struct Voting<C: Class>(Node<C>);
+
+impl<C: Class> Side<C> for Voting<C> {
+    fn election(&self, name: ElectionName) -> Election<C> {
+        self.0.election_named(name)
+    }
+
+    fn close(self) -> Later<'static, ()> {
+        Box::pin(async move { self.0.close().await })
+    }
+}
+
+struct Asking<C: Class>(Asker<C>);
+
+impl<C: Class> Side<C> for Asking<C> {
+    fn election(&self, name: ElectionName) -> Election<C> {
+        self.0.election_named(name)
+    }
+
+    fn close(self) -> Later<'static, ()> {
+        Box::pin(async move { self.0.close().await })
+    }
+}
+
+struct Participating<C: Class, S> {
+    side: S,
+    class: Of<C>,
+    troubles: Troubles,
+}
+
+impl<C: Class, S: Side<C>> Participant for Participating<C, S> {
+    fn election(&self, name: &ElectionName) -> AnyElection {
+        (self.class)(self.side.election(name.clone()))
+    }
+
+    fn permanent_failure(&self) -> Later<'static, Failure> {
+        self.troubles.permanent()
+    }
+
+    fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
+        self.troubles.why_silent()
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, ()> {
+        self.side.close()
+    }
+}

@@ -1,0 +1,88 @@
+//! What goes wrong among voters, with the settings that it comes from.
+
+use tenure_voter::{MemoryError, Mode, OptionsError, StartError};
+
+use super::network::{Files, Settings};
+use crate::exit::Exit;
+use crate::failure::{Failure, clipped};
+use crate::protocol::{pem, start};
+use crate::settings::Origins;
+
+/// Makes failures of errors.
+#[derive(Clone)]
+pub(super) struct Explain {
+    files: Files,
+    origins: Origins,
+}
+
+impl Explain {
+    pub(super) fn new(settings: &Settings, origins: &Origins) -> Self {
+        Self { files: settings.files.clone(), origins: origins.clone() }
+    }
+
+    pub(super) fn failure(&self, exit: Exit, what: &str, fix: &str, names: &[&str]) -> Failure {
+        // What others say is bounded, but not to a line.
+        let what = if what.len() > 400 { clipped(what) } else { what.to_owned() };
+        self.origins.explain(Failure::new(exit, what, fix), names)
+    }
+
+    /// Options that do not work.
+    pub(super) fn options(&self, error: &OptionsError) -> Failure {
+        let (fix, names): (&str, &[&str]) = match error {
+            OptionsError::Unprotected { .. } => (
+                "give --secret-file or set TENURE_SECRET, or give --cacert, --cert and --key; or \
+                 --insecure-any-address where nobody else can reach it",
+                &["listen", "voter-url", "secret-file", "cert"],
+            ),
+            OptionsError::AnyCertificate => (
+                "give --cacert with the authority of the voters alone, or --secret-file",
+                &["cacert", "cert", "secret-file"],
+            ),
+            OptionsError::Pem(error) => {
+                let (names, fix) = pem::fix(error, &self.files.authority, &self.files.identity);
+                (fix, names)
+            }
+        };
+        self.failure(Exit::Usage, &error.to_string(), fix, names)
+    }
+
+    /// What did not start.
+    pub(super) fn start(&self, error: &StartError) -> Failure {
+        let text = error.to_string();
+        match error {
+            StartError::System(error) => start::refused(error),
+            StartError::Listen { .. } => {
+                let fix = "end what has this address, or give another one with --listen";
+                self.failure(Exit::System, &text, fix, &["listen", "voter-url"])
+            }
+            StartError::Memory(MemoryError::OtherVoter { .. }) => {
+                let fix = "give this voter a directory of its own";
+                self.failure(Exit::Usage, &text, fix, &["state", "voter-id", "id", "election"])
+            }
+            StartError::Memory(_) => {
+                let fix = "settle that; a directory that was lost or emptied makes another voter";
+                self.failure(Exit::System, &text, fix, &["state"])
+            }
+            StartError::Tls { .. } => {
+                let fix = "name files that can be used";
+                self.failure(Exit::Usage, &text, fix, &["cacert", "cert", "key"])
+            }
+            // The settings were read so that neither can be.
+            StartError::NoState | StartError::Mode { .. } => {
+                self.failure(Exit::Bug, &text, "report it", &[])
+            }
+        }
+    }
+
+    /// No voter has said what was asked, for this reason.
+    pub(super) fn silent(&self, why: &str) -> Failure {
+        let fix = "see that voters run there, or correct --voter-list or --seed-host";
+        self.failure(Exit::Unknown, why, fix, &["voter-list", "seed-host"])
+    }
+
+    /// Those that answer are of another network.
+    pub(super) fn other_network(&self, why: &str, mode: Mode) -> Failure {
+        let fix = format!("ask for that election, with --mode {mode}, or ask others");
+        self.failure(Exit::Usage, why, &fix, &["election", "mode", "voter-list", "seed-host"])
+    }
+}

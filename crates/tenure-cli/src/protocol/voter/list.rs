@@ -1,0 +1,149 @@
+//! Where voters are called, as texts.
+
+use std::fmt;
+
+use tenure_core::voter::{Listed, VoterUrl};
+
+use crate::settings::{Refusal, parse};
+
+/// The voter's own URL, or what of it others cannot find out by themselves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Called {
+    /// All of it.
+    Url(VoterUrl),
+    /// Its path: the address is known otherwise.
+    Path(String),
+}
+
+impl fmt::Display for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url) => url.fmt(f),
+            Self::Path(path) => f.write_str(path),
+        }
+    }
+}
+
+/// `http://10.0.0.1:7001/voter`, or `/voter`.
+pub(super) fn called(text: &str) -> Result<Called, Refusal> {
+    let fix = "write http:// or https:// with a host and, where needed, a port and a path, such \
+               as http://10.0.0.1:7001; or the path alone, such as /voter";
+    if text.contains("://") {
+        return url(text).map(Called::Url);
+    }
+    let right = text.starts_with('/') && !text.contains(['?', '#', ' ', '@']);
+    match right && !text.chars().any(char::is_control) {
+        true => Ok(Called::Path(text.to_owned())),
+        false => Err(Refusal::new("it is neither a URL nor a path that begins with a slash", fix)),
+    }
+}
+
+fn url(text: &str) -> Result<VoterUrl, Refusal> {
+    let fix = "write http:// or https:// with a host and, where needed, a port and a path, such \
+               as http://10.0.0.1:7001";
+    // Before anything else is refused: the text would be repeated, with the password in it.
+    if text.contains('@') {
+        let fix = "leave it out; --secret-file is for that";
+        return Err(Refusal::of_secret("a voter's URL holds no user and no password", fix));
+    }
+    let url = VoterUrl::new(text).map_err(|error| Refusal::new(error.to_string(), fix))?;
+    match text.contains(['?', '#']) {
+        true => Err(Refusal::new("a voter's URL has no query and no fragment", fix)),
+        false => Ok(url),
+    }
+}
+
+/// `west=http://10.0.0.1:7001,east=…`, or what the text calls a list of JSON objects.
+pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
+    let list = match text.trim_start().starts_with('[') {
+        true => json(text)?,
+        false => text.split(',').map(one).collect::<Result<_, _>>()?,
+    };
+    let mut ids: Vec<_> = list.iter().map(|listed| &listed.id).collect();
+    ids.sort();
+    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            let what = format!("voter {} is in it twice", pair[0]);
+            Err(Refusal::new(what, "give each voter a name of its own, once"))
+        }
+        None => Ok(list),
+    }
+}
+
+fn one(text: &str) -> Result<Listed, Refusal> {
+    let Some((id, at)) = text.split_once('=') else {
+        let fix = "write ID=URL for each voter, such as west=http://10.0.0.1:7001, with commas \
+                   between them";
+        return Err(Refusal::new(format!("the voter {text:?} has no `=`"), fix));
+    };
+    Ok(Listed { id: parse::node(id.trim())?, url: url(at.trim())? })
+}
+
+#[cfg(feature = "voter")]
+fn json(text: &str) -> Result<Vec<Listed>, Refusal> {
+    let fix = "write ID=URL,ID=URL, or JSON as RFC 8259 has it, with one object for each voter";
+    let read = tenure_voter::wire::read_voter_list(text);
+    let list = read.map_err(|error| Refusal::new(error.to_string(), fix))?;
+    list.iter().try_for_each(|listed| url(listed.url.as_str()).map(drop))?;
+    Ok(list)
+}
+
+/// Never comes to that: the protocol is refused before.
+#[cfg(not(feature = "voter"))]
+fn json(_: &str) -> Result<Vec<Listed>, Refusal> {
+    Err(Refusal::new("this tenure was built without voter", "write ID=URL,ID=URL"))
+}
+
+#[expect(clippy::ptr_arg, reason = "the type of the setting")]
+pub(super) fn shown(list: &Vec<Listed>) -> String {
+    let pairs: Vec<_> = list.iter().map(|Listed { id, url }| format!("{id}={url}")).collect();
+    pairs.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_in_both_ways_and_shown_in_one() {
+        let plain = "west=http://10.0.0.1:7001,east=https://east.example/voter";
+        assert_eq!(shown(&voters(plain).unwrap()), plain);
+        assert_eq!(shown(&voters(" west = http://a , east=http://b").unwrap()).len(), 27);
+        #[cfg(feature = "voter")]
+        {
+            let json = r#"[{"voterId":"west","voterUrl":"http://10.0.0.1:7001"},
+                {"voterId":"east","voterUrl":"https://east.example/voter"}]"#;
+            assert_eq!(shown(&voters(json).unwrap()), plain);
+            // The sample of the text.
+            let text = r#"[{{"voterId":"region-one-voter"},{"voterUrl":"https://route"}}]"#;
+            assert!(voters(text).unwrap_err().what.contains("the voter list must be as"));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_list_is_told() {
+        for (list, part) in [
+            ("", "has no `=`"),
+            ("west", "has no `=`"),
+            ("west=http://a,", "has no `=`"),
+            ("west=a", "URL"),
+            ("w st=http://a", "' '"),
+            ("west=http://a?b", "no query"),
+            ("west=http://u:p@a", "no password"),
+            ("west=http://a,west=http://b", "twice"),
+        ] {
+            let told = voters(list).unwrap_err();
+            assert!(told.what.contains(part), "{list}: {}", told.what);
+            assert_eq!(told.hides_text, list.contains('@'));
+        }
+    }
+
+    #[test]
+    fn a_url_is_whole_or_a_path() {
+        assert_eq!(called("/voter"), Ok(Called::Path("/voter".into())));
+        assert!(matches!(called("https://a:1/voter"), Ok(Called::Url(_))));
+        for wrong in ["", "voter", "ftp://a", "/a b", "/a?b", "http://u@a"] {
+            assert!(called(wrong).is_err(), "{wrong}");
+        }
+    }
+}

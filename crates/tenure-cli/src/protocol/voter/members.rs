@@ -1,0 +1,221 @@
+//! Who has a vote, and who is to have one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::NodeName;
+use tenure_core::voter::{Electorate, LeaderDto, VoterDto};
+use tenure_voter::{Change, Header, Operator, OperatorError, Refusal, Role, StatusDto, VoterUrl};
+use tokio::task::JoinSet;
+
+use super::client::options;
+use super::explain::Explain;
+use super::network::Settings;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::{Member, MemberChange, Members};
+use crate::settings::Origins;
+
+/// How long a change is tried again that must wait for the one before it.
+const PATIENCE: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(200);
+/// The shortest time that a single question is given: nobody waits for anything else meanwhile.
+const WITHIN_MIN: Duration = Duration::from_secs(2);
+
+/// What all that can be found have said.
+struct Asked {
+    operator: Arc<Operator>,
+    explain: Explain,
+    said: Vec<(VoterUrl, Header, StatusDto)>,
+    /// Why one of them said nothing.
+    wrong: Option<String>,
+}
+
+impl Asked {
+    async fn of(settings: &Settings, origins: &Origins) -> Result<Self, Failure> {
+        let explain = Explain::new(settings, origins);
+        let options = options(settings, &explain)?;
+        let within = settings.times.request_timeout.max(WITHIN_MIN);
+        let operator = Operator::new(&options, None, within);
+        let operator = Arc::new(operator.map_err(|error| explain.options(&error.into()))?);
+        let mut wrong = None;
+        let mut urls: BTreeSet<_> = settings.list.iter().map(|listed| listed.url.clone()).collect();
+        if let Some(seeds) = &settings.options.seeds {
+            match seeds.resolve().await {
+                Ok(found) => urls.extend(found),
+                Err(error) => wrong = Some(format!("{seeds} cannot be resolved: {error}")),
+            }
+        }
+        let mut this = Self { operator, explain, said: Vec::new(), wrong };
+        this.ask(urls.clone()).await;
+        // Those that the first ones know.
+        let known = this.known().into_values().map(|voter| voter.voter_url);
+        let further = known.filter(|url| !urls.contains(url)).collect();
+        this.ask(further).await;
+        match this.said.is_empty() {
+            true => {
+                let why = this.wrong.as_deref().unwrap_or("no voter is known");
+                Err(this.explain.silent(why))
+            }
+            false => Ok(this),
+        }
+    }
+
+    async fn ask(&mut self, urls: BTreeSet<VoterUrl>) {
+        let mut asked = JoinSet::new();
+        for url in urls {
+            let operator = self.operator.clone();
+            asked.spawn(async move { (operator.status(&url).await, url) });
+        }
+        while let Some(answer) = asked.join_next().await {
+            match answer {
+                // An address may lead to one that another leads to as well.
+                Ok((Ok((header, status)), url)) => {
+                    if self.said.iter().all(|(_, known, _)| known.sender != header.sender) {
+                        self.said.push((url, header, status));
+                    }
+                }
+                Ok((Err(error), _)) => self.wrong = Some(error.to_string()),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn known(&self) -> BTreeMap<NodeName, VoterDto> {
+        let all = self.said.iter().flat_map(|(_, _, status)| &status.known_voters);
+        all.map(|voter| (voter.voter_id.clone(), voter.clone())).collect()
+    }
+
+    fn electorate(&self) -> Option<&Electorate> {
+        let all = self.said.iter().filter_map(|(_, _, status)| status.electorate.as_ref());
+        all.max_by_key(|electorate| electorate.id)
+    }
+
+    fn leader(&self) -> Option<&LeaderDto> {
+        let all = self.said.iter().filter_map(|(_, _, status)| status.leader.as_ref());
+        let certain = all.filter(|leader| leader.remaining.is_some());
+        certain.max_by_key(|leader| &leader.leadership.ballot)
+    }
+
+    fn of_id(&self, id: &NodeName) -> Option<&(VoterUrl, Header, StatusDto)> {
+        self.said.iter().find(|(_, header, _)| header.sender.id == *id)
+    }
+}
+
+/// Each member of the electorate, and those that are known and have no vote.
+pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Members, Failure> {
+    let asked = Asked::of(settings, origins).await?;
+    let (known, electorate) = (asked.known(), asked.electorate());
+    let members = electorate.iter().flat_map(|electorate| &electorate.members);
+    let mut ids: Vec<_> = members.map(|member| member.id.clone()).collect();
+    let others = known.keys().chain(asked.said.iter().map(|(_, header, _)| &header.sender.id));
+    let others: BTreeSet<_> = others.filter(|id| !ids.contains(id)).cloned().collect();
+    ids.extend(others);
+    let (mut all, mut there) = (Vec::new(), 0);
+    for name in ids {
+        let said = asked.of_id(&name);
+        let (state, text) =
+            state(electorate, &name, said.map(|(_, header, status)| (header, status)));
+        let has_vote = !matches!(state, "silent" | "no-vote" | "lost-directory");
+        there += usize::from(has_vote);
+        let address = said.map(|(url, ..)| url.to_string());
+        let address = address.or_else(|| Some(known.get(&name)?.voter_url.to_string()));
+        all.push(Member { name, address: address.unwrap_or_else(|| "?".to_owned()), state, text });
+    }
+    let failure = electorate.filter(|electorate| there < electorate.quorum()).map(|electorate| {
+        let what = format!(
+            "{there} of {} voters answer, and an election needs {}",
+            electorate.members.len(),
+            electorate.quorum()
+        );
+        asked.explain.silent(&what)
+    });
+    Ok(Members { all, failure })
+}
+
+/// In a word for programs, and for people.
+fn state(
+    electorate: Option<&Electorate>,
+    name: &NodeName,
+    said: Option<(&Header, &StatusDto)>,
+) -> (&'static str, String) {
+    let votes = electorate.is_none_or(|electorate| electorate.member(name).is_some());
+    let Some((header, status)) = said else {
+        let text = if votes { "does not answer" } else { "has no vote, and does not answer" };
+        return (if votes { "silent" } else { "no-vote" }, text.to_owned());
+    };
+    match (electorate, status.sender.role) {
+        _ if !votes => ("no-vote", "has no vote".to_owned()),
+        (Some(electorate), _) if !electorate.has(&header.sender) => {
+            ("lost-directory", "has lost its state directory, and has no vote".to_owned())
+        }
+        (Some(_), Role::Leader) => {
+            let counter = status.leader.as_ref().map(|leader| leader.leadership.counter());
+            ("leads", format!("leads, fence {}", counter.unwrap_or_default()))
+        }
+        (None, Role::Leader) => ("leads", "leads".to_owned()),
+        (_, Role::Follower) => ("follows", "follows".to_owned()),
+        (_, Role::None) => ("waits", "knows of no leader".to_owned()),
+    }
+}
+
+/// Has the leader change the electorate.
+pub(super) async fn change(
+    settings: &Settings,
+    change: MemberChange,
+    origins: &Origins,
+) -> Result<(), Failure> {
+    let asked = Asked::of(settings, origins).await?;
+    if asked.electorate().is_none() {
+        let what = "these voters have no electorate: it is founded when all of them are there, and \
+                    never in the mode available";
+        let names = ["voter-list", "seed-host", "mode"];
+        return Err(asked.explain.failure(Exit::Refused, what, "start the others", &names));
+    }
+    let Some(leader) = asked.leader() else {
+        let what = "nobody leads, and only a leader changes who has a vote";
+        let fix = "try again when tenure leader names one";
+        return Err(asked.explain.failure(Exit::Vacant, what, fix, &[]));
+    };
+    let change = match change {
+        MemberChange::Add(id) => Change::Add(id),
+        MemberChange::Remove(id) => Change::Remove(id),
+    };
+    let (mut at, began) = (leader.url.clone(), clock::now());
+    loop {
+        let Err(error) = asked.operator.change(&at, change.clone()).await else { return Ok(()) };
+        let over = clock::now().since(began) > PATIENCE;
+        match &error {
+            OperatorError::Refused { refusal: Refusal::NotLeading(Some(leader)), .. }
+                if !over && leader.url != at =>
+            {
+                at = leader.url.clone();
+            }
+            // One that leads has not been acknowledged yet, or the change before was not.
+            OperatorError::Refused {
+                refusal: Refusal::ChangeRuns { .. } | Refusal::NotLeading(_),
+                ..
+            } if !over => tokio::time::sleep(AGAIN).await,
+            _ => return Err(refused(&asked.explain, &error)),
+        }
+    }
+}
+
+fn refused(explain: &Explain, error: &OperatorError) -> Failure {
+    let text = error.to_string();
+    let OperatorError::Refused { refusal, .. } = error else { return explain.silent(&text) };
+    let fix = match refusal {
+        Refusal::NotAllowed => {
+            let fix = "give --secret-file, or a certificate of the voters' authority";
+            return explain.failure(Exit::Refused, &text, fix, &["secret-file", "cert"]);
+        }
+        Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
+        Refusal::NoChange => {
+            "nothing is to be done; a leader is removed by another one: tenure resign first"
+        }
+        _ => "try again when tenure leader names one",
+    };
+    explain.failure(Exit::Refused, &text, fix, &[])
+}

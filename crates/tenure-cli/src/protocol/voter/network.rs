@@ -1,0 +1,408 @@
+//! A network of voters, and who asks or votes in it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure_core::Drift;
+use tenure_core::voter::{Config, ConfigError, Founding, Listed, Mode, VoterUrl};
+use tenure_voter::{Options, Pem, SecretError, Secrets, Seeds, Tls};
+
+use super::list::Called;
+use super::{
+    ADMISSION, EXPECTED_VOTERS, HEARTBEAT_INTERVAL, MISSED_HEARTBEAT_TOLERANCE, MODE,
+    REQUEST_TIMEOUT, SEED_HOST, SEED_HOST_VARIABLE, SEED_PATH, VOTER_ID, VOTER_LIST, VOTER_URL,
+    VOTER_URL_VARIABLE,
+};
+use crate::failure::Failure;
+use crate::protocol::{Purpose, nerio};
+use crate::settings::layers;
+use crate::settings::tls;
+use crate::settings::{Layers, Origin, Origins, Setting, id, table};
+
+/// The longest default of the request timeout.
+const REQUEST_TIMEOUT_MAX: Duration = Duration::from_millis(300);
+/// The longest spread.
+const SPREAD_MAX: Duration = Duration::from_millis(500);
+
+/// A network of voters, and how one takes part in it or asks.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) mode: Mode,
+    pub(super) list: Vec<Listed>,
+    pub(super) times: Times,
+    pub(super) options: Options,
+    pub(super) files: Files,
+    /// Of one that votes.
+    pub(super) config: Option<Config>,
+}
+
+/// Files of certificates, as they were named.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    pub(super) authority: Option<PathBuf>,
+    pub(super) identity: Option<tls::Identity>,
+}
+
+/// What all of a network have alike, or nearly so.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    pub(super) heartbeat: Duration,
+    pub(super) tolerance: u32,
+    pub(super) request_timeout: Duration,
+    pub(super) grace: Duration,
+    pub(super) kill_margin: Duration,
+    pub(super) drift: Drift,
+}
+
+impl Settings {
+    /// Reads it from the layers.
+    pub(super) fn read(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Self, Failure> {
+        let mode = layers.required(&MODE)?;
+        let times = times(layers)?;
+        let list = layers.optional(&VOTER_LIST)?;
+        let called = as_in_the_text(layers, &VOTER_URL, VOTER_URL_VARIABLE)?;
+        let seeds = seeds(layers, called.as_ref())?;
+        let secrets = secrets(layers)?;
+        let mut options = Options { seeds, secrets, ..Options::new(ANY_PORT) };
+        let files =
+            Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
+        options.tls = files.tls();
+        if let Purpose::Campaign(election) = purpose {
+            let whereabouts = whereabouts(layers, called, files.identity.is_some())?;
+            options.listen = whereabouts.listen;
+            options.state = state(layers, mode)?;
+            options.unprotected = layers.required(&nerio::INSECURE_ANY_ADDRESS)?;
+            let own = id::own(layers, &VOTER_ID)?;
+            let config = Config {
+                mode,
+                founding: founding(layers, list.clone())?,
+                admission: layers.required(&ADMISSION)?,
+                ..times.of(Config::new(election.clone(), own, whereabouts.url))
+            };
+            let checked = config.clone().check();
+            let checked = checked.map_err(|error| refused(&error, &layers.origins))?;
+            note_what_follows(&checked, &mut layers.origins);
+            let list = list.unwrap_or_default();
+            return Ok(Self { mode, list, times, options, files, config: Some(config) });
+        }
+        if list.is_none() && options.seeds.is_none() {
+            return Err(layers.missing(&VOTER_LIST.spec));
+        }
+        Ok(Self { mode, list: list.unwrap_or_default(), times, options, files, config: None })
+    }
+}
+
+const ANY_PORT: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+
+impl Times {
+    fn of(&self, config: Config) -> Config {
+        let Self { heartbeat, tolerance, request_timeout, grace, kill_margin, drift } = *self;
+        Config {
+            heartbeat,
+            tolerance,
+            request_timeout,
+            // A slow region's number takes a request there, and one back.
+            cast_timeout: request_timeout.saturating_mul(2),
+            result_timeout: request_timeout.saturating_mul(2),
+            spread: SPREAD_MAX.min(heartbeat / 2),
+            drift,
+            grace,
+            kill_margin,
+            ..config
+        }
+    }
+}
+
+fn times(layers: &mut Layers<'_>) -> Result<Times, Failure> {
+    let heartbeat = layers.required(&HEARTBEAT_INTERVAL)?;
+    let tolerance = layers.required(&MISSED_HEARTBEAT_TOLERANCE)?;
+    Ok(Times {
+        heartbeat,
+        tolerance,
+        request_timeout: layers.or_follows(&REQUEST_TIMEOUT, || {
+            let silence = heartbeat.saturating_mul(tolerance.saturating_add(1));
+            Ok((silence / 12).min(REQUEST_TIMEOUT_MAX))
+        })?,
+        grace: layers.required(&table::GRACE)?,
+        kill_margin: layers.required(&table::KILL_MARGIN)?,
+        drift: layers.required(&table::DRIFT)?,
+    })
+}
+
+/// What `--show-settings` says that no setting does.
+fn note_what_follows(config: &Config, origins: &mut Origins) {
+    let mut note = |name, value: Duration, words| {
+        // To the millisecond, as people read it.
+        let value = Duration::from_millis(u64::try_from(value.as_millis()).unwrap_or(u64::MAX));
+        origins.note(name, Some(table::span(&value)), Origin::Follows(words));
+    };
+    if config.mode == Mode::Majority {
+        let lease = config.lease();
+        note(
+            "(lease)",
+            lease,
+            "(tolerance + 1) heartbeat intervals, and what clocks may differ by",
+        );
+        note("(lease counted)", config.counted(lease), "what a leader may count on of it");
+    }
+    note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
+}
+
+/// A setting, or what the text calls it: a variable without `TENURE_`, below the settings file.
+fn as_in_the_text<T>(
+    layers: &mut Layers<'_>,
+    setting: &Setting<T>,
+    variable: &str,
+) -> Result<Option<T>, Failure> {
+    if let Some(value) = layers.optional(setting)? {
+        return Ok(Some(value));
+    }
+    let Some(text) = layers.environment().variable(variable) else { return Ok(None) };
+    let origin = Origin::Variable(variable.to_owned());
+    let text = text.to_str().ok_or_else(|| {
+        Failure::usage(format!("{variable} is not UTF-8"), "write it in UTF-8").origin(&origin)
+    })?;
+    let value = layers::read(setting, text, &origin)?;
+    layers.note(setting, Some(&value), origin);
+    Ok(Some(value))
+}
+
+fn seeds(layers: &mut Layers<'_>, called: Option<&Called>) -> Result<Option<Seeds>, Failure> {
+    let host = as_in_the_text(layers, &SEED_HOST, SEED_HOST_VARIABLE)?;
+    let path = layers.or_follows(&SEED_PATH, || {
+        Ok(match called {
+            Some(Called::Path(path)) => path.clone(),
+            Some(Called::Url(url)) => path_of(url).to_owned(),
+            None => String::new(),
+        })
+    })?;
+    let Some(host) = host else { return Ok(None) };
+    let seeds = Seeds::new(&host, &path).map_err(|error| {
+        let failure = Failure::usage(error.to_string(), "correct it");
+        layers.origins.explain(failure, &["seed-host", "seed-path"])
+    })?;
+    Ok(Some(seeds))
+}
+
+/// What is bound, and where others call it.
+struct Whereabouts {
+    listen: SocketAddr,
+    url: VoterUrl,
+}
+
+fn whereabouts(
+    layers: &mut Layers<'_>,
+    called: Option<Called>,
+    shows_certificate: bool,
+) -> Result<Whereabouts, Failure> {
+    let listen = layers.optional(&table::LISTEN)?;
+    if let Some(Called::Url(url)) = called {
+        let listen = match listen.or_else(|| address_of(&url)) {
+            Some(listen) => listen,
+            None => {
+                let what = format!("--listen is not set, and {url} has no address to bind");
+                let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
+                let failure = Failure::usage(what, fix);
+                return Err(layers.origins.explain(failure, &["listen", "voter-url"]));
+            }
+        };
+        if shows_certificate && url.as_str().starts_with("http://") {
+            let what =
+                format!("others call {url} without TLS, and --cert makes this voter speak it");
+            let fix = "write https:// in --voter-url and in the lists of all, or leave out --cert \
+                       and --key";
+            let failure = Failure::usage(what, fix);
+            return Err(layers.origins.explain(failure, &["voter-url", "cert"]));
+        }
+        return Ok(Whereabouts { listen, url });
+    }
+    let Some(listen) = listen else { return Err(layers.missing(&VOTER_URL.spec)) };
+    if listen.ip().is_unspecified() || listen.port() == 0 {
+        let what = format!("nobody can be told to call {listen}, and --voter-url is not set");
+        let fix = "give --voter-url with what others call, or --listen with an address of this \
+                   machine and a port";
+        return Err(layers.origins.explain(Failure::usage(what, fix), &["listen", "voter-url"]));
+    }
+    let path = match called {
+        Some(Called::Path(path)) => path,
+        _ => String::new(),
+    };
+    let scheme = if shows_certificate { "https" } else { "http" };
+    let url = format!("{scheme}://{listen}{}", path.trim_end_matches('/'));
+    let url = VoterUrl::new(&url).map_err(|error| {
+        let failure = Failure::usage(error.to_string(), "shorten it");
+        layers.origins.explain(failure, &["voter-url", "listen"])
+    })?;
+    layers.note(&VOTER_URL, Some(&Called::Url(url.clone())), FROM_LISTEN);
+    Ok(Whereabouts { listen, url })
+}
+
+const FROM_LISTEN: Origin = Origin::Follows("the address of --listen");
+
+/// The address in a URL, if it has one and a port.
+fn address_of(url: &VoterUrl) -> Option<SocketAddr> {
+    let (_, rest) = url.as_str().split_once("://")?;
+    let authority = rest.split('/').next()?;
+    authority.parse().ok().filter(|address: &SocketAddr| address.port() != 0)
+}
+
+fn path_of(url: &VoterUrl) -> &str {
+    let rest = url.as_str().split_once("://").map_or("", |(_, rest)| rest);
+    rest.find('/').map_or("", |at| &rest[at..])
+}
+
+fn state(layers: &mut Layers<'_>, mode: Mode) -> Result<Option<PathBuf>, Failure> {
+    match (mode, layers.optional(&table::STATE)?) {
+        (Mode::Majority, None) => {
+            let mut failure = layers.missing(&table::STATE.spec);
+            failure.fix += "; mode majority keeps there what this voter has promised";
+            Err(failure)
+        }
+        (_, state) => Ok(state),
+    }
+}
+
+fn founding(layers: &mut Layers<'_>, list: Option<Vec<Listed>>) -> Result<Founding, Failure> {
+    match (list, layers.optional(&EXPECTED_VOTERS)?) {
+        (Some(_), Some(_)) => {
+            let what = "--voter-list and --expected-voters are set, and each says how many voters \
+                        there are to begin with";
+            let failure = Failure::usage(what, "leave one of them out");
+            Err(layers.origins.explain(failure, &["voter-list", "expected-voters"]))
+        }
+        (Some(list), None) => Ok(Founding::List(list)),
+        (None, Some(expected)) => Ok(Founding::Expected(expected)),
+        (None, None) => Ok(Founding::Anybody),
+    }
+}
+
+impl Files {
+    fn tls(&self) -> Option<Tls> {
+        let authority = self.authority.clone().map(Pem::File);
+        let identity = self.identity.clone().map(|identity| tenure_voter::Identity {
+            certificate: Pem::File(identity.certificate),
+            key: Pem::File(identity.key),
+        });
+        let any = authority.is_some() || identity.is_some();
+        any.then_some(Tls { authority, identity })
+    }
+}
+
+fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
+    let Some(tls::Found { text, origin, .. }) = tls::SECRET.read(layers)? else {
+        return Ok(None);
+    };
+    let read = Secrets::parse(&text).map_err(|error| {
+        let fix = match error {
+            SecretError::Length { .. } => "make a longer one: openssl rand -hex 32",
+            _ => "write one secret on one line, or two on two while they are exchanged",
+        };
+        Failure::usage(error.to_string(), fix).origin(origin)
+    })?;
+    Ok(Some(read))
+}
+
+/// What the core refuses, with every number's origin.
+pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
+    let (interval, tolerance) = ("heartbeat-interval", "missed-heartbeat-tolerance");
+    let (names, fix): (&[&str], &str) = match error {
+        ConfigError::Heartbeat { .. } => (&[interval], "change --heartbeat-interval"),
+        ConfigError::Tolerance { .. } => (&[tolerance], "change --missed-heartbeat-tolerance"),
+        ConfigError::Drift { .. } => (&["drift"], "change --drift"),
+        ConfigError::Timeout { .. } => {
+            (&["request-timeout", interval], "give a shorter --request-timeout")
+        }
+        ConfigError::KillMargin { .. } => {
+            (&["kill-margin", "grace"], "change --kill-margin, or --grace")
+        }
+        ConfigError::TooShort(_) => (
+            &[interval, tolerance, "request-timeout", "grace", "kill-margin", "drift"],
+            "give a larger --missed-heartbeat-tolerance or --heartbeat-interval, or shorten what \
+             must fit",
+        ),
+        ConfigError::NoFounding => (
+            &["mode", "voter-list", "seed-host", "expected-voters"],
+            "give --voter-list, or --seed-host and --expected-voters",
+        ),
+        ConfigError::Voters { .. } => {
+            (&["voter-list", "expected-voters"], "change the list, or the number")
+        }
+        ConfigError::Twice { .. } => (&["voter-list"], "name each voter once"),
+        ConfigError::Admission => (&["admission"], "change --admission"),
+        // None of these can be had with settings.
+        ConfigError::NoTime { .. } | ConfigError::LeaseMax { .. } | ConfigError::Room { .. } => {
+            (&[], "report it")
+        }
+    };
+    origins.explain(Failure::usage(error.to_string(), fix), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{ALL, Registry};
+
+    fn defaults() -> Config {
+        let url = "http://127.0.0.1:1".parse().unwrap();
+        let config = Config::new("x".parse().unwrap(), "y".parse().unwrap(), url);
+        Config { founding: Founding::Expected(3), ..config }
+    }
+
+    /// Every refusal of the core that a setting can cause names settings to change.
+    #[test]
+    fn every_refusal_names_a_setting() {
+        let refusals = [
+            Config { heartbeat: Duration::from_millis(1), ..defaults() },
+            Config { tolerance: 0, ..defaults() },
+            Config { drift: "0.2".parse().unwrap(), ..defaults() },
+            Config { request_timeout: Duration::from_secs(1), ..defaults() },
+            Config { kill_margin: Duration::from_secs(2), ..defaults() },
+            Config { grace: Duration::from_secs(5), ..defaults() },
+            Config { founding: Founding::Anybody, ..defaults() },
+            Config { founding: Founding::Expected(0), ..defaults() },
+        ];
+        let mut origins = Origins::default();
+        for spec in Registry(ALL).settings() {
+            origins.note(spec.name, None, Origin::Default);
+        }
+        for config in refusals {
+            let error = config.check().unwrap_err();
+            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_core() {
+        let core = defaults();
+        let text = |spec| crate::protocol::default(&super::super::Voter, spec).unwrap();
+        assert_eq!(text(&HEARTBEAT_INTERVAL.spec), table::span(&core.heartbeat));
+        assert_eq!(text(&MISSED_HEARTBEAT_TOLERANCE.spec), core.tolerance.to_string());
+        assert_eq!(text(&MODE.spec), core.mode.to_string());
+        assert_eq!(text(&ADMISSION.spec), core.admission.to_string());
+        assert_eq!(text(&table::GRACE.spec), table::span(&core.grace));
+        assert_eq!(text(&table::KILL_MARGIN.spec), table::span(&core.kill_margin));
+        assert_eq!(text(&table::DRIFT.spec), core.drift.to_string());
+        let times = Times {
+            heartbeat: core.heartbeat,
+            tolerance: core.tolerance,
+            request_timeout: REQUEST_TIMEOUT_MAX,
+            grace: core.grace,
+            kill_margin: core.kill_margin,
+            drift: core.drift,
+        };
+        assert_eq!(times.of(core.clone()), core);
+    }
+
+    #[test]
+    fn an_address_is_found_in_a_url() {
+        let address = |url: &str| address_of(&url.parse().unwrap());
+        assert_eq!(address("http://10.0.0.1:7/a"), Some("10.0.0.1:7".parse().unwrap()));
+        assert_eq!(address("https://[::1]:7"), Some("[::1]:7".parse().unwrap()));
+        assert_eq!(address("http://a.example:7"), None);
+        assert_eq!(address("http://10.0.0.1"), None);
+        assert_eq!(path_of(&"http://a/b/c".parse().unwrap()), "/b/c");
+        assert_eq!(path_of(&"http://a".parse().unwrap()), "");
+    }
+}

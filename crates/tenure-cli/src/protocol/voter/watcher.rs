@@ -1,0 +1,78 @@
+//! Warns of what an operator should know.
+
+use tenure_voter::{Breach, Notice, OwnEvent};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+use super::explain::Explain;
+use crate::protocol::troubles::Watch;
+
+pub(super) struct Watcher {
+    explain: Explain,
+    watch: Watch<&'static str>,
+}
+
+impl Watcher {
+    pub(super) fn new(explain: Explain, watch: Watch<&'static str>) -> Self {
+        Self { explain, watch }
+    }
+
+    pub(super) async fn watch(mut self, mut notices: Receiver<Notice>) {
+        loop {
+            match notices.recv().await {
+                Ok(notice) => self.on(&notice),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    fn on(&mut self, notice: &Notice) {
+        let text = notice.to_string();
+        tracing::debug!("{text}");
+        match notice {
+            Notice::Unreachable { url, .. } => {
+                self.watch.warn_of(url.as_str(), &text);
+                self.watch.is_silent(|| self.explain.silent(&text));
+            }
+            Notice::Reachable { url } => self.watch.works(url.as_str()),
+            Notice::OtherNetwork { url, mode, .. } => {
+                self.watch.warn_of(url.as_str(), &text);
+                self.watch.is_silent(|| self.explain.other_network(&text, *mode));
+            }
+            Notice::Seeds { .. } => {
+                self.watch.warn("seeds", &text);
+                self.watch.is_silent(|| self.explain.silent(&text));
+            }
+            Notice::Certificates { .. } => self.watch.warn("certificates", &text),
+            Notice::NotWritten { .. } => self.watch.warn("state", &text),
+            Notice::Protocol { event: OwnEvent::Breach(breach), .. } => {
+                let (about, advice) = advice(breach);
+                self.watch.warn(about, &(text + advice));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What must never be, and what to do about it.
+fn advice(breach: &Breach) -> (&'static str, &'static str) {
+    match breach {
+        Breach::OtherFounding { .. } => (
+            "founding",
+            ": two networks of one election were founded apart; give one of them another \
+             --election, or found it anew with empty state directories",
+        ),
+        Breach::OtherIdentity { .. } => (
+            "identity",
+            ": two processes with one --voter-id, or a state directory that was lost or copied",
+        ),
+        Breach::LostDirectory => (
+            "directory",
+            ": put it back, or let the others go on with a new one: tenure members remove, then \
+             tenure members add",
+        ),
+        Breach::Equivocation { .. } => {
+            ("equivocation", ": a state directory that was copied, or a voter that lies")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the commands say of voters.
+
+use rustix::process::Signal;
+use tenure_testkit::processes::Machine;
+
+use crate::network::{IDS, Network, end};
+
+/// CMD is given its fence, observers hear of each change, and a leader that is told to resign is
+/// followed by another.
+#[test]
+fn a_leader_resigns_and_observers_hear_who_is_next() {
+    let network = Network::new();
+    let list = network.list(3);
+    let observer = network.machine.start("observer", &["observe", "--voter-list", &list]);
+    let voters = network.listed(3);
+    let (first, fence) = network.await_leader(0, 0);
+    let nth = IDS.iter().position(|id| *id == first).unwrap();
+    voters[nth].line(&format!("fence <{fence}> until <known>"), 1);
+    observer.line(&format!("leader {first}"), 1);
+    let resigned = network.machine.ask(&["resign"]);
+    assert_eq!(resigned.code, Some(0), "{}", resigned.err);
+    let (second, later) = network.await_leader(0, fence);
+    assert!(later > fence);
+    observer.line(&format!("leader {second}"), 1);
+    observer.signal(Signal::TERM);
+    assert_eq!(observer.ended(), Some(143));
+    end(voters);
+}
+
+/// Without anybody who answers it is not known who leads, and why is said.
+#[test]
+fn nobody_answers() {
+    let network = Network::new();
+    let list = network.list(1);
+    let unknown = network.machine.ask(&["leader", "--voter-list", &list]);
+    assert_eq!(unknown.code, Some(4), "{}", unknown.err);
+    assert!(unknown.err.contains("cannot be used: "), "{}", unknown.err);
+    assert!(unknown.err.contains("fix: see that voters run there"), "{}", unknown.err);
+}
+
+/// One voter alone of three knows of no leader, and does not say that there is none.
+#[test]
+fn one_of_three_says_nothing_about_the_others() {
+    let network = Network::new();
+    let list = network.list(3);
+    let voter = network.start(0, &["--voter-list", &list]);
+    voter.line("cannot be used", 1);
+    let unknown = network.machine.ask(&["leader", "--voter-list", &list]);
+    assert_eq!(unknown.code, Some(4), "{}{}", unknown.out, unknown.err);
+    end(vec![voter]);
+}
+
+/// In `available` CMD has neither a fence nor an end, and each side that is left has a leader.
+#[test]
+fn in_available_one_alone_leads_without_a_fence() {
+    let network =
+        Network::of(Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available"));
+    let voters = network.listed(2);
+    let lead = |nth: usize| {
+        tenure_testkit::processes::eventually("somebody leads", || {
+            let view = network.leader(nth)?;
+            assert!(view["fence"].is_null(), "{view}");
+            assert!(view.get("remaining_ms").is_none_or(serde_json::Value::is_null), "{view}");
+            view["id"].as_str().map(str::to_owned)
+        })
+    };
+    let first = lead(0);
+    let nth = IDS.iter().position(|id| *id == first).unwrap();
+    voters[nth].line("fence <none> until <>", 1);
+    voters[nth].signal(Signal::KILL);
+    voters[1 - nth].line("fence <none> until <>", 1);
+    // Who asks for a leader with a fence is told that there is none here.
+    let list = network.list(2);
+    let other = network.machine.ask(&["leader", "--mode", "majority", "--voter-list", &list]);
+    assert_eq!(other.code, Some(4).or(other.code).filter(|code| [2, 4].contains(code)));
+    assert!(other.err.contains("in the mode available"), "{}", other.err);
+}
+
+/// With a secret: voters elect, others may ask who leads, and change nothing.
+#[test]
+fn who_has_the_secret_takes_part() {
+    let secret = "one secret of sixteen bytes and more";
+    let machine = || Machine::new(env!("CARGO_BIN_EXE_tenure"));
+    let network = Network::of(machine().with("TENURE_SECRET", secret));
+    let voters = network.listed(3);
+    network.await_leader(0, 0);
+    assert!(!voters[0].log().contains(secret));
+    let list = network.list(3);
+    let stranger = machine().with("TENURE_PROTOCOL", "voter").with("TENURE_ELECTION", "billing");
+    let leader = stranger.ask(&["leader", "--voter-list", &list]);
+    assert_eq!(leader.code, Some(0), "{}", leader.err);
+    let remove = stranger.ask(&["members", "remove", "a", "--voter-list", &list]);
+    assert_eq!(remove.code, Some(6), "{}{}", remove.out, remove.err);
+    assert!(remove.err.contains("fix: give --secret-file"), "{}", remove.err);
+    let wrong = stranger.with("TENURE_SECRET", "another secret of sixteen bytes");
+    let leader = wrong.ask(&["leader", "--voter-list", &list]);
+    assert_eq!(leader.code, Some(4), "{}", leader.out);
+    assert!(leader.err.contains("has no right MAC"), "{}", leader.err);
+    end(voters);
+}

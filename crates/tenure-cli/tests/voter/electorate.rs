@@ -1,0 +1,78 @@
+//! Who has a vote, as `tenure members` shows and changes it.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::Answer;
+use tenure_testkit::processes::wait::eventually;
+
+use crate::network::{IDS, Network, end};
+
+/// What each of them does, by name.
+fn states(network: &Network, list: &str) -> (Answer, Vec<(String, String)>) {
+    let answer = network.machine.ask(&["members", "show", "--json", "--voter-list", list]);
+    let shown: Value = serde_json::from_str(&answer.out).unwrap_or_default();
+    let members = shown["members"].as_array().cloned().unwrap_or_default();
+    let text = |member: &Value, key: &str| member[key].as_str().unwrap_or_default().to_owned();
+    let all = members.iter().map(|member| (text(member, "name"), text(member, "state")));
+    (answer, all.collect())
+}
+
+fn await_state(network: &Network, list: &str, name: &str, wanted: &[&str]) {
+    eventually(&format!("{name} is {wanted:?}"), || {
+        let (_, states) = states(network, list);
+        let state = states.into_iter().find(|(id, _)| id == name);
+        state.filter(|(_, state)| wanted.contains(&state.as_str()))
+    });
+}
+
+const VOTES: [&str; 3] = ["leads", "follows", "waits"];
+
+/// A fourth voter is known without a vote until it is added; a member whose directory is lost is
+/// removed and added; one that is removed stays known.
+#[test]
+fn voters_are_added_and_removed() {
+    let network = Network::new();
+    let list = network.list(3);
+    let mut voters = network.listed(3);
+    let (leader, _) = network.await_leader(0, 0);
+    IDS[..3].iter().for_each(|id| await_state(&network, &list, id, &VOTES));
+
+    voters.push(network.start(3, &["--voter-list", &list]));
+    await_state(&network, &list, "d", &["no-vote"]);
+    let change = |words: &[&str]| {
+        network.machine.ask(&[&["members"], words, &["--voter-list", &*list]].concat())
+    };
+    let added = change(&["add", "d"]);
+    assert_eq!((added.code, &*added.out), (Some(0), "d added\n"), "{}", added.err);
+    await_state(&network, &list, "d", &VOTES);
+    let again = change(&["add", "d"]);
+    assert_eq!(again.code, Some(6), "{}", again.err);
+    let unknown = change(&["add", "nobody"]);
+    assert_eq!(unknown.code, Some(6), "{}", unknown.err);
+    let itself = change(&["remove", &leader]);
+    assert_eq!(itself.code, Some(6), "{}", itself.err);
+    assert!(itself.err.contains("tenure resign first"), "{}", itself.err);
+
+    // A follower loses its directory.
+    let nth = IDS.iter().position(|id| *id != leader).unwrap();
+    let lost = voters.remove(nth);
+    lost.signal(Signal::KILL);
+    let _ = lost.status();
+    fs::remove_dir_all(network.machine.path(&format!("state-{}", IDS[nth]))).unwrap();
+    let back = network.start(nth, &["--voter-list", &list]);
+    back.line("its state directory was lost", 1);
+    voters.insert(nth, back);
+    let removed = change(&["remove", IDS[nth]]);
+    assert_eq!(removed.code, Some(0), "{}", removed.err);
+    await_state(&network, &list, IDS[nth], &["no-vote"]);
+    let added = eventually("it is added", || {
+        // The others have to know its new identity first.
+        let added = change(&["add", IDS[nth]]);
+        (added.code == Some(0)).then_some(added)
+    });
+    assert_eq!(added.out, format!("{} added\n", IDS[nth]));
+    await_state(&network, &list, IDS[nth], &VOTES);
+    end(voters);
+}

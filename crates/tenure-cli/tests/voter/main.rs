@@ -1,0 +1,10 @@
+//! The command with regional voters: real processes on loopback, which find each other and elect.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+mod bootstrap;
+mod commands;
+mod dns;
+mod electorate;
+mod network;
+mod page;

@@ -1,0 +1,107 @@
+//! Voters on loopback, as these tests start them.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::voter::{loopback, own_net};
+use tenure_testkit::processes::wait::eventually;
+use tenure_testkit::processes::{Machine, Running};
+
+pub(crate) const ELECTION: &str = "billing";
+
+/// A lease of 3 s, which a busy machine of two processors keeps.
+const TIMES: [&str; 6] = [
+    "--heartbeat-interval",
+    "500ms",
+    "--missed-heartbeat-tolerance",
+    "5",
+    "--request-timeout",
+    "300ms",
+];
+
+/// Says by what it runs, and goes on.
+const WORK: &str =
+    "echo \"fence <${TENURE_FENCE-none}> until <${TENURE_UNTIL_FILE+known}>\"; exec sleep 600";
+
+/// The names of voters.
+pub(crate) const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+/// A machine with voters at addresses of its own.
+pub(crate) struct Network {
+    pub(crate) machine: Machine,
+    net: [u8; 2],
+}
+
+impl Network {
+    pub(crate) fn new() -> Self {
+        Self::of(Machine::new(env!("CARGO_BIN_EXE_tenure")))
+    }
+
+    pub(crate) fn of(machine: Machine) -> Self {
+        let machine = machine.with("TENURE_PROTOCOL", "voter");
+        Self { machine: machine.with("TENURE_ELECTION", ELECTION), net: own_net() }
+    }
+
+    /// `127.…:7100` of the nth.
+    pub(crate) fn address(&self, nth: usize) -> String {
+        loopback(self.net, nth).to_string()
+    }
+
+    /// Its IP address alone.
+    pub(crate) fn ip(&self, nth: usize) -> String {
+        loopback(self.net, nth).ip().to_string()
+    }
+
+    /// The voter list of the first ones.
+    pub(crate) fn list(&self, number: usize) -> String {
+        let one = |nth: usize| format!("{}=http://{}", IDS[nth], self.address(nth));
+        (0..number).map(one).collect::<Vec<_>>().join(",")
+    }
+
+    /// The words of `tenure run` for the nth.
+    pub(crate) fn words(&self, nth: usize, more: &[&str]) -> Vec<String> {
+        let (listen, state) =
+            (self.address(nth), self.machine.path(&format!("state-{}", IDS[nth])));
+        let own = ["run", "--id", IDS[nth], "--listen", &listen, "--grace", "300ms"];
+        let state = state.display().to_string();
+        let words = [&own, &TIMES[..], &["--state", &state], more, &["--", "sh", "-c", WORK]];
+        words.concat().into_iter().map(str::to_owned).collect()
+    }
+
+    /// Starts the nth.
+    pub(crate) fn start(&self, nth: usize, more: &[&str]) -> Running {
+        let words = self.words(nth, more);
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        self.machine.start(IDS[nth], &words)
+    }
+
+    /// Starts the first ones, each with the list of all.
+    pub(crate) fn listed(&self, number: usize) -> Vec<Running> {
+        let list = self.list(number);
+        (0..number).map(|nth| self.start(nth, &["--voter-list", &list])).collect()
+    }
+
+    /// Who leads, as somebody says who asks the nth alone first.
+    pub(crate) fn leader(&self, nth: usize) -> Option<Value> {
+        let list = format!("{}=http://{}", IDS[nth], self.address(nth));
+        let answer = self.machine.ask(&["leader", "--json", "--voter-list", &list]);
+        let view: Value = serde_json::from_str(&answer.out).ok()?;
+        (answer.code == Some(0)).then_some(view)
+    }
+
+    /// Waits until somebody leads with a fence above this one, and says who and by which.
+    pub(crate) fn await_leader(&self, nth: usize, above: u64) -> (String, u64) {
+        eventually("somebody leads", || {
+            let view = self.leader(nth)?;
+            let (id, fence) = (view["id"].as_str()?.to_owned(), view["fence"].as_u64()?);
+            (fence > above).then_some((id, fence))
+        })
+    }
+}
+
+/// Ends all of them by SIGTERM, one after the other, so that each hands over.
+pub(crate) fn end(voters: Vec<Running>) {
+    voters.iter().for_each(|voter| voter.signal(Signal::TERM));
+    for voter in voters {
+        assert_eq!(voter.ended(), Some(143));
+    }
+}

@@ -1,0 +1,63 @@
+//! The page for people who have `curl` and nothing else: each of its lines is carried out, in
+//! order, and what it is said to answer is there.
+
+use std::process::Command;
+
+use tenure_testkit::processes::wait::{eventually, output};
+
+use crate::network::{Network, end};
+
+const PAGE: &str = include_str!("../../../../docs/voter-http.md");
+
+/// The commands of the page, each with what must be in its answer.
+fn commands() -> Vec<(String, Vec<String>)> {
+    let mut commands: Vec<(String, Vec<String>)> = Vec::new();
+    let mut inside = false;
+    for line in PAGE.lines() {
+        match line {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            _ if !inside => {}
+            line => match line.strip_prefix("# ") {
+                Some(part) => commands.last_mut().unwrap().1.push(part.to_owned()),
+                None => match commands.last_mut().filter(|(command, _)| command.ends_with('\\')) {
+                    Some((command, _)) => {
+                        command.pop();
+                        command.push_str(line.trim_start());
+                    }
+                    None => commands.push((line.to_owned(), Vec::new())),
+                },
+            },
+        }
+    }
+    commands
+}
+
+#[test]
+fn a_person_with_curl_can_do_all_that_the_page_says() {
+    let network = Network::new();
+    let voters = network.listed(3);
+    network.await_leader(0, 0);
+    let folder = network.machine.path("curl");
+    std::fs::create_dir(&folder).unwrap();
+    let commands = commands();
+    assert!(commands.len() >= 6, "{commands:?}");
+    for (command, parts) in commands {
+        let line = command
+            .replace("10.0.0.1:7001", &network.address(0))
+            .replace("10.0.0.9:7001", &network.address(9));
+        // The leader of a page is not told: what only it does is asked of all.
+        let answered = eventually(&command, || {
+            (0..3).find_map(|nth| {
+                let line = line.replace(&network.address(0), &network.address(nth));
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &line]).current_dir(&folder);
+                let output = output(&mut shell);
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                parts.iter().all(|part| text.contains(part.as_str())).then_some(())
+            })
+        });
+        let () = answered;
+    }
+    end(voters);
+}

@@ -1,0 +1,29 @@
+//! Two CMDs never run at once among regional voters in `majority`: real processes of the command
+//! `tenure`, real faults ([`tenure_testkit::processes`]).
+//!
+//! Three runners on loopback, each of them a voter. Each kind of fault once; with `TENURE_LONG` 200
+//! rounds. `TENURE_SEED` repeats them.
+#![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use tenure_testkit::processes::voter::Voters;
+use tenure_testkit::processes::{Fleet, main as started, rounds};
+
+const LONG_ROUNDS: usize = 200;
+
+fn main() -> ExitCode {
+    started(|| {
+        let trials = vec![Trial::test("two_commands_never_run_at_once", || {
+            let command =
+                "TENURE_SEED={} cargo test -p tenure-cli --features voter --test voter_faults";
+            let rounds = std::env::var_os("TENURE_LONG").map(|_| LONG_ROUNDS);
+            rounds::play(rounds, command, |_| {
+                Fleet::start(env!("CARGO_BIN_EXE_tenure"), Voters::on_loopback())
+            });
+            Ok(())
+        })];
+        libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    })
+}

@@ -1,0 +1,215 @@
+//! One that is no voter and follows who leads.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::driver::{self, Backend, HoldOf, LOG, Machine, Notices, Timing};
+use tenure::{Election, Time};
+use tenure_core::voter::{
+    Asker as Core, AskerConfig, Identity, Memory, Message, OwnEvent, Peer, Start, VoterUrl,
+};
+use tenure_core::{ElectionName, Input, Ticket};
+use tokio::sync::{broadcast, mpsc};
+use tokio::task::JoinSet;
+
+use crate::client::{Client, Question};
+use crate::incoming::{Answered, Incoming};
+use crate::node::{Class, IDLE_MIN, StartError};
+use crate::notice::Notice;
+use crate::options::CheckedOptions;
+use crate::wire::Head;
+
+/// How many voters that do not answer are remembered, so that each is told once.
+const TOLD_MAX: usize = 512;
+
+/// Asks voters who leads, and does not vote. Clones are the same. It listens nowhere, and voters
+/// do not come to know it.
+pub struct Asker<C: Class> {
+    driver: HoldOf<Asking<C>>,
+    notices: Notices<Notice>,
+}
+
+impl<C: Class> Asker<C> {
+    /// Starts it, on a thread of its own. It asks nobody before an election is observed.
+    ///
+    /// Of the options, seeds, secrets and certificates count.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses what it needs, or a certificate cannot be read.
+    pub fn start(config: AskerConfig, options: &CheckedOptions) -> Result<Self, StartError> {
+        if config.mode != C::MODE {
+            return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
+        }
+        let (to_loop, from_tasks) = mpsc::unbounded_channel();
+        let client = Client::new(options, IDLE_MIN.max(2 * config.every), to_loop.clone());
+        let client = client.map_err(|why| StartError::Tls { why })?;
+        let start = Start {
+            incarnation: driver::random()?,
+            seed: driver::seed()?,
+            // An asker has nothing to remember.
+            memory: Memory::begin(Identity(0)),
+        };
+        let (notices, said) = Notices::new();
+        let seeds = options.seeds.clone();
+        let begin = move || {
+            let mut tasks = JoinSet::new();
+            if let Some(seeds) = seeds {
+                tasks.spawn(seeds.watch(config.every, to_loop));
+            }
+            let asking = Asking {
+                config: config.clone(),
+                client,
+                _tasks: tasks,
+                from_tasks,
+                told: BTreeSet::new(),
+                notices: said,
+                class: PhantomData,
+            };
+            (asking, Core::new(config), start)
+        };
+        let timing = || Timing { grace: Duration::ZERO, kill_margin: Duration::ZERO };
+        Ok(Self { driver: driver::spawn(begin, timing)?, notices })
+    }
+
+    /// The election with this name: to observe. A campaign is refused.
+    #[must_use]
+    pub fn election_named(&self, name: ElectionName) -> Election<C> {
+        self.driver.election(name)
+    }
+
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
+    #[must_use]
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.notices.listen()
+    }
+
+    /// Ends it.
+    pub async fn close(&self) {
+        self.driver.close().await;
+    }
+}
+
+/// Its driver.
+struct Asking<C> {
+    config: AskerConfig,
+    client: Client,
+    /// The task that resolves seeds; it ends with this.
+    _tasks: JoinSet<()>,
+    from_tasks: mpsc::UnboundedReceiver<Incoming>,
+    /// Those of which something was said already.
+    told: BTreeSet<VoterUrl>,
+    notices: broadcast::Sender<Notice>,
+    class: PhantomData<fn() -> C>,
+}
+
+impl<C: Class> Asking<C> {
+    fn on_answered(&mut self, answered: Answered, machine: &mut Machine<Self>) {
+        let Answered { to, call, result, .. } = answered;
+        let message = match result {
+            Ok((header, answer)) => {
+                let (election, mode) = (header.election.clone(), header.mode);
+                let ours = (&election, mode) == (&self.config.election, self.config.mode);
+                if !ours {
+                    self.tell(&to, || Notice::OtherNetwork { url: to.clone(), election, mode });
+                } else if self.told.remove(&to) {
+                    self.notice(Notice::Reachable { url: to.clone() });
+                }
+                Message::Answer { call, header, answer }
+            }
+            Err(failure) => {
+                self.tell(&to, || Notice::Unreachable { url: to.clone(), why: failure.why });
+                Message::Failed { call }
+            }
+        };
+        machine.input(Input::Message { from: Peer::At(to), message });
+    }
+
+    /// Once, until it answers as it should.
+    fn tell(&mut self, url: &VoterUrl, what: impl FnOnce() -> Notice) {
+        if self.told.len() < TOLD_MAX && self.told.insert(url.clone()) {
+            let notice = what();
+            tracing::info!(target: LOG, "{notice}");
+            self.notice(notice);
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        // Nobody listening is fine.
+        let _ = self.notices.send(notice);
+    }
+}
+
+impl<C: Class> Backend for Asking<C> {
+    type Core = Core;
+    type Class = C;
+    type Extra = Infallible;
+    type Own = OwnEvent;
+    type Incoming = Incoming;
+    type Ask = Infallible;
+
+    const THREAD: &'static str = "tenure-asker";
+    const KINDS: usize = 1;
+    const NO_TRANSFER: Option<&'static str> = Some("voter");
+
+    async fn next(&mut self) -> Incoming {
+        match self.from_tasks.recv().await {
+            Some(next) => next,
+            // The client holds the other end as long as this lives.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn take(&mut self, _: usize) -> Option<Incoming> {
+        self.from_tasks.try_recv().ok()
+    }
+
+    fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::Answered(answered) => self.on_answered(answered, machine),
+            Incoming::Seeds(urls) => {
+                let Some(from) = urls.first().cloned().map(Peer::At) else { return };
+                machine.input(Input::Message { from, message: Message::Seeds(urls) });
+            }
+            Incoming::Notice(notice) => {
+                tracing::warn!(target: LOG, "{notice}");
+                self.notice(notice);
+            }
+            // It serves nobody.
+            Incoming::Asked(_) => {}
+        }
+    }
+
+    fn on_ask(&mut self, _: Time, ask: Infallible, _: &mut Machine<Self>) {
+        match ask {}
+    }
+
+    fn send(&mut self, to: Peer, message: Message) {
+        if let (Peer::At(to), Message::Request { call, within, ask, .. }) = (to, message) {
+            let head = Head::Other(Some(self.config.election.clone()));
+            self.client.ask(Question { to, call, within, head, ask });
+        }
+    }
+
+    /// It has nothing to write.
+    fn persist(&mut self, _: &Memory) -> bool {
+        false
+    }
+
+    fn flush(&mut self, _: Ticket, _: Memory) {}
+
+    fn on_event(&mut self, _: Option<ElectionName>, _: OwnEvent, _: &mut Machine<Self>) {}
+
+    fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
+        Arc::new(())
+    }
+
+    fn farewell(&self) -> Duration {
+        Duration::ZERO
+    }
+}

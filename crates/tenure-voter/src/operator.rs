@@ -1,0 +1,103 @@
+//! What an operator asks of single voters, one request each.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::ElectionName;
+use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, VoterUrl};
+use tenure_tls::PemError;
+
+use crate::auth::Secrets;
+use crate::client::{Http, Question, connections, exchange};
+use crate::node::IDLE_MIN;
+use crate::options::CheckedOptions;
+use crate::wire::Head;
+
+/// One that is no voter and has the secret, or a certificate, where that is needed.
+pub struct Operator {
+    http: Http,
+    secrets: Option<Secrets>,
+    election: Option<ElectionName>,
+    within: Duration,
+}
+
+/// Why a voter did not do what it was asked.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OperatorError {
+    /// It cannot be reached, or what it answers cannot be used.
+    #[error("{url}: {why}")]
+    Unreachable {
+        /// Which was asked.
+        url: VoterUrl,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// It refused.
+    #[error("{url}: {refusal}")]
+    Refused {
+        /// Which was asked.
+        url: VoterUrl,
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+impl Operator {
+    /// One that waits so long for each answer. With an election it is refused by voters of another
+    /// one. Of the options only secrets and certificates count.
+    ///
+    /// # Errors
+    ///
+    /// When certificates cannot be read.
+    pub fn new(
+        options: &CheckedOptions,
+        election: Option<ElectionName>,
+        within: Duration,
+    ) -> Result<Self, PemError> {
+        let http = connections(options, IDLE_MIN)?;
+        Ok(Self { http, secrets: options.secrets.clone(), election, within })
+    }
+
+    /// What the voter that is called there knows.
+    ///
+    /// # Errors
+    ///
+    /// When it does not say.
+    pub async fn status(&self, url: &VoterUrl) -> Result<(Header, StatusDto), OperatorError> {
+        match self.ask(url, Ask::Status { suspect: None }).await? {
+            (header, Answer::Status(status)) => Ok((header, status)),
+            (_, other) => Err(unfit(url, other)),
+        }
+    }
+
+    /// Has the leader, which is called there, change who has a vote.
+    ///
+    /// # Errors
+    ///
+    /// When it does not; of one that does not lead with the leader that it knows.
+    pub async fn change(&self, url: &VoterUrl, change: Change) -> Result<(), OperatorError> {
+        match self.ask(url, Ask::Change(change)).await? {
+            (_, Answer::Done) => Ok(()),
+            (_, other) => Err(unfit(url, other)),
+        }
+    }
+
+    async fn ask(&self, url: &VoterUrl, ask: Ask) -> Result<(Header, Answer), OperatorError> {
+        let head = Head::Other(self.election.clone());
+        // Nothing else is asked over this: the number means nothing.
+        let call = Call(0);
+        let question = Question { to: url.clone(), call, within: self.within, head, ask };
+        let answer = exchange(&self.http, self.secrets.as_ref(), &question).await;
+        answer.map_err(|failure| OperatorError::Unreachable { url: url.clone(), why: failure.why })
+    }
+}
+
+fn unfit(url: &VoterUrl, answer: Answer) -> OperatorError {
+    match answer {
+        Answer::Refused(refusal) => OperatorError::Refused { url: url.clone(), refusal },
+        _ => OperatorError::Unreachable {
+            url: url.clone(),
+            why: "the answer is one to another request".into(),
+        },
+    }
+}
