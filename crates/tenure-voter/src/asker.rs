@@ -72,7 +72,9 @@ impl<C: Class> Asker<C> {
             };
             (asking, Core::new(config), start)
         };
-        let timing = || Timing { grace: Duration::ZERO, kill_margin: Duration::ZERO };
+        // It never leads.
+        let none = Duration::ZERO;
+        let timing = move || Timing { grace: none, kill_margin: none, resignation_max: none };
         Ok(Self { driver: driver::spawn(begin, timing)?, notices })
     }
 

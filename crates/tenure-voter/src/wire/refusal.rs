@@ -68,7 +68,7 @@ impl Form for RefusalForm {
             Refusal::Full => Self::Full,
             Refusal::NotFounded => Self::NotFounded,
             Refusal::NotAMember { who } => Self::NotAMember { who: who.clone() },
-            Refusal::Leads(leader) => Self::Leads(Form::of(leader)),
+            Refusal::Leads(leader) => Self::Leads(Form::of(&**leader)),
             Refusal::Promised { to, remaining } => {
                 Self::Promised { to: to.clone(), remaining_ns: *remaining }
             }
@@ -81,7 +81,7 @@ impl Form for RefusalForm {
             Refusal::UnknownVoter => Self::UnknownVoter,
             Refusal::UnknownElection => Self::UnknownElection,
             Refusal::NotLeading(leader) => {
-                Self::NotLeading { leader: leader.as_ref().map(Form::of) }
+                Self::NotLeading { leader: leader.as_deref().map(Form::of) }
             }
             Refusal::ChangeRuns { electorate } => {
                 Self::ChangeRuns { electorate: Form::of(electorate) }
@@ -100,7 +100,7 @@ impl Form for RefusalForm {
             Self::Full => Refusal::Full,
             Self::NotFounded => Refusal::NotFounded,
             Self::NotAMember { who } => Refusal::NotAMember { who },
-            Self::Leads(leader) => Refusal::Leads(leader.read()?),
+            Self::Leads(leader) => Refusal::Leads(Box::new(leader.read()?)),
             Self::Promised { to, remaining_ns } => {
                 Refusal::Promised { to, remaining: remaining_ns }
             }
@@ -113,7 +113,7 @@ impl Form for RefusalForm {
             Self::UnknownVoter => Refusal::UnknownVoter,
             Self::UnknownElection => Refusal::UnknownElection,
             Self::NotLeading { leader } => {
-                Refusal::NotLeading(leader.map(LeaderForm::read).transpose()?)
+                Refusal::NotLeading(leader.map(LeaderForm::read).transpose()?.map(Box::new))
             }
             Self::ChangeRuns { electorate } => {
                 Refusal::ChangeRuns { electorate: electorate.read()? }

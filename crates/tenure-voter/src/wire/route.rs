@@ -105,7 +105,7 @@ impl Route {
             }
             Self::Status => Ask::Status { suspect: suspect(query)? },
             Self::Heartbeat => match read::<HeartbeatForm>(body)? {
-                heartbeat if heartbeat.certificate.is_none() => Ask::Heartbeat(heartbeat),
+                heartbeat if heartbeat.certificate.is_none() => Ask::Heartbeat(Box::new(heartbeat)),
                 _ => return Err(Unread::new("a heartbeat with a certificate goes to certify")),
             },
             Self::Reconcile => Ask::Reconcile(read::<ReconcileForm>(body)?),
@@ -114,7 +114,7 @@ impl Route {
             Self::Result => Ask::Result(read::<ElectionForm>(body)?),
             Self::LastResult => Ask::LastResult,
             Self::Certify if is_heartbeat(body) => match read::<HeartbeatForm>(body)? {
-                heartbeat if heartbeat.certificate.is_some() => Ask::Heartbeat(heartbeat),
+                heartbeat if heartbeat.certificate.is_some() => Ask::Heartbeat(Box::new(heartbeat)),
                 _ => return Err(Unread::new("the certificate is missing")),
             },
             Self::Certify => Ask::Certify(read::<ElectionForm>(body)?),
