@@ -40,6 +40,7 @@ pub(crate) use self::backend::Class;
 pub use self::backend::{
     AnyElection, Asks, Backend, Later, Member, MemberChange, Members, Participant, Rank, Verified,
     refused,
+    refused,
 };
 pub use self::registry::Registry;
 #[cfg(test)]
