@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::voter::{Config, Event, Founding, Message, Mode, Peer, Refusal};
+use tenure_core::voter::{Command, Config, Event, Founding, Message, Mode, Peer, Refusal};
 use tenure_core::{End, Input, Loss, Standing, Time, View};
 
 use crate::stage::{Stage, config, ms, refusal, url};
@@ -55,6 +55,28 @@ fn a_leader_that_is_gone_is_followed() {
     stage.kill(leader);
     let took = stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
     assert!(took > ms(2_000), "{took:?}");
+    assert!(!stage.overlap);
+}
+
+/// It says so, and lets others lead that only it kept waiting, though it goes on as a voter.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_that_gives_up_is_followed_at_once() {
+    let (mut stage, leader) = led(3);
+    stage.nodes[leader].again = false;
+    stage.command(leader, Command::Resign);
+    assert!(stage.leaders().is_empty());
+    let took = stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
+    assert_ne!(stage.leaders(), [leader]);
+    assert!(took < ms(2_000), "{took:?}");
+    // When nobody hears it: after as long as one that is gone, though it answers.
+    let (mut stage, leader) = led(3);
+    stage.nodes[leader].again = false;
+    stage.partition(&[leader]);
+    stage.command(leader, Command::Resign);
+    stage.pass(ms(1_500));
+    stage.cut.clear();
+    stage.until(ms(10_000), |stage| stage.leaders().len() == 1);
+    assert_ne!(stage.leaders(), [leader]);
     assert!(!stage.overlap);
 }
 

@@ -23,6 +23,10 @@ impl Voter {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         self.hear_counter(lease.leadership.counter());
+        // Said before it was released, and heard after.
+        if self.promise.is_released(&lease.leadership) {
+            return Err(Refusal::Released);
+        }
         if let Some(own) = self.own_leader_dto() {
             if greatness(&own.leadership) > greatness(&lease.leadership) {
                 self.let_all_draw();

@@ -336,16 +336,21 @@ impl Voter {
         if !lease.gives_way {
             self.wait_a_little();
         }
-        match self.is_majority() {
-            true => self.release(lease.leadership, lease.ends.max(self.now), out),
-            false => self.tell(Event::Released, out),
-        }
+        let ends = match self.is_majority() {
+            true => lease.ends.max(self.now),
+            // Nobody is bound: one that does not hear it notices that no leader is heard.
+            false => self.now.after(self.config.request_timeout),
+        };
+        self.release(lease.leadership, ends, out);
     }
 
-    /// Tells all members that a leadership is over, until they have heard it or its lease has run
-    /// out.
+    /// Tells all members, or with `available` all that are known, that a leadership is over, until
+    /// they have heard it or its lease has run out.
     fn release(&mut self, leadership: Leadership, ends: Time, out: &mut Out) {
-        let to: BTreeSet<_> = self.others().into_iter().collect();
+        let to: BTreeSet<_> = match self.is_majority() {
+            true => self.others().into_iter().collect(),
+            false => self.known.shown().map(|known| known.who().id.clone()).collect(),
+        };
         let until = if to.is_empty() { self.now } else { ends };
         self.releasing = Some(Releasing { leadership, to, until });
         self.repeat_release(out);

@@ -33,8 +33,10 @@ pub(super) struct Poll {
     asked: BTreeSet<NodeName>,
     answered: BTreeSet<NodeName>,
     free: BTreeSet<NodeName>,
-    /// Another one has reached the suspect, or knows of a leader.
+    /// Another one knows of a leader that answers.
     led: bool,
+    /// Another one has reached the suspect, which may have given up.
+    reached: bool,
     /// Another one has not.
     doubted: bool,
 }
@@ -127,7 +129,8 @@ impl Voter {
         let suspect = self.starter.suspect.as_ref();
         let other = |leader: &NodeName| suspect != Some(leader) || status.reached == Some(true);
         let led = status.leader.as_ref().map(|leader| &leader.leadership.leader.id);
-        poll.led |= status.reached == Some(true) || led.is_some_and(other);
+        poll.led |= led.is_some_and(other);
+        poll.reached |= status.reached == Some(true);
         poll.doubted |= status.reached == Some(false);
         self.judge_poll(out);
     }
@@ -167,7 +170,9 @@ impl Voter {
     fn doubt_suspect(&mut self, poll: &Poll, out: &mut Out) {
         let Some(suspect) = self.starter.suspect.clone() else { return };
         let now = self.now;
-        if let Some(known) = self.known.get_mut(&suspect).filter(|_| poll.doubted && !poll.led) {
+        if let Some(known) =
+            self.known.get_mut(&suspect).filter(|_| poll.doubted && !poll.led && !poll.reached)
+        {
             known.doubted = Some(now);
             self.drop_if_lost(&suspect, out);
         }
