@@ -135,7 +135,7 @@ impl Asker {
         match message {
             Message::Answer { call, header, answer } => {
                 let asked = self.open.get(&call);
-                if !asked.is_some_and(|question| *from == Peer::At(question.to.clone())) {
+                if asked.is_none_or(|question| *from != Peer::At(question.to.clone())) {
                     return self.ignore(Ignored::Late, out);
                 }
                 let Some(question) = self.open.remove(&call) else { return };

@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 #![cfg_attr(tenure_planted, allow(dead_code, reason = "not every story is about a rule"))]
 
+#[cfg(not(tenure_planted))]
+mod asking;
 mod available;
 mod changes;
 #[cfg(not(tenure_planted))]

@@ -1,0 +1,214 @@
+//! What one that only asks says of who leads.
+
+use std::time::Duration;
+
+use tenure_core::contract::{Input, Protocol};
+use tenure_core::voter::{
+    Answer, Ask, Asker, AskerConfig, Ballot, Call, Effect, Electorate, Header, Identity, LeaderDto,
+    Leadership, Member, Memory, Message, Mode, Participant, Peer, Role, Start, StatusDto, VoterDto,
+    VoterUrl, Words,
+};
+use tenure_core::{Command, Event, Time, View};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn url(id: &str) -> VoterUrl {
+    format!("http://{id}").parse().unwrap()
+}
+
+fn who(id: &str) -> Participant {
+    Participant { id: id.parse().unwrap(), identity: Identity(7), incarnation: 9 }
+}
+
+fn dto(id: &str) -> VoterDto {
+    let (voter_id, voter_url) = (id.parse().unwrap(), url(id));
+    VoterDto { voter_id, voter_url, role: Role::None, on_line: true }
+}
+
+/// What the voter of this id knows; of an electorate of a, b and c.
+fn status(id: &str) -> StatusDto {
+    let member = |id: &str| Member { id: id.parse().unwrap(), identity: Identity(7) };
+    StatusDto {
+        known_voters: ["a", "b", "c"].map(dto).into(),
+        sender: dto(id),
+        leader: None,
+        electorate: Some(Electorate::founded(["a", "b", "c"].map(member).into())),
+        endorsed: 0,
+        free: false,
+        reached: None,
+    }
+}
+
+fn led_by(id: &str, counter: u64, remaining: Option<Duration>) -> LeaderDto {
+    let ballot = Ballot { counter, initiator: id.parse().unwrap(), attempt: 0 };
+    let leadership = Leadership { leader: who(id), ballot };
+    LeaderDto { leadership, url: url(id), value: "there".parse().unwrap(), remaining }
+}
+
+/// An asker that was told of `a` alone, and what it has asked and said.
+struct Scene {
+    asker: Asker,
+    mode: Mode,
+    now: Time,
+    /// Its questions that are not answered.
+    asked: Vec<(VoterUrl, Call)>,
+    said: Vec<View>,
+}
+
+impl Scene {
+    fn begin(mode: Mode) -> Self {
+        let election: tenure_core::ElectionName = "billing".parse().unwrap();
+        let asker = Asker::new(AskerConfig {
+            election: election.clone(),
+            mode,
+            urls: vec![url("a")],
+            every: SECOND,
+            within: SECOND / 2,
+            drift: "0.001".parse().unwrap(),
+        });
+        let now = Time::from_nanos(1_000_000_000_000);
+        let mut scene = Self { asker, mode, now, asked: Vec::new(), said: Vec::new() };
+        let memory = Memory::begin(Identity(0));
+        scene.input(Input::Start(Start { incarnation: 1, seed: 1, memory }));
+        let command = Command::Observe { every: SECOND };
+        scene.input(Input::Command { election, command });
+        scene
+    }
+
+    fn input(&mut self, input: Input<Words>) {
+        let mut out = Vec::new();
+        self.asker.handle(self.now, input, &mut out);
+        for effect in out {
+            match effect {
+                Effect::Send { to: Peer::At(to), message: Message::Request { call, ask, .. } } => {
+                    assert_eq!(ask, Ask::Status { suspect: None });
+                    self.asked.push((to, call));
+                }
+                Effect::Emit { event: Event::View(view), .. } => self.said.push(*view),
+                _ => {}
+            }
+        }
+    }
+
+    /// This voter answers the oldest question that it was asked.
+    fn answers(&mut self, id: &str, status: StatusDto) {
+        let at = self.asked.iter().position(|(to, _)| *to == url(id)).unwrap();
+        let (to, call) = self.asked.remove(at);
+        let header = Header {
+            election: "billing".parse().unwrap(),
+            mode: self.mode,
+            sender: who(id),
+            url: to.clone(),
+            founding: None,
+        };
+        let message = Message::Answer { call, header, answer: Answer::Status(status) };
+        self.input(Input::Message { from: Peer::At(to), message });
+    }
+
+    fn pass(&mut self, span: Duration) {
+        let until = self.now.after(span);
+        while let Some(due) = self.asker.deadline().filter(|due| due.at <= until) {
+            self.now = due.at;
+            self.input(Input::Timeout);
+        }
+        self.now = until;
+    }
+}
+
+/// It counts from before the question was sent, less what clocks may differ by.
+#[test]
+fn a_leader_counts_as_long_as_its_lease_surely_runs() {
+    let mut scene = Scene::begin(Mode::Majority);
+    let asked = scene.now;
+    scene.pass(SECOND / 4);
+    let leader = led_by("b", 5, Some(3 * SECOND));
+    scene.answers("a", StatusDto { leader: Some(leader), ..status("a") });
+    let Some(View::Leader(leader)) = scene.said.pop() else { panic!("{:?}", scene.said) };
+    assert_eq!((&*leader.id, leader.fence.map(|fence| fence.number())), ("b", Some(5)));
+    let until = leader.until.unwrap();
+    assert!(until < asked.after(3 * SECOND) && until > asked.after(29 * SECOND / 10));
+    // Nobody says anything any more.
+    scene.asked.clear();
+    scene.pass(5 * SECOND);
+    assert!(matches!(scene.said[..], [View::Unknown { .. }]), "{:?}", scene.said);
+}
+
+/// A follower that does not know for how long does not make a leader, and one that is free does
+/// not make the seat vacant.
+#[test]
+fn it_is_vacant_when_a_majority_is_free() {
+    let mut scene = Scene::begin(Mode::Majority);
+    let uncertain = Some(led_by("c", 5, None));
+    scene.answers("a", StatusDto { free: true, leader: uncertain, ..status("a") });
+    assert_eq!(scene.asked.len(), 2, "those that it was told of are asked at once");
+    assert!(scene.said.is_empty(), "nothing is sure before they have answered");
+    scene.answers("b", StatusDto { free: true, ..status("b") });
+    assert!(scene.said.is_empty());
+    scene.pass(SECOND / 2);
+    assert_eq!(scene.said, [View::Vacant]);
+    // Next time one of two is not.
+    scene.pass(SECOND / 2);
+    scene.answers("a", StatusDto { free: true, ..status("a") });
+    scene.pass(SECOND / 2);
+    assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
+}
+
+/// Of another electorate, or with another identity, nobody counts.
+#[test]
+fn one_that_has_no_vote_makes_no_majority() {
+    let mut scene = Scene::begin(Mode::Majority);
+    scene.answers("a", StatusDto { free: true, ..status("a") });
+    let (to, call) = scene.asked.remove(0);
+    let lost = Participant { identity: Identity(8), ..who("b") };
+    let header = Header {
+        election: "billing".parse().unwrap(),
+        mode: Mode::Majority,
+        sender: lost,
+        url: to.clone(),
+        founding: None,
+    };
+    let answer = Answer::Status(StatusDto { free: true, ..status("b") });
+    scene.input(Input::Message {
+        from: Peer::At(to),
+        message: Message::Answer { call, header, answer },
+    });
+    scene.pass(SECOND / 2);
+    assert!(matches!(scene.said[..], [View::Unknown { .. }]), "{:?}", scene.said);
+}
+
+/// There are as many as voters name, and none has an end or a fence.
+#[test]
+fn in_available_several_may_lead() {
+    let mut scene = Scene::begin(Mode::Available);
+    let says = |id, by| StatusDto { leader: Some(led_by(by, 5, None)), ..status(id) };
+    scene.answers("a", says("a", "a"));
+    scene.answers("b", says("b", "b"));
+    scene.answers("c", says("c", "b"));
+    let [View::Leaders { followed, others }] = &scene.said[..] else { panic!("{:?}", scene.said) };
+    assert_eq!((&*followed.id, &*others[0].id, others.len()), ("b", "a", 1));
+    assert_eq!((followed.fence, followed.until), (None, None));
+    // The one that others follow is gone.
+    scene.pass(SECOND);
+    scene.answers("a", says("a", "a"));
+    scene.answers("c", says("c", "a"));
+    scene.pass(SECOND / 2);
+    let Some(View::Leader(leader)) = scene.said.last() else { panic!("{:?}", scene.said) };
+    assert_eq!(&*leader.id, "a");
+}
+
+/// However many a stranger names, what is asked is bounded, and an answer to nothing is none.
+#[test]
+fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
+    let mut scene = Scene::begin(Mode::Majority);
+    for round in 0..3 {
+        let known = (0..256).map(|nth| dto(&format!("x{round}-{nth}"))).collect();
+        scene.answers("a", StatusDto { known_voters: known, ..status("a") });
+        scene.pass(SECOND);
+    }
+    assert!(scene.asked.len() <= 3 * 257, "{}", scene.asked.len());
+    let (to, _) = scene.asked[0].clone();
+    let said = scene.said.len();
+    let message = Message::Failed { call: Call(u64::MAX) };
+    scene.input(Input::Message { from: Peer::At(to), message });
+    assert_eq!(scene.said.len(), said);
+}
