@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
-use http::{HeaderValue, Request, Uri};
+use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Connections;
@@ -153,7 +153,11 @@ async fn ask(
                 Ok(Answer::Refused(refusal)) => refusal.to_string(),
                 Ok(_) => "the answer does not say which voter it is of".to_owned(),
             };
-            Err(Failure::new("not_a_voter", why))
+            let label = match parts.status {
+                StatusCode::UNAUTHORIZED => "unauthenticated",
+                _ => "not_a_voter",
+            };
+            Err(Failure::new(label, why))
         }
     }
 }
@@ -172,7 +176,7 @@ fn sign(
 }
 
 /// One whose MAC was refused, too, cannot answer with one: what it says is for people only.
-fn unauthenticated(status: http::StatusCode, body: &[u8]) -> Failure {
+fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
     Failure::new("forged", format!("its answer, {status}, has no right MAC{said}"))

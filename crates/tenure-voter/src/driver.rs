@@ -89,7 +89,13 @@ impl<C: SafetyClass> Wired<C> {
         }
         let message = match result {
             Ok((header, answer)) => {
-                if self.unreachable.remove(&to) {
+                let (election, mode) = (header.election.clone(), header.mode);
+                let ours = (&election, mode) == (&self.config.election, self.config.mode);
+                let news = self.unreachable.len() < UNREACHABLE_MAX;
+                if !ours && news && self.unreachable.insert(to.clone()) {
+                    self.notice(Notice::OtherNetwork { url: to.clone(), election, mode });
+                }
+                if ours && self.unreachable.remove(&to) {
                     self.notice(Notice::Reachable { url: to.clone() });
                 }
                 Message::Answer { call, header, answer }

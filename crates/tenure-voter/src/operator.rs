@@ -32,6 +32,14 @@ pub enum OperatorError {
         /// What happened.
         why: Arc<str>,
     },
+    /// It wants to know who asks.
+    #[error("{url}: {why}")]
+    Unauthenticated {
+        /// Which was asked.
+        url: VoterUrl,
+        /// What is missing, or wrong.
+        why: Arc<str>,
+    },
     /// It refused.
     #[error("{url}: {refusal}")]
     Refused {
@@ -88,7 +96,13 @@ impl Operator {
         let call = Call(0);
         let question = Question { to: url.clone(), call, within: self.within, head, ask };
         let answer = exchange(&self.http, self.secrets.as_ref(), &question).await;
-        answer.map_err(|failure| OperatorError::Unreachable { url: url.clone(), why: failure.why })
+        answer.map_err(|failure| {
+            let (url, why) = (url.clone(), failure.why);
+            match failure.label {
+                "unauthenticated" => OperatorError::Unauthenticated { url, why },
+                _ => OperatorError::Unreachable { url, why },
+            }
+        })
     }
 }
 

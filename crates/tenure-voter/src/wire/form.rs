@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::voter::{
-    AckDto, Ballot, BeatenDto, Change, ElectionDto, Electorate, ElectorateId, Fingerprint,
-    HeartbeatDto, Identity, KNOWN_MAX, LeaderDto, Leadership, LeaseDto, MEMBERS_MAX, Member,
-    Participant, PromiseDto, Role, StatusDto, VoteDto, VoterDto, VoterUrl,
+    Ballot, Change, ElectionDto, Electorate, ElectorateId, Fingerprint, Identity, KNOWN_MAX,
+    LeaderDto, Leadership, MEMBERS_MAX, Member, Participant, PromiseDto, Role, StatusDto, VoteDto,
+    VoterDto, VoterUrl,
 };
 use tenure_core::{Drift, NodeName, Value};
 
 use super::Unread;
 use super::fields::{hex, nanos, text, vote};
-use super::refusal::RefusalForm;
 
 /// A document, and what of the core's it says.
 pub(super) trait Form: Sized {
@@ -25,18 +24,18 @@ pub(super) trait Form: Sized {
 }
 
 /// Each of a list that is not longer than it may be.
-fn all<F: Form>(list: Vec<F>, max: usize, what: &str) -> Result<Vec<F::Of>, Unread> {
+pub(super) fn all<F: Form>(list: Vec<F>, max: usize, what: &str) -> Result<Vec<F::Of>, Unread> {
     if list.len() > max {
         return Err(Unread::new(format!("{what} has {} entries; at most {max}", list.len())));
     }
     list.into_iter().map(F::read).collect()
 }
 
-fn each<F: Form>(list: &[F::Of]) -> Vec<F> {
+pub(super) fn each<F: Form>(list: &[F::Of]) -> Vec<F> {
     list.iter().map(F::of).collect()
 }
 
-fn maybe<F: Form>(form: Option<F>) -> Result<Option<F::Of>, Unread> {
+pub(super) fn maybe<F: Form>(form: Option<F>) -> Result<Option<F::Of>, Unread> {
     form.map(F::read).transpose()
 }
 
@@ -373,7 +372,7 @@ impl Form for ElectionForm {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PromiseForm {
+pub(super) struct PromiseForm {
     #[serde(with = "nanos")]
     span_ns: Duration,
     drift_ppb: u32,
@@ -390,133 +389,6 @@ impl Form for PromiseForm {
         let drift = Drift::from_parts_per_billion(self.drift_ppb);
         let drift = drift.map_err(|error| Unread::new(error.to_string()))?;
         Ok(PromiseDto { span: self.span_ns, drift })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct HeartbeatForm {
-    seq: u64,
-    sender: VoterForm,
-    known_voters: Vec<VoterForm>,
-    lease: Option<LeaseForm>,
-    certificate: Option<ElectionForm>,
-}
-
-impl Form for HeartbeatForm {
-    type Of = HeartbeatDto;
-
-    fn of(of: &HeartbeatDto) -> Self {
-        Self {
-            seq: of.seq,
-            sender: Form::of(&of.sender),
-            known_voters: each(&of.known_voters),
-            lease: of.lease.as_ref().map(Form::of),
-            certificate: of.certificate.as_ref().map(Form::of),
-        }
-    }
-
-    fn read(self) -> Result<HeartbeatDto, Unread> {
-        Ok(HeartbeatDto {
-            seq: self.seq,
-            sender: self.sender.read()?,
-            known_voters: all(self.known_voters, KNOWN_MAX, "knownVoters")?,
-            lease: maybe(self.lease)?,
-            certificate: maybe(self.certificate)?,
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LeaseForm {
-    leadership: LeadershipForm,
-    #[serde(with = "text")]
-    value: Value,
-    #[serde(with = "nanos")]
-    span_ns: Duration,
-    electorate: ElectorateForm,
-}
-
-impl Form for LeaseForm {
-    type Of = LeaseDto;
-
-    fn of(of: &LeaseDto) -> Self {
-        Self {
-            leadership: Form::of(&of.leadership),
-            value: of.value.clone(),
-            span_ns: of.span,
-            electorate: Form::of(&of.electorate),
-        }
-    }
-
-    fn read(self) -> Result<LeaseDto, Unread> {
-        Ok(LeaseDto {
-            leadership: self.leadership.read()?,
-            value: self.value,
-            span: self.span_ns,
-            electorate: self.electorate.read()?,
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct BeatenForm {
-    seq: u64,
-    promise: Option<AckForm>,
-    refused: Option<RefusalForm>,
-    leader: Option<LeaderForm>,
-    free: bool,
-}
-
-impl Form for BeatenForm {
-    type Of = BeatenDto;
-
-    fn of(of: &BeatenDto) -> Self {
-        Self {
-            seq: of.seq,
-            promise: of.promise.as_ref().map(Form::of),
-            refused: of.refused.as_ref().map(Form::of),
-            leader: of.leader.as_ref().map(Form::of),
-            free: of.free,
-        }
-    }
-
-    fn read(self) -> Result<BeatenDto, Unread> {
-        Ok(BeatenDto {
-            seq: self.seq,
-            promise: maybe(self.promise)?,
-            refused: maybe(self.refused)?,
-            leader: maybe(self.leader)?,
-            free: self.free,
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct AckForm {
-    leadership: LeadershipForm,
-    promise: PromiseForm,
-    stored: ElectorateIdForm,
-}
-
-impl Form for AckForm {
-    type Of = AckDto;
-
-    fn of(of: &AckDto) -> Self {
-        Self {
-            leadership: Form::of(&of.leadership),
-            promise: Form::of(&of.promise),
-            stored: Form::of(&of.stored),
-        }
-    }
-
-    fn read(self) -> Result<AckDto, Unread> {
-        Ok(AckDto {
-            leadership: self.leadership.read()?,
-            promise: self.promise.read()?,
-            stored: self.stored.read()?,
-        })
     }
 }
 

@@ -26,6 +26,7 @@
 mod fields;
 mod form;
 mod head;
+mod heartbeat;
 mod problem;
 mod refusal;
 mod route;

@@ -8,9 +8,10 @@ use tenure_core::voter::{Answer, Ask};
 
 use super::Unread;
 use super::form::{
-    BeatenForm, ChangeForm, CountedForm, ElectionForm, Form, HeartbeatForm, LeadershipForm,
-    ReconcileForm, RemoveForm, StartedForm, StatusForm, VoteForm, VoterForm,
+    ChangeForm, CountedForm, ElectionForm, Form, LeadershipForm, ReconcileForm, RemoveForm,
+    StartedForm, StatusForm, VoteForm, VoterForm,
 };
+use super::heartbeat::{BeatenForm, HeartbeatForm};
 use super::problem::Problem;
 
 /// What is asked on a path by a method.

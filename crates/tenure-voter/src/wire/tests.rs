@@ -138,7 +138,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         voter().prop_map(Ask::Register),
         remove,
         option::of(id()).prop_map(|suspect| Ask::Status { suspect }),
-        heartbeat().prop_map(Ask::Heartbeat),
+        heartbeat().prop_map(|heartbeat| Ask::Heartbeat(heartbeat.into())),
         vec(voter(), 0..6).prop_map(Ask::Reconcile),
         Just(Ask::Start),
         vote().prop_map(Ask::Cast),
@@ -159,7 +159,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         Just(Refusal::Full),
         Just(Refusal::NotFounded),
         id().prop_map(|who| Refusal::NotAMember { who }),
-        leader().prop_map(Refusal::Leads),
+        leader().prop_map(|leader| Refusal::Leads(leader.into())),
         (id(), span()).prop_map(|(to, remaining)| Refusal::Promised { to, remaining }),
         span().prop_map(|remaining| Refusal::Quarantined { remaining }),
         (0..=Ballot::COUNTER_MAX).prop_map(|counter| Refusal::Endorsed { counter }),
@@ -169,7 +169,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         Just(Refusal::OldHeartbeat),
         Just(Refusal::UnknownVoter),
         Just(Refusal::UnknownElection),
-        option::of(leader()).prop_map(Refusal::NotLeading),
+        option::of(leader()).prop_map(|leader| Refusal::NotLeading(leader.map(Box::new))),
         electorate_id().prop_map(|electorate| Refusal::ChangeRuns { electorate }),
         Just(Refusal::NoChange),
     ]
@@ -206,7 +206,7 @@ fn exchange() -> impl Strategy<Value = (Ask, Answer)> {
     let done = prop_oneof![Just(Ask::Reconcile(Vec::new())), change().prop_map(Ask::Change)];
     prop_oneof![
         status().prop_map(|status| (Ask::Status { suspect: None }, Answer::Status(status))),
-        (heartbeat(), beaten()).prop_map(|(h, b)| (Ask::Heartbeat(h), Answer::Heartbeat(b))),
+        (heartbeat(), beaten()).prop_map(|(h, b)| (Ask::Heartbeat(h.into()), Answer::Heartbeat(b))),
         done.prop_map(|ask| (ask, Answer::Done)),
         option::of(ballot()).prop_map(|ballot| (Ask::Start, Answer::Started(ballot))),
         (vote(), vote()).prop_map(|(asked, vote)| (Ask::Cast(asked), Answer::Cast(vote))),
@@ -267,7 +267,10 @@ proptest! {
     /// Whatever arrives is read or refused, never more.
     #[test]
     fn nonsense_is_refused(
-        body in prop_oneof![vec(any::<u8>(), 0..200), "[\\[{\"a-z0-9:,}\\]]{0,60}".prop_map(String::into_bytes)],
+        body in prop_oneof![
+            vec(any::<u8>(), 0..200),
+            "[\\[{\"a-z0-9:,}\\]]{0,60}".prop_map(String::into_bytes),
+        ],
         status in 100..600_u16,
     ) {
         for route in Route::ALL {
@@ -441,7 +444,12 @@ fn headers_that_contradict_each_other_are_told() {
 /// The sample of the protocol's own source, as it stands there.
 #[test]
 fn the_malformed_sample_of_the_source_is_told_with_the_right_form() {
-    let sample = r#"[{{"voterId":"region-one-voter"},{"voterUrl":"https://route.to.region-one-voter.instance"}},{{"voterId":"region-two-voter"},{"voterUrl":"https://route.to.region-two-voter.instance"}}]"#;
+    let sample = concat!(
+        r#"[{{"voterId":"region-one-voter"},"#,
+        r#"{"voterUrl":"https://route.to.region-one-voter.instance"}},"#,
+        r#"{{"voterId":"region-two-voter"},"#,
+        r#"{"voterUrl":"https://route.to.region-two-voter.instance"}}]"#,
+    );
     let told = read_voter_list(sample).unwrap_err().to_string();
     assert!(told.starts_with("the voter list must be as [{\"voterId\": \"west\","), "{told}");
     assert!(told.ends_with("key must be a string at line 1 column 3"), "{told}");
@@ -454,6 +462,10 @@ fn problems_are_those_of_rfc_9457() {
     assert_eq!(status, StatusCode::CONFLICT);
     assert_eq!(
         String::from_utf8(body).unwrap(),
-        r#"{"type":"urn:tenure:voter:endorsed","title":"endorsed","status":409,"detail":"counter 7 was endorsed already","refusal":{"reason":"endorsed","counter":7}}"#
+        concat!(
+            r#"{"type":"urn:tenure:voter:endorsed","title":"endorsed","status":409,"#,
+            r#""detail":"counter 7 was endorsed already","#,
+            r#""refusal":{"reason":"endorsed","counter":7}}"#,
+        )
     );
 }

@@ -2,5 +2,6 @@
 
 mod common;
 mod elects;
+mod handles;
 mod hostile;
 mod protected;
