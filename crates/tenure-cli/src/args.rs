@@ -191,7 +191,6 @@ fn members(registry: Registry) -> Command {
                 Arg::new(MEMBER)
                     .help("Its name")
                     .value_name("NAME")
-                    .required(true)
                     .value_parser(OsStringValueParser::new()),
             )
             .after_help(format!(

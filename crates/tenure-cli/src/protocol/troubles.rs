@@ -93,6 +93,11 @@ impl<About: Ord> Watch<About> {
         });
     }
 
+    /// The same, of what says more than anything that was found first.
+    pub(super) fn is_of_no_use(&self, why: Failure) {
+        self.state.send_modify(|state| state.silent = Some(why));
+    }
+
     /// A connection is there.
     pub(super) fn is_connected(&mut self, endpoint: &str) {
         self.works(endpoint);

@@ -92,7 +92,7 @@ impl ChangeMembersSettings {
     ) -> Result<Self, Failure> {
         let protocol = layers.protocol()?;
         let fix = match protocol.can().members {
-            true => "give all nodes another --members, and start them anew one by one",
+            true => "leave them as they are: there is no way to change those of a running cluster",
             false => "candidates come and go as they like",
         };
         let can = protocol.can().change_members;
@@ -103,8 +103,10 @@ impl ChangeMembersSettings {
 }
 
 fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
-    let text = layers.flags().get_one::<OsString>(args::MEMBER);
-    let text = text.map(|text| text.to_string_lossy()).unwrap_or_default();
+    let Some(text) = layers.flags().get_one::<OsString>(args::MEMBER) else {
+        return Err(Failure::usage("no member is named", "write its name after the command"));
+    };
+    let text = text.to_string_lossy();
     parse::node(&text).map_err(|refusal| {
         Failure::usage(format!("member {}: {}", quoted(&text), refusal.what), refusal.fix)
             .origin(Origin::Argument("NAME"))

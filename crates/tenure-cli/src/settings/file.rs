@@ -99,7 +99,8 @@ fn known(
             (Some(hidden), _) => hidden.elsewhere(),
             (None, Some(near)) => format!("did you mean {near}?"),
             (None, None) => {
-                format!("remove it; the keys are {}", keys().collect::<Vec<_>>().join(", "))
+                "remove it; the keys are the names of the flags, as tenure run --help has them"
+                    .into()
             }
         };
         return refuse(format!("the key {} is no setting", quoted(name)), fix);

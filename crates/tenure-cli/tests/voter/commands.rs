@@ -15,7 +15,7 @@ fn a_leader_resigns_and_observers_hear_who_is_next() {
     let voters = network.listed(3);
     let (first, fence) = network.await_leader(0, 0);
     let nth = IDS.iter().position(|id| *id == first).unwrap();
-    voters[nth].line(&format!("fence <{fence}> until <known>"), 1);
+    voters[nth].line(&format!("fence <{fence}> end <known>"), 1);
     observer.line(&format!("leader {first}"), 1);
     let resigned = network.machine.ask(&["resign"]);
     assert_eq!(resigned.code, Some(0), "{}", resigned.err);
@@ -66,13 +66,13 @@ fn in_available_one_alone_leads_without_a_fence() {
     };
     let first = lead(0);
     let nth = IDS.iter().position(|id| *id == first).unwrap();
-    voters[nth].line("fence <none> until <>", 1);
+    voters[nth].line("fence <none> end <none>", 1);
     voters[nth].signal(Signal::KILL);
-    voters[1 - nth].line("fence <none> until <>", 1);
+    voters[1 - nth].line("fence <none> end <none>", 1);
     // Who asks for a leader with a fence is told that there is none here.
     let list = network.list(2);
     let other = network.machine.ask(&["leader", "--mode", "majority", "--voter-list", &list]);
-    assert_eq!(other.code, Some(4).or(other.code).filter(|code| [2, 4].contains(code)));
+    assert_eq!(other.code, Some(2), "{}", other.err);
     assert!(other.err.contains("in the mode available"), "{}", other.err);
 }
 
@@ -97,4 +97,25 @@ fn who_has_the_secret_takes_part() {
     assert_eq!(leader.code, Some(4), "{}", leader.out);
     assert!(leader.err.contains("has no right MAC"), "{}", leader.err);
     end(voters);
+}
+
+/// What follows from others is shown: L, what of it counts, and the bound of a failover.
+#[test]
+fn the_lease_and_its_bounds_are_shown() {
+    let network = Network::new();
+    let list = network.list(3);
+    let words = network.words(0, &["--voter-list", &list, "--show-settings"]);
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let shown = network.machine.ask(&words);
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    for (name, value) in
+        [("(lease)", "3s 507ms"), ("(lease counted)", "3s 499ms"), ("(failover)", "5s 267ms")]
+    {
+        let line = shown.out.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        assert!(line.contains(value), "{name} {value}: {line}");
+    }
+    let at = words.iter().position(|word| *word == "--").unwrap();
+    let available = [&words[..at], &["--mode", "available"], &words[at..]].concat();
+    let shown = network.machine.ask(&available);
+    assert!(!shown.out.contains("(lease)") && shown.out.contains("(failover)"), "{}", shown.out);
 }

@@ -8,19 +8,19 @@ use tenure_testkit::processes::{Machine, Running};
 
 pub(crate) const ELECTION: &str = "billing";
 
-/// A lease of 3 s, which a busy machine of two processors keeps.
+/// A lease of 3.5 s, which a busy machine of two processors keeps.
 const TIMES: [&str; 6] = [
     "--heartbeat-interval",
     "500ms",
     "--missed-heartbeat-tolerance",
-    "5",
+    "6",
     "--request-timeout",
     "300ms",
 ];
 
-/// Says by what it runs, and goes on.
-const WORK: &str =
-    "echo \"fence <${TENURE_FENCE-none}> until <${TENURE_UNTIL_FILE+known}>\"; exec sleep 600";
+/// Says by what it runs, and for how long, and goes on.
+const WORK: &str = "echo \"fence <${TENURE_FENCE-none}> end <$(sed 's/[0-9][0-9]*/known/' \
+                    \"$TENURE_UNTIL_FILE\")>\"; exec sleep 600";
 
 /// The names of voters.
 pub(crate) const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];

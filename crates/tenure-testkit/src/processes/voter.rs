@@ -16,12 +16,12 @@ use super::{Deployment, Fault, Fleet, Host, Manner, Namespaces, Network, Timing,
 
 /// L, by [`HEARTBEAT`] and [`TOLERANCE`].
 const TIMING: Timing = Timing {
-    lease: Duration::from_millis(3_000),
+    lease: Duration::from_millis(3_500),
     grace: Duration::from_millis(400),
     kill_margin: Duration::from_millis(250),
 };
 const HEARTBEAT: Duration = Duration::from_millis(500);
-const TOLERANCE: u32 = 5;
+const TOLERANCE: u32 = 6;
 /// What a machine with more to do than it can takes for an answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
 const PORT: u16 = 7_100;

@@ -205,17 +205,23 @@ pub(super) async fn change(
 
 fn refused(explain: &Explain, error: &OperatorError) -> Failure {
     let text = error.to_string();
-    let OperatorError::Refused { refusal, .. } = error else { return explain.silent(&text) };
-    let fix = match refusal {
-        Refusal::NotAllowed => {
-            let fix = "give --secret-file, or a certificate of the voters' authority";
-            return explain.failure(Exit::Refused, &text, fix, &["secret-file", "cert"]);
+    let fix = match error {
+        OperatorError::Unreachable { .. } => return explain.silent(&text),
+        OperatorError::Unauthenticated { .. } => {
+            let fix = "give --secret-file or set TENURE_SECRET, as the voters have it";
+            return explain.failure(Exit::Refused, &text, fix, &["secret-file"]);
         }
+        OperatorError::Refused { refusal, .. } => advice(refusal),
+    };
+    explain.failure(Exit::Refused, &text, fix, &[])
+}
+
+fn advice(refusal: &Refusal) -> &'static str {
+    match refusal {
         Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
         Refusal::NoChange => {
             "nothing is to be done; a leader is removed by another one: tenure resign first"
         }
         _ => "try again when tenure leader names one",
-    };
-    explain.failure(Exit::Refused, &text, fix, &[])
+    }
 }

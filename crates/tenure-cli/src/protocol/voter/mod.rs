@@ -17,7 +17,7 @@ use std::time::Duration;
 use tenure::NodeName;
 use tenure_core::voter::{Admission, Listed, Mode};
 
-use self::list::Called;
+pub use self::list::Called;
 use super::{About, Backend, Capabilities, Protocol, Purpose, nerio};
 use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};

@@ -37,7 +37,7 @@ impl Watcher {
             Notice::Reachable { url } => self.watch.works(url.as_str()),
             Notice::OtherNetwork { url, mode, .. } => {
                 self.watch.warn_of(url.as_str(), &text);
-                self.watch.is_silent(|| self.explain.other_network(&text, *mode));
+                self.watch.is_of_no_use(self.explain.other_network(&text, *mode));
             }
             Notice::Seeds { .. } => {
                 self.watch.warn("seeds", &text);
