@@ -205,7 +205,7 @@ fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
         scene.answers("a", StatusDto { known_voters: known, ..status("a") });
         scene.pass(SECOND);
     }
-    assert!(scene.asked.len() <= 3 * 257, "{}", scene.asked.len());
+    assert!(scene.asked.len() <= 4 * 257, "{}", scene.asked.len());
     let (to, _) = scene.asked[0].clone();
     let said = scene.said.len();
     let message = Message::Failed { call: Call(u64::MAX) };

@@ -72,16 +72,15 @@ impl<C: Class + handles::Class> Group for Networks<C> {
     const NO_TRANSFER: Option<&'static str> = Some("voter");
 
     fn election(&mut self, participant: &'static str, election: &str) -> Election<C> {
-        if !self.by_election.contains_key(election) {
-            let network = self.network(election);
-            self.by_election.insert(election.to_owned(), network);
-        }
-        let Network { list, voters } = &self.by_election[election];
-        if !voters.contains_key(participant) {
-            let voter = self.voter(election, participant, list, bind());
-            self.by_election.get_mut(election).unwrap().voters.insert(participant, voter);
-        }
-        self.by_election[election].voters[participant].election(election).unwrap()
+        let network = self.by_election.remove(election);
+        let mut network = network.unwrap_or_else(|| self.network(election));
+        let voter = network.voters.remove(participant);
+        let voter =
+            voter.unwrap_or_else(|| self.voter(election, participant, &network.list, bind()));
+        let handle = voter.election(election).unwrap();
+        network.voters.insert(participant, voter);
+        self.by_election.insert(election.to_owned(), network);
+        handle
     }
 
     async fn close(&mut self, participant: &'static str) {

@@ -1,5 +1,7 @@
 //! Voters of one process that elect over real HTTP on loopback, and what strangers send them.
 
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
 mod common;
 mod elects;
 mod handles;
