@@ -27,7 +27,7 @@ pub struct Problem {
     pub detail: String,
     /// `refusal`: what a voter makes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    refusal: Option<RefusalForm>,
+    refusal: Option<Box<RefusalForm>>,
     /// By which methods it can be asked, where the method was wrong.
     #[serde(skip)]
     pub(crate) allow: Option<String>,
@@ -48,7 +48,7 @@ impl Problem {
 
     /// What the voter itself refuses.
     pub(crate) fn refused(refused: &Refusal) -> Self {
-        let refusal = Some(RefusalForm::of(refused));
+        let refusal = Some(Box::new(RefusalForm::of(refused)));
         Self {
             refusal,
             ..Self::new(refusal::status(refused), refused.label(), refused.to_string())
@@ -57,7 +57,7 @@ impl Problem {
 
     /// What the voter itself refused; nothing if it was not asked.
     pub(crate) fn refusal(self) -> Option<Refusal> {
-        self.refusal?.read().ok()
+        (*self.refusal?).read().ok()
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {

@@ -8,13 +8,13 @@ use tempfile::TempDir;
 use tenure::{AtMostOne, Election, MayOverlap};
 use tenure_testkit::handles;
 use tenure_testkit::handles::Group;
-use tenure_voter::{Class, Config, Founding, Listed, Node, Options};
+use tenure_voter::{Asker, AskerConfig, Class, Config, Founding, Listed, Node, Options};
 
 use crate::common::bind;
 
 const IDS: [&str; 3] = ["one", "two", "three"];
 
-/// A network of three for each election, and others, which have no vote.
+/// A network of three for each election, and others, which only ask.
 struct Networks<C: Class> {
     by_election: BTreeMap<String, Network<C>>,
     directory: TempDir,
@@ -23,6 +23,7 @@ struct Networks<C: Class> {
 struct Network<C: Class> {
     list: Vec<Listed>,
     voters: BTreeMap<&'static str, Node<C>>,
+    askers: BTreeMap<&'static str, Asker<C>>,
 }
 
 impl<C: Class> Networks<C> {
@@ -40,7 +41,7 @@ impl<C: Class> Networks<C> {
         let list: Vec<_> = all.map(listed).collect();
         let start = |(id, bound)| (id, self.voter(election, id, &list, bound));
         let voters = IDS.into_iter().zip(bound).map(start).collect();
-        Network { list, voters }
+        Network { list, voters, askers: BTreeMap::new() }
     }
 
     fn voter(
@@ -74,20 +75,40 @@ impl<C: Class + handles::Class> Group for Networks<C> {
     fn election(&mut self, participant: &'static str, election: &str) -> Election<C> {
         let network = self.by_election.remove(election);
         let mut network = network.unwrap_or_else(|| self.network(election));
-        let voter = network.voters.remove(participant);
-        let voter =
-            voter.unwrap_or_else(|| self.voter(election, participant, &network.list, bind()));
-        let handle = voter.election(election).unwrap();
-        network.voters.insert(participant, voter);
+        let handle = match network.voters.get(participant) {
+            Some(voter) => voter.election(election).unwrap(),
+            None => {
+                let begin = || asker(election, &network.list);
+                let asker = network.askers.entry(participant).or_insert_with(begin);
+                asker.election_named(election.parse().unwrap())
+            }
+        };
         self.by_election.insert(election.to_owned(), network);
         handle
     }
 
     async fn close(&mut self, participant: &'static str) {
         for network in self.by_election.values() {
-            network.voters[participant].close().await;
+            match network.voters.get(participant) {
+                Some(voter) => voter.close().await,
+                None => network.askers[participant].close().await,
+            }
         }
     }
+}
+
+/// One that is told of the first voter alone.
+fn asker<C: Class>(election: &str, list: &[Listed]) -> Asker<C> {
+    let config = AskerConfig {
+        election: election.parse().unwrap(),
+        mode: C::MODE,
+        urls: vec![list[0].url.clone()],
+        every: Duration::from_millis(100),
+        within: Duration::from_millis(90),
+        drift: "0.001".parse().unwrap(),
+    };
+    let options = Options::new("127.0.0.1:0".parse().unwrap()).check().unwrap();
+    Asker::start(config, &options).unwrap()
 }
 
 mod majority {

@@ -199,14 +199,11 @@ fn whereabouts(
 ) -> Result<Whereabouts, Failure> {
     let listen = layers.optional(&table::LISTEN)?;
     if let Some(Called::Url(url)) = called {
-        let listen = match listen.or_else(|| address_of(&url)) {
-            Some(listen) => listen,
-            None => {
-                let what = format!("--listen is not set, and {url} has no address to bind");
-                let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
-                let failure = Failure::usage(what, fix);
-                return Err(layers.origins.explain(failure, &["listen", "voter-url"]));
-            }
+        let Some(listen) = listen.or_else(|| address_of(&url)) else {
+            let what = format!("--listen is not set, and {url} has no address to bind");
+            let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
+            let failure = Failure::usage(what, fix);
+            return Err(layers.origins.explain(failure, &["listen", "voter-url"]));
         };
         if shows_certificate && url.as_str().starts_with("http://") {
             let what =
