@@ -47,7 +47,7 @@ fn a_person_with_curl_can_do_all_that_the_page_says() {
             .replace("10.0.0.1:7001", &network.address(0))
             .replace("10.0.0.9:7001", &network.address(9));
         // The leader of a page is not told: what only it does is asked of all.
-        let answered = eventually(&command, || {
+        eventually(&command, || {
             (0..3).find_map(|nth| {
                 let line = line.replace(&network.address(0), &network.address(nth));
                 let mut shell = Command::new("sh");
@@ -57,7 +57,6 @@ fn a_person_with_curl_can_do_all_that_the_page_says() {
                 parts.iter().all(|part| text.contains(part.as_str())).then_some(())
             })
         });
-        let () = answered;
     }
     end(voters);
 }
