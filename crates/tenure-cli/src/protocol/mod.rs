@@ -40,7 +40,6 @@ pub(crate) use self::backend::Class;
 pub use self::backend::{
     AnyElection, Asks, Backend, Later, Member, MemberChange, Members, Participant, Rank, Verified,
     refused,
-    refused,
 };
 pub use self::registry::Registry;
 #[cfg(test)]
