@@ -15,6 +15,7 @@ mod changes;
 mod conversations;
 mod drawing;
 mod founding;
+mod hostile;
 mod leasing;
 #[cfg(tenure_planted)]
 mod planted;

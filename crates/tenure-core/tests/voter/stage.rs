@@ -9,7 +9,8 @@ use tenure_core::voter::{
     Memory, Message, Mode, OwnEvent, Participant, Peer, PromiseDto, Refusal, Role, Start,
     StatusDto, VoteDto, Voter, VoterDto, VoterUrl, Words,
 };
-use tenure_core::{ElectionName, End, Input, Protocol, Standing, Time, View};
+use tenure_core::{ElectionName, End, Fence, Input, Protocol, Standing, Time, View};
+use tenure_testkit::Rng;
 
 /// The true time at which a stage begins.
 const BEGIN: u64 = 1_000_000_000_000;
@@ -58,6 +59,9 @@ pub(crate) struct Node {
     pub(crate) told: Vec<Event>,
     /// Each end of its claim: when it was raised, and until when, by its clock.
     pub(crate) raises: Vec<(Time, Time)>,
+    /// What its handles say, by its clock: claims with their fences. Of a run that was killed the
+    /// guard lets work go on to the end.
+    claims: Vec<(Option<Fence>, Time)>,
 }
 
 /// Something under way.
@@ -88,6 +92,14 @@ pub(crate) struct Stage {
     pub(crate) fences: Vec<u64>,
     /// A leadership may overlap here.
     pub(crate) checked: bool,
+    /// Messages are lost, late by up to seconds, and repeated.
+    pub(crate) chaos: Option<Rng>,
+    /// In which run of its sender each exchange was begun.
+    lives: Vec<u128>,
+    /// What each run has cast in each ballot.
+    votes: BTreeMap<(Participant, Ballot), Option<i64>>,
+    /// Whom each memory has endorsed, or acknowledged, by each counter.
+    endorsed: BTreeMap<(Identity, u64), Participant>,
 }
 
 impl Stage {
@@ -110,6 +122,7 @@ impl Stage {
             again: false,
             told: Vec::new(),
             raises: Vec::new(),
+            claims: Vec::new(),
         });
         Self {
             nodes: nodes.collect(),
@@ -124,6 +137,10 @@ impl Stage {
             overlap: false,
             fences: Vec::new(),
             checked: true,
+            chaos: None,
+            lives: Vec::new(),
+            votes: BTreeMap::new(),
+            endorsed: BTreeMap::new(),
         }
     }
 
@@ -164,6 +181,8 @@ impl Stage {
         let one = &mut self.nodes[node];
         one.up = false;
         one.waiting.clear();
+        // Work without an end dies with it.
+        one.claims.retain(|(_, until)| *until < Time::MAX);
         one.core = Voter::new(one.config.clone().check().unwrap());
     }
 
@@ -230,6 +249,9 @@ impl Stage {
                 Effect::Persist(memory) => self.nodes[node].disk = memory,
                 Effect::Raise { until, fence, .. } => {
                     self.nodes[node].raises.push((now, until));
+                    let claims = &mut self.nodes[node].claims;
+                    claims.retain(|(of, _)| *of != fence);
+                    claims.push((fence, until));
                     self.fences.extend(fence.map(|fence| fence.number()));
                 }
                 Effect::Send { to, message } => self.post(node, to, message),
@@ -237,14 +259,24 @@ impl Stage {
                     lost |= matches!(event, Event::Ended(End::Lost(_)));
                     self.nodes[node].told.push(event);
                 }
-                Effect::Lower { .. } | Effect::Flush(..) => {}
+                Effect::Lower { .. } => drop(self.nodes[node].claims.pop()),
+                Effect::Flush(..) => {}
             }
         }
-        self.overlap |= self.leaders().len() > 1;
+        self.overlap |= self.leaders().len() > 1 || self.claims() > 1 && self.checked;
         assert!(self.fences.is_sorted() || !self.checked, "{:?}", self.fences);
         if lost && self.nodes[node].again {
             self.campaign(node);
         }
+    }
+
+    /// How many claims hold now.
+    pub(crate) fn claims(&self) -> usize {
+        let of = |node: usize| {
+            let now = self.clock(node);
+            self.nodes[node].claims.iter().filter(|(_, until)| now < *until).count()
+        };
+        (0..self.nodes.len()).map(of).sum()
     }
 
     /// R4: a claim is lowered before its release is sent.
@@ -262,12 +294,45 @@ impl Stage {
         }
     }
 
+    /// V3, V4, V7: no number changes, and a counter is given to one.
+    fn check_said(&mut self, node: usize, message: &Message) {
+        let who = self.who(node);
+        let vote = match message {
+            Message::Request { ask: Ask::Cast(vote), .. }
+            | Message::Answer { answer: Answer::Cast(vote), .. } => Some(vote),
+            _ => None,
+        };
+        if let Some(VoteDto { ballot, vote, .. }) = vote {
+            let known = *self.votes.entry((who.clone(), ballot.clone())).or_insert(*vote);
+            assert!(known == *vote, "{who} casts {known:?} and {vote:?} in {ballot}");
+        }
+        let given = match message {
+            Message::Request { ask: Ask::Result(result), .. } => {
+                Some((result.ballot.counter, &result.new_leader))
+            }
+            Message::Answer { answer: Answer::Heartbeat(BeatenDto { promise, .. }), .. } => {
+                promise.as_ref().map(|ack| (ack.leadership.counter(), &ack.leadership.leader))
+            }
+            _ => None,
+        };
+        if let Some((counter, leader)) = given
+            && self.nodes[node].config.mode == Mode::Majority
+        {
+            let key = (who.identity, counter);
+            let known = self.endorsed.entry(key).or_insert_with(|| leader.clone());
+            assert!(known == leader, "{who} gives {counter} to {known} and {leader}");
+        }
+    }
+
     fn post(&mut self, node: usize, to: Peer, message: Message) {
+        self.check_said(node, &message);
         let (to, from, message) = match (to, message) {
             (Peer::At(at), Message::Request { call, caller, within, ask }) => {
                 let Some(to) = (0..self.nodes.len()).find(|node| url(*node) == at) else { return };
                 self.log.push((self.now, node, to, call, ask.clone()));
                 self.exchanges.push((node, call));
+                self.lives.resize(self.exchanges.len() - 1, 0);
+                self.lives.push(self.nodes[node].life);
                 let exchange = self.exchanges.len() - 1;
                 let call = Call(exchange as u64);
                 let message = Message::Request { call, caller, within, ask };
@@ -277,14 +342,37 @@ impl Stage {
                 let Some((to, call)) = self.exchanges.get(exchange as usize).copied() else {
                     return;
                 };
+                // A connection ends with its process.
+                let life = self.lives.get(exchange as usize).copied().unwrap_or_default();
+                if to != STORY && self.nodes[to].life != life {
+                    return;
+                }
                 (to, Peer::At(url(node)), Message::Answer { call, header, answer })
             }
             _ => unreachable!("neither a request nor an answer"),
         };
-        if to != STORY && !self.cut.contains(&(node, to)) {
+        if to == STORY || self.cut.contains(&(node, to)) {
+            return;
+        }
+        let mut delays = vec![self.delay];
+        if let Some(rng) = &mut self.chaos {
+            let is_request = matches!(message, Message::Request { .. });
+            let copies = match rng.within(0..20) {
+                0 => 0,
+                1 | 2 if is_request => 2,
+                _ => 1,
+            };
+            let mut delay = || match rng.within(0..15) {
+                0 => ms(rng.within(1..3_000)),
+                1..=4 => ms(rng.within(1..280)),
+                _ => ms(rng.within(1..40)),
+            };
+            delays = (0..copies).map(|_| delay()).collect();
+        }
+        for delay in delays {
             self.sent += 1;
-            let at = (self.now.after(self.delay), self.sent);
-            self.queue.insert(at, Letter { to, from, message });
+            let at = (self.now.after(delay), self.sent);
+            self.queue.insert(at, Letter { to, from: from.clone(), message: message.clone() });
         }
     }
 

@@ -1,0 +1,512 @@
+//! Attacks: what a hostile reader found, each as a story.
+
+use std::collections::BTreeMap;
+
+use tenure_core::View;
+use tenure_core::voter::{
+    Admission, Answer, Ask, Caller, Change, Command, Config, Event, Founding, Header, Identity,
+    Memory, OwnEvent, VoteDto,
+};
+
+use crate::stage::{Stage, ballot, cast, config, dto, id, ms};
+
+fn change(stage: &mut Stage, change: Change) -> Option<Answer> {
+    stage.ask(0, Caller::Operator, Ask::Change(change))
+}
+
+fn observe(stage: &mut Stage, node: usize) {
+    stage.command(node, Command::Observe { every: ms(1_000) });
+}
+
+/// n4 has promised for long, loses its directory, and is taken out and in again.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 1"]
+pub(crate) fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
+    let settings = |node: usize| {
+        let short = (1..4).contains(&node).then_some(ms(2_000));
+        Config { tolerance: 9, lease_max: short, ..config(node, 5) }
+    };
+    let mut stage = Stage::with((0..5).map(settings).collect());
+    (0..5).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.pass(ms(2_020));
+    stage.kill(4);
+    stage.nodes[4].disk = Memory::begin(Identity(0xdead << 64));
+    stage.nodes[4].config.lease_max = Some(ms(2_000));
+    assert_eq!(change(&mut stage, Change::Remove(id(4))), Some(Answer::Done));
+    stage.pass(ms(20));
+    stage.start(4);
+    stage.pass(ms(20));
+    assert_eq!(change(&mut stage, Change::Add(id(4))), Some(Answer::Done));
+    stage.pass(ms(20));
+    stage.partition(&[0, 1]);
+    stage.kill(2);
+    stage.start(2);
+    stage.campaign(2);
+    for _ in 0..400 {
+        stage.pass(ms(50));
+        assert!(!stage.overlap, "two leaders: {:?}", stage.leaders());
+    }
+    assert_eq!(stage.leaders(), [2]);
+}
+
+/// Both have restarted, and a request of n1's earlier run arrives late.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 2"]
+pub(crate) fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
+    let mut stage = Stage::led(3);
+    let late = stage.voter(1);
+    for node in [1, 0] {
+        stage.kill(node);
+        stage.start(node);
+        stage.campaign(node);
+    }
+    stage.pass(ms(2_000));
+    stage.ask(0, late, Ask::Status { suspect: None }).unwrap();
+    stage.kill(2);
+    stage.until(ms(30_000), |stage| stage.leaders().len() == 1);
+}
+
+/// n0 casts, is killed before anybody has endorsed, and starts again.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 3"]
+pub(crate) fn a_number_stays_as_it_was_cast_over_a_restart() {
+    let mut stage = Stage::founded(3);
+    stage.campaign(0);
+    let is_cast = |ask: &Ask| matches!(ask, Ask::Cast(_));
+    stage.until(ms(3_000), |stage| !stage.asked(0, is_cast).is_empty());
+    stage.kill(0);
+    stage.start(0);
+    stage.campaign(0);
+    stage.until(ms(30_000), |stage| stage.leaders() == [0]);
+    let mut votes = BTreeMap::new();
+    for (.., ask) in stage.asked(0, is_cast) {
+        let Ask::Cast(VoteDto { ballot, vote, .. }) = ask else { unreachable!() };
+        let before = votes.insert(ballot.clone(), vote);
+        assert!(before.is_none_or(|before| before == vote), "{ballot}: {before:?}, {vote:?}");
+    }
+}
+
+/// n2 observes; its write fails when it first hears of the leader.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 4"]
+pub(crate) fn an_observer_is_told_what_a_failed_write_withheld() {
+    let mut stage = Stage::founded(3);
+    stage.delay = ms(20);
+    observe(&mut stage, 2);
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.nodes[2].full = true;
+    stage.pass(ms(30));
+    stage.nodes[2].full = false;
+    stage.pass(ms(20_000));
+    assert_eq!(stage.leaders(), [0]);
+    assert!(matches!(stage.view(2), Some(View::Leader(_))), "{:?}", stage.view(2));
+}
+
+/// n0 resigns at the instant of a heartbeat that changes the electorate, and cannot write.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 5"]
+pub(crate) fn an_end_is_told_although_a_write_before_it_failed() {
+    let mut stage = with_two_more(Admission::Auto);
+    let members = |stage: &Stage| stage.electorate(0).members.len();
+    stage.until(ms(3_000), |stage| members(stage) == 4);
+    stage.pass(ms(500));
+    stage.nodes[0].stopped = true;
+    stage.command(0, Command::Resign);
+    stage.pass(ms(600));
+    stage.nodes[0].full = true;
+    stage.go_on(0);
+    stage.nodes[0].full = false;
+    stage.pass(ms(10_000));
+    assert!(stage.ended(0).is_some());
+    assert_eq!(stage.told(0, |event| matches!(event, Event::Released)), 1);
+}
+
+/// Three founded voters, led by the first, and two more that register.
+fn with_two_more(admission: Admission) -> Stage {
+    let settings = |node: usize| {
+        let founding = match node < 3 {
+            true => config(node, 3).founding,
+            false => Founding::Expected(64),
+        };
+        Config { admission, founding, ..config(node, 3) }
+    };
+    let mut stage = Stage::with((0..5).map(settings).collect());
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.pass(ms(100));
+    [3, 4].into_iter().for_each(|node| {
+        stage.start(node);
+        let caller = stage.voter(node);
+        stage.ask(0, caller, Ask::Register(dto(node, tenure_core::voter::Role::None))).unwrap();
+    });
+    stage
+}
+
+/// One candidate of three, which hears nobody for a minute.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 6"]
+pub(crate) fn after_a_long_cut_a_leader_comes_within_the_bound() {
+    let mut longest = ms(0);
+    for more in 0..120 {
+        let mut stage = Stage::founded(3);
+        stage.partition(&[0]);
+        stage.campaign(0);
+        stage.pass(ms(30_000 + 617 * more));
+        stage.cut.clear();
+        longest = longest.max(stage.until(ms(60_000), |stage| stage.leaders() == [0]));
+    }
+    let bound = config(0, 3).failover();
+    assert!(longest <= bound, "{longest:?} is more than {bound:?}");
+}
+
+/// n2 is cut off; then the others elect.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 7"]
+pub(crate) fn what_was_heard_a_while_ago_is_no_vacancy() {
+    let mut stage = Stage::founded(3);
+    observe(&mut stage, 2);
+    stage.pass(ms(2_000));
+    assert_eq!(stage.view(2), Some(&View::Vacant));
+    stage.partition(&[2]);
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    let Config { heartbeat, request_timeout, .. } = config(0, 3);
+    stage.pass(heartbeat + request_timeout);
+    assert_eq!(stage.leaders(), [0]);
+    assert_ne!(stage.view(2), Some(&View::Vacant), "a lease runs");
+}
+
+/// One of three is dead; a newcomer registers, gets a vote, and is dead as well.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 8"]
+pub(crate) fn a_newcomer_that_is_gone_takes_no_quorum_away() {
+    let mut stage = with_two_more(Admission::Auto);
+    [2, 3, 4].into_iter().for_each(|node| stage.kill(node));
+    (0..2).for_each(|node| stage.nodes[node].again = true);
+    stage.pass(ms(60_000));
+    assert_eq!(stage.leaders().len(), 1, "two of the three founders are there");
+}
+
+/// A voter without a vote names the highest counter that there is.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 9"]
+pub(crate) fn a_stranger_uses_up_no_counters() {
+    let mut stage = Stage::founded(3);
+    let Caller::Voter(header) = stage.voter(1) else { unreachable!() };
+    let mut sender = header.sender.clone();
+    (sender.id, sender.identity) = (id(9), Identity(9));
+    let caller = Caller::Voter(Header { sender, ..header });
+    let top = ballot(tenure_core::voter::Ballot::COUNTER_MAX, 9);
+    let Ask::Cast(mut vote) = cast(&stage, 1, &top, 1) else { unreachable!() };
+    vote.voter_id = id(9);
+    (0..3).for_each(|node| {
+        stage.ask(node, caller.clone(), Ask::Cast(vote.clone())).unwrap();
+    });
+    stage.campaign(0);
+    stage.until(config(0, 3).failover() * 4, |stage| stage.leaders() == [0]);
+}
+
+/// n0 hears the numbers of all but n4, and the results of all but n4, before it has counted.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 10"]
+pub(crate) fn a_winner_that_has_not_counted_counts_itself() {
+    let mut stage = Stage::founded(5);
+    stage.cut = vec![(4, 0)];
+    stage.campaign(0);
+    stage.until(ms(4_000), |stage| stage.leaders() == [0]);
+    stage.pass(ms(2_000));
+    stage.kill(3);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0, "three of five");
+}
+
+/// A voter is added, and hears of it from nobody; then the leader dies.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 13"]
+pub(crate) fn one_that_was_added_and_not_told_takes_part() {
+    let settings = |node: usize| {
+        let founding = match node < 2 {
+            true => config(node, 2).founding,
+            false => Founding::Expected(64),
+        };
+        Config { founding, ..config(node, 2) }
+    };
+    let mut stage = Stage::with((0..3).map(settings).collect());
+    (0..2).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.start(2);
+    let caller = stage.voter(2);
+    stage.ask(1, caller, Ask::Register(dto(2, tenure_core::voter::Role::None))).unwrap();
+    stage.pass(ms(3_000));
+    stage.cut = vec![(0, 2)];
+    assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
+    stage.pass(ms(10));
+    stage.kill(0);
+    stage.campaign(1);
+    stage.until(ms(60_000), |stage| stage.leaders() == [1]);
+}
+
+/// An operator takes out a voter that is there, where the leader gives votes by itself.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 11"]
+pub(crate) fn what_an_operator_takes_out_stays_out() {
+    let mut stage = with_two_more(Admission::Auto);
+    stage.pass(ms(10_000));
+    assert_eq!(stage.electorate(0).members.len(), 5);
+    assert_eq!(change(&mut stage, Change::Remove(id(4))), Some(Answer::Done));
+    stage.pass(ms(10_000));
+    assert!(stage.electorate(0).member(&id(4)).is_none());
+}
+
+/// Voters come with a new id each time, and go.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 12"]
+pub(crate) fn those_that_are_gone_leave_room_for_others() {
+    let settings = |node: usize| {
+        let founding = match node < 3 {
+            true => config(node, 3).founding,
+            false => Founding::Expected(64),
+        };
+        Config { voters: 6, forget_after: ms(10_000), founding, ..config(node, 3) }
+    };
+    let mut stage = Stage::with((0..12).map(settings).collect());
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    for node in 3..12 {
+        stage.start(node);
+        let caller = stage.voter(node);
+        let register = Ask::Register(dto(node, tenure_core::voter::Role::None));
+        let answer = stage.ask(0, caller, register);
+        assert!(matches!(answer, Some(Answer::Status(_))), "n{node}: {answer:?}");
+        stage.pass(ms(5_000));
+        stage.kill(node);
+        stage.pass(ms(30_000));
+    }
+    let dropped = |event: &OwnEvent| matches!(event, OwnEvent::Dropped { .. });
+    assert!(stage.told_own(0, dropped) > 0);
+}
+
+/// A number of a voter that has a lower electorate comes in a ballot of the same name.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 14"]
+pub(crate) fn a_number_counts_under_the_electorate_of_its_ballot() {
+    let mut stage = Stage::led(3);
+    let low = tenure_core::voter::ElectorateId { counter: 0, change: 0 };
+    [0, 2].into_iter().for_each(|node| stage.kill(node));
+    stage.pass(ms(5_000));
+    [0, 2].into_iter().for_each(|node| stage.start(node));
+    stage.partition(&[1]);
+    let own = cast(&stage, 2, &ballot(99, 2), 1);
+    let caller = stage.voter(2);
+    assert!(matches!(stage.ask(1, caller, own), Some(Answer::Cast(_))));
+    let Ask::Cast(mut lower) = cast(&stage, 0, &ballot(99, 2), i64::MAX) else { unreachable!() };
+    lower.electorate.id = low;
+    let caller = stage.voter(0);
+    let answer = stage.ask(1, caller, Ask::Cast(lower));
+    assert!(matches!(answer, Some(Answer::Refused(_))), "{answer:?}");
+}
+
+/// n0 resigns, n2 does not hear of it; n0 contends again and thinks better of it.
+#[cfg_attr(not(tenure_planted), test)]
+#[ignore = "shows finding 15"]
+pub(crate) fn a_withdrawal_does_not_say_that_the_leadership_before_is_released() {
+    let mut stage = Stage::founded(3);
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.pass(ms(2_000));
+    stage.partition(&[2]);
+    stage.command(0, Command::Resign);
+    stage.campaign(0);
+    stage.command(0, Command::Resign);
+    stage.pass(ms(100));
+    assert!(!stage.status(2).free, "n2 is bound");
+    assert_eq!(stage.told(0, |event| matches!(event, Event::Released)), 0);
+    stage.pass(ms(5_000));
+    assert!(stage.told(0, |event| matches!(event, Event::Released)) > 0);
+}
+
+mod chaos {
+    //! Random runs, harder than those of `wild`: each message has a fate of its own, promises have
+    //! lengths of their own, directories are lost, and in the end only a quorum is left.
+
+    use tenure_core::voter::{Ask, Caller, Change, Command, Config, Founding, Identity, Memory};
+    use tenure_testkit::Rng;
+
+    use crate::stage::{Stage, config, dto, id, ms};
+
+    const FOUNDERS: usize = 3;
+    const NODES: usize = 5;
+
+    fn settings(node: usize, rng: &mut Rng) -> Config {
+        let config = config(node, FOUNDERS);
+        let founding = match node < FOUNDERS {
+            true => config.founding.clone(),
+            false => Founding::Expected(64),
+        };
+        let lease_max = rng.once_in(2).then(|| ms(rng.within(2_500..9_000)));
+        Config { drift: "0.1".parse().unwrap(), founding, tolerance: 4, lease_max, ..config }
+    }
+
+    /// An operator who looks after lost directories.
+    fn look_after(stage: &mut Stage, rng: &mut Rng, lost: &mut Option<usize>) {
+        let Some(node) = *lost else { return };
+        let Some(leader) = stage.leaders().first().copied() else { return };
+        if stage.nodes[leader].stopped || leader == node {
+            return;
+        }
+        let has = |stage: &Stage| stage.electorate(leader).members.iter().any(|m| m.id == id(node));
+        let ask = |stage: &mut Stage, change| {
+            stage.ask(leader, Caller::Operator, Ask::Change(change));
+        };
+        match has(stage) {
+            true if stage.electorate(leader).has(&stage.who(node)) => *lost = None,
+            true => ask(stage, Change::Remove(id(node))),
+            false if rng.once_in(2) => ask(stage, Change::Add(id(node))),
+            false => {}
+        }
+    }
+
+    fn happen(stage: &mut Stage, rng: &mut Rng, lost: &mut Option<usize>, loses: bool) {
+        let one = rng.index(NODES);
+        let up = stage.nodes[one].up && !stage.nodes[one].stopped;
+        match rng.within(0..18) {
+            0 => stage.cut.push((one, rng.index(NODES))),
+            1 | 2 => {
+                let part: Vec<_> = (0..NODES).filter(|_| rng.once_in(2)).collect();
+                stage.partition(&part);
+            }
+            3..=6 => stage.cut.clear(),
+            7 if up => stage.kill(one),
+            7 | 8 if !stage.nodes[one].up => {
+                stage.start(one);
+                stage.campaign(one);
+            }
+            8 | 9 if up => stage.nodes[one].stopped = true,
+            10 | 11 if stage.nodes[one].up && stage.nodes[one].stopped => stage.go_on(one),
+            12 => stage.nodes[one].full = rng.once_in(3),
+            13 if up => {
+                let change = match rng.once_in(2) {
+                    true => Change::Add(id(rng.index(NODES))),
+                    false => Change::Remove(id(rng.index(NODES))),
+                };
+                stage.ask(one, Caller::Operator, Ask::Change(change));
+            }
+            14 if up => drop(stage.ask(one, Caller::Operator, Ask::Start)),
+            15 if up => {
+                stage.command(one, Command::Resign);
+                stage.campaign(one);
+            }
+            16 if loses && lost.is_none() && stage.leaders() != [one] => {
+                stage.kill(one);
+                stage.nodes[one].disk = Memory::begin(Identity(u128::from(rng.number()) << 40));
+                stage.start(one);
+                stage.campaign(one);
+                *lost = Some(one);
+            }
+            _ => {}
+        }
+    }
+
+    fn run(seed: u64) -> usize {
+        let mut rng = Rng::new(seed);
+        let configs = (0..NODES).map(|node| settings(node, &mut rng)).collect();
+        let mut stage = Stage::with(configs);
+        if std::env::var_os("TENURE_TELL").is_some() {
+            stage.tell();
+        }
+        for one in 0..NODES {
+            stage.nodes[one].fast = rng.within(0..201) as i64 - 100;
+            stage.nodes[one].again = true;
+            stage.start(one);
+            stage.campaign(one);
+        }
+        for one in FOUNDERS..NODES {
+            let dto = dto(one, tenure_core::voter::Role::None);
+            stage.ask(0, Caller::Operator, Ask::Register(dto));
+        }
+        stage.pass(ms(6_000));
+        stage.chaos = Some(Rng::new(seed ^ 0xc4a05));
+        let (mut lost, loses) = (None, seed % 2 == 0);
+        let check = |stage: &mut Stage| {
+            let overlap = stage.overlap;
+            if overlap {
+                let said = stage.told_so_far();
+                panic!("seed {seed}: two leaders {:?}\n{said}", stage.leaders());
+            }
+        };
+        for _ in 0..80 {
+            stage.pass(ms(rng.within(0..2_500)));
+            happen(&mut stage, &mut rng, &mut lost, loses);
+            look_after(&mut stage, &mut rng, &mut lost);
+            check(&mut stage);
+        }
+        (stage.cut, stage.chaos) = (Vec::new(), None);
+        stage.delay = ms(20);
+        for one in 0..NODES {
+            stage.nodes[one].full = false;
+            match (stage.nodes[one].up, stage.nodes[one].stopped) {
+                (false, _) => {
+                    stage.start(one);
+                    stage.campaign(one);
+                }
+                (true, true) => stage.go_on(one),
+                (true, false) => {}
+            }
+        }
+        let most = stage.nodes[0].config.failover() * 6;
+        let wait = |stage: &mut Stage, what: &str| {
+            let begin = stage.now;
+            while stage.leaders().is_empty() {
+                if stage.now.since(begin) > most {
+                    let said = stage.told_so_far();
+                    let node = |n| (stage.who(n), stage.memory(n).to_string());
+                    let all: Vec<_> = (0..NODES).map(node).collect();
+                    panic!("seed {seed}: {what}: no leader within {most:?}\n{all:#?}\n{said}");
+                }
+                stage.pass(ms(50));
+            }
+        };
+        wait(&mut stage, "healed");
+        check(&mut stage);
+        if lost.is_none() {
+            // A quorum is enough, whichever it is.
+            stage.pass(ms(15_000));
+            wait(&mut stage, "settled");
+            let electorate = stage.electorate(stage.leaders()[0]);
+            let mut members: Vec<_> =
+                (0..NODES).filter(|n| electorate.member(&id(*n)).is_some()).collect();
+            rng.shuffle(&mut members);
+            for one in &members[electorate.quorum()..] {
+                stage.kill(*one);
+            }
+            stage.pass(ms(10_000));
+            wait(&mut stage, "a quorum is left");
+            check(&mut stage);
+        }
+        stage.fences.len()
+    }
+
+    #[cfg_attr(not(tenure_planted), test)]
+    #[ignore = "takes long"]
+    fn never_two_leaders_in_chaos() {
+        let var = |name| std::env::var(name).ok().and_then(|it: String| it.parse::<u64>().ok());
+        let (first, runs) = (var("TENURE_SEED").unwrap_or(0), var("TENURE_RUNS").unwrap_or(100));
+        let mut bad = Vec::new();
+        let mut raises = 0;
+        for seed in first..first + runs {
+            match std::panic::catch_unwind(|| run(seed)) {
+                Ok(more) => raises += more,
+                Err(_) => bad.push(seed),
+            }
+        }
+        assert!(bad.is_empty(), "{} of {runs} seeds: {bad:?}; {raises} raises", bad.len());
+    }
+}
