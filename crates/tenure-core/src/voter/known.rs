@@ -27,6 +27,8 @@ pub(super) struct Neighbour {
     pub(super) doubted: Option<Time>,
     /// Since when it is no longer shown.
     pub(super) dropped: Option<Time>,
+    /// Whether this run has answered a request: then it is there.
+    pub(super) answers: bool,
     /// When it last said that it could endorse somebody.
     pub(super) free: Option<Time>,
     /// Runs of it that are over.
@@ -77,6 +79,16 @@ impl Known {
         Met::Known
     }
 
+    /// A run that was taken for over has answered: it is there, and the one that was heard after
+    /// it was an echo, or is another pod.
+    pub(super) fn take_back(&mut self, header: &Header, now: Time) {
+        let run = header.sender.incarnation;
+        if let Some(known) = self.0.get_mut(&header.sender.id) {
+            known.over.retain(|over| *over != run);
+        }
+        self.meet(header, now, 0);
+    }
+
     pub(super) fn get(&self, id: &NodeName) -> Option<&Neighbour> {
         self.0.get(id)
     }
@@ -112,6 +124,7 @@ impl Neighbour {
             misses: 0,
             doubted: None,
             dropped: None,
+            answers: false,
             free: None,
             over: Vec::new(),
         }
@@ -128,6 +141,11 @@ impl Neighbour {
     /// Whether it has answered one of the last so many requests.
     pub(super) const fn is_on_line(&self, tolerance: u32) -> bool {
         self.misses <= tolerance
+    }
+
+    /// Whether it answers.
+    pub(super) const fn is_there(&self) -> bool {
+        self.answers && self.misses == 0 && self.dropped.is_none()
     }
 
     pub(super) fn dto(&self, tolerance: u32) -> VoterDto {

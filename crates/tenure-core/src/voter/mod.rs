@@ -60,7 +60,7 @@
 //!  start     empty     knows N identities   accepted   all N have   founded
 //! ───────> directory ──────────────────────> (durable) ───────────> │
 //!    │                                                              v
-//!    │ has promised before     lease-max over                  ┌─ free <──────────────┐
+//!    │ was founded before      lease-max over                  ┌─ free <──────────────┐
 //!    └─────────────────> quarantine ───────────────────────────┤    │ suspicion over,  │
 //!                                                              │    │ ≥ q are free     │
 //!      leads, acknowledged by ≥ q                              │    v                  │
@@ -133,9 +133,10 @@
 //!   releases, and the draw follows; a starter first finds ≥ q members free.
 //! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won, and changes
 //!   it by one identity, never its own, when ≥ q of the current document's members have stored it
-//!   and acknowledged n.
+//!   and acknowledged n. What one that is taken out has promised goes with it; by itself it adds
+//!   only one that it can spare.
 //! - **V10. Two pods of one id.** Another identity, or a run that was over, does not count, and is
-//!   a breach.
+//!   a breach. Of two runs the one that answers is there.
 //! - **V11. Authentication** is the driver's; a core takes an answer from the voter that it asked,
 //!   and no heartbeat twice. [`Caller`] says who has authenticated.
 //! - **V12. Bounds.** Suspicion after max(m misses, the end of the promise) + spread. The poll

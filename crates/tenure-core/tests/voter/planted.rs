@@ -3,7 +3,7 @@
 use tenure_core::voter::planted::{RULES, Rule};
 use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
 
-use crate::{changes, drawing, founding, leasing, restart, strangers};
+use crate::{changes, drawing, founding, hostile, leasing, restart, strangers};
 
 /// Which story notices which rule.
 const STORIES: &[Story] = &[
@@ -46,6 +46,27 @@ const STORIES: &[Story] = &[
     (Rule::AnswerOfTheAsked.row(), leasing::an_answer_counts_for_the_voter_that_was_asked),
     (Rule::LaterHeartbeats.row(), leasing::a_heartbeat_that_is_not_later_is_ignored),
     (Rule::NotByHearsay.row(), strangers::nobody_is_dropped_by_hearsay),
+    (Rule::OffLineIsDoubt.row(), hostile::those_that_are_gone_leave_room_for_others),
+    (Rule::OneElectorateABallot.row(), hostile::a_number_counts_under_the_electorate_of_its_ballot),
+    (Rule::QuarantineOfCasts.row(), hostile::a_number_stays_as_it_was_cast_over_a_restart),
+    (Rule::CountersOfMembers.row(), hostile::a_stranger_uses_up_no_counters),
+    (Rule::WinnerEndorsesItself.row(), hostile::a_winner_that_has_not_counted_counts_itself),
+    (Rule::EndsAreTold.row(), hostile::an_end_is_told_although_a_write_before_it_failed),
+    (Rule::WithheldIsTold.row(), hostile::an_observer_is_told_what_a_failed_write_withheld),
+    (
+        Rule::ReleasedOnce.row(),
+        hostile::a_withdrawal_does_not_say_that_the_leadership_before_is_released,
+    ),
+    (
+        Rule::PromiseOfMember.row(),
+        hostile::what_a_lost_directory_promised_is_not_counted_for_the_next_one,
+    ),
+    (Rule::NewcomerSpared.row(), hostile::a_newcomer_that_is_gone_takes_no_quorum_away),
+    (Rule::AutoKeeps.row(), hostile::what_an_operator_takes_out_stays_out),
+    (Rule::NewcomerIsFree.row(), hostile::one_that_was_added_and_not_told_takes_part),
+    (Rule::RunThatAnswers.row(), hostile::a_late_request_of_an_earlier_run_shuts_nobody_out),
+    (Rule::PollsAreNoFailures.row(), hostile::after_a_long_cut_a_leader_comes_within_the_bound),
+    (Rule::VacantLately.row(), hostile::what_was_heard_a_while_ago_is_no_vacancy),
 ];
 
 #[test]

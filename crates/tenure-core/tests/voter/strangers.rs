@@ -22,13 +22,13 @@ pub(crate) fn nobody_is_dropped_by_hearsay() {
 #[cfg_attr(not(tenure_planted), test)]
 fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
     let mut stage = Stage::led(3);
-    stage.kill(1);
+    stage.cut = vec![(0, 1), (1, 0)];
     stage.pass(ms(6_000));
-    assert_eq!(stage.status(0).known_voters.len(), 3, "nobody else has said so");
+    assert_eq!(stage.status(0).known_voters.len(), 3, "n2 reaches it");
     let caller = stage.voter(2);
     stage.ask(0, caller, remove(1)).unwrap();
     assert_eq!(stage.status(0).known_voters.len(), 2);
-    stage.start(1);
+    stage.cut.clear();
     stage.pass(ms(2_000));
     assert_eq!(stage.status(0).known_voters.len(), 3);
 }

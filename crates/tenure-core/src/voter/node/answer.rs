@@ -34,11 +34,16 @@ impl Voter {
         }
         match if own { Met::Known } else { self.meet(header, out) } {
             Met::Known | Met::New => {}
-            Met::Full => return,
-            Met::Twice => return self.on_no_answer(&open, out),
+            Met::Full => return self.on_no_answer(&open, out),
+            Met::Twice => {
+                if ruling(Rule::RunThatAnswers) {
+                    self.known.take_back(header, self.now);
+                }
+                return self.on_no_answer(&open, out);
+            }
         }
         if let Some(known) = self.known.get_mut(&header.sender.id) {
-            (known.misses, known.doubted) = (0, None);
+            (known.misses, known.doubted, known.answers) = (0, None, true);
         }
         self.revive(&header.sender.id, out);
         self.on_answered(open, header, answer, own, out);

@@ -90,6 +90,7 @@ impl Voter {
         }
         (known.seq, known.role) = (seq, sender.role);
         self.compare(header, &known_voters, out);
+        self.hear_doubts(&known_voters, out);
         let mut beaten = BeatenDto { seq, promise: None, refused: None, leader: None, free: false };
         if let Some(lease) = lease {
             match self.acknowledge(header, &lease, out) {

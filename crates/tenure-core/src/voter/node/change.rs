@@ -3,6 +3,7 @@
 use super::Voter;
 use crate::voter::electorate::{Change, Electorate, Member};
 use crate::voter::event::OwnEvent;
+use crate::voter::known::Neighbour;
 use crate::voter::message::{Answer, Refusal};
 use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
@@ -41,8 +42,11 @@ impl Voter {
                 Ok(self.with_others(electorate.with(member)))
             }
             Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange),
-            Change::Remove(id) if electorate.member(id).is_none() => Err(Refusal::UnknownVoter),
-            Change::Remove(id) => Ok(electorate.without(id)),
+            Change::Remove(id) => match electorate.member(id) {
+                None => Err(Refusal::UnknownVoter),
+                Some(member) if self.returns(member) => Err(Refusal::NoChange),
+                Some(_) => Ok(electorate.without(id)),
+            },
         }
     }
 
@@ -79,6 +83,24 @@ impl Voter {
         self.send_heartbeats(&others, out);
     }
 
+    /// Whether a quorum of one more is there without the newcomer, should that one go again. One
+    /// that is alone can never spare it.
+    fn can_spare(&self, electorate: &Electorate) -> bool {
+        let there = |member: &&Member| {
+            let known = self.known.get(&member.id);
+            member.id == self.me.id || known.is_some_and(Neighbour::is_there)
+        };
+        let (all, there) = (electorate.members.len(), electorate.members.iter().filter(there));
+        all == 1 || there.count() > all.div_ceil(2)
+    }
+
+    /// Whether this very member is there, and would be given its vote back at once.
+    fn returns(&self, member: &Member) -> bool {
+        let known = self.known.get(&member.id);
+        let same = known.is_some_and(|it| it.is_there() && it.who().identity == member.identity);
+        same && self.config.admission == Admission::Auto && ruling(Rule::AutoKeeps)
+    }
+
     /// Gives a vote to one of those that have registered, where the leader may.
     pub(super) fn admit_known(&mut self, out: &mut Out) {
         if self.config.admission != Admission::Auto || !self.leads() {
@@ -86,9 +108,13 @@ impl Voter {
         }
         let Some(electorate) = &self.memory.electorate else { return };
         let tolerance = self.config.tolerance;
+        let careful = ruling(Rule::NewcomerSpared);
+        if careful && !self.can_spare(electorate) {
+            return;
+        }
         let healthy = self.known.shown().filter(|known| {
-            known.is_on_line(tolerance)
-                && known.header.founding.is_none_or(|(of, _)| of == electorate.founding)
+            let there = if careful { known.is_there() } else { known.is_on_line(tolerance) };
+            there && known.header.founding.is_none_or(|(of, _)| of == electorate.founding)
         });
         let mut ids = healthy.map(|known| known.who().id.clone());
         let next = ids.find(|id| electorate.member(id).is_none());

@@ -6,7 +6,7 @@ use super::request::Exchange;
 use crate::name::NodeName;
 use crate::voter::calls::{Purpose, WAITERS_MAX};
 use crate::voter::identity::VoterUrl;
-use crate::voter::message::{Answer, Ask, Refusal, SEEDS_MAX, VoterDto};
+use crate::voter::message::{Answer, Ask, Header, Refusal, SEEDS_MAX, VoterDto};
 use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::voter::{Founding, OwnEvent};
@@ -74,6 +74,16 @@ impl Voter {
         }
     }
 
+    /// A run that was taken for over asks something. If it answers, it is there.
+    pub(super) fn look_again(&mut self, header: &Header, out: &mut Out) {
+        let (voter_id, voter_url) = (header.sender.id.clone(), header.url.clone());
+        let role = crate::voter::Role::None;
+        let voter = VoterDto { voter_id, voter_url, role, on_line: true };
+        if ruling(Rule::RunThatAnswers) {
+            self.probe(&voter, None, out);
+        }
+    }
+
     /// Asks a voter that may be there for its status; once at a time.
     pub(super) fn probe(&mut self, voter: &VoterDto, named_by: Option<&VoterUrl>, out: &mut Out) {
         let id = &voter.voter_id;
@@ -129,6 +139,17 @@ impl Voter {
         }
         self.drop_if_lost(id, out);
         Ok(Answer::Done)
+    }
+
+    /// Another one does not reach these either.
+    pub(super) fn hear_doubts(&mut self, theirs: &[VoterDto], out: &mut Out) {
+        let doubted = theirs.iter().filter(|voter| !voter.on_line && ruling(Rule::OffLineIsDoubt));
+        for VoterDto { voter_id, .. } in doubted {
+            if let Some(known) = self.known.get_mut(voter_id) {
+                known.doubted = Some(self.now);
+                self.drop_if_lost(voter_id, out);
+            }
+        }
     }
 
     /// A voter is dropped that this one has failed to reach, and another one too.

@@ -38,7 +38,9 @@ impl Voter {
     /// Whether a ballot that another one takes part in may be joined.
     fn may_join(&mut self, header: &Header, vote: &VoteDto, out: &mut Out) -> Result<(), Refusal> {
         let VoteDto { ballot, electorate, .. } = vote;
-        self.hear_counter(ballot.counter);
+        if !ruling(Rule::CountersOfMembers) {
+            self.hear_counter(ballot.counter);
+        }
         if let Some(leader) = self.own_leader_dto()
             && self.is_majority()
             && ruling(Rule::LeaderEndorsesNobody)
@@ -57,6 +59,8 @@ impl Voter {
                 return Err(Refusal::NotAMember { who: who.id.clone() });
             }
         }
+        // Whoever has no vote uses up no counters.
+        self.hear_counter(ballot.counter);
         if self.joined.as_ref().is_some_and(|joined| joined >= ballot) && ruling(Rule::NeverRejoin)
         {
             return Err(Refusal::Left);
@@ -101,9 +105,8 @@ impl Voter {
         self.tell_own(OwnEvent::Drawing { ballot: ballot.clone() }, out);
         for id in self.in_round() {
             let Some(vote) = self.own_vote() else { return };
-            match self.known.get(&id) {
-                Some(_) => self.ask_voter(&id, Purpose::Cast(ballot.clone()), Ask::Cast(vote), out),
-                None => self.on_not_cast(&id, &ballot, out),
+            if !self.ask_voter(&id, Purpose::Cast(ballot.clone()), Ask::Cast(vote), out) {
+                self.on_not_cast(&id, &ballot, out);
             }
         }
         self.count_if_complete(out);
@@ -139,6 +142,10 @@ impl Voter {
         let who = &header.sender;
         if !round.electorate.has(who) {
             return Err(Refusal::NotAMember { who: who.id.clone() });
+        }
+        // One ballot has one electorate; of two runs of its initiator it may have had two.
+        if round.electorate != vote.electorate && ruling(Rule::OneElectorateABallot) {
+            return Err(Refusal::Malformed("another electorate than that of this ballot"));
         }
         let cast = Cast { who: who.clone(), vote: vote.vote, lease: vote.lease };
         match round.votes.get(&who.id) {
@@ -258,7 +265,7 @@ impl Voter {
     }
 
     /// Whether no promise stands against another one.
-    fn may_promise(&self) -> bool {
+    pub(super) fn may_promise(&self) -> bool {
         let runs = self.promise.running(self.now);
         let bound = runs
             .is_some_and(|(to, _)| !self.is_me(&to.leader) || ruling(Rule::LeaderEndorsesNobody));

@@ -155,10 +155,17 @@ impl Voter {
 
     /// It promises to itself, too.
     pub(super) fn renew_own(&mut self, out: &mut Out) {
-        let own = self.memory.endorsed.as_ref();
         let Some(lease) = self.lease().filter(|lease| !lease.gives_way) else { return };
         let leadership = lease.leadership.clone();
-        if !self.is_majority() || !self.leads() || !own.is_some_and(|own| own.is_as(&leadership)) {
+        if !self.is_majority() || !self.leads() {
+            return;
+        }
+        // One that has won before it had counted has not endorsed itself yet.
+        let late = leadership.counter() > self.memory.counter() && self.may_promise();
+        if late && ruling(Rule::WinnerEndorsesItself) {
+            self.endorse_durably(&leadership, Rule::EndorsedDurable, out);
+        }
+        if !self.memory.endorsed.as_ref().is_some_and(|own| own.is_as(&leadership)) {
             return;
         }
         let promise = self.promise_to(&leadership, self.config.lease());
@@ -194,6 +201,10 @@ impl Voter {
             return self.ignore(Ignored::NotAsked, out);
         }
         if self.lease().is_some_and(|lease| self.now >= lease.ends) && ruling(Rule::LapseForEver) {
+            return;
+        }
+        let document = self.memory.electorate.as_ref();
+        if !document.is_some_and(|it| it.has(&header.sender)) && ruling(Rule::PromiseOfMember) {
             return;
         }
         let id = header.sender.id.clone();
@@ -278,11 +289,16 @@ impl Voter {
         }
     }
 
-    /// The document has changed: nobody has stored it yet.
+    /// The document has changed: nobody has stored it yet. What one that was taken out has
+    /// promised goes with it: another memory of its id begins anew.
     pub(super) fn document_changed(&mut self) {
-        let me = self.me.id.clone();
+        let (me, members) = (self.me.id.clone(), self.others());
         if let Some(lease) = self.lease_mut() {
-            lease.stored = [me].into();
+            lease.stored = [me.clone()].into();
+            if ruling(Rule::PromiseOfMember) {
+                lease.promises.retain(|id, _| *id == me || members.contains(id));
+                lease.informed.retain(|id| members.contains(id));
+            }
         }
     }
 
@@ -318,7 +334,10 @@ impl Voter {
         if self.campaign.take().is_some() {
             self.leave_round(out);
             self.tell(Event::Ended(End::Withdrawn), out);
-            self.tell(Event::Released, out);
+            // What it led before may bind others still.
+            if self.releasing.is_none() || !ruling(Rule::ReleasedOnce) {
+                self.tell(Event::Released, out);
+            }
         }
     }
 

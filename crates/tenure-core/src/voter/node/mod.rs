@@ -31,6 +31,7 @@ use super::memory::Memory;
 use super::message::{Answer, Ask, Call, Caller, ElectionDto, Header, Message};
 use super::promise::Promise;
 use super::round::Round;
+use super::rule::{Rule, ruling};
 use super::words::{Command, Effect, Out, Peer, Start, Words, emit};
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
@@ -55,6 +56,8 @@ pub struct Voter {
     write: Option<usize>,
     /// It has won by this input, and nobody was told if its write fails.
     winning: bool,
+    /// What ended after the write of this input: it has ended although the write fails.
+    ended: Vec<Effect>,
     /// Its id stands in the electorate with another identity.
     lost: bool,
     promise: Promise,
@@ -99,6 +102,7 @@ impl Voter {
             before: None,
             write: None,
             winning: false,
+            ended: Vec::new(),
             lost: false,
             promise: Promise::default(),
             calls: Calls::default(),
@@ -144,7 +148,9 @@ impl Voter {
             self.seeds = others.map(|listed| (listed.url.clone(), None)).collect();
         }
         if self.is_majority() {
-            if self.memory.endorsed.is_some() {
+            // One that is not founded has never cast.
+            let cast = self.memory.founded && ruling(Rule::QuarantineOfCasts);
+            if cast || self.memory.endorsed.is_some() {
                 self.promise.quarantine = self.now.after(self.memory.lease_max);
             }
             self.remember_longest(out);
@@ -185,6 +191,10 @@ impl Voter {
             return self.ignore(Ignored::NotWritten, out);
         };
         self.memory = before;
+        out.append(&mut self.ended);
+        if ruling(Rule::WithheldIsTold) {
+            self.forget_told();
+        }
         self.leave_round(out);
         if core::mem::take(&mut self.winning) {
             self.unwin(out);
@@ -292,21 +302,23 @@ impl Voter {
         (purpose, within): (Purpose, Duration),
         ask: Ask,
         out: &mut Out,
-    ) {
+    ) -> bool {
         let at = (self.now, within);
         let Some(call) = self.calls.open((to.clone(), who), purpose, at) else {
-            return self.ignore(Ignored::Full, out);
+            self.ignore(Ignored::Full, out);
+            return false;
         };
         let caller = Caller::Voter(self.header());
         let message = Message::Request { call, caller, within, ask };
         out.push(Effect::Send { to: Peer::At(to), message });
+        true
     }
 
-    /// Asks another voter, if it is known where.
-    fn ask_voter(&mut self, id: &NodeName, purpose: Purpose, ask: Ask, out: &mut Out) {
-        let Some(known) = self.known.get(id) else { return };
+    /// Asks another voter, if it is known where; whether it is asked.
+    fn ask_voter(&mut self, id: &NodeName, purpose: Purpose, ask: Ask, out: &mut Out) -> bool {
+        let Some(known) = self.known.get(id) else { return false };
         let to = (known.url().clone(), Some(id.clone()));
-        self.ask(to, (purpose, self.config.request_timeout), ask, out);
+        self.ask(to, (purpose, self.config.request_timeout), ask, out)
     }
 
     fn answer(&self, (to, call): (Peer, Call), answer: Answer, out: &mut Out) {
@@ -335,6 +347,16 @@ impl Voter {
         let members = self.memory.electorate.iter().flat_map(|electorate| &electorate.members);
         members.map(|member| member.id.clone()).filter(|id| *id != self.me.id).collect()
     }
+}
+
+/// Whether it tells the application of an end.
+const fn is_end(effect: &Effect) -> bool {
+    let event = match effect {
+        Effect::Lower { .. } => return true,
+        Effect::Emit { event, .. } => event,
+        _ => return false,
+    };
+    matches!(event, Event::Ended(_) | Event::Released | Event::NotObserved { .. })
 }
 
 impl Protocol for Voter {
@@ -366,8 +388,11 @@ impl Protocol for Voter {
         }
         self.catch_up(out);
         self.tell_changes(out);
+        self.ended.clear();
         if let Some(write) = self.write.take() {
             out[write] = Effect::Persist(self.memory.clone());
+            let ends = |effect: &&Effect| is_end(effect) && ruling(Rule::EndsAreTold);
+            self.ended = out[write..].iter().filter(ends).cloned().collect();
         }
     }
 

@@ -102,7 +102,10 @@ impl Voter {
         match self.meet(header, out) {
             Met::Known | Met::New => None,
             Met::Full => Some(Refusal::Full),
-            Met::Twice => Some(Refusal::NotAMember { who: header.sender.id.clone() }),
+            Met::Twice => {
+                self.look_again(header, out);
+                Some(Refusal::NotAMember { who: header.sender.id.clone() })
+            }
         }
     }
 

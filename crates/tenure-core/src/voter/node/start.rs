@@ -101,14 +101,19 @@ impl Voter {
             true => self.others().into_iter().collect(),
             false => self.known.shown().map(|known| known.who().id.clone()).collect(),
         };
-        let asked = others.iter().filter(|id| self.known.get(id).is_some()).cloned().collect();
-        self.starter.poll = Some(Poll { asked, ..Poll::default() });
+        self.starter.poll = Some(Poll::default());
         if !ruling(Rule::StarterPolls) {
             return self.start_ballot(out);
         }
-        for id in &others {
-            let suspect = self.starter.suspect.clone().filter(|suspect| suspect != id);
-            self.ask_voter(id, Purpose::Poll, Ask::Status { suspect }, out);
+        for id in others {
+            let suspect = self.starter.suspect.clone().filter(|suspect| *suspect != id);
+            // Whoever cannot be asked is not waited for.
+            let asked = self.ask_voter(&id, Purpose::Poll, Ask::Status { suspect }, out);
+            if let Some(poll) = &mut self.starter.poll
+                && asked
+            {
+                poll.asked.insert(id);
+            }
         }
         self.judge_poll(out);
     }
@@ -160,7 +165,11 @@ impl Voter {
         }
         if over {
             self.starter.poll = None;
-            self.starter.failures = self.starter.failures.saturating_add(1);
+            // That others are not free is no reason to come later than before.
+            self.starter.failures = match ruling(Rule::PollsAreNoFailures) {
+                true => 0,
+                false => self.starter.failures.saturating_add(1),
+            };
             self.starter.forced &= !self.is_majority();
             self.start_again(self.config.heartbeat / 2);
         }
@@ -250,7 +259,13 @@ impl Voter {
     /// Whether it could endorse somebody.
     pub(super) fn is_free(&self) -> bool {
         let free = self.promise.is_free(self.now) && !self.leads();
-        free && (!self.is_majority() || self.is_member())
+        // One that has no electorate yet takes part in a ballot under one that has it.
+        let electorate = self.memory.electorate.as_ref();
+        let votes = match ruling(Rule::NewcomerIsFree) {
+            true => electorate.is_none() || self.is_member(),
+            false => self.is_member(),
+        };
+        free && (!self.is_majority() || votes)
     }
 
     pub(super) fn quorum(&self, electorate: &Electorate) -> usize {

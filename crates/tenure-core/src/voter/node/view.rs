@@ -11,6 +11,7 @@ use crate::view::{LeaderView, View};
 use crate::voter::event::Event;
 use crate::voter::identity::{Leadership, VoterUrl};
 use crate::voter::message::{LeaderDto, LeaseDto};
+use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::waiting::{Obstacle, Waiting};
 
@@ -97,6 +98,16 @@ impl Voter {
         Some(LeaderDto { leadership, url, value, remaining })
     }
 
+    /// What was told last may not have arrived.
+    pub(super) fn forget_told(&mut self) {
+        if let Some(campaign) = &mut self.campaign {
+            campaign.waits = None;
+        }
+        if let Some(observed) = &mut self.observed {
+            observed.shown = None;
+        }
+    }
+
     /// Tells what has changed.
     pub(super) fn tell_changes(&mut self, out: &mut Out) {
         if let Some(waits) = self.waits()
@@ -145,7 +156,12 @@ impl Voter {
         else {
             return !self.is_majority();
         };
-        let lately = |at| self.now.since(at) < self.config.silence();
+        // Those that were free a while ago may have elected since.
+        let lately = match ruling(Rule::VacantLately) {
+            true => self.config.heartbeat.saturating_add(self.config.request_timeout),
+            false => self.config.silence(),
+        };
+        let lately = |at| self.now.since(at) < lately;
         let free = |id: &NodeName| match *id == self.me.id {
             true => self.is_free(),
             false => self.known.get(id).and_then(|known| known.free).is_some_and(lately),

@@ -76,4 +76,34 @@ rules! {
     LaterHeartbeats: "V11", [ONE], by hand;
     /// A voter is dropped only after this one has failed to reach it itself.
     NotByHearsay: "V12", [DROPPED], by hand;
+    /// One that another one shows as off line is doubted by it.
+    OffLineIsDoubt: "V12", [LEADER], by hand;
+    /// A ballot has one electorate: a number under another one does not count in it.
+    OneElectorateABallot: "V4", [ELECTORATE, ONE], by hand;
+    /// One that may have cast before it restarted casts nothing for as long as a promise.
+    QuarantineOfCasts: "V8", [VOTES], by hand;
+    /// Only whoever has a vote raises counters.
+    CountersOfMembers: "V3", [LEADER], by hand;
+    /// One that has won by the results of others endorses itself.
+    WinnerEndorsesItself: "V6", [LEADER], by hand;
+    /// What ended after a write has ended although the write fails.
+    EndsAreTold: "V8", [ONE], by hand;
+    /// What was to be told after a write that failed is told after the next input.
+    WithheldIsTold: "V12", [SHOWN], by hand;
+    /// A withdrawal does not say that the leadership before it binds nobody.
+    ReleasedOnce: "V8", [ONE], by hand;
+    /// What one that was taken out has promised is not counted for another memory of its id.
+    PromiseOfMember: "V9", [ONE], by hand;
+    /// The leader gives a vote by itself only where a quorum is there without the newcomer.
+    NewcomerSpared: "V9", [LEADER], by hand;
+    /// An operator is told that one that is there would get its vote back at once.
+    AutoKeeps: "V9", [ELECTORATE], by hand;
+    /// One that has no electorate yet says that it is free.
+    NewcomerIsFree: "V9", [LEADER], by hand;
+    /// A run that was taken for over, and answers, is the one that is there.
+    RunThatAnswers: "V10", [LEADER], by hand;
+    /// That others are not free yet is no reason to ask less often.
+    PollsAreNoFailures: "V12", [LEADER], by hand;
+    /// Only what was heard since the last heartbeat makes a vacancy.
+    VacantLately: "V12", [SHOWN], by hand;
 }

@@ -7,4 +7,5 @@ pub(super) const ENDORSED: &str = "One endorsement a counter";
 pub(super) const ELECTORATE: &str = "The electorate changes one by one";
 pub(super) const DROPPED: &str = "No healthy voter is dropped";
 pub(super) const LEADER: &str = "Every election has a leader in the end";
+pub(super) const SHOWN: &str = "An observer shows what it was told";
 pub(super) const BREACH: &str = "Two foundings are told apart";
