@@ -179,7 +179,7 @@
 //!   cost a lease; a release names the ballot for that.
 //! - *A leader that is asked to let others draw leads to the end of its lease*: its work must have
 //!   ended before others are free, and only the end of the lease says so.
-//! - More in `docs/decisions/voter.md`.
+//! - More in `docs/decisions/voter.md` and `docs/decisions/voter-who-is-there.md`.
 //!
 //! # Invariants
 //!
