@@ -9,9 +9,12 @@ use std::path::{Path, PathBuf};
 use super::{Layers, Origin, Setting, table};
 use crate::failure::{Failure, quoted, shell_word};
 
+/// How the password is called where it is named like a setting.
+pub const PASSWORD_ENTRY: &str = "password";
+
 /// The password of `--user`.
 pub static PASSWORD: Hidden =
-    Hidden { name: "password", variable: "TENURE_PASSWORD", file: &table::PASSWORD_FILE };
+    Hidden { name: PASSWORD_ENTRY, variable: "TENURE_PASSWORD", file: &table::PASSWORD_FILE };
 
 /// What all of a network share.
 pub static SECRET: Hidden =

@@ -12,7 +12,7 @@ use crate::failure::{Failure, clipped};
 use crate::protocol::pem;
 use crate::settings::Origins;
 use crate::settings::table;
-use crate::settings::tls::PASSWORD;
+use crate::settings::tls::PASSWORD_ENTRY;
 
 /// Makes failures of errors.
 #[derive(Clone)]
@@ -162,7 +162,7 @@ impl Explain {
         match self.settings.proof {
             Some(Proof::Credentials(_)) => &["creds"],
             Some(Proof::NKey(_)) => &["nkey"],
-            Some(Proof::User(_)) | None => &["user", PASSWORD.name],
+            Some(Proof::User(_)) | None => &["user", PASSWORD_ENTRY],
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, clipped, shell_word};
 use crate::protocol::pem;
 use crate::settings::Origins;
-use crate::settings::tls::PASSWORD;
+use crate::settings::tls::PASSWORD_ENTRY;
 
 /// Makes failures of errors.
 #[derive(Clone)]
@@ -114,7 +114,7 @@ impl Explain {
             Some(_) => "correct --user or the password",
             None => "give --user NAME, and its password by TENURE_PASSWORD or --password-file",
         };
-        (what, Exit::Usage, fix.to_owned(), &["user", PASSWORD.name])
+        (what, Exit::Usage, fix.to_owned(), &["user", PASSWORD_ENTRY])
     }
 
     fn of_connect(&self, error: &ConnectError) -> Found {
