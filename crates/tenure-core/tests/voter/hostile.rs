@@ -352,10 +352,13 @@ mod chaos {
     //! Random runs, harder than those of `wild`: each message has a fate of its own, promises have
     //! lengths of their own, directories are lost, and in the end only a quorum is left.
 
-    use tenure_core::voter::{Ask, Caller, Change, Command, Config, Founding, Identity, Memory};
+    use tenure_core::Input;
+    use tenure_core::voter::{
+        Ask, Caller, Change, Command, Config, Founding, Identity, Memory, Message, Peer,
+    };
     use tenure_testkit::Rng;
 
-    use crate::stage::{Stage, config, dto, id, ms};
+    use crate::stage::{Stage, config, dto, id, ms, url};
 
     const FOUNDERS: usize = 3;
     const NODES: usize = 5;
@@ -368,6 +371,14 @@ mod chaos {
         };
         let lease_max = rng.once_in(2).then(|| ms(rng.within(2_500..9_000)));
         Config { drift: "0.1".parse().unwrap(), founding, tolerance: 4, lease_max, ..config }
+    }
+
+    /// One starts, looks for the founders, and wants to lead.
+    fn enter(stage: &mut Stage, one: usize) {
+        stage.start(one);
+        let (from, message) = (Peer::Caller(0), Message::Seeds((0..FOUNDERS).map(url).collect()));
+        stage.hand(one, Input::Message { from, message });
+        stage.campaign(one);
     }
 
     /// An operator who looks after lost directories.
@@ -401,8 +412,7 @@ mod chaos {
             3..=6 => stage.cut.clear(),
             7 if up => stage.kill(one),
             7 | 8 if !stage.nodes[one].up => {
-                stage.start(one);
-                stage.campaign(one);
+                enter(stage, one);
             }
             8 | 9 if up => stage.nodes[one].stopped = true,
             10 | 11 if stage.nodes[one].up && stage.nodes[one].stopped => stage.go_on(one),
@@ -422,8 +432,7 @@ mod chaos {
             16 if loses && lost.is_none() && stage.leaders() != [one] => {
                 stage.kill(one);
                 stage.nodes[one].disk = Memory::begin(Identity(u128::from(rng.number()) << 40));
-                stage.start(one);
-                stage.campaign(one);
+                enter(stage, one);
                 *lost = Some(one);
             }
             _ => {}
@@ -439,8 +448,7 @@ mod chaos {
         for one in 0..NODES {
             stage.nodes[one].fast = rng.within(0..201) as i64 - 100;
             stage.nodes[one].again = true;
-            stage.start(one);
-            stage.campaign(one);
+            enter(&mut stage, one);
         }
         for one in FOUNDERS..NODES {
             let dto = dto(one, tenure_core::voter::Role::None);
@@ -449,6 +457,14 @@ mod chaos {
         stage.pass(ms(6_000));
         stage.chaos = Some(Rng::new(seed ^ 0xc4a05));
         stage
+    }
+
+    /// Whether a quorum of the latest electorate still has the memory that has a vote.
+    fn is_whole(stage: &Stage) -> bool {
+        let all = (0..NODES).filter_map(|node| stage.memory(node).electorate.clone());
+        let Some(latest) = all.max_by_key(|electorate| electorate.id) else { return false };
+        let has = (0..NODES).filter(|node| latest.has(&stage.who(*node))).count();
+        has >= latest.quorum()
     }
 
     fn run(seed: u64) -> usize {
@@ -474,8 +490,7 @@ mod chaos {
             stage.nodes[one].full = false;
             match (stage.nodes[one].up, stage.nodes[one].stopped) {
                 (false, _) => {
-                    stage.start(one);
-                    stage.campaign(one);
+                    enter(&mut stage, one);
                 }
                 (true, true) => stage.go_on(one),
                 (true, false) => {}
@@ -494,6 +509,10 @@ mod chaos {
                 stage.pass(ms(50));
             }
         };
+        if !is_whole(&stage) {
+            // Too many directories were lost before an operator came.
+            return stage.fences.len();
+        }
         wait(&mut stage, "healed");
         check(&mut stage);
         if lost.is_none() {
