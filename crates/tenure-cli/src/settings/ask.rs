@@ -104,7 +104,8 @@ impl ChangeMembersSettings {
 
 fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
     let Some(text) = layers.flags().get_one::<OsString>(args::MEMBER) else {
-        return Err(Failure::usage("no member is named", "write its name after the command"));
+        return Err(Failure::usage("no member is named", "write its name after the command")
+            .origin(Origin::Argument("NAME")));
     };
     let text = text.to_string_lossy();
     parse::node(&text).map_err(|refusal| {
