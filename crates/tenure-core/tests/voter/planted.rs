@@ -63,6 +63,7 @@ const STORIES: &[Story] = &[
     ),
     (Rule::NewcomerSpared.row(), hostile::a_newcomer_that_is_gone_takes_no_quorum_away),
     (Rule::AutoKeeps.row(), hostile::what_an_operator_takes_out_stays_out),
+    (Rule::AddsWhoIsThere.row(), hostile::one_whose_directory_was_lost_is_added_when_it_answers),
     (Rule::NewcomerIsFree.row(), hostile::one_that_was_added_and_not_told_takes_part),
     (Rule::RunThatAnswers.row(), hostile::a_late_request_of_an_earlier_run_shuts_nobody_out),
     (Rule::PollsAreNoFailures.row(), hostile::after_a_long_cut_a_leader_comes_within_the_bound),

@@ -31,12 +31,19 @@ impl Voter {
         match change {
             Change::Add(id) => {
                 let known = self.known.get(id).filter(|known| known.dropped.is_none());
-                let who = known.ok_or(Refusal::UnknownVoter)?.who();
+                // Of one that does not answer what is known may be the run, and the directory, before.
+                let there = |known: &&Neighbour| known.is_there() || !ruling(Rule::AddsWhoIsThere);
+                let known = known.filter(there).ok_or(Refusal::UnknownVoter)?;
+                let who = known.who();
                 if electorate.member(id).is_some() || *id == self.me.id {
                     return Err(Refusal::NoChange);
                 }
                 if electorate.members.len() >= MEMBERS_MAX {
                     return Err(Refusal::Full);
+                }
+                let ours = electorate.founding;
+                if known.header.founding.is_some_and(|(of, _)| of != ours) {
+                    return Err(Refusal::OtherFounding { ours });
                 }
                 let member = Member { id: id.clone(), identity: who.identity };
                 Ok(self.with_others(electorate.with(member)))

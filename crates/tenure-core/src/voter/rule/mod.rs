@@ -98,6 +98,8 @@ rules! {
     NewcomerSpared: "V9", [LEADER], by hand;
     /// An operator is told that one that is there would get its vote back at once.
     AutoKeeps: "V9", [ELECTORATE], by hand;
+    /// An operator gives a vote to one that answers: what is known of another may be over.
+    AddsWhoIsThere: "V9", [ELECTORATE], by hand;
     /// One that has no electorate yet says that it is free.
     NewcomerIsFree: "V9", [LEADER], by hand;
     /// A run that was taken for over, and answers, is the one that is there.
