@@ -37,7 +37,7 @@ pub(crate) fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
     assert_eq!(change(&mut stage, Change::Remove(id(4))), Some(Answer::Done));
     stage.pass(ms(20));
     stage.start(4);
-    stage.pass(ms(20));
+    stage.pass(ms(1_100));
     assert_eq!(change(&mut stage, Change::Add(id(4))), Some(Answer::Done));
     stage.pass(ms(20));
     stage.partition(&[0, 1]);

@@ -14,6 +14,13 @@ impl Voter {
     /// next one that too few have stored it.
     pub(super) fn on_change(&mut self, change: &Change, out: &mut Out) -> Result<Answer, Refusal> {
         let next = self.changed(change)?;
+        if let Change::Add(id) = change
+            && ruling(Rule::AddsWhoIsThere)
+            && !self.known.get(id).is_some_and(Neighbour::is_there)
+        {
+            // What is known of it may be the run, and the directory, before.
+            return Err(Refusal::UnknownVoter);
+        }
         self.change_to(next, out);
         Ok(Answer::Done)
     }
@@ -31,9 +38,7 @@ impl Voter {
         match change {
             Change::Add(id) => {
                 let known = self.known.get(id).filter(|known| known.dropped.is_none());
-                // Of one that does not answer what is known may be the run, and the directory, before.
-                let there = |known: &&Neighbour| known.is_there() || !ruling(Rule::AddsWhoIsThere);
-                let known = known.filter(there).ok_or(Refusal::UnknownVoter)?;
+                let known = known.ok_or(Refusal::UnknownVoter)?;
                 let who = known.who();
                 if electorate.member(id).is_some() || *id == self.me.id {
                     return Err(Refusal::NoChange);
