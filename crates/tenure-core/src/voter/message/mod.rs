@@ -1,11 +1,11 @@
 //! What voters, operators and drivers say to each other. How it is written as JSON, and on which
 //! path, is the driver's.
 //!
-//! An HTTP exchange is two messages: a [`Request`] goes out with a [`Call`], and its answer comes
-//! back with the same one. The core waits for it no longer than `within`; an answer after that is
-//! counted and dropped. Of a request that was carried out and whose answer was lost nothing comes.
-//! A request that comes in has a `Call` of the driver's own, which its answer carries back to the
-//! [`Peer`] that it came from.
+//! An HTTP exchange is two messages: a [`Request`](Message::Request) goes out with a [`Call`], and
+//! its answer comes back with the same one. The core waits for it no longer than `within`; an answer
+//! after that is counted and dropped. Of a request that was carried out and whose answer was lost
+//! nothing comes. A request that comes in has a `Call` of the driver's own, which its answer carries
+//! back to the [`Peer`](super::Peer) that it came from.
 
 mod print;
 mod refusal;
