@@ -37,7 +37,7 @@ const fn part(name: &'static str, about: &'static str) -> Part {
 }
 
 /// All of them. The first is the default.
-pub(crate) static ALL: [Protocol; 3] = [
+pub(crate) static ALL: [Protocol; 4] = [
     Protocol {
         name: "nerio",
         also: &[],
@@ -92,6 +92,17 @@ pub(crate) static ALL: [Protocol; 3] = [
         recorded: Some("allcall"),
         worlds: true,
         stories: "crates/tenure-core/tests/allcall/",
+    },
+    Protocol {
+        name: "voter",
+        also: &[],
+        driver: "tenure-voter",
+        parts: &[],
+        service: None,
+        golden: None,
+        recorded: Some("voter"),
+        worlds: true,
+        stories: "crates/tenure-core/tests/voter/",
     },
 ];
 

@@ -8,6 +8,7 @@
 //! | [`nerio`] | the scenario of Nerio: what a seed draws, its disks, its own checks |
 //! | [`etcd`] | the scenario of elections on etcd: a store with etcd's semantics, and its clients |
 //! | [`allcall`] | the scenario of ALLCALL: a bus of servers, and clients with the core in them |
+//! | [`voter`] | the scenario of regional voters: HTTP exchanges, directories, regions |
 //! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
@@ -41,6 +42,7 @@ pub mod shrink;
 pub mod sweep;
 pub mod timeline;
 pub mod violation;
+pub mod voter;
 pub mod world;
 
 /// Hands each protocol that has worlds to the macro `$then`: its module here and in the core, its
@@ -52,6 +54,7 @@ macro_rules! protocols {
             nerio Nerio "Quorum leases";
             etcd Etcd "Leases and creation revisions of etcd";
             allcall Allcall "Leased leaders on a bus";
+            voter Voter "Regional voters over HTTP";
         }
     };
 }

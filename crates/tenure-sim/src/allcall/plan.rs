@@ -9,8 +9,8 @@ use tenure_core::allcall::{Callers, Checked, Config, OnConflict};
 use super::client::Manner;
 use super::frame::Place;
 use crate::rng::Rng;
-use crate::scenario::plan::{LEFTOVER, MS, Outline, elections, known, rate};
-use crate::world::conditions::{DiskFate, Incident};
+use crate::scenario::plan::{MS, Outline, elections, known, one_way, rate};
+use crate::world::conditions::Incident;
 use crate::world::fault::Rates;
 
 /// A world of ALLCALL that is about to begin. Participants come first, then the servers of the bus;
@@ -412,23 +412,6 @@ fn parts(rng: &mut Rng, nodes: &[NodePlan], lease: u64, storm_ends: u64) -> Vec<
             (at + rng.choose(&[1, 4, 12]) * rng.within(lease / 8..lease / 2)).min(storm_ends);
         all.push((at, Incident::Split { side, until }));
         at = until + rng.choose(&[1, 1, 5]) * rng.within(lease / 4..lease);
-    }
-    all
-}
-
-/// Links that work one way only.
-fn one_way(rng: &mut Rng, nodes: usize, lease: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
-    let mut at = lease / 2;
-    let mut all = Vec::new();
-    while at < storm_ends {
-        let (from, to) = (rng.below(nodes), rng.below(nodes));
-        let until = at + rng.within(lease / 10..lease * LEFTOVER);
-        let (down, disk) = (rng.within(1..lease), DiskFate::Kept);
-        all.push(match rng.within(0..6) {
-            0 => (at, Incident::Crash { node: from, down, reboot: None, disk }),
-            _ => (at, Incident::Cut { from, to, until }),
-        });
-        at += rng.within(lease / 8..2 * lease);
     }
     all
 }

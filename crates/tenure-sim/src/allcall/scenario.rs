@@ -15,6 +15,7 @@ use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::station::Station;
 use crate::rng::{Rng, mix};
+use crate::scenario::parts::{Parted, Parts};
 use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership, Run, Scenario, Sentences,
 };
@@ -93,10 +94,8 @@ pub struct LeasedLeaders {
     nodes: BTreeMap<u128, usize>,
     /// When anybody began, ended, came or left in each election.
     pub stirred: Vec<u64>,
-    /// The servers that are apart from the others, with their clients, and until when.
-    cut: (u64, u64),
-    /// When that changed last.
-    pub moved: u64,
+    /// The servers that are apart from the others, with their clients.
+    parts: Parts,
     /// Since when each wall clock is as far ahead as it is.
     pub ahead: Vec<(u64, i64)>,
     /// How long each wall clock was right, within K, before it was not.
@@ -104,24 +103,6 @@ pub struct LeasedLeaders {
 }
 
 impl LeasedLeaders {
-    /// On which side of the cut a node is.
-    #[must_use]
-    pub const fn side(&self, node: usize, now: u64) -> bool {
-        now < self.cut.1 && self.cut.0 >> node & 1 == 1
-    }
-
-    /// Whether there are two parts.
-    #[must_use]
-    pub const fn is_cut(&self, now: u64) -> bool {
-        now < self.cut.1
-    }
-
-    /// When parts came together or apart last.
-    #[must_use]
-    pub const fn moved(&self, now: u64) -> u64 {
-        if now >= self.cut.1 && self.cut.1 > self.moved { self.cut.1 } else { self.moved }
-    }
-
     /// Whether a wall clock is beyond K, or was so since `then` or shortly before.
     fn was_wrong(&self, plan: &Plan, node: usize, then: u64) -> bool {
         let (since, ahead) = self.ahead[node];
@@ -165,9 +146,8 @@ impl Scenario for LeasedLeaders {
             lives: nodes.clone().map(|node| Life::new(plan, node)).collect(),
             nodes: BTreeMap::new(),
             stirred: vec![0; plan.elections.len()],
-            cut: (0, 0),
-            moved: 0,
             agreed: vec![0; plan.nodes.len()],
+            parts: Parts::default(),
             ahead: nodes.map(|node| (0, plan.conditions.sites[node].wall)).collect(),
         }
     }
@@ -253,7 +233,7 @@ impl Scenario for LeasedLeaders {
         match run.plan.conditions.incidents[number].1 {
             Incident::Split { side, until } => {
                 run.counts.own.cuts += 1;
-                (run.own.cut, run.own.moved) = ((side, until), context.now);
+                run.own.parts.split(side, until, context.now);
             }
             Incident::Step { node, ahead } => {
                 let (since, before) = run.own.ahead[node];
@@ -404,6 +384,28 @@ impl Scenario for LeasedLeaders {
                 common.views, own.void, own.unconfirmed, own.beaten, own.far, own.off, own.cuts
             ),
         ]
+    }
+}
+
+impl Parted for LeasedLeaders {
+    const OVERLAP: &'static str = "promise (b)";
+    const VACANCY: &'static str = "promise (c)";
+
+    fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// H + d with `yield`, and L − K + d with `serve-out`.
+    fn overlap_most(check: &Check<'_, Self>) -> Option<u64> {
+        let own = &check.plan.own;
+        (own.kind == Kind::Parted).then(|| own.overlap_most())
+    }
+
+    /// L + 3K + 2H, also of one that is alone.
+    fn vacant_most(check: &Check<'_, Self>, _: usize, election: usize) -> Option<(u64, u64)> {
+        let own = &check.plan.own;
+        let steady = own.kind == Kind::Parted || check.plan.calm;
+        steady.then(|| (own.vacant_most(), check.own.stirred[election]))
     }
 }
 

@@ -360,7 +360,7 @@ fn sites(
     let site = |node: &NodePlan| {
         if let Kind::Store = node.kind {
             let clock = Clock::new(0, 0, TRUE_RATE);
-            return Site { name: node.name.clone(), clock, wall: 0, starts: 0 };
+            return Site { name: node.name.clone(), clock, wall: 0, away: 0, starts: 0 };
         }
         let origin = rng.within(0..1 << 40);
         let mut clock = Clock::new(0, origin, rate(rng, slow));
@@ -370,7 +370,7 @@ fn sites(
             clock.change(at, rate(rng, slow));
         }
         let starts = rng.within(MS..storm_ends / 100);
-        Site { name: node.name.clone(), clock, wall: 0, starts }
+        Site { name: node.name.clone(), clock, wall: 0, away: 0, starts }
     };
     let sites = nodes.iter().map(site).collect();
     (sites, [(); MEMBERS].map(|()| rate(rng, fast)))

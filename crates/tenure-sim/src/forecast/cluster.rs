@@ -88,7 +88,13 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         let rate = TRUE_RATE - bound + rng.within(0..2 * bound + 1);
         let origin = rng.within(0..1 << 50);
         let starts = rng.within(0..50_000_000);
-        Site { name: member.name.to_string(), clock: Clock::new(0, origin, rate), wall: 0, starts }
+        Site {
+            name: member.name.to_string(),
+            clock: Clock::new(0, origin, rate),
+            wall: 0,
+            away: 0,
+            starts,
+        }
     });
     let conditions = Conditions {
         seed,

@@ -324,7 +324,7 @@ fn sites(
             }
         }
         let starts = rng.within(0..storm_ends / 100);
-        Site { name: node.name.to_string(), clock, wall: 0, starts }
+        Site { name: node.name.to_string(), clock, wall: 0, away: 0, starts }
     };
     nodes.iter().map(site).collect()
 }

@@ -11,6 +11,7 @@
 //! | [`app`] | what an application holds and asks for |
 //! | [`fact`] | what happened |
 //! | [`history`] | who led when |
+//! | [`parts`] | a network that comes apart, and what must hold then |
 //! | [`check`] | what a sentence that must hold looks at |
 //! | [`promises`] | the sentences that hold for every protocol |
 //! | [`run`] | from inputs and effects to facts |
@@ -21,6 +22,7 @@ mod counts;
 pub mod fact;
 mod handle;
 pub mod history;
+pub mod parts;
 pub mod plan;
 pub mod promises;
 pub mod run;

@@ -105,7 +105,7 @@ impl<Node, Own> Plan<Node, Own> {
         let sites = names.into_iter().map(|name| {
             let rate = rng.within(TRUE_RATE - margin..TRUE_RATE + margin + 1);
             let clock = Clock::new(0, rng.within(0..1 << 40), rate);
-            Site { name, clock, wall: 0, starts: rng.within(0..unit) }
+            Site { name, clock, wall: 0, away: 0, starts: rng.within(0..unit) }
         });
         let sites: Vec<Site> = sites.collect();
         let (settled, count) = (storm_ends + LEFTOVER * unit + settles, sites.len());
@@ -164,6 +164,23 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
             },
         ));
         at += rng.within(gap / 8..gap);
+    }
+    all
+}
+
+/// Links that work one way only, and processes that end.
+pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
+    let mut at = unit / 2;
+    let mut all = Vec::new();
+    while at < storm_ends {
+        let (from, to) = (rng.below(nodes), rng.below(nodes));
+        let until = at + rng.within(unit / 10..unit * LEFTOVER);
+        let (down, disk) = (rng.within(1..unit), DiskFate::Kept);
+        all.push(match rng.within(0..6) {
+            0 => (at, Incident::Crash { node: from, down, reboot: None, disk }),
+            _ => (at, Incident::Cut { from, to, until }),
+        });
+        at += rng.within(unit / 8..2 * unit);
     }
     all
 }

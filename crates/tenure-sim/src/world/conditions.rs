@@ -90,6 +90,9 @@ pub struct Site {
     pub clock: Clock,
     /// By how many nanoseconds its wall clock is ahead of true time at first.
     pub wall: i64,
+    /// How far it is from the others: a message between two sites travels longer by what theirs
+    /// differ.
+    pub away: u64,
     /// When its process starts.
     pub starts: u64,
 }

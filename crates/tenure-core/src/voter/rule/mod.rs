@@ -11,11 +11,11 @@ use crate::rule::rules;
 
 rules! {
     /// A quorum is counted of the electorate, and not of the voters that are known.
-    ElectorateCounts: "V1", [ONE], by hand;
+    ElectorateCounts: "V1", [PROMISED, ONE], by hand;
     /// A quorum counts itself: without, both halves of four have one, as in the original.
-    CountsItself: "V1", [ONE], by hand;
+    CountsItself: "V1", [PROMISED, ONE], by hand;
     /// One set of voters is accepted, ever.
-    AcceptOnce: "V2", [ONE, BREACH], by hand;
+    AcceptOnce: "V2", [BREACH, ONE], by hand;
     /// Networks that were founded apart never mix.
     FoundingChecked: "V2", [BREACH], by hand;
     /// A ballot that was left is not joined again.
@@ -23,41 +23,41 @@ rules! {
     /// A number that was cast stays as it is in its ballot.
     VoteStays: "V3", [VOTES], by hand;
     /// Nobody is endorsed while a promise runs.
-    EndorseFree: "V4", [ONE], by hand;
+    EndorseFree: "V4", [KEPT, ONE], by hand;
     /// One endorsement for each counter, over all attempts and initiators.
     OnePerCounter: "V4", [ENDORSED, ONE, FENCES], by hand;
     /// What is endorsed is durable before the result leaves.
-    EndorsedDurable: "V4", [ENDORSED, ONE], by hand;
+    EndorsedDurable: "V4", [ENDORSED, KEPT, ONE], by hand;
     /// A tie endorses nobody.
     TieRecast: "V4", [ENDORSED], by hand;
     /// A winner that has joined a higher ballot takes no results of the one before.
-    LateResults: "V5", [ONE], by hand;
+    LateResults: "V5", [STAYED, ONE], by hand;
     /// An endorsement counts from the send of the winner's own cast.
-    FromTheCast: "V6", [ONE], by hand;
+    FromTheCast: "V6", [PROMISED, ONE], by hand;
     /// An acknowledgement counts from the send of its heartbeat.
-    FromTheSend: "V6", [ONE], by hand;
+    FromTheSend: "V6", [PROMISED, ONE], by hand;
     /// Clocks may drift apart: of p its receiver counts on D(p).
-    DriftMargin: "V6", [ONE], by hand;
+    DriftMargin: "V6", [PROMISED, ONE], by hand;
     /// An answer carries what its sender holds: at most its own lease-max.
-    PromiseAsHeld: "V6", [ONE], by hand;
+    PromiseAsHeld: "V6", [KEPT, PROMISED, ONE], by hand;
     /// A leadership that has lapsed is over for ever.
-    LapseForEver: "V6", [ONE], by hand;
+    LapseForEver: "V6", [RETURN, ONE], by hand;
     /// A promise counts from a clock that was read after its request arrived.
-    FreshClock: "V6", [ONE], by hand;
+    FreshClock: "V6", [KEPT, PROMISED, ONE], by hand;
     /// An answer counts for the leadership and the heartbeat that it echoes.
-    EchoChecked: "V6", [ONE], by hand;
+    EchoChecked: "V6", [PROMISED, ONE], by hand;
     /// Another leader is acknowledged only when no promise runs.
-    AcknowledgeFree: "V7", [ONE], by hand;
+    AcknowledgeFree: "V7", [KEPT, ONE], by hand;
     /// What is acknowledged is durable first.
-    AcknowledgedDurable: "V7", [ENDORSED], by hand;
+    AcknowledgedDurable: "V7", [ENDORSED, KEPT, ONE], by hand;
     /// One that restarts is silent for the longest that it may have promised.
-    Quarantine: "V8", [ONE], by hand;
+    Quarantine: "V8", [KEPT, ONE], by hand;
     /// A release is sent after the work has ended.
-    ReleaseAfterEnd: "V8", [ONE], by hand;
+    ReleaseAfterEnd: "V8", [RELEASED, ONE], by hand;
     /// A release clears the promise to exactly its leadership.
-    ReleaseExact: "V8", [ONE], by hand;
+    ReleaseExact: "V8", [KEPT, ONE], by hand;
     /// A leader endorses nobody else.
-    LeaderEndorsesNobody: "V8", [ONE], by hand;
+    LeaderEndorsesNobody: "V8", [KEPT, ONE], by hand;
     /// One starts a ballot after a quorum has said that it is free.
     StarterPolls: "V8", [LEADER], by hand;
     /// The electorate changes by one voter at a time.
@@ -69,11 +69,11 @@ rules! {
     /// A winner writes the electorate anew under its counter.
     RewriteOnWinning: "V9", [ELECTORATE, ONE], by hand;
     /// Another identity of a member's id does not count.
-    SameIdentity: "V10", [ONE], by hand;
+    SameIdentity: "V10", [PROMISED, ONE], by hand;
     /// An answer counts for the voter that was asked.
-    AnswerOfTheAsked: "V11", [ONE], by hand;
+    AnswerOfTheAsked: "V11", [PROMISED, ONE], by hand;
     /// A heartbeat that is not after the last one is ignored.
-    LaterHeartbeats: "V11", [ONE], by hand;
+    LaterHeartbeats: "V11", [TWICE, ONE], by hand;
     /// A voter is dropped only after this one has failed to reach it itself.
     NotByHearsay: "V12", [DROPPED], by hand;
     /// One that another one shows as off line is doubted by it.

@@ -5,16 +5,16 @@
 
 mod better_ones_go_first;
 mod claims_are_heard;
-mod in_time;
+mod far_clocks;
 mod known_claims;
-mod one_after_a_heal;
 mod ranks_are_kept;
+mod the_best_leads;
 mod tombstones;
 mod who_stands_has_waited;
 
 use super::account::{Life, Role};
 use super::scenario::{LeasedLeaders, Own};
-use crate::scenario::{Checks, Property, Sentences, promises, seconds};
+use crate::scenario::{Checks, Property, Sentences, parts, promises, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, LeasedLeaders>;
 type Fact<'a> = crate::scenario::Fact<'a, LeasedLeaders>;
@@ -41,10 +41,10 @@ crate::checks! {
         known_claims::KnownClaims,
         tombstones::Tombstones,
         ranks_are_kept::RanksAreKept,
-        one_after_a_heal::OneAfterAHeal,
-        one_after_a_heal::TheBestInTheEnd,
-        in_time::InTime,
-        in_time::FarClocksDoNotWin;
+        parts::OneAfterAHeal,
+        the_best_leads::TheBestInTheEnd,
+        parts::InTime,
+        far_clocks::FarClocksDoNotWin;
         promises::All
     }
 }
@@ -62,24 +62,5 @@ impl<'a> Check<'a> {
 
     fn role(&self, node: usize, election: usize) -> &'a Role {
         &self.own.lives[node].roles[election]
-    }
-
-    /// Whether a node campaigns in an election, and can lead.
-    fn contends(&self, node: usize, election: usize) -> bool {
-        self.history.lives[node].is_some()
-            && self.apps[node][election].campaigning
-            && self.plan.own.odd != Some(node)
-    }
-
-    /// Whether two nodes reach each other.
-    fn reach(&self, one: usize, other: usize) -> bool {
-        self.own.side(one, self.now) == self.own.side(other, self.now)
-    }
-
-    /// The nodes that lead an election now.
-    fn leaders(&self, election: usize) -> impl Iterator<Item = (usize, u64)> + 'a {
-        let now = self.now;
-        let led = self.past(election).leaderships.iter().rev().take(16);
-        led.filter(move |led| led.holds(now)).map(|led| (led.node, led.from))
     }
 }

@@ -1,43 +1,6 @@
 use super::super::plan::Kind;
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
 
-/// Promise (c): a part of the bus with a candidate has a leader within L + 3K + 2H, in true time,
-/// also one that is alone.
-#[derive(Debug, Default)]
-pub(in super::super) struct InTime;
-
-impl Property<LeasedLeaders> for InTime {
-    const NAME: &'static str = "Each part has a leader in time";
-    const SOURCE: &'static str = "promise (c)";
-
-    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Handled { node, .. } = fact else { return Ok(()) };
-        let (plan, now) = (check.plan, check.now);
-        let steady = plan.own.kind == Kind::Parted || plan.calm;
-        if !steady || now >= plan.retired {
-            return Ok(());
-        }
-        for election in 0..plan.elections.len() {
-            if !check.contends(node, election) {
-                continue;
-            }
-            let led = check.past(election).leaderships.iter().rev().take(16);
-            let last = led.filter(|led| check.reach(node, led.node)).map(|led| led.until).max();
-            let stirred = check.own.stirred[election].max(check.own.moved(now));
-            let since = last.unwrap_or(0).max(stirred);
-            if now > since + plan.own.vacant_most() {
-                return Err(format!(
-                    "nobody leads {} where {} is since {}",
-                    check.election(election),
-                    check.name(node),
-                    seconds(since)
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Ruling 4: one whose clock is further off than 3K + 2H neither stands nor renews when at least
 /// two others go right and answer, or one did so before that clock was off.
 #[derive(Debug, Default)]

@@ -1,43 +1,7 @@
 use super::super::plan::Kind;
+use crate::scenario::parts::Parted;
+
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
-
-/// Promise (b): two leaders that reach each other are two for at most H + d with `yield`, and
-/// L − K + d with `serve-out`.
-#[derive(Debug, Default)]
-pub(in super::super) struct OneAfterAHeal;
-
-impl Property<LeasedLeaders> for OneAfterAHeal {
-    const NAME: &'static str = "Two leaders do not outlive a heal";
-    const SOURCE: &'static str = "promise (b)";
-
-    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let (Fact::Handled { .. }, Kind::Parted) = (&fact, check.plan.own.kind) else {
-            return Ok(());
-        };
-        for election in 0..check.plan.elections.len() {
-            for (one, since) in check.leaders(election) {
-                let mut others = check.leaders(election).filter(|(other, from)| {
-                    let since = since.max(*from).max(check.own.moved(check.now));
-                    one < *other
-                        && check.reach(one, *other)
-                        && check.now > since + check.plan.own.overlap_most()
-                });
-                if let Some((other, from)) = others.next() {
-                    return Err(format!(
-                        "{} and {} both lead {}, since {} and {}, and reach each other since {}",
-                        check.name(one),
-                        check.name(other),
-                        check.election(election),
-                        seconds(since),
-                        seconds(from),
-                        seconds(check.own.moved(check.now)),
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Promise (b): the best rank leads alone within L + K + 3H.
 #[derive(Debug, Default)]
@@ -55,8 +19,8 @@ impl Property<LeasedLeaders> for TheBestInTheEnd {
             return Ok(());
         }
         // What is apart first waits for the leaders of the other part.
-        let cut = if check.own.is_cut(now) { plan.own.vacant_most() } else { 0 };
-        let moved = check.own.moved(now) + cut;
+        let cut = if check.own.parts().is_cut(now) { plan.own.vacant_most() } else { 0 };
+        let moved = check.own.parts().moved(now) + cut;
         for election in 0..plan.elections.len() {
             let since = moved.max(check.own.stirred[election]);
             if now <= since + plan.own.best_most() || !check.contends(node, election) {

@@ -1,0 +1,161 @@
+//! A network that comes apart into two parts and together again, where nothing else goes wrong with
+//! its links; and what must hold for each part.
+
+use std::fmt::Debug;
+
+use super::{Check, Fact, Property, Scenario, seconds};
+
+/// Which nodes are apart from the others, and until when.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts {
+    /// A bit each.
+    side: u64,
+    until: u64,
+    /// When that changed last.
+    moved: u64,
+}
+
+impl Parts {
+    /// Nodes come apart.
+    pub const fn split(&mut self, side: u64, until: u64, now: u64) {
+        *self = Self { side, until, moved: now };
+    }
+
+    /// On which side of the cut a node is.
+    #[must_use]
+    const fn side(&self, node: usize, now: u64) -> bool {
+        now < self.until && self.side >> node & 1 == 1
+    }
+
+    /// Whether two nodes reach each other.
+    #[must_use]
+    pub const fn reach(&self, one: usize, other: usize, now: u64) -> bool {
+        self.side(one, now) == self.side(other, now)
+    }
+
+    /// Whether there are two parts.
+    #[must_use]
+    pub const fn is_cut(&self, now: u64) -> bool {
+        now < self.until
+    }
+
+    /// When parts came together or apart last.
+    #[must_use]
+    pub const fn moved(&self, now: u64) -> u64 {
+        if now >= self.until && self.until > self.moved { self.until } else { self.moved }
+    }
+}
+
+/// A scenario with such worlds.
+pub trait Parted: Scenario {
+    /// Where it is written how long two leaders outlive a heal.
+    const OVERLAP: &'static str;
+    /// Where it is written how long a part is without a leader.
+    const VACANCY: &'static str;
+
+    /// Who is apart from whom.
+    fn parts(&self) -> &Parts;
+
+    /// How long two lead that reach each other, in true time, if that has a bound in this world.
+    fn overlap_most(check: &Check<'_, Self>) -> Option<u64>;
+
+    /// How long the part of a node may have no leader, and since when at the earliest, if that has
+    /// a bound in this world.
+    fn vacant_most(check: &Check<'_, Self>, node: usize, election: usize) -> Option<(u64, u64)>;
+}
+
+impl<S: Parted> Check<'_, S> {
+    /// Whether two nodes reach each other.
+    #[must_use]
+    pub fn reach(&self, one: usize, other: usize) -> bool {
+        self.own.parts().reach(one, other, self.now)
+    }
+
+    /// Whether a node campaigns in an election, and can lead.
+    #[must_use]
+    pub fn contends(&self, node: usize, election: usize) -> bool {
+        self.history.lives[node].is_some()
+            && self.apps[node][election].campaigning
+            && S::can_lead(self.plan, node)
+    }
+
+    /// The nodes that lead an election now, and since when.
+    pub fn leaders(&self, election: usize) -> impl Iterator<Item = (usize, u64)> {
+        let now = self.now;
+        let led = self.past(election).leaderships.iter().rev().take(16);
+        led.filter(move |led| led.holds(now)).map(|led| (led.node, led.from))
+    }
+}
+
+/// Two leaders that reach each other become one within a bound.
+#[derive(Debug, Default)]
+pub struct OneAfterAHeal;
+
+impl<S: Parted> Property<S> for OneAfterAHeal {
+    const NAME: &'static str = "Two leaders do not outlive a heal";
+    const SOURCE: &'static str = S::OVERLAP;
+
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String> {
+        let (Fact::Handled { .. }, Some(most)) = (&fact, S::overlap_most(check)) else {
+            return Ok(());
+        };
+        let moved = check.own.parts().moved(check.now);
+        for election in 0..check.plan.elections.len() {
+            for (one, since) in check.leaders(election) {
+                let mut others = check.leaders(election).filter(|(other, from)| {
+                    one < *other
+                        && check.reach(one, *other)
+                        && check.now > since.max(*from).max(moved) + most
+                });
+                if let Some((other, from)) = others.next() {
+                    return Err(format!(
+                        "{} and {} both lead {}, since {} and {}, and reach each other since {}",
+                        check.name(one),
+                        check.name(other),
+                        check.election(election),
+                        seconds(since),
+                        seconds(from),
+                        seconds(moved),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A part of the network with a candidate has a leader within a bound.
+#[derive(Debug, Default)]
+pub struct InTime;
+
+impl<S: Parted> Property<S> for InTime {
+    const NAME: &'static str = "Each part has a leader in time";
+    const SOURCE: &'static str = S::VACANCY;
+
+    fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String> {
+        let Fact::Handled { node, .. } = fact else { return Ok(()) };
+        let now = check.now;
+        if now >= check.plan.retired {
+            return Ok(());
+        }
+        for election in 0..check.plan.elections.len() {
+            let Some((most, stirred)) = S::vacant_most(check, node, election) else { continue };
+            if !check.contends(node, election) {
+                continue;
+            }
+            let led = check.past(election).leaderships.iter().rev().take(16);
+            let last = led.filter(|led| check.reach(node, led.node)).map(|led| led.until).max();
+            let moved = check.own.parts().moved(now);
+            let since = last.unwrap_or(0).max(stirred).max(moved);
+            if now > since.saturating_add(most) {
+                return Err(format!(
+                    "nobody leads {} where {} is since {}",
+                    check.election(election),
+                    check.name(node),
+                    seconds(since)
+                ));
+            }
+        }
+        Ok(())
+    }
+}

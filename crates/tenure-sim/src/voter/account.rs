@@ -1,0 +1,93 @@
+//! What voters have promised and written, kept a second and simpler time, in true time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure_core::voter::{
+    AckDto, Answer, Ask, Electorate, ElectorateId, Fingerprint, Identity, Leadership, Memory,
+    Participant,
+};
+
+/// A promise of one voter.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    /// To whom.
+    pub to: Leadership,
+    /// Until when nobody else is endorsed or acknowledged.
+    pub until: u64,
+}
+
+/// What voters have said and written.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// The promises that may still run, by whose memory gave them.
+    pub promises: BTreeMap<Identity, Vec<Promise>>,
+    /// Leaderships that are over or will never be, by their leader's own word.
+    pub released: BTreeSet<Leadership>,
+    /// What each node has written last.
+    pub written: Vec<Option<Memory>>,
+    /// Every electorate that anybody has written.
+    pub documents: BTreeMap<(Fingerprint, ElectorateId), Electorate>,
+}
+
+/// A promise as it is sent: to whom, and for how long.
+#[must_use]
+pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option<Given> {
+    if let Some(Ask::Result(result)) = asks {
+        let (leader, ballot) = (result.new_leader.clone(), result.ballot.clone());
+        let span = result.promise?.span;
+        return Some(Given { to: Leadership { leader, ballot }, span, endorses: true });
+    }
+    let Some(Answer::Heartbeat(beaten)) = answer else { return None };
+    let AckDto { leadership, promise, .. } = beaten.promise.as_ref()?;
+    Some(Given { to: leadership.clone(), span: promise.span, endorses: false })
+}
+
+/// What somebody says that it promises.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// To whom.
+    pub to: Leadership,
+    /// For how long, by its own clock.
+    pub span: std::time::Duration,
+    /// Whether by an endorsement.
+    pub endorses: bool,
+}
+
+/// Whether both are one run and one counter.
+#[must_use]
+pub fn same(one: &Leadership, other: &Leadership) -> bool {
+    one.leader == other.leader && one.counter() == other.counter()
+}
+
+impl Account {
+    /// Of so many nodes.
+    #[must_use]
+    pub fn new(nodes: usize) -> Self {
+        Self { written: vec![None; nodes], ..Self::default() }
+    }
+
+    /// What a leadership of this counter was promised by a voter, until when.
+    #[must_use]
+    pub fn promised_to(&self, by: Identity, leader: &Participant, counter: u64) -> Option<u64> {
+        let all = self.promises.get(&by)?.iter();
+        let to = all.filter(|one| one.to.leader == *leader && one.to.counter() == counter);
+        to.map(|one| one.until).max()
+    }
+
+    pub(super) fn promise(&mut self, by: Identity, to: &Leadership, until: u64, now: u64) {
+        let all = self.promises.entry(by).or_default();
+        all.retain(|one| one.until > now || one.to == *to);
+        match all.iter_mut().find(|one| one.to == *to) {
+            Some(one) => one.until = one.until.max(until),
+            None => all.push(Promise { to: to.clone(), until }),
+        }
+    }
+
+    pub(super) fn write(&mut self, node: usize, memory: &Memory) {
+        if let Some(document) = &memory.electorate {
+            let key = (document.founding, document.id);
+            self.documents.entry(key).or_insert_with(|| document.clone());
+        }
+        self.written[node] = Some(memory.clone());
+    }
+}

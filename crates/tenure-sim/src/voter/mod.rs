@@ -1,0 +1,15 @@
+//! Regional voters in a made-up world: HTTP exchanges with the driver's part of them, directories,
+//! and the checks.
+
+pub mod account;
+pub mod exchange;
+mod fact;
+pub mod plan;
+pub mod properties;
+mod scenario;
+pub mod server;
+mod worlds;
+
+pub use fact::Own;
+pub use scenario::{Counts, RegionalVoters};
+pub use worlds::Worlds;

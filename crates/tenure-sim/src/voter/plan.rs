@@ -1,0 +1,418 @@
+//! What one seed makes: regions and their voters, settings, clocks, and what goes wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::Drift;
+use tenure_core::voter::{Admission, Checked, Config, Founding, Listed, Mode, VoterUrl};
+
+use super::server::Manner;
+use crate::rng::Rng;
+use crate::scenario::plan::{LEFTOVER, MS, Outline, known, one_way, rate, rates_of_connections};
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{DiskFate, Incident};
+use crate::world::fault::Rates;
+
+/// A world of regional voters that is about to begin; the unit of its conditions is the lease.
+pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
+
+/// What the draws of these worlds are for.
+const OWN: u64 = 0x766f_7465;
+const SECOND: u64 = 1_000 * MS;
+
+/// What a world concentrates on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Nothing goes wrong.
+    Connected,
+    /// Regions come apart and together, and nothing else.
+    Parted,
+    /// A little of everything.
+    Broad,
+    /// Links that work one way only, and messages that come late, twice and out of order.
+    Divided,
+    /// Operators change the electorate, again and again.
+    Changing,
+    /// Directories are lost, or a second pod has the name of a voter; routes lead astray, and two
+    /// networks of one name meet.
+    Mistaken,
+}
+
+/// What only worlds of regional voters have.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What it concentrates on.
+    pub kind: Kind,
+    /// What voters promise.
+    pub mode: Mode,
+    /// The settings that most of them have.
+    pub config: Checked,
+    /// How many voters found the network.
+    pub founders: usize,
+    /// How many there are at all, without the second pods.
+    pub voters: usize,
+    /// Whether those of the first half and of the second are networks of their own.
+    pub two: bool,
+    /// The second pod of a voter's name: its node, and that of the voter.
+    pub pod: Option<(usize, usize)>,
+    /// How much longer a message from or to the last region travels, one way.
+    pub away: u64,
+    /// One request in so many that goes by a route reaches somebody else.
+    pub strays: u64,
+    /// Whether runs are given the same seed, as copies of one machine are.
+    pub alike: bool,
+}
+
+/// One voter.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// Its settings.
+    pub config: Checked,
+    /// How its process goes about HTTP.
+    pub manner: Manner,
+    /// Whether it wants to lead.
+    pub campaigns: bool,
+    /// Whether it follows who leads.
+    pub observes: bool,
+}
+
+/// In which of three regions a voter is.
+const fn region(node: usize) -> usize {
+    node % 3
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Settings {
+    /// The voter that a node is, or is a second pod of.
+    #[must_use]
+    pub fn number(&self, node: usize) -> usize {
+        self.pod.filter(|(pod, _)| *pod == node).map_or(node, |(_, of)| of)
+    }
+
+    /// A span by the slowest clock, in true time.
+    #[must_use]
+    pub fn slow(&self, span: Duration) -> u64 {
+        let drift = self.config.drift;
+        nanos(drift.real_at_most(drift.stretch(span)))
+    }
+
+    /// A ballot, with the poll before it.
+    #[must_use]
+    pub fn ballot(&self) -> Duration {
+        let config = &self.config;
+        config.request_timeout + config.cast_timeout + config.result_timeout
+    }
+
+    /// Guarantees (c) and (d): how long a part with a quorum is without a leader, and with
+    /// `available` two that reach each other both lead, with so many draws.
+    #[must_use]
+    pub fn change_most(&self, draws: u32) -> u64 {
+        nanos(self.config.failover()) + self.slow(self.ballot() * draws.saturating_sub(1))
+    }
+
+    /// How long a part may have no leader: with `available` one that is silent is first suspected,
+    /// and whoever asked too early waits longer each time.
+    #[must_use]
+    pub fn vacant_most(&self, draws: u32) -> u64 {
+        let silence = match self.mode {
+            Mode::Majority => 0,
+            Mode::Available => self.slow(self.config.silence() + self.config.spread * 18),
+        };
+        self.change_most(draws) + silence
+    }
+}
+
+/// Times that work together.
+fn times(rng: &mut Rng, mode: Mode) -> Config {
+    let url = "http://n0".parse().unwrap_or_else(|wrong| panic!("a constant: {wrong}"));
+    let mut config = Config::new(known("sim"), known("n0"), url);
+    config.mode = mode;
+    let heartbeat = rng.choose(&[SECOND / 10, SECOND, SECOND, 3 * SECOND]);
+    let timeout = heartbeat * rng.choose(&[20, 30, 50, 90]) / 100;
+    let drift = rng.choose(&[0, 1_000_000, 10_000_000, 100_000_000]);
+    config.drift = Drift::from_parts_per_billion(drift).unwrap_or(Drift::DEFAULT);
+    config.tolerance = rng.choose(&[2, 3, 3, 6]);
+    let span = Duration::from_nanos;
+    (config.heartbeat, config.request_timeout) = (span(heartbeat), span(timeout));
+    config.cast_timeout = span(timeout * rng.choose(&[2, 2, 3]));
+    config.result_timeout = span(timeout * rng.choose(&[1, 2]));
+    config.spread = span(heartbeat * rng.choose(&[10, 50, 100]) / 100);
+    config.forget_after = span(heartbeat * rng.choose(&[4, 20, 600]));
+    config.founding = Founding::Expected(1);
+    loop {
+        config.grace = config.counted(config.lease()) / 10;
+        config.kill_margin = config.grace / 2;
+        match config.clone().check() {
+            Ok(_) => return config,
+            Err(wrong) => assert!(config.tolerance < 100, "a plan's settings: {wrong}"),
+        }
+        config.tolerance += 1;
+    }
+}
+
+/// The plan of a seed.
+#[must_use]
+pub fn draw(seed: u64) -> Plan {
+    let mut rng = Rng::new(seed, OWN);
+    let mode = rng.choose(&[Mode::Majority, Mode::Majority, Mode::Majority, Mode::Available]);
+    let kind = match mode {
+        Mode::Majority => rng.choose(&[
+            Kind::Connected,
+            Kind::Parted,
+            Kind::Broad,
+            Kind::Broad,
+            Kind::Divided,
+            Kind::Changing,
+            Kind::Changing,
+            Kind::Mistaken,
+        ]),
+        Mode::Available => rng.choose(&[Kind::Connected, Kind::Parted, Kind::Parted, Kind::Broad]),
+    };
+    let config = times(&mut rng, mode);
+    let timeout = nanos(config.request_timeout);
+    let founders = match kind {
+        Kind::Changing => rng.choose(&[1, 2, 3]),
+        Kind::Mistaken => rng.choose(&[1, 2, 3]),
+        _ => rng.choose(&[1, 2, 3, 3, 4, 5, 5]),
+    };
+    let two = kind == Kind::Mistaken && rng.once_in(2);
+    let voters = match kind {
+        Kind::Changing => founders + rng.choose(&[1, 2, 3]),
+        Kind::Mistaken if two => 2 * founders,
+        _ => founders,
+    };
+    let pod = (kind == Kind::Mistaken && rng.once_in(2)).then(|| (voters, rng.below(voters)));
+    let own = Settings {
+        kind,
+        mode,
+        config: config.clone().check().unwrap_or_else(|wrong| panic!("checked: {wrong}")),
+        founders,
+        voters,
+        two,
+        pod,
+        away: rng.choose(&[0, 0, timeout / 8]),
+        strays: if kind == Kind::Mistaken { rng.choose(&[0, 20]) } else { 0 },
+        alike: rng.once_in(8),
+    };
+    let lease = nanos(config.lease());
+    let longest = own.slow(config.lease() * 2);
+    let settles =
+        2 * longest + own.slow((config.spread * 16 + own.ballot() + config.heartbeat) * 6);
+    let trip = timeout / 4 / rng.choose(&[1, 1, 4, 30]);
+    let drift = u64::from(config.drift.parts_per_billion()) / 1_000;
+    let nodes = nodes(&mut rng, &own, &config);
+    let outline = Outline { unit: lease, trip: trip.max(16), drift, settles };
+    let mut plan = Plan::draw(seed, nodes, outline, own);
+    plan.bend(&mut rng);
+    plan
+}
+
+fn nodes(rng: &mut Rng, own: &Settings, config: &Config) -> Vec<(String, NodePlan)> {
+    let count = own.voters + usize::from(own.pod.is_some());
+    // A second pod has the name and the route of the first.
+    let number = |node: usize| own.number(node);
+    let url = |node: usize| known::<VoterUrl>(&format!("http://n{}", number(node)));
+    let urls: Arc<[VoterUrl]> = (0..count).map(url).collect();
+    let listed = |node: usize| Listed { id: known(&format!("n{node}")), url: urls[node].clone() };
+    // By number only so many can be found: not more.
+    let by_list = own.two || own.kind == Kind::Changing || rng.once_in(2);
+    let admission = if rng.once_in(4) { Admission::Auto } else { Admission::Operator };
+    let (late, breaks) = (rng.once_in(2), rng.choose(&[0, 0, 30, 300]));
+    let breaks = if matches!(own.kind, Kind::Connected | Kind::Parted) { 0 } else { breaks };
+    let changing = matches!(own.kind, Kind::Changing | Kind::Mistaken);
+    let all_campaign = changing || rng.once_in(2);
+    let odd = rng.once_in(3).then(|| rng.below(count));
+    let node = |node: usize| {
+        let mut config = config.clone();
+        (config.id, config.url) = (known(&format!("n{}", number(node))), urls[node].clone());
+        config.admission = admission;
+        let half = if own.two && number(node) >= own.founders { own.founders } else { 0 };
+        let founders = half..half + own.founders;
+        config.founding = match own.mode {
+            Mode::Available if by_list => Founding::List(founders.clone().map(listed).collect()),
+            Mode::Available => Founding::Anybody,
+            // One that comes later waits to be given a vote.
+            Mode::Majority if !founders.contains(&number(node)) => Founding::Expected(64),
+            Mode::Majority if by_list => Founding::List(founders.clone().map(listed).collect()),
+            Mode::Majority => Founding::Expected(u16::try_from(own.founders).unwrap_or(u16::MAX)),
+        };
+        if odd == Some(node) {
+            // It promises less than it is asked for, by another clock.
+            let least = config.heartbeat + config.request_timeout * 4;
+            let drift = config.drift.parts_per_billion() / 10;
+            let other = Config {
+                lease_max: Some((config.lease() / 2).max(least)),
+                drift: Drift::from_parts_per_billion(drift).unwrap_or(config.drift),
+                ..config.clone()
+            };
+            if other.clone().check().is_ok() {
+                config = other;
+            }
+        }
+        let seeds = match &config.founding {
+            // The first knows of nobody, and all others of it.
+            Founding::List(_) if !own.two => Vec::new(),
+            Founding::List(_) => rng.once_in(4).then(|| urls[0].clone()).into_iter().collect(),
+            _ => vec![urls[0].clone(), urls[rng.below(count)].clone()],
+        };
+        let resolves = config.heartbeat * u32::from(rng.choose(&[0_u8, 0, 1, 3]));
+        let manner = Manner { urls: urls.clone(), late, breaks, seeds, resolves };
+        let campaigns = node == 0 || all_campaign || rng.once_in(2);
+        // One without an electorate cannot tell a vacancy.
+        let observes = !changing && (!campaigns || rng.once_in(2));
+        let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
+        let letter = if number(node) == node { 'n' } else { 'm' };
+        let name = format!("{letter}{}", number(node));
+        (name, NodePlan { config, manner, campaigns, observes })
+    };
+    (0..count).map(node).collect()
+}
+
+impl Plan {
+    /// What goes wrong in worlds of its kind, in place of what every protocol has.
+    fn bend(&mut self, rng: &mut Rng) {
+        let (kind, lease) = (self.own.kind, self.conditions.unit);
+        self.elections = vec![known("sim")];
+        self.reluctance = rng.choose(&[1, 1, 3]);
+        self.calm = kind == Kind::Connected;
+        self.set_clocks(rng);
+        let (count, ends) = (self.nodes.len(), self.conditions.storm_ends);
+        let conditions = &mut self.conditions;
+        conditions.rates = match kind {
+            Kind::Connected | Kind::Parted => Rates::default(),
+            _ => self.own.rates(rng),
+        };
+        match kind {
+            Kind::Connected => conditions.incidents.clear(),
+            Kind::Parted => conditions.incidents = parts(rng, count, lease, ends),
+            Kind::Divided => {
+                conditions.rates.crash = 0;
+                conditions.incidents = one_way(rng, count, lease, ends);
+            }
+            Kind::Broad | Kind::Changing | Kind::Mistaken => {
+                // A second pod beside a directory that was lost could found another network.
+                let mistaken = kind == Kind::Mistaken && self.own.pod.is_none();
+                let loses = mistaken || self.own.mode == Mode::Available;
+                conditions.incidents = storm(rng, (count, loses), lease, ends);
+            }
+        }
+        if let Some((pod, _)) = self.own.pod {
+            // It comes when the network is there, and is gone before the storm ends.
+            conditions.sites[pod].starts = ends / 3;
+            conditions.incidents.push((ends - 1, Incident::Gone { node: pod }));
+        }
+    }
+
+    /// Half of the worlds have clocks at the bounds of what they may drift.
+    fn set_clocks(&mut self, rng: &mut Rng) {
+        let extreme = rng.once_in(2);
+        for (node, site) in self.nodes.iter().zip(&mut self.conditions.sites) {
+            let parts = u64::from(node.config.drift.parts_per_billion());
+            let margin = parts * TRUE_RATE / 1_000_000_000;
+            let ahead = match extreme {
+                true => rng.choose(&[0, 2 * margin]),
+                false => rng.within(0..2 * margin + 1),
+            };
+            let rate = TRUE_RATE - margin + ahead;
+            let mut clock = Clock::new(0, rng.within(0..1 << 40), rate);
+            if rng.once_in(4) {
+                let at = rng.within(0..self.conditions.storm_ends);
+                clock.change(at, rng.within(TRUE_RATE - margin..TRUE_RATE + margin + 1));
+            }
+            site.clock = clock;
+        }
+        let far =
+            self.conditions.sites.iter_mut().enumerate().filter(|(node, _)| region(*node) == 2);
+        far.for_each(|(_, site)| site.away = self.own.away);
+    }
+
+    /// It in a line.
+    pub(super) fn describe(&self) -> String {
+        let Settings { kind, mode, config, founders, voters, two, pod, away, strays, alike } =
+            &self.own;
+        let seconds = |span: u64| span as f64 / 1e9;
+        format!(
+            "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}, m {}, t {:?}, L {:?}, \
+             rho {}, away {:?}, second pod {}, strays {strays}, alike {alike}; {} incidents planned; storm \
+             {:.3} s, content after {:.3} s, end {:.3} s",
+            if *two { " each of two networks" } else { "" },
+            config.heartbeat,
+            config.tolerance,
+            config.request_timeout,
+            config.lease(),
+            config.drift,
+            Duration::from_nanos(*away),
+            pod.is_some(),
+            self.conditions.incidents.len(),
+            seconds(self.conditions.storm_ends),
+            seconds(self.settled),
+            seconds(self.conditions.end),
+        )
+    }
+}
+
+impl Settings {
+    fn rates(&self, rng: &mut Rng) -> Rates {
+        let write = match self.mode {
+            Mode::Majority => rate(rng, 2_000),
+            Mode::Available => 0,
+        };
+        let repeat = rate(rng, 1_000);
+        Rates { write, repeat, ..rates_of_connections(rng) }
+    }
+}
+
+/// Regions come apart, and each time all is mended before.
+fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
+    // They find each other first: of whom nobody has heard, no promise speaks.
+    let mut at = 3 * lease + rng.within(0..2 * lease);
+    let mut all = Vec::new();
+    while at < ends {
+        let apart = rng.below(3);
+        let side = match rng.once_in(3) {
+            true => rng.next() % (1 << nodes),
+            false => (0..nodes).filter(|node| region(*node) == apart).fold(0, |s, n| s | 1 << n),
+        };
+        let until = (at + rng.choose(&[1, 4, 12]) * rng.within(lease / 8..lease / 2)).min(ends);
+        all.push((at, Incident::Split { side, until }));
+        at = until + rng.choose(&[1, 1, 5]) * rng.within(lease / 4..lease);
+    }
+    all
+}
+
+/// Processes and machines end, with their directories and without; regions and voters are cut off;
+/// processes stop.
+fn storm(
+    rng: &mut Rng,
+    (nodes, loses): (usize, bool),
+    lease: u64,
+    ends: u64,
+) -> Vec<(u64, Incident)> {
+    let (mut at, gap) = (lease / 2, lease * rng.choose(&[1, 2, 6]));
+    let mut all = Vec::new();
+    while at < ends {
+        let (node, other) = (rng.below(nodes), rng.below(nodes));
+        let until = at + rng.within(lease / 10..lease * LEFTOVER);
+        let down = rng.within(1..lease * 3 / 2);
+        let reboot = rng.once_in(4).then(|| rng.within(0..1 << 40));
+        let disk = if loses && rng.once_in(2) { DiskFate::Lost } else { DiskFate::Kept };
+        let side = (0..nodes).filter(|node| region(*node) == region(other));
+        let side = side.fold(0, |side, node| side | 1 << node);
+        all.push((
+            at,
+            match rng.within(0..8) {
+                0..=2 => Incident::Crash { node, down, reboot, disk },
+                3 => Incident::Cut { from: node, to: other, until },
+                4 => Incident::Split { side: 1 << node, until },
+                5 => Incident::Split { side, until },
+                6 => Incident::Split { side: rng.next() % (1 << nodes), until },
+                _ => Incident::Stop { node, until },
+            },
+        ));
+        at += rng.within(gap / 8..gap);
+    }
+    all
+}

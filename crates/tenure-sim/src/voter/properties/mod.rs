@@ -1,0 +1,55 @@
+//! What must hold, one file each, named after the sentence that it checks.
+//!
+//! What every protocol promises is judged by [`promises`]; here is what only regional voters have,
+//! by [what they have promised and written](super::account).
+
+mod claims_stand_on_promises;
+mod documents_change_one_by_one;
+mod heartbeats_count_once;
+mod nobody_healthy_is_dropped;
+mod one_endorsement;
+mod promises_are_kept;
+mod votes_stay;
+
+use super::{Own, RegionalVoters};
+use crate::scenario::{Checks, Property, Sentences, parts, promises, seconds};
+
+type Check<'a> = crate::scenario::Check<'a, RegionalVoters>;
+type Fact<'a> = crate::scenario::Fact<'a, RegionalVoters>;
+
+/// What the common promises are called.
+pub(super) const SENTENCES: Sentences = Sentences {
+    at_most_one: ("At most one leader", "guarantee (a)"),
+    fences_grow: ("Fences increase", "guarantee (b)"),
+    no_return: ("A claim that has lapsed does not return", "V6"),
+    observers: ("Observers see what is", "the contract"),
+    stability: ("A leader stays when nothing goes wrong", "V6"),
+    leader_in_the_end: ("Every election has a leader in the end", "guarantee (c)"),
+    bounded_memory: ("Memory is bounded", "guarantee (e)"),
+    ..Sentences::NAMED
+};
+
+crate::checks! {
+    /// All of them, in the order in which they see a fact.
+    pub Properties of RegionalVoters {
+        claims_stand_on_promises::ClaimsStandOnPromises,
+        claims_stand_on_promises::WinnersStayed,
+        promises_are_kept::PromisesAreKept,
+        promises_are_kept::ReleasedAfterTheEnd,
+        one_endorsement::OneEndorsement,
+        votes_stay::VotesStay,
+        documents_change_one_by_one::DocumentsChangeOneByOne,
+        documents_change_one_by_one::OneFounding,
+        heartbeats_count_once::HeartbeatsCountOnce,
+        nobody_healthy_is_dropped::NobodyHealthyIsDropped,
+        parts::OneAfterAHeal,
+        parts::InTime;
+        promises::All
+    }
+}
+
+/// The name and the source of each.
+#[must_use]
+pub fn all() -> Vec<(&'static str, &'static str)> {
+    <Properties as Checks<RegionalVoters>>::names()
+}

@@ -1,0 +1,74 @@
+use super::super::account::same;
+use super::{Check, Fact, Own, Property, RegionalVoters, seconds};
+
+/// V4, V6, V7, V8: while a promise runs nobody else is endorsed or acknowledged, also after a
+/// restart, unless the one it was given to has released it; and a leader endorses nobody else.
+#[derive(Debug, Default)]
+pub(in super::super) struct PromisesAreKept;
+
+impl Property<RegionalVoters> for PromisesAreKept {
+    const NAME: &'static str = "Nobody promises to two at once";
+    const SOURCE: &'static str = "V4, V6, V7, V8";
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        let Fact::Own(Own::Promises { node, to, from, until, .. }) = fact else { return Ok(()) };
+        let Some(who) = &check.own.who[node] else { return Ok(()) };
+        if until <= from {
+            return Ok(());
+        }
+        let account = &check.own.account;
+        let given = account.promises.get(&who.identity).into_iter().flatten();
+        // Of what this run leads by itself nobody else needs to know that it is over.
+        let given = given.filter(|one| one.to.leader != *who);
+        let mut others = given.filter(|one| {
+            !same(&one.to, to) && one.until > from && !account.released.contains(&one.to)
+        });
+        if let Some(other) = others.next() {
+            return Err(format!(
+                "{who} promises to {to} at {} until {}, and has promised to {} until {}",
+                seconds(from),
+                seconds(until),
+                other.to,
+                seconds(other.until),
+            ));
+        }
+        let leads = check.history.elections.iter().find_map(|past| past.leader(from));
+        match leads.filter(|led| led.node == node && to.leader != *who && led.fence.is_some()) {
+            Some(led) => Err(format!(
+                "{who} leads{} until {}, and promises to {to}",
+                led.under(),
+                seconds(led.until)
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// V8: what is released has ended before, and never leads again.
+#[derive(Debug, Default)]
+pub(in super::super) struct ReleasedAfterTheEnd;
+
+impl Property<RegionalVoters> for ReleasedAfterTheEnd {
+    const NAME: &'static str = "A release follows the end of the work";
+    const SOURCE: &'static str = "V8";
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Own(Own::Releases { node, leadership }) => {
+                let led = check.history.elections.iter().find_map(|past| past.leader(check.now));
+                let led = led.filter(|led| {
+                    led.node == node && Some(led.life) == Some(leadership.leader.incarnation)
+                });
+                match led.and_then(|led| Some((led, led.fence?))) {
+                    Some((led, fence)) if fence.number() == leadership.counter() => Err(format!(
+                        "{} releases {leadership} and leads until {}",
+                        check.name(node),
+                        seconds(led.until)
+                    )),
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}

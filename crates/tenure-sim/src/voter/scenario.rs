@@ -1,0 +1,577 @@
+//! Regional voters as a scenario: what runs on a node, and what checks look things up in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tenure_core::voter::{
+    Answer, Ask, Ballot, Change, Event, Fingerprint, Identity, Ignored, Leadership, Memory, Mode,
+    OwnEvent, Participant, Start, Voter,
+};
+use tenure_core::{Effect, LeaderView, Loss};
+
+use super::account::{self, Account};
+use super::exchange::{Command, Half, Place, To, Words};
+use super::fact::Own;
+use super::plan::{Kind, NodePlan, Plan, Settings};
+use super::properties::{Properties, SENTENCES};
+use super::server::{Passed, Server};
+use crate::rng::{Rng, mix};
+use crate::scenario::parts::{Parted, Parts};
+use crate::scenario::{
+    Check, Claimed, Fact, History, Judged, Leadership as Led, Memory as Room, Run, Scenario,
+    Sentences,
+};
+use crate::world::Context;
+use crate::world::conditions::{DiskFate, Incident};
+use crate::world::node::Node;
+use crate::world::nodes::Nodes;
+
+crate::tally! {
+    /// What is counted only for regional voters.
+    Counts {
+        /// Ballots that voters joined.
+        ballots,
+        /// Ballots in which two had the highest number.
+        ties,
+        /// Results that count other numbers than another one's.
+        differ,
+        /// Electorates that were written.
+        documents,
+        /// Voters that were dropped.
+        dropped,
+        /// Answers that came after their time.
+        late,
+        /// What should never be, and was reported.
+        breaches,
+        /// Directories that were lost.
+        lost,
+        /// Leaders that were asked to let others draw.
+        ways,
+        /// Leaders beside another one, which only `available` allows.
+        beside,
+        /// Cuts between regions.
+        cuts,
+    }
+}
+
+/// Regional voters in one world.
+#[derive(Debug)]
+pub struct RegionalVoters {
+    /// What voters have promised and written.
+    pub account: Account,
+    /// Which node each run is of.
+    nodes: BTreeMap<u128, usize>,
+    /// How others know each node, while it runs.
+    pub who: Vec<Option<Participant>>,
+    /// The leadership that the last result at hand names, where its voter is the one named.
+    named: Vec<Option<Leadership>>,
+    /// How many memories were made.
+    memories: u64,
+    /// Whether the second pod runs.
+    pod: bool,
+    /// The regions that are apart from the others.
+    parts: Parts,
+    /// When anybody began, ended, came or left last.
+    stirred: u64,
+    /// The draws that were begun since then, or since parts moved.
+    draws: BTreeSet<Ballot>,
+}
+
+impl RegionalVoters {
+    /// What a node has written last.
+    #[must_use]
+    pub fn memory(&self, node: usize) -> Option<&Memory> {
+        self.account.written[node].as_ref()
+    }
+
+    fn stir(&mut self, now: u64) {
+        self.stirred = now;
+        self.draws.clear();
+    }
+
+    /// As what a node was founded.
+    fn founding(&self, node: usize) -> Option<Fingerprint> {
+        Some(self.memory(node)?.electorate.as_ref()?.founding)
+    }
+}
+
+/// The `number`th memory of a node.
+fn begin(seed: u64, node: usize, number: u64) -> Memory {
+    let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));
+    Memory::begin(Identity(half(1) << 64 | half(2)))
+}
+
+impl Scenario for RegionalVoters {
+    type Words = Words;
+    type Process = Server;
+    type Core = Voter;
+    type Service = std::convert::Infallible;
+    type Disk = Memory;
+    type NodePlan = NodePlan;
+    type Settings = Settings;
+    type Extra = Ask;
+    type OwnEvent = OwnEvent;
+    type Led = Option<Fingerprint>;
+    type Fact<'a> = Own<'a>;
+    type Counts = Counts;
+    type Checks = Properties;
+
+    const SENTENCES: Sentences = SENTENCES;
+
+    fn new(plan: &mut Plan) -> Self {
+        let count = plan.nodes.len();
+        Self {
+            account: Account::new(count),
+            nodes: BTreeMap::new(),
+            who: vec![None; count],
+            named: vec![None; count],
+            memories: 0,
+            pod: false,
+            parts: Parts::default(),
+            stirred: 0,
+            draws: BTreeSet::new(),
+        }
+    }
+
+    fn node(&self, plan: &Plan, node: usize) -> Node<Server, std::convert::Infallible> {
+        let NodePlan { config, manner, .. } = &plan.nodes[node];
+        Node::Process(Server::new(config.clone(), manner.clone()))
+    }
+
+    fn core(process: &Server) -> &Voter {
+        process.core()
+    }
+
+    fn disk(&self, plan: &Plan, node: usize) -> Memory {
+        begin(plan.conditions.seed, node, 0)
+    }
+
+    fn start(&self, plan: &Plan, _: usize, life: u128, disk: &Memory) -> Result<Start, String> {
+        let seed = if plan.own.alike { plan.conditions.seed } else { life as u64 };
+        Ok(Start { incarnation: life, seed, memory: disk.clone() })
+    }
+
+    fn write(disk: &mut Memory, record: Memory) {
+        *disk = record;
+    }
+
+    /// A directory may be lost while a quorum of every electorate has its own.
+    fn damage(
+        run: &mut Run<Self>,
+        disks: &mut [&mut Memory],
+        node: usize,
+        fate: DiskFate,
+        _: bool,
+    ) -> bool {
+        if fate != DiskFate::Lost {
+            return fate == DiskFate::Kept;
+        }
+        let identities: Vec<Identity> = disks.iter().map(|disk| disk.identity).collect();
+        let whole = |disk: &&mut Memory| {
+            let Some(electorate) = &disk.electorate else { return true };
+            let kept = electorate.members.iter().filter(|member| {
+                member.identity != identities[node] && identities.contains(&member.identity)
+            });
+            disk.founded && kept.count() >= electorate.quorum()
+        };
+        let majority = run.plan.own.mode == Mode::Majority;
+        if majority && (node == 0 || !disks[node].founded || !disks.iter().all(whole)) {
+            return false;
+        }
+        run.own.memories += 1;
+        run.counts.own.lost += 1;
+        *disks[node] = begin(run.plan.conditions.seed, node, run.own.memories);
+        true
+    }
+
+    fn sender(&self, _: &Plan, node: usize, _: u128) -> Place {
+        Place(node)
+    }
+
+    fn recipients(&self, plan: &Plan, _: usize, to: &To) -> Nodes {
+        match *to {
+            To::Caller(node) => Nodes::one(node),
+            To::Url(node, draw) => {
+                let own = &plan.own;
+                if own.strays != 0 && draw.is_multiple_of(own.strays) {
+                    return Nodes::one((draw >> 32) as usize % own.voters);
+                }
+                match own.pod {
+                    Some((pod, of)) if of == node && self.pod && draw & 1 == 1 => Nodes::one(pod),
+                    Some((pod, of)) if pod == node => Nodes::one(of),
+                    _ => Nodes::one(node),
+                }
+            }
+        }
+    }
+
+    fn event(event: &Event) -> Option<&Event> {
+        Some(event)
+    }
+
+    fn command(command: &Command) -> Option<&Command> {
+        Some(command)
+    }
+
+    fn campaigns(plan: &Plan, node: usize) -> bool {
+        plan.nodes[node].campaigns
+    }
+
+    fn observes(plan: &Plan, node: usize) -> Option<Duration> {
+        plan.nodes[node].observes.then_some(Duration::ZERO)
+    }
+
+    fn campaign(plan: &Plan, node: usize, rng: &mut Rng) -> Command {
+        let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
+        Command::Campaign { value: crate::scenario::plan::known(&value), priority: 0 }
+    }
+
+    fn whim(plan: &Plan, _: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
+        let timed = matches!(plan.own.kind, Kind::Connected | Kind::Parted);
+        let whim = rng.within(0..40);
+        let most = if plan.own.kind == Kind::Changing { 30 } else { 11 };
+        Some(match whim {
+            0 => Command::Resign,
+            1..=4 => observe?,
+            5 if observe.is_some() => Command::Unobserve,
+            6 if rng.once_in(4) => Command::Campaign { value: Default::default(), priority: 0 },
+            7..=8 if !timed => Command::Extra(Ask::Start),
+            9..=39 if whim <= most && !timed => Command::Extra(operate(plan, rng)),
+            _ => return None,
+        })
+    }
+
+    fn started(run: &mut Run<Self>, node: usize, life: u128) {
+        run.own.nodes.insert(life, node);
+        if run.plan.own.pod.is_some_and(|(pod, _)| pod == node) {
+            run.own.pod = true;
+        }
+    }
+
+    fn incident(run: &mut Run<Self>, context: &Context<'_>, number: usize) {
+        if let Incident::Split { side, until } = run.plan.conditions.incidents[number].1 {
+            run.counts.own.cuts += 1;
+            run.own.parts.split(side, until, context.now);
+            run.own.draws.clear();
+        }
+    }
+
+    fn handled(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        process: &Server,
+    ) -> Judged {
+        let who = process.core().who();
+        if run.own.who[node].as_ref().is_none_or(|known| known != who) {
+            run.own.who[node] = Some(who.clone());
+        }
+        run.own.named[node] = None;
+        for passed in process.passed() {
+            match passed {
+                Passed::Answered(by) => {
+                    run.tell_own(context, Own::Answered { node, by: *by })?;
+                }
+                Passed::Endorsed(leadership) => {
+                    let own = run.own.who[node].as_ref() == Some(&leadership.leader);
+                    run.own.named[node] = own.then(|| leadership.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn effect(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<Words>,
+        _: &Memory,
+    ) -> Judged {
+        match effect {
+            Effect::Send { to, message } => run.sent(context, node, to, message),
+            Effect::Persist(memory) => {
+                run.counts.own.documents += 1;
+                run.tell_own(context, Own::Wrote { node, memory })
+            }
+            Effect::Emit { election, event } => {
+                let election = election.as_ref().and_then(|name| run.election(name));
+                run.own_event(context, (node, election), event)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Its core takes a request for sent.
+    fn dropped(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<Words>,
+    ) -> Judged {
+        match effect {
+            Effect::Send { to: To::Url(to, _), message: Half::Request(..) } => {
+                run.tell_own(context, Own::Unsent { node, to: *to })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note(
+        &mut self,
+        plan: &Plan,
+        history: &mut History<Option<Fingerprint>>,
+        now: u64,
+        fact: Fact<'_, Self>,
+    ) {
+        match fact {
+            Fact::Own(Own::Promises { node, to, until, from, .. }) => {
+                if let Some(who) = &self.who[node] {
+                    self.account.promise(who.identity, to, until, from);
+                }
+            }
+            Fact::Own(Own::Releases { leadership, .. }) => {
+                self.account.released.insert(leadership.clone());
+            }
+            Fact::Own(Own::Wrote { node, memory }) => {
+                let founded = self.memory(node).is_some_and(|memory| memory.founded);
+                if memory.founded && !founded {
+                    self.stir(now);
+                }
+                self.account.write(node, memory);
+            }
+            Fact::Started { .. }
+            | Fact::Campaigns { .. }
+            | Fact::Ended { .. }
+            | Fact::Elected { .. } => self.stir(now),
+            Fact::Crashed { node } => {
+                self.stir(now);
+                self.who[node] = None;
+                if plan.own.pod.is_some_and(|(pod, _)| pod == node) {
+                    self.pod = false;
+                }
+                // A claim without an end ends with its process.
+                for past in &mut history.elections {
+                    let of = past.leaderships.iter_mut().filter(|led| led.node == node);
+                    of.filter(|led| led.until > plan.conditions.end)
+                        .for_each(|led| led.until = now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn led(&self, _: &Plan, claim: &Claimed) -> Option<Fingerprint> {
+        self.founding(claim.node)
+    }
+
+    /// Networks that were founded apart know nothing of each other; and with `available` each part
+    /// has a leader.
+    fn may_overlap(
+        check: &Check<'_, Self>,
+        claim: &Claimed,
+        other: &Led<Option<Fingerprint>>,
+    ) -> bool {
+        check.plan.own.mode == Mode::Available || check.own.founding(claim.node) != other.own
+    }
+
+    fn may_exceed(
+        check: &Check<'_, Self>,
+        claim: &Claimed,
+        other: &Led<Option<Fingerprint>>,
+    ) -> bool {
+        check.own.founding(claim.node) != other.own
+    }
+
+    /// With `available` two that did not know of each other may both begin to lead.
+    fn may_lose(check: &Check<'_, Self>, _: (usize, usize), loss: Loss) -> bool {
+        let own = &check.plan.own;
+        let one_of_two = own.mode == Mode::Available && loss == Loss::Superseded;
+        own.kind == Kind::Mistaken || one_of_two && check.now < check.plan.settled
+    }
+
+    /// Two networks, or what is left of one, may have lost too much.
+    fn can_lead(plan: &Plan, _: usize) -> bool {
+        plan.own.kind != Kind::Mistaken
+    }
+
+    fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
+        let life = leader.incarnation?;
+        Some((*self.nodes.get(&life)?, life))
+    }
+
+    fn memory(plan: &Plan) -> Room {
+        let count = plan.nodes.len();
+        Room { every: 1_024, bytes: 65_536 + count * count * 8_192 }
+    }
+
+    fn role(_: &Plan, _: usize) -> &'static str {
+        "voter"
+    }
+
+    fn address(_: &Plan, node: usize) -> String {
+        Place(node).to_string()
+    }
+
+    fn describe(plan: &Plan) -> String {
+        plan.describe()
+    }
+
+    fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
+        let (common, own) = (&counts.common, &counts.own);
+        vec![
+            format!("requests      {} sent, {} answers late", common.messages, own.late),
+            format!(
+                "elections     {} won in {} ballots, {} ties, {} other counts: {} lost, {} given \
+                 up or withdrawn; {} claims raised, {} beside another",
+                common.elected,
+                own.ballots,
+                own.ties,
+                own.differ,
+                common.lost,
+                common.resigned,
+                common.claims,
+                own.beside
+            ),
+            format!(
+                "also          {} views, {} writes, {} dropped, {} breaches, {} directories lost, \
+                 {} gave way, {} cuts between regions",
+                common.views,
+                own.documents,
+                own.dropped,
+                own.breaches,
+                own.lost,
+                own.ways,
+                own.cuts
+            ),
+        ]
+    }
+}
+
+impl Parted for RegionalVoters {
+    const OVERLAP: &'static str = "guarantee (d)";
+    const VACANCY: &'static str = "guarantees (c), (d)";
+
+    fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    fn overlap_most(check: &Check<'_, Self>) -> Option<u64> {
+        let (plan, own) = (check.plan, &check.plan.own);
+        let timed = matches!(own.kind, Kind::Parted | Kind::Connected) || check.now >= plan.settled;
+        // Those that have just started do not know of each other.
+        let timed = timed && check.now >= 2 * plan.conditions.unit;
+        let draws = u32::try_from(check.own.draws.len()).unwrap_or(u32::MAX);
+        (timed && own.mode == Mode::Available).then(|| own.change_most(draws.max(1)))
+    }
+
+    /// Of a part with a quorum, or with `available` of any.
+    fn vacant_most(check: &Check<'_, Self>, node: usize, _: usize) -> Option<(u64, u64)> {
+        let own = &check.plan.own;
+        if !matches!(own.kind, Kind::Parted | Kind::Connected) {
+            return None;
+        }
+        let all = 0..check.plan.nodes.len();
+        let here = all.filter(|other| check.reach(node, *other)).count();
+        let founded = check.own.memory(node).is_some_and(|memory| memory.founded);
+        let quorum = founded && here > own.founders / 2;
+        if own.mode == Mode::Majority && !quorum {
+            return None;
+        }
+        let draws = u32::try_from(check.own.draws.len()).unwrap_or(u32::MAX);
+        Some((own.vacant_most(draws.max(1)), check.own.stirred))
+    }
+}
+
+/// What an operator may ask of a voter.
+fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
+    let node = rng.below(plan.own.voters);
+    let id = plan.nodes[node].config.id.clone();
+    // Where all want to lead: else the last member may be one that does not.
+    let changes = matches!(plan.own.kind, Kind::Changing | Kind::Mistaken);
+    match rng.within(if changes { 0..8 } else { 6..8 }) {
+        0..=2 => Ask::Change(Change::Add(id)),
+        3..=5 => Ask::Change(Change::Remove(id)),
+        6 => {
+            let reason = "an operator says so".parse().unwrap_or_default();
+            Ask::Remove { voter: id, reason }
+        }
+        _ => {
+            let role = tenure_core::voter::Role::None;
+            let voter_url = plan.nodes[node].config.url.clone();
+            Ask::Register(tenure_core::voter::VoterDto {
+                voter_id: id,
+                voter_url,
+                role,
+                on_line: true,
+            })
+        }
+    }
+}
+
+impl Run<RegionalVoters> {
+    fn sent(&mut self, context: &Context<'_>, node: usize, to: &To, half: &Half) -> Judged {
+        let (ask, answer) = match half {
+            Half::Request(_, _, ask) => (Some(ask), None),
+            Half::Answer(_, _, answer) => (None, Some(answer)),
+        };
+        if let Some(given) = account::promised(ask, answer) {
+            let until = context.clock.reaches(context.sample().after(given.span));
+            let (endorses, from) = (given.endorses, context.sampled);
+            let fact = Own::Promises { node, to: &given.to, endorses, from, until };
+            self.tell_own(context, fact)?;
+        }
+        match half {
+            Half::Request(_, _, ask) => {
+                self.counts.common.messages += 1;
+                if let Ask::Release(leadership) = ask {
+                    self.tell_own(context, Own::Releases { node, leadership })?;
+                }
+                let (To::Url(to, _) | To::Caller(to)) = *to;
+                self.tell_own(context, Own::Asks { node, to, ask })
+            }
+            Half::Answer(line, _, answer) => {
+                if let Answer::Counted { open: false } = answer
+                    && let Some(leadership) = self.own.named[node].take()
+                {
+                    self.tell_own(context, Own::Releases { node, leadership: &leadership })?;
+                }
+                self.tell_own(context, Own::Answers { node, line: *line, answer })
+            }
+        }
+    }
+
+    fn own_event(
+        &mut self,
+        context: &Context<'_>,
+        (node, election): (usize, Option<usize>),
+        event: &Event,
+    ) -> Judged {
+        let counts = &mut self.counts.own;
+        match (event, election) {
+            (Event::Own(OwnEvent::Drawing { ballot }), _) => {
+                counts.ballots += 1;
+                self.own.draws.insert(ballot.clone());
+            }
+            (Event::Own(OwnEvent::Tie { .. }), _) => counts.ties += 1,
+            (Event::Own(OwnEvent::VotesDiffer { .. }), _) => counts.differ += 1,
+            (Event::Own(OwnEvent::GivesWay), _) => counts.ways += 1,
+            (Event::Own(OwnEvent::Breach(_)), _) => counts.breaches += 1,
+            (Event::Own(OwnEvent::Ignored(Ignored::Late)), _) => counts.late += 1,
+            (Event::Own(OwnEvent::Ignored(Ignored::Command)), _) => {
+                self.apps[node][0].anew = None;
+            }
+            (Event::Own(OwnEvent::Dropped { id }), _) => {
+                counts.dropped += 1;
+                return self.tell_own(context, Own::Dropped { node, id });
+            }
+            (Event::Elected { .. }, Some(election)) => {
+                let others = &self.history.elections[election].leaderships;
+                let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
+                counts.beside += u64::from(beside);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! A process: the core, and the HTTP server and client around it. A request that nobody answers is
+//! given up, or found to have failed although it may have been carried out; an answer that comes
+//! after its time is handed on or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::contract::Effects;
+use tenure_core::voter::{
+    self, Ask, Call, Caller, Checked, Leadership, Message, Peer, Voter, VoterUrl,
+};
+use tenure_core::{Deadline, Effect, ElectionName, Input, Protocol, Standing, Time};
+
+use super::exchange::{Command, Half, Line, Out, Place, To, Words};
+use crate::rng::mix;
+
+/// So many requests wait for their answer.
+const WAITING: usize = 4_096;
+
+/// How a process goes about HTTP.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Manner {
+    /// The URL of each node.
+    pub urls: Arc<[VoterUrl]>,
+    /// Whether answers are handed on that come after their time.
+    pub late: bool,
+    /// One request in so many is found to have failed before its time is over; never for zero.
+    pub breaks: u64,
+    /// What the name of the seeds resolves to.
+    pub seeds: Vec<VoterUrl>,
+    /// From when on it resolves, after the start.
+    pub resolves: Duration,
+}
+
+/// What passed between the core and the network, for those who judge.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Passed {
+    /// A core is handed an answer of this node, in time.
+    Answered(usize),
+    /// A core is handed a result that names this one.
+    Endorsed(Leadership),
+}
+
+/// A core with its server and its client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Server {
+    core: Voter,
+    manner: Manner,
+    run: u128,
+    /// The requests that came in and are not answered, by the number that the core knows.
+    asked: BTreeMap<u64, (Place, Line)>,
+    last: u64,
+    /// Until when an answer is handed on.
+    waits: BTreeMap<Call, Time>,
+    /// When a request is found to have failed.
+    breaks: BTreeSet<(Time, Call)>,
+    /// When the name of the seeds resolves.
+    resolves: Time,
+    passed: Vec<Passed>,
+}
+
+impl Server {
+    /// One that has not started.
+    #[must_use]
+    pub fn new(config: Checked, manner: Manner) -> Self {
+        Self {
+            core: Voter::new(config),
+            manner,
+            run: 0,
+            asked: BTreeMap::new(),
+            last: 0,
+            waits: BTreeMap::new(),
+            breaks: BTreeSet::new(),
+            resolves: Time::MAX,
+            passed: Vec::new(),
+        }
+    }
+
+    /// The core in it.
+    #[must_use]
+    pub const fn core(&self) -> &Voter {
+        &self.core
+    }
+
+    /// What passed in the last input, in order.
+    #[must_use]
+    pub fn passed(&self) -> &[Passed] {
+        &self.passed
+    }
+
+    fn hear(&mut self, now: Time, from: Place, half: Half, out: &mut Out) {
+        match half {
+            Half::Request(line, caller, ask) => {
+                self.last += 1;
+                self.asked.insert(self.last, (from, line));
+                if self.asked.len() > WAITING {
+                    self.asked.pop_first();
+                }
+                self.serve(now, caller, ask, out);
+            }
+            Half::Answer(line, header, answer) => {
+                let waits = self.waits.remove(&line.call).filter(|_| line.run == self.run);
+                let Some(until) = waits else { return };
+                let late = now >= until;
+                if late && !self.manner.late {
+                    return;
+                }
+                self.breaks.retain(|(_, call)| *call != line.call);
+                if !late {
+                    self.passed.push(Passed::Answered(from.0));
+                }
+                let from = Peer::At(self.manner.urls[from.0].clone());
+                let message = Message::Answer { call: line.call, header, answer };
+                self.hand(now, Input::Message { from, message }, out);
+            }
+        }
+    }
+
+    /// A request comes in, with the last number.
+    fn serve(&mut self, now: Time, caller: Caller, ask: Ask, out: &mut Out) {
+        if let Ask::Result(result) = &ask {
+            let (leader, ballot) = (result.new_leader.clone(), result.ballot.clone());
+            self.passed.push(Passed::Endorsed(Leadership { leader, ballot }));
+        }
+        let (from, call) = (Peer::Caller(self.last), Call(self.last));
+        let message = Message::Request { call, caller, within: Duration::ZERO, ask };
+        self.hand(now, Input::Message { from, message }, out);
+    }
+
+    /// Hands an input to the core, and carries out what it wants of the network.
+    fn hand(&mut self, now: Time, input: Input<voter::Words>, out: &mut Out) {
+        let mut effects: Effects<voter::Words> = Vec::new();
+        self.core.handle(now, input, &mut effects);
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => out.extend(self.send(now, &to, message)),
+                Effect::Raise { election, until, fence } => {
+                    out.push(Effect::Raise { election, until, fence });
+                }
+                Effect::Lower { election } => out.push(Effect::Lower { election }),
+                Effect::Emit { election, event } => out.push(Effect::Emit { election, event }),
+                Effect::Persist(record) => out.push(Effect::Persist(record)),
+                Effect::Flush(ticket, record) => out.push(Effect::Flush(ticket, record)),
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, to: &Peer, message: Message) -> Option<Effect<Words>> {
+        match (to, message) {
+            (Peer::At(url), Message::Request { call, caller, within, ask }) => {
+                let line = Line { run: self.run, call };
+                self.waits.insert(call, now.after(within));
+                if self.waits.len() > WAITING {
+                    self.waits.pop_first();
+                }
+                let draw = mix(self.run as u64 ^ mix(call.0));
+                let breaks = self.manner.breaks;
+                if breaks != 0 && draw.is_multiple_of(breaks) {
+                    let within = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX).max(1);
+                    let after = Duration::from_nanos(mix(draw) % within);
+                    self.breaks.insert((now.after(after), call));
+                }
+                let to = self.manner.urls.iter().position(|known| known == url)?;
+                let to = To::Url(to, mix(draw ^ 1));
+                Some(Effect::Send { to, message: Half::Request(line, caller, ask) })
+            }
+            (Peer::Caller(number), Message::Answer { header, answer, .. }) => {
+                let (Place(to), line) = self.asked.remove(number)?;
+                let to = To::Caller(to);
+                Some(Effect::Send { to, message: Half::Answer(line, header, answer) })
+            }
+            _ => None,
+        }
+    }
+
+    fn broken(&self) -> Option<Time> {
+        self.breaks.first().map(|(at, _)| *at)
+    }
+
+    /// Hands in what is due: one thing, so that a write that fails is one of the last input.
+    fn timeout(&mut self, now: Time, out: &mut Out) {
+        let core = self.core.deadline().is_some_and(|due| due.at <= now);
+        let from = Peer::Caller(0);
+        if !core && self.broken().is_some_and(|at| at <= now) {
+            let Some((_, call)) = self.breaks.pop_first() else { return };
+            if self.waits.remove(&call).is_some() {
+                self.hand(now, Input::Message { from, message: Message::Failed { call } }, out);
+            }
+        } else if !core && self.resolves <= now {
+            self.resolves = Time::MAX;
+            let message = Message::Seeds(self.manner.seeds.clone());
+            self.hand(now, Input::Message { from, message }, out);
+        } else {
+            self.hand(now, Input::Timeout, out);
+        }
+    }
+}
+
+impl Protocol for Server {
+    type Words = Words;
+    type Now = Time;
+
+    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
+        self.passed.clear();
+        match input {
+            Input::Start(start) => {
+                self.run = start.incarnation;
+                if !self.manner.seeds.is_empty() {
+                    self.resolves = now.after(self.manner.resolves);
+                }
+                self.hand(now, Input::Start(start), out);
+            }
+            Input::Message { from, message } => self.hear(now, from, message, out),
+            Input::Command { election, command } => match ours(command) {
+                Ok(command) => self.hand(now, Input::Command { election, command }, out),
+                Err(ask) => {
+                    self.last += 1;
+                    self.serve(now, Caller::Operator, *ask, out);
+                }
+            },
+            Input::Timeout => self.timeout(now, out),
+            Input::Flushed(ticket) => self.hand(now, Input::Flushed(ticket), out),
+            Input::Failed(ticket) => self.hand(now, Input::Failed(ticket), out),
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let broken = self.broken().map(|at| (at, "a connection breaks"));
+        let resolves = Some(self.resolves).filter(|at| *at < Time::MAX);
+        let own = broken.into_iter().chain(resolves.map(|at| (at, "a name resolves")));
+        let own = own.map(|(at, why)| Deadline { at, why });
+        self.core.deadline().into_iter().chain(own).min_by_key(|deadline| deadline.at)
+    }
+
+    fn standing(&self, election: &ElectionName, now: Time) -> Standing {
+        self.core.standing(election, now)
+    }
+}
+
+/// A command of an application, or what an operator asks.
+fn ours(command: Command) -> Result<voter::Command, Box<Ask>> {
+    Ok(match command {
+        Command::Campaign { value, priority } => voter::Command::Campaign { value, priority },
+        Command::Resign => voter::Command::Resign,
+        Command::Transfer { to, probe } => voter::Command::Transfer { to, probe },
+        Command::Observe { every } => voter::Command::Observe { every },
+        Command::Unobserve => voter::Command::Unobserve,
+        Command::Extra(ask) => return Err(ask.into()),
+    })
+}
