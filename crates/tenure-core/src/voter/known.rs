@@ -31,8 +31,8 @@ pub(super) struct Neighbour {
     pub(super) answers: bool,
     /// When it last said that it could endorse somebody.
     pub(super) free: Option<Time>,
-    /// Runs of it that are over.
-    over: Vec<u128>,
+    /// Runs of it that are over, with the last heartbeat of each.
+    over: Vec<(u128, u64)>,
 }
 
 /// What hearing from somebody has shown.
@@ -64,12 +64,12 @@ impl Known {
         };
         let (before, run) = (known.header.sender.clone(), &header.sender);
         if before != *run {
-            if known.over.contains(&run.incarnation) {
+            if known.over.iter().any(|(over, _)| *over == run.incarnation) {
                 return Met::Twice;
             }
             let mut over = core::mem::take(&mut known.over);
             over.truncate(RUNS_MAX - 1);
-            over.insert(0, before.incarnation);
+            over.insert(0, (before.incarnation, known.seq));
             let misses = known.misses;
             *known = Neighbour { over, misses, ..Neighbour::new(header.clone(), now) };
             return Met::Known;
@@ -83,10 +83,13 @@ impl Known {
     /// it was an echo, or is another pod.
     pub(super) fn take_back(&mut self, header: &Header, now: Time) {
         let run = header.sender.incarnation;
-        if let Some(known) = self.0.get_mut(&header.sender.id) {
-            known.over.retain(|over| *over != run);
-        }
+        let Some(known) = self.0.get_mut(&header.sender.id) else { return };
+        let Some(place) = known.over.iter().position(|(over, _)| *over == run) else { return };
+        let (_, seq) = known.over.remove(place);
         self.meet(header, now, 0);
+        if let Some(known) = self.0.get_mut(&header.sender.id) {
+            known.seq = seq;
+        }
     }
 
     pub(super) fn get(&self, id: &NodeName) -> Option<&Neighbour> {

@@ -107,6 +107,32 @@ fn voters_leave_one_by_one() {
     assert_eq!(stage.leaders(), [0]);
 }
 
+/// One that was taken out and knows it is given its vote again, does not hear of it, and the leader
+/// ends: neither is a quorum without the other.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_was_taken_out_and_added_again_takes_part() {
+    let mut stage = with_two_more();
+    for node in [2, 1] {
+        assert_eq!(change(&mut stage, Change::Remove(id(node))), Some(Answer::Done));
+        stage.pass(ms(2_500));
+    }
+    for change_of in [Change::Add(id(3)), Change::Remove(id(3))] {
+        stage.campaign(3);
+        assert_eq!(change(&mut stage, change_of), Some(Answer::Done));
+        stage.pass(ms(10_000));
+    }
+    assert_eq!(stage.electorate(3), stage.electorate(0), "it knows that it has no vote");
+    stage.cut = vec![(0, 3)];
+    assert_eq!(change(&mut stage, Change::Add(id(3))), Some(Answer::Done));
+    assert_eq!(stage.electorate(0).members.len(), 2);
+    stage.kill(0);
+    stage.cut.clear();
+    stage.start(0);
+    stage.campaign(0);
+    stage.until(ms(15_000), |stage| !stage.leaders().is_empty());
+    assert_eq!(stage.electorate(3), stage.electorate(0));
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 fn with_admission_auto_each_that_registers_gets_a_vote() {
     let mut stage = with_two_more();

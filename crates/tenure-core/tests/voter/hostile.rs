@@ -6,7 +6,7 @@ use tenure_core::voter::{
     Admission, Answer, Ask, Call, Caller, Change, Command, Config, Event, Founding, Header,
     Identity, Memory, Message, OwnEvent, Peer, Refusal, VoteDto,
 };
-use tenure_core::{Input, View};
+use tenure_core::{Input, Standing, View};
 
 use crate::stage::{Stage, ballot, cast, config, dto, id, ms};
 
@@ -239,6 +239,24 @@ pub(crate) fn a_winner_that_has_not_counted_counts_itself() {
     stage.kill(3);
     stage.pass(ms(30_000));
     assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0, "three of five");
+}
+
+/// The same, and what it writes when it counts itself fails: it claims no more than others promise.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_does_not_grow_by_what_is_not_written() {
+    let mut stage = Stage::founded(5);
+    stage.cut = vec![(4, 0)];
+    stage.campaign(0);
+    stage.until(ms(4_000), |stage| stage.leaders() == [0]);
+    stage.nodes[0].full = true;
+    for _ in 0..300 {
+        stage.pass(ms(10));
+        let raised = stage.nodes[0].raises.last().map(|(_, until)| *until);
+        match stage.standing(0) {
+            Standing::Leading { until, .. } => assert_eq!(Some(until), raised, "never raised"),
+            Standing::NotLeading => {}
+        }
+    }
 }
 
 /// A voter is added, and hears of it from nobody; then the leader dies.

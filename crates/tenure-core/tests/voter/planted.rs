@@ -52,6 +52,7 @@ const STORIES: &[Story] = &[
     (Rule::CountersOfMembers.row(), hostile::a_stranger_uses_up_no_counters),
     (Rule::WinnerEndorsesItself.row(), hostile::a_winner_that_has_not_counted_counts_itself),
     (Rule::EndsAreTold.row(), hostile::an_end_is_told_although_a_write_before_it_failed),
+    (Rule::UnwrittenIsUndone.row(), hostile::a_claim_does_not_grow_by_what_is_not_written),
     (Rule::WithheldIsTold.row(), hostile::an_observer_is_told_what_a_failed_write_withheld),
     (
         Rule::ReleasedOnce.row(),

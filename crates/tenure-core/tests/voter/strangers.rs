@@ -4,7 +4,7 @@ use tenure_core::voter::{
     Answer, Ask, Caller, Change, Config, Founding, Mode, OwnEvent, Refusal, Role, VoteDto,
 };
 
-use crate::stage::{Stage, ballot, cast, config, dto, id, ms, refusal};
+use crate::stage::{Stage, ballot, cast, config, dto, id, leads, ms, refusal};
 
 fn remove(node: usize) -> Ask {
     Ask::Remove { voter: id(node), reason: "no answer".parse().unwrap() }
@@ -31,6 +31,29 @@ fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
     stage.cut.clear();
     stage.pass(ms(2_000));
     assert_eq!(stage.status(0).known_voters.len(), 3);
+}
+
+/// A late request of an earlier run takes the place of the present one until that answers: what
+/// the present one said before is still old.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_run_that_comes_back_says_nothing_twice() {
+    let mut stage = Stage::led(3);
+    let earlier = stage.voter(2);
+    [1, 2].into_iter().for_each(|node| stage.kill(node));
+    stage.start(2);
+    stage.start(1);
+    stage.pass(ms(3_500));
+    stage.ask(1, earlier, Ask::Register(dto(2, Role::None)));
+    let caller = stage.voter(2);
+    let beat = || leads(&stage, 2, 1, &ballot(1, 2), stage.electorate(2));
+    let beats = [beat(), beat()];
+    for beat in beats {
+        let answer = stage.ask(1, caller.clone(), beat);
+        assert!(matches!(answer, Some(Answer::Refused(_))), "{answer:?}");
+        stage.pass(ms(50));
+    }
+    let answer = stage.ask(1, caller, Ask::Status { suspect: None });
+    assert!(matches!(answer, Some(Answer::Status(_))), "{answer:?}");
 }
 
 #[cfg_attr(not(tenure_planted), test)]

@@ -13,6 +13,7 @@ use crate::voter::electorate::Electorate;
 use crate::voter::event::{Event, Ignored};
 use crate::voter::identity::{Leadership, Participant};
 use crate::voter::message::{AckDto, Ask, ElectionDto, Header, LeaderDto, PromiseDto};
+use crate::voter::promise::Promise;
 use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::{Effect, Out};
 use crate::waiting::Waiting;
@@ -150,6 +151,15 @@ impl Voter {
         for by in lease.certificate.endorsed_by {
             let ask = Ask::Release(lease.leadership.clone());
             self.ask_voter(&by.id, Purpose::Tell, ask, out);
+        }
+    }
+
+    /// A leadership that goes on after a write that failed: what it grew by was not carried out.
+    pub(super) fn lead_as_before(&mut self, before: Lease, promise: Promise) {
+        let now = self.lease_mut().filter(|lease| lease.leadership == before.leadership);
+        if let Some(lease) = now {
+            *lease = before;
+            self.promise = promise;
         }
     }
 

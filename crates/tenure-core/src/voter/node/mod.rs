@@ -17,7 +17,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use lead::{Campaign, Releasing};
+use lead::{Campaign, Lease, Releasing};
 use start::Starter;
 use view::{Followed, Observed};
 
@@ -50,8 +50,8 @@ pub struct Voter {
     started: bool,
     now: Time,
     memory: Memory,
-    /// What was written before this input, where it changed something.
-    before: Option<Memory>,
+    /// What was written, promised and claimed before the write of this input.
+    before: Option<(Memory, Promise, Option<Lease>)>,
     /// Where the write is among the effects of this input.
     write: Option<usize>,
     /// It has won by this input, and nobody was told if its write fails.
@@ -170,7 +170,8 @@ impl Voter {
     /// changed, so that all after it rests on the whole.
     fn remember(&mut self, out: &mut Out, change: impl FnOnce(&mut Memory)) {
         if self.write.is_none() && self.is_majority() {
-            self.before = Some(self.memory.clone());
+            let lease = self.lease().cloned();
+            self.before = Some((self.memory.clone(), self.promise.clone(), lease));
             self.write = Some(out.len());
             out.push(Effect::Persist(self.memory.clone()));
         }
@@ -187,10 +188,13 @@ impl Voter {
 
     /// The last write failed, and nothing after it has happened.
     fn on_failed(&mut self, out: &mut Out) {
-        let Some(before) = self.before.take() else {
+        let Some((memory, promise, lease)) = self.before.take() else {
             return self.ignore(Ignored::NotWritten, out);
         };
-        self.memory = before;
+        self.memory = memory;
+        if let Some(lease) = lease.filter(|_| ruling(Rule::UnwrittenIsUndone)) {
+            self.lead_as_before(lease, promise);
+        }
         out.append(&mut self.ended);
         if ruling(Rule::WithheldIsTold) {
             self.forget_told();

@@ -154,7 +154,9 @@ impl Voter {
         let over = poll.asked.is_empty();
         let starts = match (self.is_majority(), &self.memory.electorate) {
             (true, Some(electorate)) => {
-                poll.free.len() + usize::from(self.is_free()) >= self.quorum(electorate)
+                let own = self.is_member() && self.is_free();
+                let free = poll.free.iter().filter(|id| electorate.member(id).is_some()).count();
+                free + usize::from(own) >= self.quorum(electorate)
             }
             (true, None) => false,
             (false, _) => over && (!poll.led || self.starter.forced),
@@ -259,12 +261,10 @@ impl Voter {
     /// Whether it could endorse somebody.
     pub(super) fn is_free(&self) -> bool {
         let free = self.promise.is_free(self.now) && !self.leads();
-        // One that has no electorate yet takes part in a ballot under one that has it.
+        // One that has no vote by its own electorate takes part in a ballot under a later one.
         let electorate = self.memory.electorate.as_ref();
-        let votes = match ruling(Rule::NewcomerIsFree) {
-            true => electorate.is_none() || self.is_member(),
-            false => self.is_member(),
-        };
+        let has_none = electorate.is_none_or(|electorate| !electorate.has(&self.me));
+        let votes = has_none && ruling(Rule::NewcomerIsFree) || self.is_member();
         free && (!self.is_majority() || votes)
     }
 

@@ -88,6 +88,8 @@ rules! {
     WinnerEndorsesItself: "V6", [LEADER], by hand;
     /// What ended after a write has ended although the write fails.
     EndsAreTold: "V8", [ONE], by hand;
+    /// What a claim grew by after a write has not been claimed when the write fails.
+    UnwrittenIsUndone: "V6", [AGREE, RETURN, ONE], by hand;
     /// What was to be told after a write that failed is told after the next input.
     WithheldIsTold: "V12", [SHOWN], by hand;
     /// A withdrawal does not say that the leadership before it binds nobody.
@@ -100,7 +102,7 @@ rules! {
     AutoKeeps: "V9", [ELECTORATE], by hand;
     /// An operator gives a vote to one that answers: what is known of another may be over.
     AddsWhoIsThere: "V9", [ELECTORATE], by hand;
-    /// One that has no electorate yet says that it is free.
+    /// One that knows of no vote of its own says that it is free.
     NewcomerIsFree: "V9", [LEADER], by hand;
     /// A run that was taken for over, and answers, is the one that is there.
     RunThatAnswers: "V10", [LEADER], by hand;

@@ -13,5 +13,6 @@ pub(super) const STAYED: &str = "Who wins has joined no higher ballot";
 pub(super) const KEPT: &str = "Nobody promises to two at once";
 pub(super) const RELEASED: &str = "A release follows the end of the work";
 pub(super) const RETURN: &str = "A claim that has lapsed does not return";
+pub(super) const AGREE: &str = "Handle and core agree";
 pub(super) const TWICE: &str = "No heartbeat counts twice";
 pub(super) const BREACH: &str = "Two foundings are told apart";

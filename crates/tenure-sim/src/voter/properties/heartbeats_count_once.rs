@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::voter::Answer;
 
@@ -9,6 +9,9 @@ use super::{Check, Fact, Own, Property, RegionalVoters};
 pub(in super::super) struct HeartbeatsCountOnce {
     /// For each run that hears, and each that is heard, the last.
     last: BTreeMap<(u128, u128), u64>,
+    /// Runs that have dropped somebody: of the others they forget those that are no members, and
+    /// meet them anew.
+    forget: BTreeSet<u128>,
 }
 
 impl Property<RegionalVoters> for HeartbeatsCountOnce {
@@ -20,6 +23,15 @@ impl Property<RegionalVoters> for HeartbeatsCountOnce {
         match fact {
             Fact::Own(Own::Answers { node, line, answer: Answer::Heartbeat(beaten) }) => {
                 let Some(run) = check.history.lives[node] else { return Ok(()) };
+                let electorate = check.own.memory(node).and_then(|it| it.electorate.as_ref());
+                let mut all = check.own.who.iter().flatten();
+                let other = all.find(|who| who.incarnation == line.run);
+                let kept =
+                    electorate.zip(other).is_some_and(|(electorate, who)| electorate.has(who));
+                if self.forget.contains(&run) && !kept {
+                    self.last.remove(&(run, line.run));
+                    return Ok(());
+                }
                 let last = self.last.entry((run, line.run)).or_default();
                 if beaten.seq <= *last {
                     return Err(format!(
@@ -30,10 +42,17 @@ impl Property<RegionalVoters> for HeartbeatsCountOnce {
                 }
                 *last = beaten.seq;
             }
-            // One that is forgotten is met anew.
             Fact::Own(Own::Dropped { node, .. }) => {
-                let run = check.history.lives[node];
-                self.last.retain(|(hears, _), _| Some(*hears) != run);
+                let Some(run) = check.history.lives[node] else { return Ok(()) };
+                self.forget.insert(run);
+                self.last.retain(|(hears, _), _| *hears != run);
+            }
+            // Members may come and go.
+            Fact::Own(Own::Wrote { node, .. }) => {
+                let Some(run) = check.history.lives[node] else { return Ok(()) };
+                if self.forget.contains(&run) {
+                    self.last.retain(|(hears, _), _| *hears != run);
+                }
             }
             _ => {}
         }
