@@ -241,20 +241,28 @@ pub(crate) fn a_winner_that_has_not_counted_counts_itself() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0, "three of five");
 }
 
-/// The same, and what it writes when it counts itself fails: it claims no more than others promise.
+/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over it
+/// endorses itself, and cannot write: it claims no more than what others promise.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_claim_does_not_grow_by_what_is_not_written() {
     let mut stage = Stage::founded(5);
-    stage.cut = vec![(4, 0)];
     stage.campaign(0);
     stage.until(ms(4_000), |stage| stage.leaders() == [0]);
-    stage.nodes[0].full = true;
+    stage.pass(ms(3_000));
+    stage.cut = vec![(0, 1)];
+    stage.pass(ms(1_500));
+    stage.campaign(1);
+    stage.command(0, Command::Resign);
+    stage.pass(ms(100));
+    stage.ask(2, Caller::Operator, Ask::Start).unwrap();
+    stage.until(ms(1_500), |stage| stage.leaders() == [1]);
+    stage.cut = vec![(3, 1), (4, 1)];
+    stage.nodes[1].full = true;
     for _ in 0..300 {
         stage.pass(ms(10));
-        let raised = stage.nodes[0].raises.last().map(|(_, until)| *until);
-        match stage.standing(0) {
-            Standing::Leading { until, .. } => assert_eq!(Some(until), raised, "never raised"),
-            Standing::NotLeading => {}
+        let raised = stage.nodes[1].raises.last().map(|(_, until)| *until);
+        if let Standing::Leading { until, .. } = stage.standing(1) {
+            assert_eq!(Some(until), raised, "never raised");
         }
     }
 }
