@@ -336,7 +336,8 @@ impl Plan {
         let seconds = |span: u64| span as f64 / 1e9;
         format!(
             "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}, m {}, t {:?}, L {:?}, \
-             rho {}, away {:?}, second pod {}, strays {strays}, alike {alike}; {} incidents planned; storm \
+             rho {}, away {:?}, second pod {}, strays {strays}, alike {alike}; {} incidents \
+             planned; storm \
              {:.3} s, content after {:.3} s, end {:.3} s",
             if *two { " each of two networks" } else { "" },
             config.heartbeat,
