@@ -82,8 +82,10 @@ impl Voter {
         let Some(lease) = self.lease() else { return false };
         let members = electorate.members.iter();
         let stored = members.filter(|member| lease.stored.contains(&member.id)).count();
+        // One that is alone has not stored it either before its write is done.
+        let written = self.write.is_none();
         let promised = self.quorum_ends().is_some_and(|ends| ends >= lease.ends);
-        stored >= electorate.quorum() && promised
+        written && stored >= electorate.quorum() && promised
     }
 
     fn change_to(&mut self, next: Electorate, out: &mut Out) {

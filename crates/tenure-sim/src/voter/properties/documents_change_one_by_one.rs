@@ -74,10 +74,7 @@ fn judge(
         };
     }
     let own = &check.plan.nodes[node].config.id;
-    // One that is alone is a quorum: what it wins and what it changes may be one write.
-    let alone = before.members.len() == 1 && before.members[0].id == *own;
-    let at_once = alone && before.id.counter < id.counter && id.change == 1;
-    let next = before.id.counter == id.counter && before.id.change + 1 == id.change || at_once;
+    let next = before.id.counter == id.counter && before.id.change + 1 == id.change;
     if !next || gone.len() + new.len() != 1 || gone.iter().any(|member| member.id == *own) {
         return Err(format!("{name} changes {before} to {document}"));
     }
@@ -89,7 +86,7 @@ fn judge(
                 && electorate.is_some_and(|it| it.founding == before.founding && it.id >= before.id)
         })
     });
-    match alone || stored.count() > before.members.len() / 2 {
+    match stored.count() > before.members.len() / 2 {
         true => Ok(()),
         false => Err(format!("{name} changes {before}, which no quorum has, to {document}")),
     }
