@@ -88,7 +88,7 @@ impl Known {
         let (_, seq) = known.over.remove(place);
         self.meet(header, now, 0);
         if let Some(known) = self.0.get_mut(&header.sender.id) {
-            known.seq = seq;
+            (known.seq, known.misses, known.doubted, known.answers) = (seq, 0, None, true);
         }
     }
 

@@ -67,6 +67,29 @@ pub(crate) fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
     stage.until(ms(30_000), |stage| stage.leaders().len() == 1);
 }
 
+/// n0 has not reached n1 for a while, and takes it for over when a request of its earlier run
+/// arrives late. Then n1 answers.
+#[test]
+fn a_run_that_answers_is_not_dropped() {
+    let mut stage = Stage::founded(3);
+    let late = stage.voter(1);
+    stage.kill(0);
+    stage.kill(1);
+    stage.start(1);
+    // Neither asks when the other does.
+    stage.pass(ms(2_500));
+    stage.start(0);
+    stage.cut = vec![(0, 1)];
+    stage.pass(ms(7_600));
+    stage.ask(0, late, Ask::Status { suspect: None }).unwrap();
+    stage.cut.clear();
+    stage.pass(ms(500));
+    let remove = Ask::Remove { voter: id(1), reason: "I do not reach it".parse().unwrap() };
+    stage.ask(0, stage.voter(2), remove).unwrap();
+    let dropped = |event: &OwnEvent| *event == OwnEvent::Dropped { id: id(1) };
+    assert_eq!(stage.told_own(0, dropped), 0);
+}
+
 /// n0 casts, is killed before anybody has endorsed, and starts again.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_number_stays_as_it_was_cast_over_a_restart() {
