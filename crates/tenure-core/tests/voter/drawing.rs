@@ -1,6 +1,6 @@
 //! Casting and endorsing (V3, V4, V5).
 
-use tenure_core::voter::{Answer, Ask, Breach, OwnEvent, Refusal};
+use tenure_core::voter::{Answer, Ask, Breach, Electorate, ElectorateId, OwnEvent, Refusal};
 
 use crate::stage::{Stage, ballot, cast, ms, refusal, result};
 
@@ -97,6 +97,31 @@ pub(crate) fn a_tie_is_drawn_again_and_endorses_nobody() {
     let again = |event: &OwnEvent| *event == OwnEvent::Drawing { ballot: recast.clone() };
     assert_eq!(stage.told_own(0, again), 1);
     assert_eq!(stage.memory(0).counter(), 0);
+}
+
+/// n0 hears of a later electorate while it draws, and then there is a tie.
+#[test]
+fn a_tie_does_not_bring_back_a_lower_electorate() {
+    let mut stage = Stage::founded(5);
+    let ballot = ballot(9, 1);
+    for by in [1, 2] {
+        let (caller, vote) = (stage.voter(by), cast(&stage, by, &ballot, -5));
+        stage.ask(0, caller, vote).unwrap();
+    }
+    let founded = stage.electorate(0);
+    let later = Electorate { id: ElectorateId { counter: 8, change: 0 }, ..founded };
+    for (_, to, call, _) in stage.asked(0, |ask| matches!(ask, Ask::Cast(_))) {
+        if to > 2 {
+            let answer = Answer::Refused(Refusal::OldElectorate(later.clone()));
+            stage.reply(0, (to, call), stage.header(to), answer);
+        }
+    }
+    assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 1);
+    assert_eq!(stage.electorate(0), later);
+    stage.pass(ms(3_000));
+    let again =
+        |event: &OwnEvent| matches!(event, OwnEvent::Drawing { ballot } if ballot.attempt > 0);
+    assert_eq!(stage.told_own(0, again), 0);
 }
 
 #[cfg_attr(not(tenure_planted), test)]

@@ -218,11 +218,18 @@ impl Voter {
                     let highest = round_highest(self.round.as_ref());
                     return highest.map_or((), |winner| self.endorse(&winner, out));
                 }
-                if ballot.attempt < Ballot::ATTEMPTS_MAX {
+                // Who has heard of a later electorate since lets the ballot run out.
+                let lower = self.is_lower(&electorate) && ruling(Rule::NoLowerDocument);
+                if ballot.attempt < Ballot::ATTEMPTS_MAX && !lower {
                     self.join(ballot.recast(), electorate, out);
                 }
             }
         }
+    }
+
+    /// Whether this voter has a later electorate.
+    fn is_lower(&self, electorate: &Electorate) -> bool {
+        self.memory.electorate.as_ref().is_some_and(|own| own.id > electorate.id)
     }
 
     /// Endorses one, and says so to all: once for each counter, durably, and bound by a promise.
@@ -230,8 +237,7 @@ impl Voter {
         let Some(round) = &self.round else { return };
         let (counter, leadership) = (round.ballot.counter, round.leadership(&winner.who));
         let votes = round.counted_votes();
-        let own = self.memory.electorate.as_ref();
-        let lower = own.is_some_and(|own| own.id > round.electorate.id);
+        let lower = self.is_lower(&round.electorate);
         if counter <= self.memory.counter() && ruling(Rule::OnePerCounter) {
             return;
         }

@@ -1,3 +1,7 @@
+use std::collections::BTreeMap;
+
+use tenure_core::voter::{Ask, Leadership};
+
 use super::super::account::same;
 use super::{Check, Fact, Own, Property, RegionalVoters, seconds};
 
@@ -44,9 +48,13 @@ impl Property<RegionalVoters> for PromisesAreKept {
     }
 }
 
-/// V8: what is released has ended before, and never leads again.
+/// V8: what is released has ended before, and never leads again. An earlier attempt of the ballot
+/// that it leads by, which it has given up, is another leadership.
 #[derive(Debug, Default)]
-pub(in super::super) struct ReleasedAfterTheEnd;
+pub(in super::super) struct ReleasedAfterTheEnd {
+    /// By what each node that leads asks the others to acknowledge it.
+    leads: BTreeMap<usize, Leadership>,
+}
 
 impl Property<RegionalVoters> for ReleasedAfterTheEnd {
     const NAME: &'static str = "A release follows the end of the work";
@@ -54,17 +62,30 @@ impl Property<RegionalVoters> for ReleasedAfterTheEnd {
 
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
+            Fact::Claimed(claim) if check.own(&claim).is_none() => {
+                self.leads.remove(&claim.node);
+                Ok(())
+            }
+            Fact::Own(Own::Asks { node, ask: Ask::Heartbeat(heartbeat), .. }) => {
+                if let Some(lease) = &heartbeat.lease {
+                    self.leads.insert(node, lease.leadership.clone());
+                }
+                Ok(())
+            }
             Fact::Own(Own::Releases { node, leadership }) => {
                 let led = check.history.elections.iter().find_map(|past| past.leader(check.now));
                 let led = led.filter(|led| {
                     led.node == node && Some(led.life) == Some(leadership.leader.incarnation)
                 });
+                let other = self.leads.get(&node).is_some_and(|leads| leads != leadership);
                 match led.and_then(|led| Some((led, led.fence?))) {
-                    Some((led, fence)) if fence.number() == leadership.counter() => Err(format!(
-                        "{} releases {leadership} and leads until {}",
-                        check.name(node),
-                        seconds(led.until)
-                    )),
+                    Some((led, fence)) if fence.number() == leadership.counter() && !other => {
+                        Err(format!(
+                            "{} releases {leadership} and leads until {}",
+                            check.name(node),
+                            seconds(led.until)
+                        ))
+                    }
                     _ => Ok(()),
                 }
             }
