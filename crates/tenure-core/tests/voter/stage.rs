@@ -78,6 +78,8 @@ pub(crate) struct Stage {
     pub(crate) now: Time,
     /// How long a message takes.
     pub(crate) delay: Duration,
+    /// Whether all have the same source of chance.
+    pub(crate) alike: bool,
     /// Which way is cut: from, to.
     pub(crate) cut: Vec<(usize, usize)>,
     queue: BTreeMap<(Time, u64), Letter>,
@@ -128,6 +130,7 @@ impl Stage {
             nodes: nodes.collect(),
             now: Time::from_nanos(BEGIN),
             delay: ms(1),
+            alike: false,
             cut: Vec::new(),
             queue: BTreeMap::new(),
             exchanges: Vec::new(),
@@ -171,7 +174,7 @@ impl Stage {
         one.core = Voter::new(one.config.clone().check().unwrap());
         (one.up, one.stopped) = (true, false);
         let incarnation = (node as u128 + 1) << 112 | one.life << 96;
-        let seed = 31 * one.life as u64 + node as u64;
+        let seed = if self.alike { 7 } else { 31 * one.life as u64 + node as u64 };
         let memory = one.disk.clone();
         self.hand(node, Input::Start(Start { incarnation, seed, memory }));
     }

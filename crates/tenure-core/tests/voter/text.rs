@@ -196,6 +196,26 @@ fn s11_ties_are_recast_until_somebody_wins() {
     assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 3);
 }
 
+/// The same, where all numbers come from one source: the second ones differ by their voters' names.
+#[test]
+fn s11_ties_end_where_all_draw_alike() {
+    let mut stage = Stage::new(3);
+    stage.alike = true;
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    let mut number = |node, attempt| {
+        let ballot = tenure_core::voter::Ballot { attempt, ..ballot(9, 1) };
+        let (caller, vote) = (stage.voter(1), cast(&stage, 1, &ballot, None));
+        stage.campaign(node);
+        match stage.ask(node, caller, vote) {
+            Some(Answer::Cast(vote)) => vote.vote,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(number(0, 0), number(2, 0));
+    assert_ne!(number(0, 1), number(2, 1));
+}
+
 /// "Each voter sends their version of the results to each other voter. If they all agree, then the
 /// election is certified."
 #[cfg_attr(not(tenure_planted), test)]

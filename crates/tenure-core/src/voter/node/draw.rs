@@ -85,7 +85,10 @@ impl Voter {
         self.joined = self.joined.take().max(Some(ballot.clone()));
         self.hear_counter(ballot.counter);
         self.draws += 1;
-        let number = self.draw.number(self.config.election.as_str(), "vote", self.draws);
+        // A tie may show that two have the same source of chance: from then on their names differ.
+        let tie = if ballot.attempt > 0 { self.me.id.as_str() } else { "" };
+        let subject = [self.config.election.as_str(), tie].concat();
+        let number = self.draw.number(&subject, "vote", self.draws);
         let vote = self.campaign.as_ref().map(|_| i64::from_ne_bytes(number.to_ne_bytes()));
         let (cast, me) = (self.now, self.me.clone());
         let own = Cast { who: me.clone(), vote, lease: self.config.lease() };

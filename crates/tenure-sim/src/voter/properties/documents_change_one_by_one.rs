@@ -62,6 +62,10 @@ fn judge(
         return Ok(());
     }
     let Some(before) = before else {
+        // One that is alone is founded, draws and wins at once.
+        if id.change == 0 && document.members.len() == 1 {
+            return Ok(());
+        }
         return Err(format!("{name} writes {document} first of all, and had none"));
     };
     let gone: Vec<&Member> = not_in(before, document);
