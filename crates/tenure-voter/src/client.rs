@@ -56,8 +56,10 @@ impl Client {
         to_loop: mpsc::UnboundedSender<Incoming>,
     ) -> Result<Self, Arc<str>> {
         let (secrets, options) = (options.secrets.clone(), options.clone());
+        let files = options.clone();
+        let read = move || files.texts().map_err(|error| error.to_string().into());
         let make = move || connections(&options, idle).map_err(|error| error.to_string().into());
-        Ok(Self { http: Reread::new(clock::now(), make)?, secrets, to_loop })
+        Ok(Self { http: Reread::new(clock::now(), read, make)?, secrets, to_loop })
     }
 
     /// Asks. What becomes of it reaches the loop within `within`, or not at all.

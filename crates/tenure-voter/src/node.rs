@@ -295,10 +295,11 @@ fn server_tls(options: &CheckedOptions) -> Result<Option<Reread<rustls::ServerCo
     if options.tls.as_ref().is_none_or(|tls| tls.identity.is_none()) {
         return Ok(None);
     }
-    let options = options.clone();
+    let (options, files) = (options.clone(), options.clone());
+    let read = move || files.texts().map_err(|error| error.to_string().into());
     let make = move || {
         let made = options.server_tls().map_err(|error| Arc::from(error.to_string()))?;
         made.ok_or_else(|| Arc::from("TLS is not set up any more"))
     };
-    Reread::new(clock::now(), make).map(Some)
+    Reread::new(clock::now(), read, make).map(Some)
 }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tenure_tls::{Identity, Pem, PemError};
+use tenure_tls::{Identity, Pair, Pem, PemError};
 
 use crate::auth::Secrets;
 use crate::seeds::Seeds;
@@ -40,7 +40,7 @@ pub struct Options {
 }
 
 /// TLS on both sides. Files are read anew now and then, so that a renewed certificate is used
-/// without a restart.
+/// without a restart; the system's authorities are read once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tls {
     /// The certificates of whoever signs those of the voters. `None`: the system's, which takes
@@ -79,7 +79,19 @@ impl Options {
 #[derive(Clone, Debug)]
 pub struct CheckedOptions(Arc<Options>);
 
+/// What the files of certificates hold.
+pub(crate) type Texts = (Option<Vec<u8>>, Option<Pair>);
+
 impl CheckedOptions {
+    /// As the files are now.
+    pub(crate) fn texts(&self) -> Result<Texts, PemError> {
+        let tls = self.tls.as_ref();
+        let authority = tls.and_then(|tls| tls.authority.as_ref());
+        let identity = tls.and_then(|tls| tls.identity.as_ref());
+        let authority = authority.map(Pem::certificates).transpose()?;
+        Ok((authority, identity.map(Identity::read).transpose()?))
+    }
+
     /// As a client; without TLS of its own it believes the system's authorities.
     pub(crate) fn client_tls(&self) -> Result<rustls::ClientConfig, PemError> {
         let tls = self.tls.as_ref();
