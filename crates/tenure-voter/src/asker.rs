@@ -125,7 +125,7 @@ impl<C: Class> Asking<C> {
                 Message::Answer { call, header, answer }
             }
             Err(failure) => {
-                self.tell(&to, || Notice::Unreachable { url: to.clone(), why: failure.why });
+                self.tell(&to, || Notice::of(to.clone(), failure));
                 Message::Failed { call }
             }
         };

@@ -28,6 +28,9 @@ use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, read_answer};
 
 pub(crate) type Http = Connections<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
+/// The label of what has failed for want of TLS.
+pub(crate) const NO_TLS: &str = "tls";
+
 /// The most connections to one voter that wait for their next request.
 const IDLE_MAX: usize = 4;
 
@@ -186,6 +189,9 @@ fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
 
 /// With all that caused it.
 fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
+    if let Some(reason) = tenure_tls::reason(error) {
+        return Failure::new(NO_TLS, no_tls(reason));
+    }
     let label = if error.is_connect() { "connect" } else { "broken" };
     let mut why = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -194,4 +200,24 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
         source = cause.source();
     }
     Failure::new(label, why)
+}
+
+/// Why TLS did not come about. What the library says of the other side's alerts is a single word.
+fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
+    use rustls::AlertDescription as Alert;
+    let alert = match reason.downcast_ref() {
+        Some(rustls::Error::AlertReceived(alert)) => *alert,
+        _ if tenure_tls::is_no_tls(reason) => return "what answers there speaks no TLS".to_owned(),
+        _ => return reason.to_string(),
+    };
+    let what = match alert {
+        Alert::CertificateRequired => "it wants to see a certificate, and none was shown",
+        Alert::UnknownCA
+        | Alert::DecryptError
+        | Alert::BadCertificate
+        | Alert::CertificateExpired
+        | Alert::CertificateUnknown => "it does not believe the certificate that was shown",
+        _ => "it has ended the handshake",
+    };
+    format!("{what} ({alert:?})")
 }

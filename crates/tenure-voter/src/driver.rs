@@ -104,9 +104,9 @@ impl<C: SafetyClass> Wired<C> {
                 count(&mut self.counters.failed, failure.label);
                 let room = self.unreachable.len() < UNREACHABLE_MAX;
                 if room && self.unreachable.insert(to.clone()) {
-                    let why = failure.why;
-                    tracing::info!(target: LOG, "{to} cannot be used: {why}");
-                    self.notice(Notice::Unreachable { url: to.clone(), why });
+                    let notice = Notice::of(to.clone(), failure);
+                    tracing::info!(target: LOG, "{notice}");
+                    self.notice(notice);
                 }
                 Message::Failed { call }
             }

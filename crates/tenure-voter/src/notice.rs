@@ -6,12 +6,23 @@ use std::sync::Arc;
 use tenure_core::ElectionName;
 use tenure_core::voter::{Mode, OwnEvent, VoterUrl};
 
+use crate::client::NO_TLS;
+use crate::incoming::Failure;
+
 /// Something that happened beside the leaderships of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
     /// Another voter does not answer, or what it answers cannot be used.
     Unreachable {
+        /// Where it is called.
+        url: VoterUrl,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// TLS with another voter did not come about: a certificate is not believed, on one side or
+    /// the other, or it speaks no TLS.
+    NoTls {
         /// Where it is called.
         url: VoterUrl,
         /// What happened.
@@ -57,10 +68,23 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// A request to that one came to nothing.
+    pub(crate) fn of(url: VoterUrl, Failure { label, why }: Failure) -> Self {
+        match label {
+            NO_TLS => Self::NoTls { url, why },
+            _ => Self::Unreachable { url, why },
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable { url, why } => write!(f, "{url} cannot be used: {why}"),
+            Self::NoTls { url, why } => {
+                write!(f, "{url} cannot be used: TLS did not come about: {why}")
+            }
             Self::Reachable { url } => write!(f, "{url} answers again"),
             Self::OtherNetwork { url, election, mode } => {
                 write!(f, "{url} elects a leader of {election} in the mode {mode}")

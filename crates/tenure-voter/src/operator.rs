@@ -8,7 +8,7 @@ use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, 
 use tenure_tls::PemError;
 
 use crate::auth::Secrets;
-use crate::client::{Http, Question, connections, exchange};
+use crate::client::{Http, NO_TLS, Question, connections, exchange};
 use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
@@ -27,6 +27,15 @@ pub enum OperatorError {
     /// It cannot be reached, or what it answers cannot be used.
     #[error("{url}: {why}")]
     Unreachable {
+        /// Which was asked.
+        url: VoterUrl,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// TLS did not come about: a certificate is not believed, on one side or the other, or it
+    /// speaks no TLS.
+    #[error("{url}: TLS did not come about: {why}")]
+    NoTls {
         /// Which was asked.
         url: VoterUrl,
         /// What happened.
@@ -100,6 +109,7 @@ impl Operator {
             let (url, why) = (url.clone(), failure.why);
             match failure.label {
                 "unauthenticated" => OperatorError::Unauthenticated { url, why },
+                NO_TLS => OperatorError::NoTls { url, why },
                 _ => OperatorError::Unreachable { url, why },
             }
         })

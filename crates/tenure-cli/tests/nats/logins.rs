@@ -2,16 +2,15 @@
 //! server is about to end.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
 use nkeys::KeyPair;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa};
 use rustix::process::Signal;
 use tenure_services::nats::{Cluster, ClusterConfig, Tls, Version};
 use tenure_testkit::processes::Machine;
 
+use crate::authority::Authority;
 use crate::{candidate, machine, words};
 
 tenure_services::on_each_nats!(by_password, by_seed, by_credentials, over_tls);
@@ -117,7 +116,7 @@ fn base64(bytes: &[u8]) -> String {
 fn over_tls(version: Version) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new(folder.path());
-    let (certificate, key) = authority.sign("server");
+    let (certificate, key) = authority.sign("server", "127.0.0.1");
     let tls = Tls { certificate, key, clients: Some(authority.file.clone()), first: false };
     let cluster = ClusterConfig::new(version, 1).tls(tls).start().unwrap();
     let url = cluster.server(0).url().replace("nats://", "tls://");
@@ -126,41 +125,9 @@ fn over_tls(version: Version) {
     let host = host().with("TENURE_CACERT", authority.file.to_str().unwrap());
     let unknown = host.ask(&words("leader", &[]));
     assert!(matches!(unknown.code, Some(2 | 4)), "no certificate was shown: {}", unknown.err);
-    let (certificate, key) = authority.sign("client");
+    let (certificate, key) = authority.sign("client", "127.0.0.1");
     let host = host.with("TENURE_CERT", certificate.to_str().unwrap());
     elects(&host.with("TENURE_KEY", key.to_str().unwrap()));
-}
-
-/// One who signs.
-struct Authority {
-    folder: PathBuf,
-    file: PathBuf,
-    issuer: CertifiedIssuer<'static, rcgen::KeyPair>,
-}
-
-impl Authority {
-    fn new(folder: &Path) -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = rcgen::KeyPair::generate().unwrap();
-        let issuer = CertifiedIssuer::self_signed(params, key).unwrap();
-        let file = folder.join("ca.pem");
-        fs::write(&file, issuer.pem()).unwrap();
-        Self { folder: folder.into(), file, issuer }
-    }
-
-    /// A certificate for 127.0.0.1, for either side, and its key.
-    fn sign(&self, name: &str) -> (PathBuf, PathBuf) {
-        let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let key = rcgen::KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let path = |end: &str| self.folder.join(format!("{name}.{end}"));
-        fs::write(path("pem"), certificate.pem()).unwrap();
-        fs::write(path("key"), key.serialize_pem()).unwrap();
-        (path("pem"), path("key"))
-    }
 }
 
 /// A server that says that it is about to end is left for the next one, and the leader leads on.
@@ -227,7 +194,7 @@ fn the_wrong_scheme_is_named() {
     assert!(told.err.contains("cannot be used: it speaks no TLS"), "{}", told.err);
     assert!(told.err.contains("fix: write nats://"), "{}", told.err);
     let folder = tempfile::tempdir().unwrap();
-    let (certificate, key) = Authority::new(folder.path()).sign("server");
+    let (certificate, key) = Authority::new(folder.path()).sign("server", "127.0.0.1");
     let tls = Tls { certificate, key, clients: None, first: false };
     let secure = ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap();
     let url = secure.server(0).url().replace("tls://", "nats://");

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+#[path = "../shared/authority.rs"]
+mod authority;
 mod bootstrap;
+mod certificates;
 mod commands;
 mod dns;
 mod electorate;

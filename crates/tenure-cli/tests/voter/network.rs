@@ -23,12 +23,27 @@ const WORK: &str = "echo \"fence <${TENURE_FENCE-none}> end <$(sed 's/[0-9][0-9]
                     \"$TENURE_UNTIL_FILE\")>\"; exec sleep 600";
 
 /// The names of voters.
-pub(crate) const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];
+pub(crate) const IDS: [&str; 25] = [
+    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
+    "t", "u", "v", "w", "x", "y",
+];
+
+/// What the same machine keeps with 25 voters: a lease of 8 s.
+pub(crate) const CALM: [&str; 6] = [
+    "--heartbeat-interval",
+    "2s",
+    "--missed-heartbeat-tolerance",
+    "3",
+    "--request-timeout",
+    "700ms",
+];
 
 /// A machine with voters at addresses of its own.
 pub(crate) struct Network {
     pub(crate) machine: Machine,
     net: [u8; 2],
+    times: [&'static str; 6],
+    scheme: &'static str,
 }
 
 impl Network {
@@ -38,7 +53,23 @@ impl Network {
 
     pub(crate) fn of(machine: Machine) -> Self {
         let machine = machine.with("TENURE_PROTOCOL", "voter");
-        Self { machine: machine.with("TENURE_ELECTION", ELECTION), net: own_net() }
+        let machine = machine.with("TENURE_ELECTION", ELECTION);
+        Self { machine, net: own_net(), times: TIMES, scheme: "http" }
+    }
+
+    /// With other times.
+    pub(crate) fn keeping(self, times: [&'static str; 6]) -> Self {
+        Self { times, ..self }
+    }
+
+    /// Whose voters are called by `https://`.
+    pub(crate) fn secure(self) -> Self {
+        Self { scheme: "https", ..self }
+    }
+
+    /// `https://127.…:7100` of the nth.
+    pub(crate) fn url(&self, nth: usize) -> String {
+        format!("{}://{}", self.scheme, self.address(nth))
     }
 
     /// `127.…:7100` of the nth.
@@ -53,7 +84,7 @@ impl Network {
 
     /// The voter list of the first ones.
     pub(crate) fn list(&self, number: usize) -> String {
-        let one = |nth: usize| format!("{}=http://{}", IDS[nth], self.address(nth));
+        let one = |nth: usize| format!("{}={}", IDS[nth], self.url(nth));
         (0..number).map(one).collect::<Vec<_>>().join(",")
     }
 
@@ -63,7 +94,7 @@ impl Network {
             (self.address(nth), self.machine.path(&format!("state-{}", IDS[nth])));
         let own = ["run", "--id", IDS[nth], "--listen", &listen, "--grace", "300ms"];
         let state = state.display().to_string();
-        let words = [&own, &TIMES[..], &["--state", &state], more, &["--", "sh", "-c", WORK]];
+        let words = [&own, &self.times[..], &["--state", &state], more, &["--", "sh", "-c", WORK]];
         words.concat().into_iter().map(str::to_owned).collect()
     }
 
@@ -82,7 +113,7 @@ impl Network {
 
     /// Who leads, as somebody says who asks the nth alone first.
     pub(crate) fn leader(&self, nth: usize) -> Option<Value> {
-        let list = format!("{}=http://{}", IDS[nth], self.address(nth));
+        let list = format!("{}={}", IDS[nth], self.url(nth));
         let answer = self.machine.ask(&["leader", "--json", "--voter-list", &list]);
         let view: Value = serde_json::from_str(&answer.out).ok()?;
         (answer.code == Some(0)).then_some(view)

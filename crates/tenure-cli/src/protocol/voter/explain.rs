@@ -80,6 +80,13 @@ impl Explain {
         self.failure(Exit::Unknown, why, fix, &["voter-list", "seed-host"])
     }
 
+    /// TLS did not come about, for this reason.
+    pub(super) fn no_tls(&self, why: &str) -> Failure {
+        let fix = "give --cacert with the authority of the voters' certificates, and --cert and \
+                   --key that it has signed; for voters without TLS write http://";
+        self.failure(Exit::Usage, why, fix, &["voter-list", "cacert", "cert"])
+    }
+
     /// Those that answer are of another network.
     pub(super) fn other_network(&self, why: &str, mode: Mode) -> Failure {
         let fix = format!("ask for that election, with --mode {mode}, or ask others");

@@ -30,7 +30,7 @@ struct Asked {
     explain: Explain,
     said: Vec<(VoterUrl, Header, StatusDto)>,
     /// Why one of them said nothing.
-    wrong: Option<String>,
+    wrong: Option<Failure>,
 }
 
 impl Asked {
@@ -45,7 +45,10 @@ impl Asked {
         if let Some(seeds) = &settings.options.seeds {
             match seeds.resolve().await {
                 Ok(found) => urls.extend(found),
-                Err(error) => wrong = Some(format!("{seeds} cannot be resolved: {error}")),
+                Err(error) => {
+                    let what = format!("{seeds} cannot be resolved: {error}");
+                    wrong = Some(explain.silent(&what));
+                }
             }
         }
         let mut this = Self { operator, explain, said: Vec::new(), wrong };
@@ -55,10 +58,7 @@ impl Asked {
         let further = known.filter(|url| !urls.contains(url)).collect();
         this.ask(further).await;
         match this.said.is_empty() {
-            true => {
-                let why = this.wrong.as_deref().unwrap_or("no voter is known");
-                Err(this.explain.silent(why))
-            }
+            true => Err(this.wrong.unwrap_or_else(|| this.explain.silent("no voter is known"))),
             false => Ok(this),
         }
     }
@@ -77,7 +77,7 @@ impl Asked {
                         self.said.push((url, header, status));
                     }
                 }
-                Ok((Err(error), _)) => self.wrong = Some(error.to_string()),
+                Ok((Err(error), _)) => self.wrong = Some(refused(&self.explain, &error)),
                 Err(_) => {}
             }
         }
@@ -207,6 +207,7 @@ fn refused(explain: &Explain, error: &OperatorError) -> Failure {
     let text = error.to_string();
     let fix = match error {
         OperatorError::Unreachable { .. } => return explain.silent(&text),
+        OperatorError::NoTls { .. } => return explain.no_tls(&text),
         OperatorError::Unauthenticated { .. } => {
             let fix = "give --secret-file or set TENURE_SECRET, as the voters have it";
             return explain.failure(Exit::Refused, &text, fix, &["secret-file"]);

@@ -34,6 +34,10 @@ impl Watcher {
                 self.watch.warn_of(url.as_str(), &text);
                 self.watch.is_silent(|| self.explain.silent(&text));
             }
+            Notice::NoTls { url, .. } => {
+                self.watch.warn_of(url.as_str(), &text);
+                self.watch.is_of_no_use(self.explain.no_tls(&text));
+            }
             Notice::Reachable { url } => self.watch.works(url.as_str()),
             Notice::OtherNetwork { url, mode, .. } => {
                 self.watch.warn_of(url.as_str(), &text);
