@@ -9,5 +9,6 @@ mod certificates;
 mod commands;
 mod dns;
 mod electorate;
+mod many;
 mod network;
 mod page;

@@ -1,0 +1,32 @@
+//! As many voters as the text speaks of regions.
+
+use rustix::process::Signal;
+
+use crate::network::{CALM, IDS, Network, end};
+
+/// 25 processes, each told of the first one alone, elect; and when the leader is killed, another.
+#[test]
+fn twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed() {
+    let network = Network::new().keeping(CALM);
+    let (count, seed) = (IDS.len(), network.address(0));
+    let expected = count.to_string();
+    let more = ["--seed-host", &*seed, "--expected-voters", &*expected];
+    let mut voters: Vec<_> = (0..count).map(|nth| network.start(nth, &more)).collect();
+    let (first, fence) = network.await_leader(0, 0);
+    // All are of one mind.
+    for nth in 1..count {
+        assert_eq!(network.await_leader(nth, fence - 1), (first.clone(), fence), "voter {nth}");
+    }
+    let leader = IDS.iter().position(|id| *id == first).unwrap();
+    let killed = voters.remove(leader);
+    killed.signal(Signal::KILL);
+    let _ = killed.status();
+    let other = (leader + 1) % count;
+    let (second, later) = network.await_leader(other, fence);
+    assert_ne!(second, first);
+    assert!(later > fence, "{later} after {fence}");
+    for voter in &voters {
+        assert!(!voter.log().contains("breach"), "{}", voter.log());
+    }
+    end(voters);
+}
