@@ -3,7 +3,7 @@
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tenure_voter::{Identity, Options, Pem, Secrets, Tls};
 
-use crate::common::{ELECTION, Network, curl, raw, run, soon};
+use crate::common::{ELECTION, Network, body, curl, raw, run, soon};
 
 const SECRET: &str = "one secret of sixteen bytes and more";
 const NEXT: &str = "the secret that takes its place";
@@ -38,6 +38,48 @@ fn voters_with_a_secret_elect_and_others_may_only_ask() {
         );
         let answer = raw(at, as_voter.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    });
+}
+
+/// A request for the status as somebody with the secret makes it whose clock shows so much.
+fn dated(seconds: u64) -> String {
+    let (nonce, election) = (format!("{seconds:032x}"), ELECTION);
+    let lines =
+        format!("tenure-voter request 1\nGET\n/status\n{seconds}\n{nonce}\n{election}\n\n\n\n\n");
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, SECRET.as_bytes());
+    let mac = ring::hmac::sign(&key, lines.as_bytes());
+    let mac: String = mac.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "GET /status HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTenure-Election: {election}\r\n\
+         Authorization: TENURE-HMAC-SHA256 date={seconds}, nonce={nonce}, mac={mac}\r\n\r\n"
+    )
+}
+
+/// What is signed five minutes ago, or from now, is refused with both times, and what to do.
+#[test]
+fn clocks_that_are_five_minutes_apart_are_told() {
+    run(async {
+        let network = Network::with(3, |options| Options { secrets: secrets(SECRET), ..options });
+        let at = network.addresses[0];
+        let here = tenure::clock::wall().as_nanos() / 1_000_000_000;
+        let good = raw(at, dated(here).as_bytes()).await;
+        assert!(good.starts_with("HTTP/1.1 200") && good.contains("tenure-mac: "), "{good}");
+        for there in [here - 300, here + 300] {
+            let answer = raw(at, dated(there).as_bytes()).await;
+            assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+            let problem: serde_json::Value = serde_json::from_str(body(&answer)).unwrap();
+            assert_eq!(problem["type"], "urn:tenure:voter:clock", "{problem}");
+            let detail = problem["detail"].as_str().unwrap();
+            for part in [
+                &*format!("the request is dated {there}, and the clock here shows "),
+                " s apart; at most 30 s are allowed: set the clocks",
+            ] {
+                assert!(detail.contains(part), "{detail}");
+            }
+        }
+        elects(&network).await;
+        let counters = network.voters[0].counters().await.unwrap();
+        assert_eq!(counters.refused["clock"], 2, "{counters:?}");
     });
 }
 
