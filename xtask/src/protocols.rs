@@ -97,7 +97,10 @@ pub(crate) static ALL: [Protocol; 4] = [
         name: "voter",
         also: &[],
         driver: "tenure-voter",
-        parts: &[],
+        parts: &[
+            part("election", "an election of 3, 5 and 25 voters, beside a bare exchange over HTTP"),
+            part("idle", "requests and processor time of 3, 5 and 25 voters with a leader"),
+        ],
         service: None,
         golden: None,
         recorded: Some("voter"),
