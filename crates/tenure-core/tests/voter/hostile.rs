@@ -351,6 +351,23 @@ pub(crate) fn one_whose_directory_was_lost_is_added_when_it_answers() {
     assert_eq!(member.map(|it| it.identity), Some(stage.memory(2).identity));
 }
 
+/// The same, where all that happens between two heartbeats of the leader.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_whose_directory_was_lost_is_added_with_the_one_that_it_has() {
+    let mut stage = Stage::led(3);
+    stage.kill(2);
+    stage.nodes[2].disk = Memory::begin(Identity(9 << 96));
+    assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
+    stage.pass(ms(50));
+    let refused = Some(Answer::Refused(Refusal::UnknownVoter));
+    assert_eq!(change(&mut stage, Change::Add(id(2))), refused);
+    stage.start(2);
+    stage.pass(ms(3_000));
+    assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
+    let member = stage.electorate(0).member(&id(2)).cloned();
+    assert_eq!(member.map(|it| it.identity), Some(stage.memory(2).identity));
+}
+
 /// Voters come with a new id each time, and go.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn those_that_are_gone_leave_room_for_others() {

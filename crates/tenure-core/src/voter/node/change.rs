@@ -21,6 +21,12 @@ impl Voter {
             // What is known of it may be the run, and the directory, before.
             return Err(Refusal::UnknownVoter);
         }
+        if let Change::Remove(id) = change
+            && let Some(known) = self.known.get_mut(id)
+        {
+            // Nor has it answered since: another directory of that name was refused until now.
+            known.answers = false;
+        }
         self.change_to(next, out);
         Ok(Answer::Done)
     }
