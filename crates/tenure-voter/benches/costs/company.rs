@@ -69,8 +69,8 @@ impl Company {
         Ok(company)
     }
 
-    /// The floor of what is remembered: a small file, replaced so that a power cut leaves the earlier
-    /// one or this one.
+    /// The floor of what is remembered: a small file, replaced so that a power cut leaves the
+    /// earlier one or this one.
     pub(crate) fn write(&self) -> Result<Duration> {
         let folder = self.directory.path();
         let (new, path) = (folder.join("floor.new"), folder.join("floor"));

@@ -68,7 +68,7 @@ async fn of(count: usize, one_way: Duration, rounds: usize) -> Result<f64> {
     took.print(&format!("election of {count}"));
     let ratio = took.median() / floor.median();
     println!(
-        "  ratio {ratio:.2}; {sent:.0} requests, {} of processor time; asked for again {again} times",
+        "  ratio {ratio:.2}; {sent:.0} requests, {} of processor time; asked again {again} times",
         Nanos(used.median())
     );
     Ok(ratio)
