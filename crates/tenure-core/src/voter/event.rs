@@ -80,6 +80,11 @@ pub enum Breach {
     /// This voter's id stands in the electorate with another identity: its directory was lost. It
     /// returns by `members remove` and `members add`.
     LostDirectory,
+    /// No counter is left for another ballot, so that this voter starts none any more.
+    NoCounterLeft {
+        /// The highest that it has heard of.
+        highest: u64,
+    },
     /// A voter has said two things in one ballot (V5).
     Equivocation {
         /// Which voter.
@@ -163,6 +168,7 @@ impl fmt::Display for Breach {
             Self::OtherFounding { by, theirs } => write!(f, "{by} was founded as {theirs}"),
             Self::OtherIdentity { id } => write!(f, "{id} has another identity"),
             Self::LostDirectory => f.write_str("the directory of this voter was lost"),
+            Self::NoCounterLeft { highest } => write!(f, "no counter is left after {highest}"),
             Self::Equivocation { id, ballot } => write!(f, "{id} says two things in {ballot}"),
         }
     }

@@ -29,6 +29,8 @@ pub(super) struct Neighbour {
     pub(super) dropped: Option<Time>,
     /// Whether this run has answered a request: then it is there.
     pub(super) answers: bool,
+    /// When it was last heard with another identity than before.
+    pub(super) mixed: Option<Time>,
     /// When it last said that it could endorse somebody.
     pub(super) free: Option<Time>,
     /// Runs of it that are over, with the last heartbeat of each.
@@ -64,14 +66,17 @@ impl Known {
         };
         let (before, run) = (known.header.sender.clone(), &header.sender);
         if before != *run {
+            if before.identity != run.identity {
+                known.mixed = Some(now);
+            }
             if known.over.iter().any(|(over, _)| *over == run.incarnation) {
                 return Met::Twice;
             }
             let mut over = core::mem::take(&mut known.over);
             over.truncate(RUNS_MAX - 1);
             over.insert(0, (before.incarnation, known.seq));
-            let misses = known.misses;
-            *known = Neighbour { over, misses, ..Neighbour::new(header.clone(), now) };
+            let (misses, mixed) = (known.misses, known.mixed);
+            *known = Neighbour { over, misses, mixed, ..Neighbour::new(header.clone(), now) };
             return Met::Known;
         }
         known.header = header.clone();
@@ -128,6 +133,7 @@ impl Neighbour {
             doubted: None,
             dropped: None,
             answers: false,
+            mixed: None,
             free: None,
             over: Vec::new(),
         }

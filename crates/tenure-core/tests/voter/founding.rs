@@ -114,7 +114,7 @@ fn a_run_that_was_over_does_not_count() {
     stage.kill(1);
     stage.start(1);
     stage.pass(ms(2_000));
-    assert_eq!(refusal(stage.ask(0, old, status())), Refusal::NotAMember { who: id(1) });
+    assert_eq!(refusal(stage.ask(0, old, status())), Refusal::EarlierRun { who: id(1) });
 }
 
 /// It says so, and does not vote; an operator takes it out, and in again.
@@ -168,4 +168,73 @@ fn one_network_elects_one_leader() {
     stage.campaign(0);
     stage.until(ms(1_000), |stage| stage.leaders() == [0]);
     let _: NodeName = id(0);
+}
+
+/// The last thing that a candidate was told that it waits for.
+fn waits(stage: &Stage, node: usize) -> String {
+    let waits = stage.nodes[node].told.iter().rev().find_map(|event| match event {
+        Event::Waiting(waiting) => Some(waiting.to_string()),
+        _ => None,
+    });
+    waits.unwrap_or_default()
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_candidate_is_told_who_is_missing_at_the_founding() {
+    let mut stage = Stage::new(4);
+    [0, 1].into_iter().for_each(|node| stage.start(node));
+    stage.campaign(0);
+    stage.pass(ms(3_000));
+    assert_eq!(waits(&stage, 0), "no quorum: nothing heard of n2, n3");
+    let mut stage = expecting(3, 3);
+    [0, 1].into_iter().for_each(|node| stage.start(node));
+    seeds(&mut stage, 0, &[1]);
+    stage.campaign(0);
+    stage.pass(ms(3_000));
+    let told = "connecting: n0: 2 voters are there, and 3 are expected to begin with";
+    assert_eq!(waits(&stage, 0), told);
+}
+
+/// For a while another pod has n1's id, and starts again and again; n0 hears both.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn no_set_is_accepted_while_an_id_has_two_identities() {
+    let mut stage = Stage::new(3);
+    (0..3).for_each(|node| stage.start(node));
+    let pod = |stage: &Stage, run: u128| {
+        let mut header = stage.header(1);
+        (header.sender.identity, header.sender.incarnation) = (Identity(0xbad), 0xbad << 32 | run);
+        (header.url, header.founding) = (url(9), None);
+        Caller::Voter(header)
+    };
+    for run in 0..60 {
+        let caller = pod(&stage, run);
+        stage.ask(0, caller, Ask::Register(crate::stage::dto(1, tenure_core::voter::Role::None)));
+        stage.pass(ms(100));
+    }
+    stage.campaign(0);
+    stage.until(ms(15_000), |stage| stage.leaders() == [0]);
+    assert!(stage.electorate(0).has(&stage.who(1)));
+}
+
+/// n2 is accepted, and loses its directory before it has accepted the others: nobody can lead and
+/// take it out.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_directory_that_is_lost_before_the_founding_is_told_with_what_helps() {
+    let mut stage = Stage::new(3);
+    (0..2).for_each(|node| stage.start(node));
+    stage.pass(ms(500));
+    stage.start(2);
+    (0..2).for_each(|node| stage.campaign(node));
+    stage.until(ms(5_000), |stage| (0..2).all(|node| stage.memory(node).electorate.is_some()));
+    stage.kill(2);
+    assert!((0..2).all(|node| !stage.memory(node).founded));
+    stage.nodes[2].disk = Memory::begin(Identity(0xdead << 64));
+    stage.start(2);
+    stage.campaign(2);
+    stage.pass(ms(10_000));
+    let advice = "before the network was founded. End all voters, remove the state directories of \
+                  all of them, and start them again";
+    for node in 0..3 {
+        assert!(waits(&stage, node).contains(advice), "n{node}: {}", waits(&stage, node));
+    }
 }

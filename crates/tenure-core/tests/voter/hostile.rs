@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use tenure_core::voter::{
-    Admission, Answer, Ask, Call, Caller, Change, Command, Config, Event, Founding, Header,
-    Identity, Memory, Message, OwnEvent, Peer, Refusal, VoteDto,
+    Admission, Answer, Ask, Ballot, Breach, Call, Caller, Change, Command, Config, Electorate,
+    ElectorateId, Event, Founding, Header, Identity, Memory, Message, OwnEvent, Peer, Refusal,
+    Role, StatusDto, VoteDto,
 };
 use tenure_core::{Input, Standing, View};
 
@@ -161,7 +162,7 @@ fn with_two_more(admission: Admission) -> Stage {
     [3, 4].into_iter().for_each(|node| {
         stage.start(node);
         let caller = stage.voter(node);
-        stage.ask(0, caller, Ask::Register(dto(node, tenure_core::voter::Role::None))).unwrap();
+        stage.ask(0, caller, Ask::Register(dto(node, Role::None))).unwrap();
     });
     stage
 }
@@ -211,7 +212,7 @@ pub(crate) fn after_a_flood_of_lists_somebody_is_elected() {
             seq += 1;
             let ask = crate::stage::leads(&stage, 1, seq, &ballot(1, 1), stage.electorate(1));
             let Ask::Heartbeat(mut beat) = ask else { unreachable!() };
-            let voter = |n: u64| dto((seq * 8 + n) as usize, tenure_core::voter::Role::None);
+            let voter = |n: u64| dto((seq * 8 + n) as usize, Role::None);
             (beat.lease, beat.known_voters) = (None, (0..8).map(voter).collect());
             let (from, call) = (Peer::Caller(999_999), Call(0));
             let (caller, ask) = (stage.voter(1), Ask::Heartbeat(beat));
@@ -241,7 +242,7 @@ pub(crate) fn a_stranger_uses_up_no_counters() {
     let mut sender = header.sender.clone();
     (sender.id, sender.identity) = (id(9), Identity(9));
     let caller = Caller::Voter(Header { sender, ..header });
-    let top = ballot(tenure_core::voter::Ballot::COUNTER_MAX, 9);
+    let top = ballot(Ballot::COUNTER_MAX, 9);
     let Ask::Cast(mut vote) = cast(&stage, 1, &top, 1) else { unreachable!() };
     vote.voter_id = id(9);
     (0..3).for_each(|node| {
@@ -307,7 +308,7 @@ pub(crate) fn one_that_was_added_and_not_told_takes_part() {
     stage.until(ms(3_000), |stage| stage.leaders() == [0]);
     stage.start(2);
     let caller = stage.voter(2);
-    stage.ask(1, caller, Ask::Register(dto(2, tenure_core::voter::Role::None))).unwrap();
+    stage.ask(1, caller, Ask::Register(dto(2, Role::None))).unwrap();
     stage.pass(ms(3_000));
     stage.cut = vec![(0, 2)];
     assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
@@ -384,7 +385,7 @@ pub(crate) fn those_that_are_gone_leave_room_for_others() {
     for node in 3..12 {
         stage.start(node);
         let caller = stage.voter(node);
-        let register = Ask::Register(dto(node, tenure_core::voter::Role::None));
+        let register = Ask::Register(dto(node, Role::None));
         let answer = stage.ask(0, caller, register);
         assert!(matches!(answer, Some(Answer::Status(_))), "n{node}: {answer:?}");
         stage.pass(ms(5_000));
@@ -399,7 +400,7 @@ pub(crate) fn those_that_are_gone_leave_room_for_others() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_number_counts_under_the_electorate_of_its_ballot() {
     let mut stage = Stage::led(3);
-    let low = tenure_core::voter::ElectorateId { counter: 0, change: 0 };
+    let low = ElectorateId { counter: 0, change: 0 };
     [0, 2].into_iter().for_each(|node| stage.kill(node));
     stage.pass(ms(5_000));
     [0, 2].into_iter().for_each(|node| stage.start(node));
@@ -625,4 +626,85 @@ mod chaos {
         let raises: usize = (first..first + runs).map(run).sum();
         assert!(raises > 1_000, "only {raises} raises");
     }
+}
+
+/// n3 has registered, and n0 has restarted when a request of n3's earlier run arrives late.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_whose_later_run_was_heard_has_not_lost_its_directory() {
+    let mut stage = with_two_more(Admission::Operator);
+    stage.pass(ms(1_000));
+    let late = stage.voter(3);
+    for node in [3, 0] {
+        stage.kill(node);
+        stage.start(node);
+    }
+    stage.ask(0, stage.voter(3), Ask::Register(dto(3, Role::None))).unwrap();
+    stage.ask(0, late.clone(), Ask::Status { suspect: None }).unwrap();
+    // It hears that another run of it was heard after it.
+    stage.pass(ms(3_000));
+    let lost = |event: &OwnEvent| *event == OwnEvent::Breach(Breach::LostDirectory);
+    assert_eq!(stage.told_own(3, lost), 0);
+    let refused = crate::stage::refusal(stage.ask(0, late, Ask::Status { suspect: None }));
+    assert_eq!(refused, Refusal::EarlierRun { who: id(3) });
+}
+
+/// The last request of n0 to another one of this kind, which is not answered yet.
+fn open(stage: &Stage, to: usize, like: impl Fn(&Ask) -> bool) -> (usize, Call) {
+    let (at, _, call, _) = stage.asked(0, like).into_iter().rfind(|(_, of, ..)| *of == to).unwrap();
+    assert!(stage.now.since(at) < 2 * stage.delay, "it is answered");
+    (to, call)
+}
+
+/// Some voter answers a heartbeat of n0 with the highest counter that there is.
+fn hears_the_last_counter(by: usize) -> Stage {
+    let mut stage = with_two_more(Admission::Operator);
+    stage.delay = ms(30);
+    let is_beat = |ask: &Ask| matches!(ask, Ask::Heartbeat(_));
+    let beats = stage.asked(0, is_beat).len();
+    stage.until(ms(2_000), |stage| stage.asked(0, is_beat).len() > beats);
+    let (asked, header) = (open(&stage, by, is_beat), stage.header(by));
+    let refusal = Refusal::Endorsed { counter: Ballot::COUNTER_MAX };
+    stage.reply(0, asked, header, Answer::Refused(refusal));
+    stage.command(0, Command::Resign);
+    stage.pass(ms(1_000));
+    stage.campaign(0);
+    stage.pass(ms(20_000));
+    stage
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_without_a_vote_uses_up_no_counters_by_its_answers() {
+    let stage = hears_the_last_counter(3);
+    assert_eq!(stage.leaders(), [0]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn that_no_counter_is_left_is_told_once() {
+    let stage = hears_the_last_counter(1);
+    let over = Breach::NoCounterLeft { highest: Ballot::COUNTER_MAX };
+    assert_eq!(stage.told_own(0, |event| *event == OwnEvent::Breach(over.clone())), 1);
+}
+
+/// n0 asks whether the others are free, and hears that it was taken out.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_was_taken_out_while_it_asks_starts_no_ballot() {
+    let mut stage = Stage::founded(4);
+    stage.delay = ms(30);
+    let is_poll = |ask: &Ask| matches!(ask, Ask::Status { .. });
+    let before = stage.asked(0, is_poll).len();
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.asked(0, is_poll).len() > before);
+    let out = Electorate {
+        id: ElectorateId { counter: 1, change: 1 },
+        ..stage.electorate(0).without(&id(0))
+    };
+    for by in [1, 2] {
+        let status = StatusDto { electorate: Some(out.clone()), ..stage.status(by) };
+        assert!(status.free);
+        let (asked, header) = (open(&stage, by, is_poll), stage.header(by));
+        stage.reply(0, asked, header, Answer::Status(status));
+    }
+    assert_eq!(stage.electorate(0), out);
+    let draws = |event: &OwnEvent| matches!(event, OwnEvent::Drawing { .. });
+    assert_eq!(stage.told_own(0, draws), 0);
 }

@@ -69,6 +69,14 @@ const STORIES: &[Story] = &[
     (Rule::RunThatAnswers.row(), hostile::a_late_request_of_an_earlier_run_shuts_nobody_out),
     (Rule::PollsAreNoFailures.row(), hostile::after_a_long_cut_a_leader_comes_within_the_bound),
     (Rule::VacantLately.row(), hostile::what_was_heard_a_while_ago_is_no_vacancy),
+    (Rule::AcceptUnmixed.row(), founding::no_set_is_accepted_while_an_id_has_two_identities),
+    (
+        Rule::RunsAreNoMembers.row(),
+        hostile::one_whose_later_run_was_heard_has_not_lost_its_directory,
+    ),
+    (Rule::AnswersOfMembers.row(), hostile::one_without_a_vote_uses_up_no_counters_by_its_answers),
+    (Rule::PollsOfMembers.row(), hostile::one_that_was_taken_out_while_it_asks_starts_no_ballot),
+    (Rule::FoundingIsTold.row(), founding::a_candidate_is_told_who_is_missing_at_the_founding),
 ];
 
 #[test]

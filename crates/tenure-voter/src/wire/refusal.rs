@@ -27,6 +27,10 @@ pub(super) enum RefusalForm {
         #[serde(with = "text")]
         who: NodeName,
     },
+    EarlierRun {
+        #[serde(with = "text")]
+        who: NodeName,
+    },
     Leads(LeaderForm),
     Promised {
         #[serde(with = "text")]
@@ -68,6 +72,7 @@ impl Form for RefusalForm {
             Refusal::Full => Self::Full,
             Refusal::NotFounded => Self::NotFounded,
             Refusal::NotAMember { who } => Self::NotAMember { who: who.clone() },
+            Refusal::EarlierRun { who } => Self::EarlierRun { who: who.clone() },
             Refusal::Leads(leader) => Self::Leads(Form::of(&**leader)),
             Refusal::Promised { to, remaining } => {
                 Self::Promised { to: to.clone(), remaining_ns: *remaining }
@@ -100,6 +105,7 @@ impl Form for RefusalForm {
             Self::Full => Refusal::Full,
             Self::NotFounded => Refusal::NotFounded,
             Self::NotAMember { who } => Refusal::NotAMember { who },
+            Self::EarlierRun { who } => Refusal::EarlierRun { who },
             Self::Leads(leader) => Refusal::Leads(Box::new(leader.read()?)),
             Self::Promised { to, remaining_ns } => {
                 Refusal::Promised { to, remaining: remaining_ns }
@@ -134,6 +140,7 @@ pub(super) const fn status(refusal: &Refusal) -> u16 {
         | Refusal::OtherFounding { .. }
         | Refusal::NotFounded
         | Refusal::NotAMember { .. }
+        | Refusal::EarlierRun { .. }
         | Refusal::Leads(_)
         | Refusal::Promised { .. }
         | Refusal::Quarantined { .. }

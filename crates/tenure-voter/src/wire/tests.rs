@@ -159,6 +159,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         Just(Refusal::Full),
         Just(Refusal::NotFounded),
         id().prop_map(|who| Refusal::NotAMember { who }),
+        id().prop_map(|who| Refusal::EarlierRun { who }),
         leader().prop_map(|leader| Refusal::Leads(leader.into())),
         (id(), span()).prop_map(|(to, remaining)| Refusal::Promised { to, remaining }),
         span().prop_map(|remaining| Refusal::Quarantined { remaining }),

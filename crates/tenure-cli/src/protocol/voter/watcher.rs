@@ -75,6 +75,11 @@ fn advice(breach: &Breach) -> (&'static str, &'static str) {
             ": put it back, or let the others go on with a new one: tenure members remove, then \
              tenure members add",
         ),
+        Breach::NoCounterLeft { .. } => (
+            "counters",
+            ": a voter that lies, or a state directory that was damaged; found the network anew \
+             with empty state directories, and mind that its fences begin anew",
+        ),
         Breach::Equivocation { .. } => {
             ("equivocation", ": a state directory that was copied, or a voter that lies")
         }

@@ -62,7 +62,7 @@ pub struct Config {
     /// in a row may be missed. With H it makes the lease, [`Config::lease`]. Default 3.
     pub tolerance: u32,
     /// t, how long an answer is waited for, below H: one region that hangs delays nobody. Longer
-    /// than the slowest round trip. Default 300 ms.
+    /// than the slowest round trip; connections are made beside it. Default 300 ms.
     pub request_timeout: Duration,
     /// How long a voter waits for the numbers of the others before it counts those it has. At
     /// least two requests' time, so that one region's slow cast is not left out. Default 600 ms.

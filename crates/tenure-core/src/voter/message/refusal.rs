@@ -32,6 +32,11 @@ pub enum Refusal {
         /// Who.
         who: NodeName,
     },
+    /// A later run of the caller was heard: this one is over, or two run at once.
+    EarlierRun {
+        /// Who.
+        who: NodeName,
+    },
     /// Somebody leads.
     Leads(Box<LeaderDto>),
     /// A promise to another leader runs.
@@ -86,6 +91,7 @@ impl Refusal {
             Self::Full => "full",
             Self::NotFounded => "not-founded",
             Self::NotAMember { .. } => "not-a-member",
+            Self::EarlierRun { .. } => "earlier-run",
             Self::Leads(_) => "leads",
             Self::Promised { .. } => "promised",
             Self::Quarantined { .. } => "quarantined",
@@ -115,6 +121,9 @@ impl fmt::Display for Refusal {
             Self::Full => f.write_str("no room for another voter"),
             Self::NotFounded => f.write_str("no electorate has been founded yet"),
             Self::NotAMember { who } => write!(f, "{who} has no vote with this identity"),
+            Self::EarlierRun { who } => {
+                write!(f, "a later run of {who} was heard: this one is over, or two run at once")
+            }
             Self::Leads(leader) => write!(f, "{leader} leads"),
             Self::Promised { to, remaining } => {
                 write!(f, "promised to {to} for {remaining:?} more")

@@ -58,10 +58,10 @@ impl Voter {
         out: &mut Out,
     ) {
         if let Answer::Refused(Refusal::OldElectorate(electorate)) = &answer {
-            self.adopt(electorate, out);
+            self.adopt_of(header, electorate, out);
         }
         if let Answer::Refused(Refusal::Endorsed { counter }) = &answer {
-            self.hear_counter(*counter);
+            self.hear_endorsed(header, *counter);
         }
         if let Answer::Refused(Refusal::NotAMember { who }) = &answer
             && (*who == self.me.id && self.is_majority())
@@ -85,7 +85,7 @@ impl Voter {
                 }
             }
             (Purpose::Suspect { waiters, .. }, _) => self.answer_waiters(waiters, out),
-            (Purpose::Poll, Answer::Status(status)) => self.on_polled(id, &status, out),
+            (Purpose::Poll, Answer::Status(status)) => self.on_polled(header, &status, out),
             (Purpose::Poll, _) => self.on_poll_failed(id, out),
             (Purpose::Cast(ballot), Answer::Cast(vote)) if vote.ballot == ballot => {
                 // It has said the same as a request.

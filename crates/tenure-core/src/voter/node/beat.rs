@@ -130,8 +130,8 @@ impl Voter {
         }
         self.informed(&header.sender.id);
         match &beaten.refused {
-            Some(Refusal::OldElectorate(electorate)) => self.adopt(electorate, out),
-            Some(Refusal::Endorsed { counter }) => self.hear_counter(*counter),
+            Some(Refusal::OldElectorate(electorate)) => self.adopt_of(header, electorate, out),
+            Some(Refusal::Endorsed { counter }) => self.hear_endorsed(header, *counter),
             _ => {}
         }
         if let Some(ack) = &beaten.promise {

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Voter;
+use crate::time::Time;
 use crate::voter::electorate::{Electorate, Member};
 use crate::voter::event::{Breach, OwnEvent};
 use crate::voter::known::Neighbour;
@@ -51,13 +52,22 @@ impl Voter {
     fn accept(&mut self, out: &mut Out) {
         let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, founded)| founded);
         let set = self.candidates().map(Electorate::founded);
-        let Some(set) = set.filter(|_| !self.known.all().any(founded)) else {
+        let clear = !self.known.all().any(founded) && !self.is_mixed();
+        let Some(set) = set.filter(|_| clear) else {
             self.considered = None;
             return;
         };
         if self.considered.replace(set.founding) == Some(set.founding) {
             self.remember(out, |memory| memory.electorate = Some(set));
         }
+    }
+
+    /// Whether one id was heard lately with two identities: which of them has come to stay is not
+    /// known yet, and what is accepted stays accepted.
+    fn is_mixed(&self) -> bool {
+        let lately = |at: Time| self.now.since(at) <= self.config.silence();
+        let others = self.known.all().filter_map(|known| known.mixed);
+        others.chain(self.mixed).any(lately) && ruling(Rule::AcceptUnmixed)
     }
 
     /// Those of the list, or all that are known, if there are as many as there should be.
@@ -76,6 +86,13 @@ impl Voter {
                 (all.len() == usize::from(*expected)).then_some(all)
             }
             Founding::Anybody => None,
+        }
+    }
+
+    /// Takes a document out of an answer, of one that votes by it.
+    pub(super) fn adopt_of(&mut self, by: &Header, electorate: &Electorate, out: &mut Out) {
+        if electorate.has(&by.sender) || !ruling(Rule::AnswersOfMembers) {
+            self.adopt(electorate, out);
         }
     }
 

@@ -60,6 +60,12 @@ pub struct Voter {
     ended: Vec<Effect>,
     /// Its id stands in the electorate with another identity.
     lost: bool,
+    /// When another voter of its id was heard last.
+    mixed: Option<Time>,
+    /// Who was heard with another identity than the one that is accepted.
+    other: Option<NodeName>,
+    /// It was told that no ballot can be started any more.
+    used_up: bool,
     promise: Promise,
     calls: Calls,
     known: Known,
@@ -104,6 +110,9 @@ impl Voter {
             winning: false,
             ended: Vec::new(),
             lost: false,
+            mixed: None,
+            other: None,
+            used_up: false,
             promise: Promise::default(),
             calls: Calls::default(),
             known: Known::default(),

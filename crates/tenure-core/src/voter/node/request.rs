@@ -71,6 +71,9 @@ impl Voter {
             return Err(Refusal::OtherNetwork);
         }
         if sender.id == self.me.id && *sender != self.me {
+            if sender.identity != self.me.identity {
+                self.mixed = Some(self.now);
+            }
             self.breach(Breach::OtherIdentity { id: sender.id.clone() }, out);
             return Err(Refusal::NotAMember { who: sender.id.clone() });
         }
@@ -87,6 +90,7 @@ impl Voter {
             electorate.member(&sender.id).is_some() && !electorate.has(sender)
         };
         if ours.is_some_and(another) {
+            self.other = Some(sender.id.clone());
             self.breach(Breach::OtherIdentity { id: sender.id.clone() }, out);
             return Err(Refusal::NotAMember { who: sender.id.clone() });
         }
@@ -104,7 +108,11 @@ impl Voter {
             Met::Full => Some(Refusal::Full),
             Met::Twice => {
                 self.look_again(header, out);
-                Some(Refusal::NotAMember { who: header.sender.id.clone() })
+                let who = header.sender.id.clone();
+                Some(match ruling(Rule::RunsAreNoMembers) {
+                    true => Refusal::EarlierRun { who },
+                    false => Refusal::NotAMember { who },
+                })
             }
         }
     }

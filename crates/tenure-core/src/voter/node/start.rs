@@ -8,8 +8,9 @@ use crate::name::NodeName;
 use crate::time::Time;
 use crate::voter::calls::Purpose;
 use crate::voter::electorate::{Electorate, ElectorateId, Fingerprint, Member};
+use crate::voter::event::Breach;
 use crate::voter::identity::Ballot;
-use crate::voter::message::{Answer, Ask, Refusal, StatusDto};
+use crate::voter::message::{Answer, Ask, Header, Refusal, StatusDto};
 use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 
@@ -118,10 +119,11 @@ impl Voter {
         self.judge_poll(out);
     }
 
-    pub(super) fn on_polled(&mut self, id: &NodeName, status: &StatusDto, out: &mut Out) {
-        self.hear_counter(status.endorsed);
+    pub(super) fn on_polled(&mut self, header: &Header, status: &StatusDto, out: &mut Out) {
+        let id = &header.sender.id;
+        self.hear_endorsed(header, status.endorsed);
         if let Some(electorate) = &status.electorate {
-            self.adopt(electorate, out);
+            self.adopt_of(header, electorate, out);
         }
         let Some(poll) = &mut self.starter.poll else { return };
         if !poll.asked.remove(id) {
@@ -156,7 +158,8 @@ impl Voter {
             (true, Some(electorate)) => {
                 let own = self.is_member() && self.is_free();
                 let free = poll.free.iter().filter(|id| electorate.member(id).is_some()).count();
-                free + usize::from(own) >= self.quorum(electorate)
+                let may = self.is_member() || !ruling(Rule::PollsOfMembers);
+                may && free + usize::from(own) >= self.quorum(electorate)
             }
             (true, None) => false,
             (false, _) => over && (!poll.led || self.starter.forced),
@@ -198,9 +201,13 @@ impl Voter {
             false => Some(self.region(&poll.answered)),
         };
         self.starter.forced = false;
-        let Some(electorate) = electorate.filter(|_| counter <= Ballot::COUNTER_MAX) else {
+        if counter > Ballot::COUNTER_MAX {
+            if !core::mem::replace(&mut self.used_up, true) {
+                self.breach(Breach::NoCounterLeft { highest: counter - 1 }, out);
+            }
             return;
-        };
+        }
+        let Some(electorate) = electorate else { return };
         let ballot = Ballot { counter, initiator: self.me.id.clone(), attempt: 0 };
         self.join(ballot, electorate, out);
     }
@@ -272,6 +279,16 @@ impl Voter {
         match ruling(Rule::ElectorateCounts) {
             true => electorate.quorum(),
             false => self.known.shown().count().div_ceil(2) + 1,
+        }
+    }
+
+    /// What somebody has endorsed who has answered: of a stranger it means nothing, and the
+    /// highest counter that it can name would be the last one.
+    pub(super) fn hear_endorsed(&mut self, by: &Header, counter: u64) {
+        let electorate = self.memory.electorate.as_ref().filter(|_| self.is_majority());
+        let votes = electorate.is_none_or(|electorate| electorate.has(&by.sender));
+        if votes || !ruling(Rule::AnswersOfMembers) {
+            self.hear_counter(counter);
         }
     }
 

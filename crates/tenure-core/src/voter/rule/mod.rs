@@ -110,4 +110,14 @@ rules! {
     PollsAreNoFailures: "V12", [LEADER], by hand;
     /// Only what was heard since the last heartbeat makes a vacancy.
     VacantLately: "V12", [SHOWN], by hand;
+    /// No set is accepted while an id in it is heard with two identities.
+    AcceptUnmixed: "V10", [LEADER], by hand;
+    /// One whose later run was heard is told that, and not that it has lost its directory.
+    RunsAreNoMembers: "V10", [LEADER], by hand;
+    /// Counters and documents in answers count only of those that vote.
+    AnswersOfMembers: "V11", [LEADER], by hand;
+    /// One that has lost its vote while it asked whether others are free starts no ballot.
+    PollsOfMembers: "V3", [LEADER], by hand;
+    /// A candidate is told who is missing before the first voters have accepted each other.
+    FoundingIsTold: "V2", [SHOWN], by hand;
 }
