@@ -43,6 +43,10 @@ pub struct AskerConfig {
     pub drift: Drift,
 }
 
+/// After how many questions without an answer it is forgotten where a voter was said to be. Whoever
+/// still says so has it asked again.
+const MISSES_MAX: u32 = 4;
+
 /// One that only asks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Asker {
@@ -55,8 +59,9 @@ pub struct Asker {
     /// Questions without an answer: whom, sent when, and until when it is waited for.
     open: BTreeMap<Call, Question>,
     seeds: BTreeSet<VoterUrl>,
-    /// Where voters are, by what others say.
-    learned: BTreeSet<VoterUrl>,
+    /// Where voters are, by what others say, and how many questions in a row nobody has answered
+    /// there.
+    learned: BTreeMap<VoterUrl, u32>,
     heard: BTreeMap<VoterUrl, Heard>,
     observed: Option<Observed>,
 }
@@ -99,7 +104,7 @@ impl Asker {
             last: 0,
             open: BTreeMap::new(),
             seeds: BTreeSet::new(),
-            learned: BTreeSet::new(),
+            learned: BTreeMap::new(),
             heard: BTreeMap::new(),
             observed: None,
         }
@@ -112,7 +117,9 @@ impl Asker {
     /// Everybody once, as far as there is room.
     fn ask_all(&mut self, out: &mut Out) {
         self.next = self.now.after(self.config.every);
-        let all = self.config.urls.iter().chain(&self.seeds).chain(&self.learned);
+        // They would take the room of those that are there.
+        self.learned.retain(|_, misses| *misses < MISSES_MAX);
+        let all = self.config.urls.iter().chain(&self.seeds).chain(self.learned.keys());
         let all: BTreeSet<_> = all.take(KNOWN_MAX).cloned().collect();
         self.heard.retain(|url, _| all.contains(url));
         all.into_iter().for_each(|url| self.ask(url, out));
@@ -175,10 +182,14 @@ impl Asker {
             free: status.free,
             electorate: status.electorate.filter(Electorate::is_formed),
         };
+        if let Some(misses) = self.learned.get_mut(&to) {
+            *misses = 0;
+        }
         self.heard.insert(to, heard);
         let urls = status.known_voters.into_iter().map(|voter| voter.voter_url).take(KNOWN_MAX);
         for url in urls {
-            if self.learned.len() < KNOWN_MAX && self.learned.insert(url.clone()) {
+            if self.learned.len() < KNOWN_MAX && !self.learned.contains_key(&url) {
+                self.learned.insert(url.clone(), 0);
                 let first = self.config.urls.contains(&url) || self.seeds.contains(&url);
                 if !first {
                     self.ask(url, out);
@@ -189,6 +200,9 @@ impl Asker {
 
     /// No answer: of what that one said before only a lease that runs still counts.
     fn miss(&mut self, url: &VoterUrl) {
+        if let Some(misses) = self.learned.get_mut(url) {
+            *misses = misses.saturating_add(1);
+        }
         match self.heard.get_mut(url).filter(|_| self.config.mode == Mode::Majority) {
             Some(heard) => heard.free = false,
             None => drop(self.heard.remove(url)),

@@ -212,3 +212,21 @@ fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
     scene.input(Input::Message { from: Peer::At(to), message });
     assert_eq!(scene.said.len(), said);
 }
+
+/// As many as there is room for have moved away.
+#[test]
+fn where_nobody_answers_is_forgotten_and_others_are_asked() {
+    let mut scene = Scene::begin(Mode::Majority);
+    let gone = (0..1_000).map(|n| dto(&format!("x{n}"))).collect();
+    scene.answers("a", StatusDto { known_voters: gone, ..status("a") });
+    let asks_b = |scene: &Scene| scene.asked.iter().any(|(to, _)| *to == url("b"));
+    for _ in 0..6 {
+        assert!(!asks_b(&scene), "there was room");
+        scene.pass(SECOND);
+        scene.answers("a", status("a"));
+        if asks_b(&scene) {
+            return;
+        }
+    }
+    panic!("it asks those that are gone");
+}
