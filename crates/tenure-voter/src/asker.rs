@@ -58,6 +58,7 @@ impl<C: Class> Asker<C> {
         let seeds = options.seeds.clone();
         let begin = move || {
             let mut tasks = JoinSet::new();
+            tasks.spawn(client.watch());
             if let Some(seeds) = seeds {
                 tasks.spawn(seeds.watch(config.every, to_loop));
             }

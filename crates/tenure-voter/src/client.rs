@@ -2,11 +2,13 @@
 //!
 //! Redirects are not followed and nothing is sent twice (V10): this client does neither.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
+use http::uri::Scheme;
 use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -21,12 +23,16 @@ use tokio::sync::mpsc;
 
 use crate::auth::Secrets;
 use crate::incoming::{Answered, Failure, Incoming};
-use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::tls::Reread;
-use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, read_answer};
+use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, names, read_answer};
 
-pub(crate) type Http = Connections<HttpsConnector<HttpConnector>, Full<Bytes>>;
+/// Connections to other voters.
+pub(crate) struct Http {
+    connections: Connections<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// Only by TLS does it know who answers.
+    secure: bool,
+}
 
 /// The label of what has failed for want of TLS.
 pub(crate) const NO_TLS: &str = "tls";
@@ -34,10 +40,17 @@ pub(crate) const NO_TLS: &str = "tls";
 /// The most connections to one voter that wait for their next request.
 const IDLE_MAX: usize = 4;
 
+/// How many times as long as its answer is waited for an exchange may take that began without a
+/// connection: TCP, TLS and the request are a round trip each, and each of them may take nearly all
+/// of the time that a request has.
+const LATE: u32 = 3;
+
 /// Makes requests, and hands their answers to the loop.
 pub(crate) struct Client {
-    http: Reread<Http>,
+    http: Arc<Reread<Http>>,
     secrets: Option<Secrets>,
+    /// Those with whom an exchange goes on that nobody waits for any more.
+    late: Arc<Mutex<BTreeSet<VoterUrl>>>,
     to_loop: mpsc::UnboundedSender<Incoming>,
 }
 
@@ -52,53 +65,94 @@ pub(crate) struct Question {
 
 impl Client {
     /// One that closes connections that were idle for so long: sooner than the other side does.
-    /// Certificates are read anew now and then.
     pub(crate) fn new(
         options: &CheckedOptions,
         idle: Duration,
         to_loop: mpsc::UnboundedSender<Incoming>,
     ) -> Result<Self, Arc<str>> {
-        let (secrets, options) = (options.secrets.clone(), options.clone());
-        let files = options.clone();
-        let read = move || files.texts().map_err(|error| error.to_string().into());
+        let (secrets, files) = (options.secrets.clone(), options.files());
+        let options = options.clone();
         let make = move || connections(&options, idle).map_err(|error| error.to_string().into());
-        Ok(Self { http: Reread::new(clock::now(), read, make)?, secrets, to_loop })
+        let (http, late) = (Arc::new(Reread::new(files, make)?), Arc::default());
+        Ok(Self { http, secrets, late, to_loop })
+    }
+
+    /// Reads certificates anew now and then.
+    pub(crate) fn watch(&self) -> impl Future<Output = ()> + use<> {
+        self.http.clone().watch(self.to_loop.clone())
     }
 
     /// Asks. What becomes of it reaches the loop within `within`, or not at all.
+    ///
+    /// Without an answer by then the exchange goes on for a while, one with each voter: what has
+    /// taken so long may be the connection, which is there for the next request.
     pub(crate) fn ask(&self, question: Question) {
-        let (http, wrong) = self.http.get(clock::now());
+        let (http, late) = (self.http.get(), self.late.clone());
         let (secrets, to_loop) = (self.secrets.clone(), self.to_loop.clone());
-        if let Some(why) = wrong {
-            let _ = to_loop.send(Incoming::Notice(Notice::Certificates { why }));
-        }
         tokio::spawn(async move {
+            let Question { to, call, within, .. } = &question;
             let label = question.ask.label();
-            let result = exchange(&http, secrets.as_ref(), &question).await;
-            let Question { to, call, .. } = question;
-            let answered = Answered { to, call, label, result };
+            let mut asked = std::pin::pin!(ask(&http, secrets.as_ref(), &question));
+            let in_time = tokio::time::timeout(*within, &mut asked).await;
+            let is_late = in_time.is_err();
+            let result = in_time.unwrap_or_else(|_| Err(overdue(*within)));
+            let answered = Answered { to: to.clone(), call: *call, label, result };
             // The loop may have ended.
-            let _ = to_loop.send(Incoming::Answered(answered));
+            let goes_on = to_loop.send(Incoming::Answered(answered)).is_ok() && is_late;
+            if goes_on && let Some(_late) = Late::begin(&late, to) {
+                let _ = tokio::time::timeout((LATE - 1) * *within, asked).await;
+            }
         });
+    }
+}
+
+/// The one exchange with a voter that goes on, until it is dropped.
+struct Late<'a> {
+    all: &'a Mutex<BTreeSet<VoterUrl>>,
+    with: &'a VoterUrl,
+}
+
+impl<'a> Late<'a> {
+    fn begin(all: &'a Mutex<BTreeSet<VoterUrl>>, with: &'a VoterUrl) -> Option<Self> {
+        // What it guards is changed whole.
+        let first = all.lock().unwrap_or_else(PoisonError::into_inner).insert(with.clone());
+        first.then_some(Self { all, with })
+    }
+}
+
+impl Drop for Late<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(self.with);
     }
 }
 
 /// Whose certificates they believe and what they show is as the files say now.
 pub(crate) fn connections(options: &CheckedOptions, idle: Duration) -> Result<Http, PemError> {
-    options.client_tls().map(|tls| of_tls(tls, idle))
+    let secure = options.needs_tls();
+    let connections = of_tls(options.client_tls()?, secure, idle);
+    Ok(Http { connections, secure })
 }
 
-fn of_tls(tls: ClientConfig, idle: Duration) -> Http {
+fn of_tls(
+    tls: ClientConfig,
+    secure: bool,
+    idle: Duration,
+) -> Connections<HttpsConnector<HttpConnector>, Full<Bytes>> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+    let https = HttpsConnectorBuilder::new().with_tls_config(tls);
+    let https = if secure { https.https_only() } else { https.https_or_http() };
     Connections::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(idle)
         .pool_max_idle_per_host(IDLE_MAX)
         .retry_canceled_requests(false)
-        .build(https.wrap_connector(tcp))
+        .build(https.enable_http1().wrap_connector(tcp))
+}
+
+fn overdue(within: Duration) -> Failure {
+    Failure::new("timeout", format!("no answer within {within:?}"))
 }
 
 /// Asks, and waits for the answer as long as the question says.
@@ -109,9 +163,7 @@ pub(crate) async fn exchange(
 ) -> Result<(Header, Answer), Failure> {
     let within = question.within;
     let asked = ask(http, secrets, question);
-    tokio::time::timeout(within, asked)
-        .await
-        .unwrap_or_else(|_| Err(Failure::new("timeout", format!("no answer within {within:?}"))))
+    tokio::time::timeout(within, asked).await.unwrap_or_else(|_| Err(overdue(within)))
 }
 
 async fn ask(
@@ -124,6 +176,13 @@ async fn ask(
     let uri: Uri = format!("{}{path}", to.as_str().trim_end_matches('/'))
         .parse()
         .map_err(|error| Failure::new("url", format!("{to} is no URL: {error}")))?;
+    if http.secure && uri.scheme() != Some(&Scheme::HTTPS) {
+        let why = format!(
+            "{to} is without TLS, and without a secret nobody would know who answers: it must be \
+             https://"
+        );
+        return Err(Failure::new(NO_TLS, why));
+    }
     let authority = uri.authority().map(|authority| authority.as_str().to_owned());
     let mut request = Request::new(Full::from(body.clone()));
     *request.method_mut() = route.method();
@@ -136,8 +195,13 @@ async fn ask(
     if !body.is_empty() {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
+    if secrets.is_some()
+        && let Ok(to) = HeaderValue::from_str(to.as_str())
+    {
+        headers.insert(names::TO, to);
+    }
     let nonce = sign(secrets, (route.method().as_str(), &path), headers, &body)?;
-    let answer = http.request(request).await.map_err(|error| broken(&error))?;
+    let answer = http.connections.request(request).await.map_err(|error| broken(&error))?;
     let (parts, body) = answer.into_parts();
     let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
     let body = body.map_err(|error| Failure::new("broken", error.to_string()))?.to_bytes();

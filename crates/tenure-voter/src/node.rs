@@ -15,7 +15,7 @@ use tenure_core::voter::{Checked, Identity, Memory, Mode, Participant, Start, Vo
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
 
-use crate::auth::Guard;
+use crate::auth::{self, Guard};
 use crate::client::Client;
 use crate::counters::{Counters, Tally};
 use crate::driver::{Ask, Wired};
@@ -206,13 +206,15 @@ impl<C: Class> Builder<C> {
         let (to_loop, from_tasks) = mpsc::unbounded_channel();
         let (requests, asked) = mpsc::channel(WAITING_MAX);
         let refused = Arc::new(Tally::default());
+        let room = auth::room(config.voters, config.heartbeat);
         let idle = (2 * config.heartbeat).max(IDLE_MIN);
         let client = Client::new(&options, idle, to_loop.clone());
         let server = Server {
             election: config.election.clone(),
             base: server::base(&config.url),
-            guard: Guard::new(options.secrets.clone()),
-            tls: server_tls(&options).map_err(|why| StartError::Tls { why })?,
+            url: config.url.clone(),
+            guard: Guard::new(options.secrets.clone(), room, clock::wall()),
+            tls: server_tls(&options).map_err(|why| StartError::Tls { why })?.map(Arc::new),
             // Later than the client does, so that no request meets a connection that ends.
             idle: 2 * idle,
             requests,
@@ -224,6 +226,10 @@ impl<C: Class> Builder<C> {
         let settings = config.clone();
         let begin = move || {
             let mut tasks = JoinSet::new();
+            tasks.spawn(client.watch());
+            if let Some(tls) = &server.tls {
+                tasks.spawn(tls.clone().watch(server.to_loop.clone()));
+            }
             match tokio::net::TcpListener::from_std(listener) {
                 Ok(listener) => drop(tasks.spawn(server.run(listener))),
                 // Only a runtime without a driver says so.
@@ -295,11 +301,10 @@ fn server_tls(options: &CheckedOptions) -> Result<Option<Reread<rustls::ServerCo
     if options.tls.as_ref().is_none_or(|tls| tls.identity.is_none()) {
         return Ok(None);
     }
-    let (options, files) = (options.clone(), options.clone());
-    let read = move || files.texts().map_err(|error| error.to_string().into());
+    let (files, options) = (options.files(), options.clone());
     let make = move || {
         let made = options.server_tls().map_err(|error| Arc::from(error.to_string()))?;
         made.ok_or_else(|| Arc::from("TLS is not set up any more"))
     };
-    Reread::new(clock::now(), read, make).map(Some)
+    Reread::new(files, make).map(Some)
 }

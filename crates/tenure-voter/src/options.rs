@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tenure_tls::{Identity, Pair, Pem, PemError};
+use tenure_tls::{Identity, Pem, PemError};
 
 use crate::auth::Secrets;
 use crate::seeds::Seeds;
@@ -29,7 +29,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The state directory, of this voter alone. Needed for `majority`, of no use for `available`.
     pub state: Option<PathBuf>,
-    /// Where to look for others, beside the voter list.
+    /// Where to look for others, beside the voter list; by `https://` where TLS is set up and
+    /// they name no scheme.
     pub seeds: Option<Seeds>,
     /// What all voters of the network share: a MAC over each request and answer.
     pub secrets: Option<Secrets>,
@@ -39,8 +40,9 @@ pub struct Options {
     pub unprotected: bool,
 }
 
-/// TLS on both sides. Files are read anew now and then, so that a renewed certificate is used
-/// without a restart; the system's authorities are read once.
+/// TLS on both sides. Files are looked at now and then, so that a renewed certificate is used
+/// without a restart; the system's authorities are read once. Without secrets only voters with
+/// `https://` are called.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tls {
     /// The certificates of whoever signs those of the voters. `None`: the system's, which takes
@@ -60,12 +62,20 @@ impl Options {
 
     /// Lets options pass that can work, or says which cannot. Reads the certificates.
     pub fn check(self) -> Result<CheckedOptions, OptionsError> {
-        let checked = CheckedOptions(Arc::new(self));
+        let mut options = self;
+        if options.tls.is_some() {
+            options.seeds = options.seeds.map(Seeds::or_https);
+        }
+        let checked = CheckedOptions(Arc::new(options));
         checked.client_tls()?;
         checked.server_tls()?;
         let shown = checked.tls.as_ref().filter(|tls| tls.identity.is_some());
         if shown.is_some_and(|tls| tls.authority.is_none()) && checked.secrets.is_none() {
             return Err(OptionsError::AnyCertificate);
+        }
+        let plain = checked.seeds.as_ref().filter(|seeds| checked.needs_tls() && seeds.is_plain());
+        if let Some(seeds) = plain {
+            return Err(OptionsError::PlainSeeds { seeds: seeds.clone() });
         }
         let protected = checked.secrets.is_some() || shown.is_some();
         match protected || checked.unprotected || is_loopback(checked.listen) {
@@ -79,17 +89,21 @@ impl Options {
 #[derive(Clone, Debug)]
 pub struct CheckedOptions(Arc<Options>);
 
-/// What the files of certificates hold.
-pub(crate) type Texts = (Option<Vec<u8>>, Option<Pair>);
-
 impl CheckedOptions {
-    /// As the files are now.
-    pub(crate) fn texts(&self) -> Result<Texts, PemError> {
-        let tls = self.tls.as_ref();
-        let authority = tls.and_then(|tls| tls.authority.as_ref());
-        let identity = tls.and_then(|tls| tls.identity.as_ref());
-        let authority = authority.map(Pem::certificates).transpose()?;
-        Ok((authority, identity.map(Identity::read).transpose()?))
+    /// Whether nothing but a certificate says who answers, so that no voter is called without TLS.
+    pub(crate) fn needs_tls(&self) -> bool {
+        self.tls.is_some() && self.secrets.is_none()
+    }
+
+    /// The files that TLS is made of.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let Some(Tls { authority, identity }) = &self.tls else { return Vec::new() };
+        let identity = identity.iter().flat_map(|identity| [&identity.certificate, &identity.key]);
+        let file = |pem: &Pem| match pem {
+            Pem::File(path) => Some(path.clone()),
+            Pem::Text(_) => None,
+        };
+        authority.iter().chain(identity).filter_map(file).collect()
     }
 
     /// As a client; without TLS of its own it believes the system's authorities.
@@ -134,6 +148,15 @@ pub enum OptionsError {
          the voters' own authority, or a secret file"
     )]
     AnyCertificate,
+    /// Seeds that anybody on the way could answer for.
+    #[error(
+        "{seeds} is http://, and certificates alone say who is a voter: write https://, or no \
+         scheme"
+    )]
+    PlainSeeds {
+        /// As given.
+        seeds: Seeds,
+    },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),

@@ -16,10 +16,12 @@ use crate::notice::Notice;
 /// The shortest time between two questions to the resolver.
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 
-/// A seed host: `[http://|https://]NAME[:PORT]`, and the path below which its voters are.
+/// A seed host: `[http://|https://]NAME[:PORT]`, and the path below which its voters are. Without a
+/// scheme it is `https://` where TLS is set up, else `http://`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seeds {
-    secure: bool,
+    /// Whether by TLS, where that is said.
+    secure: Option<bool>,
     host: String,
     port: Option<u16>,
     path: String,
@@ -55,9 +57,9 @@ impl Seeds {
     /// When one of them cannot be part of a URL.
     pub fn new(host: &str, path: &str) -> Result<Self, SeedsError> {
         let (secure, rest) = match (host.strip_prefix("https://"), host.strip_prefix("http://")) {
-            (Some(rest), _) => (true, rest),
-            (None, Some(rest)) => (false, rest),
-            (None, None) => (false, host),
+            (Some(rest), _) => (Some(true), rest),
+            (None, Some(rest)) => (Some(false), rest),
+            (None, None) => (None, host),
         };
         let wrong = || SeedsError::Host { host: host.to_owned() };
         let (name, port) = match rest.rsplit_once(':') {
@@ -81,9 +83,19 @@ impl Seeds {
         Ok(Self { secure, host: name.to_owned(), port, path: path.to_owned() })
     }
 
+    /// By TLS, unless they say otherwise.
+    pub(crate) fn or_https(self) -> Self {
+        Self { secure: self.secure.or(Some(true)), ..self }
+    }
+
+    /// Whether they are called without TLS.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.secure != Some(true)
+    }
+
     /// What is called at this address.
     fn url(&self, address: IpAddr) -> Option<VoterUrl> {
-        let scheme = if self.secure { "https" } else { "http" };
+        let scheme = if self.is_plain() { "http" } else { "https" };
         let host = match (address, self.port) {
             (address, Some(port)) => SocketAddr::new(address, port).to_string(),
             (IpAddr::V4(address), None) => address.to_string(),
@@ -160,6 +172,18 @@ mod tests {
         assert_eq!(url("https://voters.example", "a", "::1"), "https://[::1]/a");
         assert_eq!(url("[::1]:8080", "a", "::1"), "http://[::1]:8080/a");
         assert_eq!(url("::1", "", "::1"), "http://[::1]");
+    }
+
+    #[test]
+    fn what_names_no_scheme_is_called_by_tls_where_that_is_set_up() {
+        for (host, called) in [
+            ("a:8080", "https://10.0.0.1:8080"),
+            ("http://a:8080", "http://10.0.0.1:8080"),
+            ("https://a:8080", "https://10.0.0.1:8080"),
+        ] {
+            let seeds = Seeds::new(host, "").unwrap().or_https();
+            assert_eq!(seeds.url("10.0.0.1".parse().unwrap()).unwrap().to_string(), called);
+        }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //!
 //! | bound | | why |
 //! |---|---|---|
-//! | connections | [`CONNECTIONS_MAX`] | further ones wait to be accepted |
+//! | connections | [`Room`] | further ones wait to be accepted; one address has half of it |
 //! | a TLS handshake, a body | [`SLOW_MAX`] | one that is slow or never ends keeps its connection only |
+//! | an answer that is not taken | [`SLOW_MAX`] | the connection ends |
 //! | head of a request | [`HEAD_BYTES_MAX`], [`HEADERS_MAX`], and a time | the same |
 //! | body | [`BODY_BYTES_MAX`] | |
 //! | requests that the loop has not taken | [`WAITING_MAX`] | told as busy |
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming as Received};
@@ -26,22 +27,21 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tenure::clock;
 use tenure_core::ElectionName;
-use tenure_core::voter::{Answer, Caller, Header, Refusal};
+use tenure_core::voter::{Answer, Caller, Header, Refusal, VoterUrl};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use crate::auth::{Guard, Proof, Said};
 use crate::counters::Tally;
 use crate::incoming::{Asked, Incoming};
-use crate::notice::Notice;
 use crate::openapi::OPENAPI;
+use crate::room::Room;
+use crate::stalled::Stalled;
 use crate::tls::Reread;
-use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, write_answer};
+use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, names, write_answer};
 
-/// The most connections at a time.
-pub(crate) const CONNECTIONS_MAX: usize = 1_024;
 /// The most bytes of the head of a request.
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1_024;
 /// The most headers of a request.
@@ -60,8 +60,10 @@ pub(crate) struct Server {
     pub(crate) election: ElectionName,
     /// The path of this voter's own URL: its requests may come with it, or without.
     pub(crate) base: String,
+    /// That URL.
+    pub(crate) url: VoterUrl,
     pub(crate) guard: Guard,
-    pub(crate) tls: Option<Reread<ServerConfig>>,
+    pub(crate) tls: Option<Arc<Reread<ServerConfig>>>,
     /// How long a connection may be without a request.
     pub(crate) idle: Duration,
     pub(crate) requests: mpsc::Sender<Asked>,
@@ -74,16 +76,19 @@ type Reply = Response<Full<Bytes>>;
 impl Server {
     /// Serves until it is aborted.
     pub(crate) async fn run(self, listener: TcpListener) {
-        let (this, room) = (Arc::new(self), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+        let (this, room) = (Arc::new(self), Room::of_this_process());
         loop {
-            // It is never closed.
-            let Ok(permit) = room.clone().acquire_owned().await else { return };
+            let Some(permit) = room.one().await else { return };
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
+                    let Some(place) = room.take(permit, from.ip()) else {
+                        this.refused.count("crowded");
+                        continue;
+                    };
                     let this = this.clone();
                     tokio::spawn(async move {
                         this.connection(stream).await;
-                        drop(permit);
+                        drop(place);
                     });
                 }
                 Err(error) => {
@@ -97,12 +102,9 @@ impl Server {
     async fn connection(self: Arc<Self>, stream: TcpStream) {
         // Without it an answer waits for the acknowledgement of its head.
         let _ = stream.set_nodelay(true);
+        let stream = Stalled::new(stream, SLOW_MAX);
         let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
-        let (config, wrong) = tls.get(clock::now());
-        if let Some(why) = wrong {
-            let _ = self.to_loop.send(Incoming::Notice(Notice::Certificates { why }));
-        }
-        let accepted = TlsAcceptor::from(config).accept(stream);
+        let accepted = TlsAcceptor::from(tls.get()).accept(stream);
         if let Ok(Ok(stream)) = tokio::time::timeout(SLOW_MAX, accepted).await {
             self.serve(stream).await;
         }
@@ -137,6 +139,12 @@ impl Server {
 
     async fn exchange(&self, request: Request<Received>) -> Result<Reply, Problem> {
         let (parts, body) = request.into_parts();
+        // Whoever reaches it may speak, and a page that is open on this machine reaches it.
+        if self.guard.is_open() && self.tls.is_none() && parts.headers.contains_key(ORIGIN) {
+            let detail = "a page in a browser has sent this, and without a secret or certificates \
+                          nobody knows whose: ask without the header Origin";
+            return Err(Problem::new(403, "origin", detail));
+        }
         let path = parts.uri.path();
         let path = path.strip_prefix(&self.base).filter(|_| !self.base.is_empty()).unwrap_or(path);
         if path == "/openapi.json" && parts.method == Method::GET {
@@ -149,6 +157,9 @@ impl Server {
         let (method, headers) = (parts.method.as_str(), &parts.headers);
         let said = Said { method, path: &full, headers, body: &body };
         let proof = self.guard.check(said, clock::now(), clock::wall())?;
+        if matches!(proof, Proof::Secret { .. }) && !route.is_of_anybody() {
+            self.addressed(&parts.headers)?;
+        }
         let caller = self.caller(&parts.headers, &proof)?;
         let is_known = !matches!(caller, Caller::Anybody);
         let unreadable = |error: crate::wire::Unread| {
@@ -168,6 +179,21 @@ impl Server {
         Head::write(&header, reply.headers_mut());
         self.guard.sign_answer(&proof, status.as_u16(), reply.headers_mut(), &body);
         Ok(reply)
+    }
+
+    /// Whether it is for this voter: one that was captured is for another one.
+    fn addressed(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let to = headers.get(names::TO).map(HeaderValue::as_bytes);
+        if to == Some(self.url.as_str().as_bytes()) {
+            return Ok(());
+        }
+        let of = to.map_or("nobody".into(), String::from_utf8_lossy);
+        let detail = format!(
+            "by its header Tenure-To this is for {of}, and this voter is {}: ask by the \
+             voter-url that it names itself",
+            self.url
+        );
+        Err(Problem::new(421, "misdirected", detail))
     }
 
     /// Who asks, as far as that is sure.
@@ -275,7 +301,7 @@ fn failed(problem: &Problem) -> Reply {
 
 /// The last word of its type, as one of a bounded set.
 fn word(problem: &Problem) -> &'static str {
-    const WORDS: [&str; 11] = [
+    const WORDS: [&str; 13] = [
         "unreadable",
         "method",
         "unknown-path",
@@ -287,13 +313,15 @@ fn word(problem: &Problem) -> &'static str {
         "clock",
         "replayed",
         "other-network",
+        "misdirected",
+        "origin",
     ];
     let last = problem.kind.rsplit(':').next();
     WORDS.into_iter().find(|word| last == Some(word)).unwrap_or("other")
 }
 
 /// The path of a URL, without a slash at its end.
-pub(crate) fn base(url: &tenure_core::voter::VoterUrl) -> String {
+pub(crate) fn base(url: &VoterUrl) -> String {
     let rest = url.as_str().split_once("://").map_or("", |(_, rest)| rest);
     let path = rest.find('/').map_or("", |at| &rest[at..]);
     path.split(['?', '#']).next().unwrap_or("").trim_end_matches('/').to_owned()

@@ -1,118 +1,122 @@
 //! Certificates of both sides, read anew now and then.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tenure::Time;
+use ring::digest;
+use tokio::sync::mpsc;
 
-use crate::options::Texts;
+use crate::incoming::Incoming;
+use crate::notice::Notice;
 
-/// How long what was read from files is used before they are read again.
+/// How often files are looked at.
 const REREAD: Duration = Duration::from_secs(30);
 
-/// Something that is made of files, and made anew when they have changed, so that a renewed
-/// certificate is used without a restart. When that fails the earlier one stays. It stays, too, as
-/// long as the files do: a client keeps its connections.
-pub(crate) struct Reread<T, F = Texts> {
-    read: Box<dyn Fn() -> Result<F, Arc<str>> + Send + Sync>,
+/// What files hold, as far as it matters whether that is the same; nothing of those that cannot be
+/// read.
+type Contents = Vec<Option<[u8; digest::SHA256_OUTPUT_LEN]>>;
+
+/// Something that is made of files, and made anew when what is in them changes, so that a renewed
+/// certificate is used without a restart. When that fails the earlier one stays.
+pub(crate) struct Reread<T> {
+    files: Vec<PathBuf>,
     make: Box<dyn Fn() -> Result<T, Arc<str>> + Send + Sync>,
-    made: Mutex<Made<T, F>>,
+    made: Mutex<Arc<T>>,
+    of: Mutex<Contents>,
 }
 
-struct Made<T, F> {
-    read_at: Time,
-    /// What the files held just before it was made.
-    of: F,
-    it: Arc<T>,
-}
-
-impl<T, F: PartialEq> Reread<T, F> {
+impl<T: Send + Sync + 'static> Reread<T> {
     pub(crate) fn new(
-        now: Time,
-        read: impl Fn() -> Result<F, Arc<str>> + Send + Sync + 'static,
+        files: Vec<PathBuf>,
         make: impl Fn() -> Result<T, Arc<str>> + Send + Sync + 'static,
     ) -> Result<Self, Arc<str>> {
-        let (of, it) = (read()?, make()?.into());
-        let made = Mutex::new(Made { read_at: now, of, it });
-        Ok(Self { read: Box::new(read), make: Box::new(make), made })
+        // Before it is made: what changes meanwhile is noticed the next time.
+        let of = Mutex::new(contents(&files));
+        let made = Mutex::new(Arc::new(make()?));
+        Ok(Self { files, make: Box::new(make), made, of })
     }
 
-    /// It, and why it could not be made anew just now.
-    pub(crate) fn get(&self, now: Time) -> (Arc<T>, Option<Arc<str>>) {
-        // What it guards is whole after each assignment.
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut wrong = None;
-        if now.since(made.read_at) >= REREAD {
-            made.read_at = now;
-            wrong = self.renew(&mut made).err();
-        }
-        (made.it.clone(), wrong)
+    pub(crate) fn get(&self) -> Arc<T> {
+        lock(&self.made).clone()
     }
 
-    fn renew(&self, made: &mut Made<T, F>) -> Result<(), Arc<str>> {
-        let of = (self.read)()?;
-        if of != made.of {
-            let it = (self.make)()?.into();
-            *made = Made { of, it, ..*made };
+    /// Makes it anew if a file has changed; fails once for each change that does not work.
+    fn look(&self) -> Result<(), Arc<str>> {
+        let (mut of, now) = (lock(&self.of), contents(&self.files));
+        if *of != now {
+            *of = now;
+            let anew = Arc::new((self.make)()?);
+            *lock(&self.made) = anew;
         }
         Ok(())
     }
+
+    /// Looks now and then, on threads where reading delays nobody. Ends at once without files.
+    pub(crate) async fn watch(self: Arc<Self>, to_loop: mpsc::UnboundedSender<Incoming>) {
+        while !self.files.is_empty() {
+            tokio::time::sleep(REREAD).await;
+            let this = self.clone();
+            let looked = tokio::task::spawn_blocking(move || this.look()).await;
+            if let Ok(Err(why)) = looked
+                && to_loop.send(Incoming::Notice(Notice::Certificates { why })).is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+fn contents(files: &[PathBuf]) -> Contents {
+    let one = |file: &PathBuf| {
+        let digest = digest::digest(&digest::SHA256, &std::fs::read(file).ok()?);
+        digest.as_ref().try_into().ok()
+    };
+    files.iter().map(one).collect()
+}
+
+/// What it guards is assigned whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     use super::*;
 
-    /// What is made of a file with a number; zero is broken, and one cannot be read.
-    fn of(file: &Arc<AtomicU32>) -> Reread<u32, u32> {
-        let (file, made) = (file.clone(), file.clone());
-        let read = move || match file.load(Ordering::SeqCst) {
-            1 => Err("unreadable".into()),
-            number => Ok(number),
+    #[test]
+    fn it_is_made_anew_only_when_a_file_changes_and_what_is_broken_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("number");
+        let read = file.clone();
+        let make = move || {
+            let text = std::fs::read_to_string(&read).unwrap();
+            text.parse::<u32>().map_err(|error| error.to_string().into())
         };
-        let make = move || match made.load(Ordering::SeqCst) {
-            0 => Err("broken".into()),
-            number => Ok(number),
-        };
-        Reread::new(START, read, make).unwrap()
+        std::fs::write(&file, "1").unwrap();
+        let reread = Reread::new(vec![file.clone()], make).unwrap();
+        let first = reread.get();
+        reread.look().unwrap();
+        std::fs::write(&file, "1").unwrap();
+        reread.look().unwrap();
+        // The very same: with connections, those that are there stay.
+        assert!(Arc::ptr_eq(&first, &reread.get()));
+        std::fs::write(&file, "2").unwrap();
+        reread.look().unwrap();
+        assert_eq!(*reread.get(), 2);
+        std::fs::write(&file, "no number").unwrap();
+        assert!(reread.look().is_err());
+        assert_eq!(*reread.get(), 2);
+        reread.look().unwrap();
+        std::fs::write(&file, "3").unwrap();
+        reread.look().unwrap();
+        assert_eq!(*reread.get(), 3);
     }
 
-    const START: Time = Time::from_nanos(1);
-
-    #[test]
-    fn what_is_renewed_is_used_and_what_is_broken_is_not() {
-        let file = Arc::new(AtomicU32::new(2));
-        let reread = of(&file);
-        file.store(3, Ordering::SeqCst);
-        let got = |now| {
-            let (value, wrong) = reread.get(now);
-            (*value, wrong)
-        };
-        assert_eq!(got(START), (2, None));
-        let mut now = START;
-        for (number, wanted) in
-            [(3, (3, None)), (0, (3, Some("broken".into()))), (1, (3, Some("unreadable".into())))]
-        {
-            file.store(number, Ordering::SeqCst);
-            now = now.after(REREAD);
-            assert_eq!(got(now), wanted);
-            assert_eq!(got(now), (wanted.0, None), "not at each request");
-        }
-        // One that is still broken is told again.
-        now = now.after(REREAD);
-        assert_eq!(got(now), (3, Some("unreadable".into())));
-        file.store(4, Ordering::SeqCst);
-        assert_eq!(got(now.after(REREAD)), (4, None));
-    }
-
-    /// Connections are part of a client.
-    #[test]
-    fn what_has_not_changed_is_not_made_anew() {
-        let reread = of(&Arc::new(AtomicU32::new(2)));
-        let first = reread.get(START).0;
-        let later = reread.get(START.after(REREAD)).0;
-        assert!(Arc::ptr_eq(&first, &later));
+    #[tokio::test]
+    async fn without_files_there_is_nothing_to_look_at() {
+        let reread = Arc::new(Reread::new(Vec::new(), || Ok(1)).unwrap());
+        let (to_loop, _from_tasks) = mpsc::unbounded_channel();
+        tokio::time::timeout(REREAD / 2, reread.watch(to_loop)).await.unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use ring::hmac;
 
 use super::Said;
@@ -72,16 +72,17 @@ impl Secrets {
 fn request_bytes(said: Said<'_>, date: u64, nonce: u128) -> Vec<u8> {
     let Said { method, path, headers, body } = said;
     let head = format!("tenure-voter request 1\n{method}\n{path}\n{date}\n{nonce:032x}\n");
-    with_headers(head, headers, body)
+    with_headers(head, &[&names::ALL[..], &[names::TO]].concat(), headers, body)
 }
 
 fn answer_bytes(nonce: u128, status: u16, headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
-    with_headers(format!("tenure-voter answer 1\n{nonce:032x}\n{status}\n"), headers, body)
+    let head = format!("tenure-voter answer 1\n{nonce:032x}\n{status}\n");
+    with_headers(head, &names::ALL, headers, body)
 }
 
-fn with_headers(head: String, headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
+fn with_headers(head: String, names: &[HeaderName], headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
     let mut bytes = head.into_bytes();
-    for name in names::ALL {
+    for name in names {
         bytes.extend_from_slice(headers.get(name).map_or(b"", HeaderValue::as_bytes));
         bytes.push(b'\n');
     }

@@ -18,18 +18,20 @@
 //! | the date | |
 //! | the nonce | |
 //! | `Tenure-Election`, `-Mode`, `-Voter`, `-Voter-Url`, `-Founding`, five lines, empty if absent | the same five |
+//! | `Tenure-To`: the `voter-url` that is called | |
 //!
 //! An answer to a request whose MAC was right carries its own in `Tenure-Mac`, by the same secret.
 //!
 //! A request is refused whose date is further than [`WINDOW`] from the clock of the voter that is
-//! asked, and one that was carried out before: a nonce is remembered for twice as long.
+//! asked, or before it started, and one that was carried out before: a nonce is remembered for
+//! twice as long. One that changes something is refused by any voter but the one in `Tenure-To`; only
+//! what is asked at a seed, whose address is another one, may name that.
 //!
 //! # What this does not do
 //!
-//! Nothing is hidden: bodies travel as they are, unless TLS is used. A request that is captured
-//! can be shown once to another voter of the network, within the window; nothing that a voter says
-//! to one of them is a secret from, or wrong for, another one, and what was asked of one is
-//! acknowledged by the other under its own name. Who holds the secret takes part.
+//! Nothing is hidden: bodies travel as they are, unless TLS is used. A request that was captured in
+//! the very second in which a voter starts can be shown to it once more. Who holds the secret takes
+//! part.
 
 mod mac;
 mod replay;
@@ -45,6 +47,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tenure_core::{Time, WallTime};
 
 use self::mac::Stamp;
+pub(crate) use self::replay::room;
 use self::replay::{Replays, Seen};
 pub use self::secret::{SecretError, Secrets};
 use crate::wire::Problem;
@@ -78,13 +81,23 @@ pub(crate) enum Proof {
 /// What is kept to check requests.
 pub(crate) struct Guard {
     secrets: Option<Secrets>,
+    /// In seconds since 1970.
+    started: u64,
     replays: Mutex<Replays>,
 }
 
 impl Guard {
     /// Without secrets whoever comes through is let pass: on loopback, or by TLS.
-    pub(crate) fn new(secrets: Option<Secrets>) -> Self {
-        Self { secrets, replays: Mutex::new(Replays::default()) }
+    ///
+    /// With room for so many requests while a nonce is remembered. What was carried out before
+    /// `started` is not remembered.
+    pub(crate) fn new(secrets: Option<Secrets>, room: usize, started: WallTime) -> Self {
+        Self { secrets, started: seconds(started), replays: Mutex::new(Replays::new(room)) }
+    }
+
+    /// Whether nothing tells who speaks but that they can reach it.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.secrets.is_none()
     }
 
     /// Checks who has sent this.
@@ -109,7 +122,7 @@ impl Guard {
                     or the request was changed on its way",
             )
         })?;
-        let seconds = wall.as_nanos() / 1_000_000_000;
+        let seconds = seconds(wall);
         if stamp.date.abs_diff(seconds) > WINDOW.as_secs() {
             let detail = format!(
                 "the request is dated {}, and the clock here shows {seconds}, {} s apart; at most \
@@ -117,6 +130,15 @@ impl Guard {
                 stamp.date,
                 stamp.date.abs_diff(seconds),
                 WINDOW.as_secs()
+            );
+            return Err(Problem::new(401, "clock", detail));
+        }
+        if stamp.date < self.started {
+            let detail = format!(
+                "the request is dated {}, and this voter has started at {}: what it carried out \
+                 before that it does not know any more; sign it anew, and if it is new set the \
+                 clocks",
+                stamp.date, self.started
             );
             return Err(Problem::new(401, "clock", detail));
         }
@@ -131,8 +153,8 @@ impl Guard {
             Seen::Full => {
                 let detail = format!(
                     "more than {} requests within {} s: ask later",
-                    replay::SEEN_MAX,
-                    2 * WINDOW.as_secs()
+                    replays.room,
+                    replay::REMEMBERED.as_secs()
                 );
                 Err(Problem::new(503, "busy", detail))
             }
@@ -156,6 +178,10 @@ impl Guard {
     }
 }
 
+fn seconds(wall: WallTime) -> u64 {
+    wall.as_nanos() / 1_000_000_000
+}
+
 impl Secrets {
     /// Authenticates a request, by the first of them.
     pub(crate) fn sign(
@@ -165,7 +191,7 @@ impl Secrets {
         headers: &mut HeaderMap,
         body: &[u8],
     ) {
-        let date = wall.as_nanos() / 1_000_000_000;
+        let date = seconds(wall);
         let value = self.request(Said { method, path, headers, body }, date, nonce);
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(AUTHORIZATION, value);

@@ -1,19 +1,34 @@
 //! Requests that were carried out before.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use tenure_core::Time;
 
 use super::WINDOW;
 
-/// The most nonces that are remembered: 25 voters make a few hundred in a second at the shortest
-/// sensible heartbeat. Only who has a secret can fill it.
-pub(super) const SEEN_MAX: usize = 131_072;
+/// How long a nonce is remembered: a request may be dated by the whole window ahead, and then by
+/// the whole window ago, of seconds that are cut off on both sides.
+pub(super) const REMEMBERED: Duration = Duration::from_secs(2 * WINDOW.as_secs() + 1);
+
+/// How many requests a voter makes of another one in a heartbeat interval, and more: the heartbeat,
+/// and those of a draw.
+const EACH: usize = 4;
+/// The least room: operators have some, too.
+const ROOM_MIN: usize = 4_096;
+
+/// How many nonces there are while one is remembered, with so many voters and this heartbeat. Only
+/// who has a secret can fill it.
+pub(crate) fn room(voters: usize, heartbeat: Duration) -> usize {
+    let beats = REMEMBERED.as_millis().div_ceil(heartbeat.as_millis().max(1)) + 1;
+    let beats = usize::try_from(beats).unwrap_or(usize::MAX);
+    voters.saturating_mul(EACH).saturating_mul(beats).max(ROOM_MIN)
+}
 
 /// The nonces of twice the window: one that is forgotten is dated outside of it, unless the wall
 /// clock here was set back meanwhile.
-#[derive(Default)]
 pub(super) struct Replays {
+    pub(super) room: usize,
     order: VecDeque<(Time, u128)>,
     seen: BTreeSet<u128>,
 }
@@ -27,9 +42,13 @@ pub(super) enum Seen {
 }
 
 impl Replays {
+    pub(super) const fn new(room: usize) -> Self {
+        Self { room, order: VecDeque::new(), seen: BTreeSet::new() }
+    }
+
     pub(super) fn see(&mut self, nonce: u128, now: Time) -> Seen {
         while let Some((at, oldest)) = self.order.front().copied() {
-            if now.since(at) <= 2 * WINDOW {
+            if now.since(at) <= REMEMBERED {
                 break;
             }
             self.order.pop_front();
@@ -38,7 +57,7 @@ impl Replays {
         if self.seen.contains(&nonce) {
             return Seen::Before;
         }
-        if self.order.len() >= SEEN_MAX {
+        if self.order.len() >= self.room {
             return Seen::Full;
         }
         self.order.push_back((now, nonce));
@@ -53,16 +72,28 @@ mod tests {
 
     #[test]
     fn a_nonce_is_new_once_and_its_memory_is_bounded() {
-        let mut replays = Replays::default();
+        let mut replays = Replays::new(100);
         let start = Time::from_nanos(1);
         assert_eq!(replays.see(7, start), Seen::New);
-        assert_eq!(replays.see(7, start.after(2 * WINDOW)), Seen::Before);
-        for nonce in 0..SEEN_MAX as u128 - 1 {
+        assert_eq!(replays.see(7, start.after(REMEMBERED)), Seen::Before);
+        for nonce in 0..99 {
             assert_eq!(replays.see(1_000 + nonce, start), Seen::New);
         }
         assert_eq!(replays.see(8, start), Seen::Full);
-        let later = start.after(2 * WINDOW).next();
+        let later = start.after(REMEMBERED).next();
         assert_eq!(replays.see(8, later), Seen::New);
         assert_eq!((replays.order.len(), replays.seen.len()), (1, 1));
+    }
+
+    #[test]
+    fn there_is_room_for_what_the_voters_of_any_settings_say() {
+        use tenure_core::voter::Config;
+        // A heartbeat, and a request of a draw, of each.
+        for (voters, heartbeat) in [(25, 1_000), (25, 100), (Config::VOTERS_MAX, 20)] {
+            let heartbeat = Duration::from_millis(heartbeat);
+            let said = 2 * voters as u128 * REMEMBERED.as_nanos() / heartbeat.as_nanos();
+            assert!(room(voters, heartbeat) as u128 > said, "{voters} at {heartbeat:?}");
+        }
+        assert_eq!(room(128, Duration::from_secs(1)), 4 * 128 * 62);
     }
 }

@@ -13,13 +13,19 @@ fn secrets(lines: &[&str]) -> Secrets {
 }
 
 fn guard(lines: &[&str]) -> Guard {
-    Guard::new(Some(secrets(lines)))
+    started(lines, 0)
+}
+
+/// One that has started at this second.
+fn started(lines: &[&str], at: u64) -> Guard {
+    Guard::new(Some(secrets(lines)), 100, wall(at))
 }
 
 /// The headers of a request that was signed at this second with this nonce.
 fn signed(lines: &[&str], at: u64, nonce: u128, body: &[u8]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("tenure-election", HeaderValue::from_static("billing"));
+    headers.insert("tenure-to", HeaderValue::from_static("http://10.0.0.1:7001"));
     let what = ("POST", "/election/start");
     secrets(lines).sign(what, (wall(at), nonce), &mut headers, body);
     headers
@@ -54,7 +60,7 @@ fn whatever_is_changed_is_noticed() {
     assert_eq!(check(&guard, said(&good, b"{ }")), wrong);
     assert_eq!(check(&guard, Said { method: "GET", ..said(&good, b"{}") }), wrong);
     assert_eq!(check(&guard, Said { path: "/remove", ..said(&good, b"{}") }), wrong);
-    for name in crate::wire::names::ALL {
+    for name in [&crate::wire::names::ALL[..], &[crate::wire::names::TO]].concat() {
         let mut changed = good.clone();
         changed.insert(&name, HeaderValue::from_static("other"));
         assert_eq!(check(&guard, said(&changed, b"{}")), wrong, "{name}");
@@ -90,6 +96,30 @@ fn clocks_that_are_apart_are_told_with_the_numbers() {
     }
 }
 
+/// The earliest and the latest that a request is let pass are 61 s apart, less a moment.
+#[test]
+fn a_nonce_is_remembered_as_long_as_its_date_is_let_pass() {
+    let guard = guard(&[ONE]);
+    let headers = signed(&[ONE], 1_000, 7, b"");
+    let moment = |nanos: u64| WallTime::from_nanos(970_000_000_000 + nanos);
+    assert!(guard.check(said(&headers, b""), NOW, moment(0)).is_ok());
+    let most = 61_000_000_000 - 1;
+    let later = NOW.after(Duration::from_nanos(most));
+    let again = guard.check(said(&headers, b""), later, moment(most));
+    assert_eq!(kind(again), "urn:tenure:voter:replayed");
+    let later = NOW.after(Duration::from_nanos(most + 1));
+    let again = guard.check(said(&headers, b""), later, moment(most + 1));
+    assert_eq!(kind(again), "urn:tenure:voter:clock");
+}
+
+#[test]
+fn what_was_said_before_a_start_is_not_taken_again_after_it() {
+    let headers = signed(&[ONE], 1_000, 7, b"");
+    let check = |guard: Guard| kind(guard.check(said(&headers, b""), NOW, wall(1_001)));
+    assert_eq!(check(started(&[ONE], 1_001)), "urn:tenure:voter:clock");
+    assert!(check(started(&[ONE], 1_000)).starts_with("Secret"));
+}
+
 #[test]
 fn two_secrets_pass_during_a_rotation_and_the_answer_is_by_the_same() {
     let rotating = guard(&[TWO, ONE]);
@@ -119,7 +149,7 @@ fn without_authorization_nobody_is_known_and_without_secrets_all_are() {
     let headers = HeaderMap::new();
     let check = |guard: Guard| guard.check(said(&headers, b""), NOW, wall(1_000)).ok();
     assert_eq!(check(guard(&[ONE])), Some(Proof::None));
-    assert_eq!(check(Guard::new(None)), Some(Proof::Elsewhere));
+    assert_eq!(check(Guard::new(None, 0, wall(0))), Some(Proof::Elsewhere));
 }
 
 /// What `openssl dgst -sha256 -hmac` makes of the lines that the documentation shows.
@@ -127,7 +157,7 @@ fn without_authorization_nobody_is_known_and_without_secrets_all_are() {
 fn the_bytes_are_those_of_the_documentation() {
     let headers = signed(&[ONE], 1_000, 7, b"{}");
     let lines = "tenure-voter request 1\nPOST\n/election/start\n1000\n\
-                 00000000000000000000000000000007\nbilling\n\n\n\n\n{}";
+                 00000000000000000000000000000007\nbilling\n\n\n\n\nhttp://10.0.0.1:7001\n{}";
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, ONE.as_bytes());
     let mac = ring::hmac::sign(&key, lines.as_bytes());
     let hex: String = mac.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -21,7 +21,9 @@ pub(crate) mod names {
     pub(crate) const URL: HeaderName = HeaderName::from_static("tenure-voter-url");
     /// `FINGERPRINT accepted` or `FINGERPRINT founded`, or absent.
     pub(crate) const FOUNDING: HeaderName = HeaderName::from_static("tenure-founding");
-    /// All of them, in the order in which they are authenticated.
+    /// The `voter-url` of the one that is asked, of a request with a MAC.
+    pub(crate) const TO: HeaderName = HeaderName::from_static("tenure-to");
+    /// Those of a sender, in the order in which they are authenticated.
     pub(crate) const ALL: [HeaderName; 5] = [ELECTION, MODE, VOTER, URL, FOUNDING];
 }
 

@@ -13,7 +13,7 @@ pub const PROBLEM: &str = "application/problem+json";
 ///
 /// `type` is `urn:tenure:voter:` and the label of the refusal, or one of: `unreadable`,
 /// `unknown-path`, `method`, `too-large`, `too-slow`, `busy`, `no-answer`, `unauthenticated`,
-/// `clock`, `replayed`.
+/// `clock`, `replayed`, `misdirected`, `origin`.
 #[derive(Serialize, Deserialize)]
 pub struct Problem {
     /// `type`: which kind.

@@ -72,6 +72,12 @@ impl Route {
         }
     }
 
+    /// Whether it is asked of whoever is found at an address: it changes nothing, or only who is
+    /// known.
+    pub(crate) const fn is_of_anybody(self) -> bool {
+        matches!(self, Self::Register | Self::Status | Self::LastResult | Self::Certify)
+    }
+
     pub(crate) const fn method(self) -> Method {
         match self {
             Self::Status | Self::LastResult => Method::GET,

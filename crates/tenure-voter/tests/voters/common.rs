@@ -8,6 +8,8 @@ use tenure::AtMostOne;
 use tenure_voter::{Config, Founding, Listed, Node, Options};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::task::JoinSet;
 
 pub(crate) use tenure_testkit::handles::{run, soon};
 
@@ -76,6 +78,35 @@ impl Network {
         };
         let voters = bound.into_iter().enumerate().map(start).collect();
         Self { voters, addresses, _directory: directory }
+    }
+}
+
+/// An address from which all that is sent to it arrives there so much later, and what comes back,
+/// too, as long as the tasks are kept.
+pub(crate) async fn far(to: SocketAddr, delay: Duration) -> (JoinSet<()>, SocketAddr) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let mut connections = JoinSet::new();
+        while let Ok((near, _)) = listener.accept().await {
+            connections.spawn(async move {
+                let Ok(far) = TcpStream::connect(to).await else { return };
+                let ((a, b), (c, d)) = (near.into_split(), far.into_split());
+                tokio::join!(later(a, d, delay), later(c, b, delay));
+            });
+        }
+    });
+    (tasks, address)
+}
+
+async fn later(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay: Duration) {
+    let mut bytes = [0; 65_536];
+    while let Ok(read @ 1..) = from.read(&mut bytes).await {
+        tokio::time::sleep(delay).await;
+        if to.write_all(&bytes[..read]).await.is_err() {
+            return;
+        }
     }
 }
 

@@ -71,6 +71,22 @@ fn the_election_is_named_in_a_header_and_another_one_is_refused() {
     });
 }
 
+/// A page that is open in a browser on this machine reaches loopback, too.
+#[test]
+fn a_page_in_a_browser_changes_nothing() {
+    run(async {
+        let network = Network::start(1);
+        for line in ["POST /election/start", "GET /status", "POST /electorate"] {
+            let request = format!(
+                "{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nOrigin: http://evil.example\r\n\
+                 Content-Length: 0\r\n\r\n"
+            );
+            let answer = raw(network.addresses[0], request.as_bytes()).await;
+            assert_eq!(problem(&answer), ("403".to_owned(), "origin".to_owned()), "{answer}");
+        }
+    });
+}
+
 /// Slow ones, endless ones and floods, while a voter elects beside them.
 #[test]
 fn what_never_ends_is_cut_off_and_delays_nobody() {

@@ -1,9 +1,17 @@
 //! Voters that share a secret, or whose certificates are of one authority.
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use tenure_voter::{Identity, Options, Pem, Secrets, Tls};
+use std::time::Duration;
 
-use crate::common::{ELECTION, Network, body, curl, raw, run, soon};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tenure::{AtMostOne, View};
+use tenure_voter::{
+    Asker, AskerConfig, Change, Identity, Mode, Operator, OperatorError, Options, OptionsError,
+    Pem, Secrets, Seeds, Tls,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::common::{ELECTION, Network, body, curl, far, raw, run, soon};
 
 const SECRET: &str = "one secret of sixteen bytes and more";
 const NEXT: &str = "the secret that takes its place";
@@ -45,7 +53,7 @@ fn voters_with_a_secret_elect_and_others_may_only_ask() {
 fn dated(seconds: u64) -> String {
     let (nonce, election) = (format!("{seconds:032x}"), ELECTION);
     let lines =
-        format!("tenure-voter request 1\nGET\n/status\n{seconds}\n{nonce}\n{election}\n\n\n\n\n");
+        format!("tenure-voter request 1\nGET\n/status\n{seconds}\n{nonce}\n{election}\n\n\n\n\n\n");
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, SECRET.as_bytes());
     let mac = ring::hmac::sign(&key, lines.as_bytes());
     let mac: String = mac.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -162,10 +170,9 @@ fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
         let strange = self::authority().1();
         let stranger = tenure_tls::client_config(Some(&authority), Some(&strange)).unwrap();
         let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(stranger));
-        let stream = tokio::net::TcpStream::connect(network.addresses[0]).await.unwrap();
+        let stream = TcpStream::connect(network.addresses[0]).await.unwrap();
         let name = "127.0.0.1".try_into().unwrap();
         let refused = async {
-            use tokio::io::{AsyncReadExt, AsyncWriteExt};
             let mut stream = connector.connect(name, stream).await?;
             stream.write_all(b"GET /status HTTP/1.1\r\nHost: a\r\n\r\n").await?;
             let mut byte = [0];
@@ -173,5 +180,105 @@ fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
         };
         let error = soon(refused).await.unwrap_err().to_string();
         assert!(error.contains("certificate") || error.contains("alert"), "{error}");
+    });
+}
+
+/// Anybody on the way could answer for a voter that is called without TLS.
+#[test]
+fn with_certificates_alone_nobody_is_called_without_tls() {
+    run(async {
+        let (authority, sign) = authority();
+        let options = |identity| {
+            let tls = Some(Tls { authority: Some(authority.clone()), identity });
+            Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) }
+        };
+        // One that would be believed: it serves without TLS and without a secret.
+        let plain = Network::start(1);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let silent = listener.local_addr().unwrap();
+        for identity in [Some(sign()), None] {
+            let within = Duration::from_secs(2);
+            let checked = options(identity.clone()).check().unwrap();
+            let operator = Operator::new(&checked, None, within).unwrap();
+            for address in [plain.addresses[0], silent] {
+                let url = format!("http://{address}").parse().unwrap();
+                let told = operator.status(&url).await.unwrap_err().to_string();
+                assert!(told.contains("it must be https://"), "{told}");
+            }
+            let seeds = Some(Seeds::new("http://voters.example", "").unwrap());
+            let refused = Options { seeds, ..options(identity) }.check();
+            assert!(matches!(refused, Err(OptionsError::PlainSeeds { .. })), "{refused:?}");
+        }
+        let called = tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
+        assert!(called.is_err(), "somebody was called: {called:?}");
+        // With a secret the MAC says who answers, as behind a proxy.
+        let secrets = secrets(SECRET);
+        let protected = Network::with(1, |options| Options { secrets: secrets.clone(), ..options });
+        let checked = Options { secrets: secrets.clone(), ..options(None) }.check().unwrap();
+        let operator = Operator::new(&checked, None, Duration::from_secs(2)).unwrap();
+        let url = format!("http://{}", protected.addresses[0]).parse().unwrap();
+        operator.status(&url).await.unwrap();
+    });
+}
+
+/// A round trip takes two thirds of what a request has: a connection by TLS, and then a request,
+/// take more than all of it, and a request over one that is there does not.
+#[test]
+fn a_far_voter_is_reached_once_there_is_a_connection() {
+    run(async {
+        let (authority, sign) = authority();
+        let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
+        let network = Network::with(1, |options| Options { tls: tls(), ..options });
+        elects(&network).await;
+        let (_far, address) = far(network.addresses[0], Duration::from_millis(300)).await;
+        let config = AskerConfig {
+            election: ELECTION.parse().unwrap(),
+            mode: Mode::Majority,
+            urls: vec![format!("https://{address}").parse().unwrap()],
+            every: Duration::from_secs(1),
+            within: Duration::from_millis(900),
+            drift: "0.001".parse().unwrap(),
+        };
+        let options = Options { tls: tls(), ..Options::new("127.0.0.1:0".parse().unwrap()) };
+        let asker = Asker::<AtMostOne>::start(config, &options.check().unwrap()).unwrap();
+        let mut observer = asker.election_named(ELECTION.parse().unwrap()).observe();
+        let known = async {
+            while let None | Some(View::Unknown { .. }) = observer.next().await.unwrap().view() {}
+        };
+        soon(known).await;
+    });
+}
+
+/// What was said to one voter is shown to another one.
+#[test]
+fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
+    run(async {
+        let with = |options| Options { secrets: secrets(SECRET), ..options };
+        let network = Network::with(1, with);
+        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = other.local_addr().unwrap();
+        let options = with(Options::new("127.0.0.1:0".parse().unwrap())).check().unwrap();
+        let operator = Operator::new(&options, None, Duration::from_millis(500)).unwrap();
+        let capture = async {
+            let (mut stream, _) = other.accept().await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"}") {
+                assert!(stream.read_buf(&mut request).await.unwrap() > 0);
+            }
+            (request, stream)
+        };
+        let change = Change::Remove("a".parse().unwrap());
+        let url = format!("http://{address}").parse().unwrap();
+        let (_, (request, _stream)) = tokio::join!(operator.change(&url, change.clone()), capture);
+        let mut stream = TcpStream::connect(network.addresses[0]).await.unwrap();
+        stream.write_all(&request).await.unwrap();
+        let mut answer = vec![0; 4_096];
+        let read = soon(stream.read(&mut answer)).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 421"), "{answer}");
+        // By its own URL it obeys, or says why not.
+        let url = format!("http://{}", network.addresses[0]).parse().unwrap();
+        let refused = operator.change(&url, change).await.unwrap_err();
+        assert!(matches!(refused, OperatorError::Refused { .. }), "{refused}");
     });
 }

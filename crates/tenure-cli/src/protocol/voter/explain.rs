@@ -38,6 +38,10 @@ impl Explain {
                 "give --cacert with the authority of the voters alone, or --secret-file",
                 &["cacert", "cert", "secret-file"],
             ),
+            OptionsError::PlainSeeds { .. } => (
+                "write https:// in --seed-host, or no scheme; or give all voters a --secret-file",
+                &["seed-host", "cacert", "cert"],
+            ),
             OptionsError::Pem(error) => {
                 let (names, fix) = pem::fix(error, &self.files.authority, &self.files.identity);
                 (fix, names)

@@ -42,7 +42,7 @@ impl Asked {
         let operator = Arc::new(operator.map_err(|error| explain.options(&error.into()))?);
         let mut wrong = None;
         let mut urls: BTreeSet<_> = settings.list.iter().map(|listed| listed.url.clone()).collect();
-        if let Some(seeds) = &settings.options.seeds {
+        if let Some(seeds) = &options.seeds {
             match seeds.resolve().await {
                 Ok(found) => urls.extend(found),
                 Err(error) => {

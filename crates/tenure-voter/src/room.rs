@@ -1,0 +1,112 @@
+//! How many connections of others there may be: in all, and from one address.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::process::{Resource, getrlimit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The most connections at a time.
+const CONNECTIONS_MAX: u64 = 1_024;
+/// The fewest that a limit of the system leads to.
+const CONNECTIONS_MIN: u64 = 16;
+
+/// Room for connections.
+pub(crate) struct Room {
+    all: Arc<Semaphore>,
+    each: usize,
+    by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+}
+
+/// The place of one connection, until it is dropped.
+pub(crate) struct Place {
+    _of_all: OwnedSemaphorePermit,
+    from: IpAddr,
+    by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+}
+
+impl Room {
+    /// Half of the descriptors that this process may have: the others are for its own requests,
+    /// its files, and whatever else it does.
+    pub(crate) fn of_this_process() -> Self {
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let all = (files / 2).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX);
+        Self::new(usize::try_from(all).unwrap_or(usize::MAX))
+    }
+
+    /// So many, and half of them from one address: all voters may be behind one, and one that takes
+    /// all it can get leaves the other half.
+    fn new(all: usize) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(all)),
+            each: all.div_ceil(2),
+            by_address: Arc::default(),
+        }
+    }
+
+    /// Waits until there is room for another connection.
+    pub(crate) async fn one(&self) -> Option<OwnedSemaphorePermit> {
+        // It is never closed.
+        self.all.clone().acquire_owned().await.ok()
+    }
+
+    /// Gives that to a connection from this address, unless it has its share.
+    pub(crate) fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
+        let from = from.to_canonical();
+        // What it guards is changed whole.
+        let mut held = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_this = held.entry(from).or_default();
+        if *of_this >= self.each {
+            return None;
+        }
+        *of_this += 1;
+        Some(Place { _of_all: permit, from, by_address: self.by_address.clone() })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(of_this) = held.get_mut(&self.from) {
+            *of_this -= 1;
+            if *of_this == 0 {
+                held.remove(&self.from);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_address_takes_half_of_the_room() {
+        let room = Room::new(4);
+        let (one, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let mapped = "::ffff:10.0.0.1".parse().unwrap();
+        let take = async |from: IpAddr| {
+            let permit = room.one().await.unwrap();
+            room.take(permit, from)
+        };
+        let (first, second) = (take(one).await, take(mapped).await);
+        assert!(first.is_some() && second.is_some());
+        assert!(take(one).await.is_none());
+        let others = (take(other).await, take(other).await);
+        assert!(others.0.is_some() && others.1.is_some());
+        // Now nothing is left, until one ends.
+        assert!(room.all.try_acquire().is_err());
+        drop(first);
+        assert!(take(one).await.is_some());
+        drop((second, others));
+        assert!(room.by_address.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn descriptors_are_left_for_others() {
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let room = Room::of_this_process().all.available_permits() as u64;
+        assert!(room <= files / 2 && (CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&room));
+    }
+}

@@ -1,0 +1,97 @@
+//! A stream whose other side must take what is sent to it: one that reads nothing would keep its
+//! connection, and what is to be written, for ever.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// Fails once a write has not come on for so long.
+pub(crate) struct Stalled<S> {
+    stream: S,
+    most: Duration,
+    /// Since a write waits.
+    over: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Stalled<S> {
+    pub(crate) const fn new(stream: S, most: Duration) -> Self {
+        Self { stream, most, over: None }
+    }
+
+    fn judge<T>(
+        &mut self,
+        polled: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.over = None;
+            return polled;
+        }
+        let most = self.most;
+        let over = self.over.get_or_insert_with(|| Box::pin(sleep(most)));
+        ready!(over.as_mut().poll(context));
+        let why = format!("the other side has taken nothing for {most:?}");
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Stalled<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Stalled<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.judge(polled, context)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        self.judge(polled, context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.judge(polled, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_not_taken_ends_the_connection_and_what_is_slow_does_not() {
+        let most = Duration::from_secs(1);
+        let (mut far, near) = duplex(8);
+        let mut near = Stalled::new(near, most);
+        let slow = async {
+            let mut byte = [0; 8];
+            for _ in 0..4 {
+                sleep(most / 4).await;
+                far.read_exact(&mut byte).await.unwrap();
+            }
+        };
+        let (written, ()) = tokio::join!(near.write_all(&[1; 40]), slow);
+        written.unwrap();
+        let stalled = tokio::time::timeout(20 * most, near.write_all(&[1; 40])).await.unwrap();
+        assert_eq!(stalled.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(far);
+    }
+}
