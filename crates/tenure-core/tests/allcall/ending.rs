@@ -126,6 +126,28 @@ pub(crate) fn one_that_campaigns_again_is_announced_again_first() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
+/// The better one gives up again and again before it leads, and campaigns anew, as one does that
+/// asks for the lead with a deadline.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() {
+    for (every, pause) in [(500, 0), (300, 0), (500, 100), (700, 300), (1_000, 0), (900, 450)] {
+        let mut stage = Stage::new(2);
+        (0..2).for_each(|node| stage.join(node));
+        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.pass(ms(11_000));
+        for _ in 0..12_000 / every {
+            if !stage.leaders(X).is_empty() {
+                break;
+            }
+            stage.command(0, X, Command::Resign);
+            stage.pass(ms(pause));
+            stage.campaign(0, X);
+            stage.pass(ms(every - pause));
+        }
+        assert_eq!(stage.leaders(X).len(), 1, "{every} {pause}");
+    }
+}
+
 /// Twenty, of which each leader stops cleanly as soon as it leads, as when a deployment is rolled.
 /// A lease of 30 s: all tombstones are carried at the same time, and there is room for 16.
 #[cfg_attr(not(tenure_planted), test)]

@@ -39,6 +39,45 @@ pub(crate) fn a_one_way_link_leaves_one_leader() {
     }
 }
 
+/// After the heal one hears the other's call while its own renewal is on its way: that is forgotten,
+/// and others may have heard it all the same.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_two_one_goes_on_although_it_could_not_renew() {
+    for on_conflict in [OnConflict::Yield, OnConflict::ServeOut] {
+        for (renews, heard) in [(0, true), (0, false), (1, true), (1, false)] {
+            let mut stage = two_sides(on_conflict);
+            let until = |stage: &Stage| {
+                let said = stage.said(renews);
+                said.into_iter().rev().find_map(|packet| packet.body.claim()).unwrap().until
+            };
+            stage.delay = ms(100);
+            // Just before the call with which it renews, or just after it.
+            let before = until(&stage);
+            let waits = if renews == 0 { ms(2_405) } else { ms(2_705) };
+            stage.pass(waits);
+            assert_eq!(until(&stage), before);
+            if heard {
+                stage.heal();
+            }
+            stage.pass(ms(10));
+            assert!(until(&stage) > before);
+            stage.heal();
+            let both = stage.overlap();
+            let other = stage.last(1 - renews, |body| matches!(body, Body::Call(_)));
+            stage.deliver(renews, other);
+            let forgotten = Event::Own(OwnEvent::NotConfirmed { renewal: true });
+            assert_eq!(stage.told(renews, |event| *event == forgotten), 1);
+            let most = match on_conflict {
+                OnConflict::Yield => ms(1_100),
+                OnConflict::ServeOut => ms(10_000),
+            };
+            stage.pass(most);
+            assert!(stage.overlap() <= both + most);
+            assert_eq!(stage.leaders(X), [renews], "{on_conflict} {heard}");
+        }
+    }
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 fn a_leader_that_serves_out_does_not_stop_at_once() {
     let mut stage = two_sides(OnConflict::ServeOut);

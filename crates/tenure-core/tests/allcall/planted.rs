@@ -22,10 +22,15 @@ const STORIES: &[Story] = &[
     (Rule::AnnouncedRound.row(), text::s11_the_election_is_one_heartbeat_after_the_call),
     (Rule::AnnouncedAnew.row(), ending::one_that_campaigns_again_is_announced_again_first),
     (
+        Rule::WithdrawnAnnounced.row(),
+        ending::one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading,
+    ),
+    (
         Rule::RenewOnlyBest.row(),
         text::s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins,
     ),
     (Rule::Beaten.row(), leading::a_one_way_link_leaves_one_leader),
+    (Rule::StandsByWhatItSaid.row(), leading::of_two_one_goes_on_although_it_could_not_renew),
     (
         Rule::HandOverMargin.row(),
         leading::a_leader_that_does_not_renew_stops_before_the_end_of_its_lease,

@@ -95,14 +95,21 @@ impl Campaign {
         matches!(self.phase, Phase::Granted { .. })
     }
 
-    /// Term and E of what it claims on the bus: of a renewal already the new end.
+    /// Term and E of what it claims on the bus: the latest E that it has published, also of a
+    /// renewal that had no effect. Others go by it, and a leader that stood by less, and was beaten
+    /// by what is between the two, would have beaten the other as well (ruling 2).
     pub(super) fn claimed(&self) -> Option<(u64, WallTime)> {
-        let lease = match &self.phase {
-            Phase::Waiting => return None,
-            Phase::Granted { lease } => lease,
-            Phase::Leading { lease, renewal, .. } => renewal.as_ref().unwrap_or(lease),
-        };
-        Some((lease.term, lease.until))
+        match &self.phase {
+            Phase::Waiting => None,
+            Phase::Granted { lease } => Some((lease.term, lease.until)),
+            Phase::Leading { lease, published, .. } if ruling(Rule::StandsByWhatItSaid) => {
+                Some((lease.term, *published))
+            }
+            Phase::Leading { lease, renewal, .. } => {
+                let lease = renewal.as_ref().unwrap_or(lease);
+                Some((lease.term, lease.until))
+            }
+        }
     }
 
     /// What it claims on the bus.
@@ -195,12 +202,13 @@ impl Election {
             self.unconfirmed(context);
         }
         let Some(campaign) = &mut self.campaign else { return };
-        let Phase::Leading { lease, beaten, .. } = &mut campaign.phase else { return };
+        let Some((_, until)) = campaign.claimed() else { return };
+        let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
         let heard = match first_hand {
             true => holds || !ruling(Rule::StandingBeatsNobody),
             false => !ruling(Rule::RelayBeatsNobody),
         };
-        let greater = is_greater((claim.until, claim.rank), (lease.until, context.me.rank));
+        let greater = is_greater((claim.until, claim.rank), (until, context.me.rank));
         if *beaten || !heard || !greater || !ruling(Rule::Beaten) || !ruling(Rule::TheText) {
             return;
         }
@@ -274,7 +282,9 @@ impl Election {
         context: &mut Context<'_>,
     ) {
         let Some(campaign) = self.campaign.take() else { return };
-        self.unannounce();
+        if !ruling(Rule::WithdrawnAnnounced) {
+            self.unannounce();
+        }
         let (claimed, led) = match campaign.phase {
             Phase::Waiting => (None, false),
             Phase::Granted { lease } => (Some((lease.term, lease.until)), false),

@@ -23,10 +23,15 @@ rules! {
     AnnouncedRound: "ruling 1", [HEARD, CALM], by hand;
     /// One that has ended a term, and stands again, is announced again first.
     AnnouncedAnew: "ruling 1", [CALM], by hand;
+    /// One that gives up without having stood, and campaigns again, need not be.
+    WithdrawnAnnounced: "ruling 7", [TIME], by hand;
     /// A leader renews only while it is the best.
     RenewOnlyBest: "ruling 2", [BETTER, BEST], by hand;
     /// A leader that heard of a greater claim does not go on.
     Beaten: "ruling 2", [HEAL], by hand;
+    /// A leader stands by the latest E that it has published, also where it could not renew: of two
+    /// that hear of each other one goes on.
+    StandsByWhatItSaid: "ruling 2", [BEATEN], by hand;
     /// A leader stops a heartbeat before it must, so that its hand-over comes first.
     HandOverMargin: "ruling 2", [TERM], by hand;
     /// The one that a leader hands over to goes first.
