@@ -65,7 +65,7 @@ pub enum OwnEvent {
     },
     /// The wall clock agrees with the others again.
     ClockRight,
-    /// Other times are in use in this cluster, and this newcomer takes no part (ruling 6).
+    /// Other times are in use in this cluster (ruling 6). Told once.
     OtherTimes {
         /// Who goes by them.
         who: Participant,
@@ -73,6 +73,9 @@ pub enum OwnEvent {
         theirs: Times,
         /// The ones configured here.
         ours: Times,
+        /// Whether this process takes no part for that: it is a newcomer, and heard of nobody that
+        /// was there before it and goes by its own times.
+        refuses: bool,
     },
     /// Another candidate has the name of this one. Told of the first, as with the next.
     SameName {
@@ -162,7 +165,7 @@ impl fmt::Display for OwnEvent {
             Self::ClockSetBack { by } => write!(f, "not renewed: clock set back by {by:?}"),
             Self::ClockOff { from, of } => write!(f, "clock differs from {from} of {of} others"),
             Self::ClockRight => f.write_str("clock agrees again"),
-            Self::OtherTimes { who, theirs, ours } => {
+            Self::OtherTimes { who, theirs, ours, .. } => {
                 write!(f, "{who} goes by {theirs}, this one by {ours}")
             }
             Self::SameName { who } => write!(f, "{who} has the same name"),

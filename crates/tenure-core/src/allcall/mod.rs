@@ -36,10 +36,12 @@
 //!   several servers of a cluster, each of which brings messages in an order of its own, that holds
 //!   while no participant is stopped in addition: of two that stand within a delay of each other,
 //!   because one was, each may hear its own claim first, and both lead until they hear the other's.
-//! - **(b)** After a heal there are two for at most H + d with [`OnConflict::Yield`], for at most
-//!   L − K + d with [`OnConflict::ServeOut`], and within L + K + 3H the best rank leads
-//!   alone.
-//! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; after a
+//! - **(b)** After a heal there are two for at most H + d with [`OnConflict::Yield`], and within
+//!   L + K + 3H the best rank leads alone. With [`OnConflict::ServeOut`] there are two for at most
+//!   L − K + d, and the best rank leads alone within 3L/2 − K + H + d: while it serves its lease out
+//!   the other one may renew once more.
+//! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads, where each
+//!   of these is multiplied by (1 + ρ)/(1 − ρ), here and in (b): by 1.002 with the default; after a
 //!   clean stop within H and two delays, if the best of the others calls. One that has left, or
 //!   crashed, without having led counts as present for 2.5 H, and is waited for so long and until
 //!   the end of a round: 3.5 H. Of few callers, when no other one is left, the next one has to
@@ -47,7 +49,8 @@
 //!   the new one may err in opposite ways, and an election takes a round.)
 //! - **(d)** Whatever is lost, late, repeated or reordered: no handle holds beyond E − K − H by the
 //!   clock that granted it, no claim is believed beyond the E that its leader published, and memory
-//!   stays within [`Limits`].
+//!   stays within [`Limits`]. No vacancy is told to anybody who was told within 2.5 H that somebody
+//!   leads, or has stood, unless that was taken back since, or that lease is known to be over.
 //!
 //! # Model
 //!
@@ -120,7 +123,7 @@
 //! | 2.5 H: present | 2.5 s | two calls in a row may be lost |
 //! | 3 H: a caller, of few | 3 s | |
 //! | up to H/4: an answer, of few | 250 ms | however many there are, few answer at once |
-//! | k·(2H + 2K): the k-th best stands | 4 s | the better ones have had a round, by any clock, since they were heard |
+//! | k·(2H + 2K + 2ρ·(L + K)): the k-th best stands | 4.02 s | the better ones have had a round, by any clock, since they were heard |
 //! | H/8: between replies | 125 ms | N calls are answered by at most nine replies |
 //! | L + 4K + 4H: an election is forgotten | 18 s | its tombstones are carried so long |
 //!
@@ -131,7 +134,9 @@
 //!    which it announced that it is eligible.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
 //!    2.5 H and is not *beaten*: it has heard first-hand, in this term, of another live claim that
-//!    was greater than its own by (later E, lower rank). One that does not renew stops at E − K − H
+//!    was greater than its own by (later E, lower rank). Its own is the latest that it has
+//!    published, which it goes on to publish, also if that renewal had no effect: of two that hear
+//!    of each other one goes on. One that does not renew stops at E − K − H
 //!    and hands over to the best of the eligible; a hand-over counts once, and only for that
 //!    leader's current claim. L ≥ 2·(3H + 2K).
 //! 3. The holder stops K before E, the others wait until K after it. E travels in wall time; the
@@ -149,12 +154,15 @@
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
 //! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and
 //!    it ended within 2H; it elects and renews nothing. What is malformed, oversized or foreign is
-//!    dropped and counted. A newcomer with other times than those that take part refuses to start.
-//!    The k-th best stands k·(2H + 2K) after it could have, but for those that go before it; when
-//!    those change, it waits anew.
+//!    dropped and counted. A newcomer with other times than those that take part refuses to start,
+//!    3H/2 after it heard of that, unless it has heard of one that goes by its own; what is older
+//!    than 2K + H shows nothing. Others say once that there are two settings. The k-th best stands
+//!    k·(2H + 2K + 2ρ·(L + K)) after it could have, but for those that go before it; when those
+//!    change, it waits anew.
 //! 7. A clean stop stops first and then resigns. The tombstone is carried in calls and replies
 //!    until E + 2K, and ends what is known also where there is no room to remember it. Others know
-//!    when the own resignation has come back. One that stands again is announced again first.
+//!    when the own resignation has come back. One that stands again is announced again first; one
+//!    that gave up before it stood need not be.
 //! 8. A grant or a renewal takes effect when its own claim is heard, within H/2 and before another
 //!    live claim. After a void round one that does not lead is held off for L + K. A reconnection
 //!    keeps identity, tie-break and round; an initial wait that was interrupted begins anew.
@@ -184,7 +192,7 @@
 //! | S13 | which is broadcast with the next call | so; it takes effect when that is heard (ruling 8) |
 //! | S14 | a claim with a shorter lease is rejected: leaders go on until the end of their term | so; they renew while they are the best (ruling 2) |
 //! | S15 | calls and replies are broadcast, with rank and id | so; one reply may answer several calls |
-//! | S16 | after a heal two lead for at most a term | at most H + d, or L − K + d |
+//! | S16 | after a heal two lead for at most a term | at most H + d, or L − K + d with `serve-out` |
 //! | S17 | with one live node a leader within a term | L + 3K + 2H, in true time |
 //! | S18 | more than one leader is possible | [what is not guaranteed](#what-is-not-guaranteed) |
 //! | S19 | a leader after lease + skew | + 2H: one to announce, one to elect, and up to a third if the process calls already |
@@ -202,7 +210,7 @@
 //! - *A claim that its sender has not heard itself beats nobody* (rulings 2 and 8): of two that
 //!   stand at once the later one hears the earlier claim first and resigns. If the earlier one
 //!   yielded to it, both would, heartbeat after heartbeat. It is not relayed, and observers are not
-//!   told of it.
+//!   told of it; nor are they told that the seat is vacant, as its sender may have heard it by now.
 //! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the call and its answer bracket
 //!   the instant at which the other clock was read, so that nothing has to be added for it. Of two
 //!   whose clocks differ the ruling lets both go on; one of them knows that it has moved, and

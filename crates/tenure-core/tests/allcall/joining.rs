@@ -83,6 +83,60 @@ pub(crate) fn a_newcomer_with_other_times_refuses_to_start() {
     assert_eq!(stage.told(0, other), 0, "the one that was there first goes on");
 }
 
+/// One with a lease of 10 s that was there for long, and others with one of 12 s.
+fn of_other_times(others: usize) -> Stage {
+    let other = |node| Config { lease: Duration::from_secs(12), ..config(node) };
+    let mut stage = Stage::with([config(0)].into_iter().chain((1..=others).map(other)).collect());
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(LISTENS + ms(4_000));
+    stage
+}
+
+fn told_of_other_times(stage: &Stage, node: usize) -> usize {
+    let told =
+        |event: &Event| matches!(event, Event::Own(OwnEvent::OtherTimes { refuses: false, .. }));
+    stage.told(node, told)
+}
+
+/// What somebody has kept, from before all were set anew.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_newcomer_does_not_refuse_for_what_is_old() {
+    let mut stage = of_other_times(1);
+    let old = stage.last(0, |body| matches!(body, Body::Call(_)));
+    stage.kill(0);
+    stage.pass(ms(60_000));
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.deliver(1, old);
+    stage.pass(2 * LISTENS);
+    assert_eq!(stage.ended(1), None);
+    assert_eq!(stage.leaders(X), [1]);
+}
+
+/// Two sides of a network that were set differently, and a newcomer after the heal.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_newcomer_takes_part_with_those_that_go_by_its_times() {
+    let mut stage = of_other_times(2);
+    stage.partition(&[0]);
+    stage.join(1);
+    stage.campaign(1, X);
+    stage.pass(2 * LISTENS);
+    assert_eq!(stage.leaders(X), [0, 1]);
+    stage.heal();
+    stage.join(2);
+    stage.campaign(2, X);
+    stage.pass(2 * LISTENS);
+    assert_eq!(stage.ended(2), None);
+    for node in 0..3 {
+        // An operator hears of it once, wherever they look.
+        assert_eq!(told_of_other_times(&stage, node), 1, "{node}");
+    }
+    stage.kill(1);
+    stage.pass(3 * LISTENS);
+    assert_eq!(stage.leaders(X), [0, 2]);
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn another_run_of_a_process_is_somebody_else() {
     let namesake = Config { id: "n0".parse().unwrap(), rank: Some(7), ..config(1) };

@@ -1,9 +1,9 @@
 //! What observers are told: who leads, that nobody does, or that they cannot know.
 
-use tenure_core::allcall::{Body, Command, Config, Digest, Event, Ignored, Limits};
+use tenure_core::allcall::{Body, Command, Config, Digest, Event, Ignored, Limits, OwnEvent};
 use tenure_core::{View, Waiting};
 
-use crate::stage::{Says, Stage, X, config, ms, rival};
+use crate::stage::{Says, Stage, X, call, config, ms, rival};
 
 /// One that leads, and an observer.
 fn observed() -> Stage {
@@ -138,6 +138,98 @@ pub(crate) fn unknown_is_what_one_says_whose_clock_is_off() {
         stage.pass(ms(1_500));
         assert_eq!(stage.view(2), Some(&View::Vacant), "{off}");
     }
+}
+
+fn vacancies(stage: &Stage, node: usize) -> usize {
+    stage.told(node, |event| matches!(event, Event::View(view) if **view == View::Vacant))
+}
+
+/// One that may take part says that it follows somebody, and no more: the leader is stopped, and
+/// its claim was lost on the way to the observer.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn unknown_is_what_one_says_that_hears_who_is_followed() {
+    let mut observer = Stage::new(1);
+    observer.join(0);
+    observer.observe(0, X);
+    observer.pass(ms(12_500));
+    // For long enough for a vacancy, which is what it says before.
+    assert_eq!(vacancies(&observer, 0), 1);
+    let follower = observer.stranger("follower", 5);
+    let mut said = call(&observer, &follower, true, None);
+    observer.deliver(0, said.clone());
+    observer.pass(ms(2_000));
+    assert!(matches!(observer.view(0), Some(View::Unknown { .. })), "{:?}", observer.view(0));
+    // It follows nobody any more.
+    if let Body::Call(call) = &mut said.body {
+        (call.entries[0].digest, call.round.0) = (Digest::default(), call.round.0 + 1);
+    }
+    said.header.sent = observer.wall(0);
+    observer.deliver(0, said);
+    assert_eq!(observer.view(0), Some(&View::Vacant));
+}
+
+/// Its clock is off, and it believes no claim: the leader has led before, and that was resigned.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_end_of_an_earlier_term_makes_nothing_vacant_whose_clock_is_off() {
+    let mut stage = Stage::new(3);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(15_000));
+    stage.command(0, X, Command::Resign);
+    stage.campaign(0, X);
+    stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
+    stage.join(2);
+    stage.nodes[2].ahead = 60_000;
+    stage.observe(2, X);
+    stage.pass(ms(15_000));
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(vacancies(&stage, 2), 0, "the tombstone of its first term is carried for 12 s");
+}
+
+/// Those that lead go by other times, and it hears of nobody else.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn unknown_is_what_one_says_beside_others_of_other_times() {
+    let heartbeat = ms(1_500);
+    let lease = ms(20_000);
+    let mut stage = Stage::with(vec![Config { heartbeat, lease, ..config(0) }, config(1)]);
+    stage.partition(&[0]);
+    for node in [0, 1] {
+        stage.join(node);
+    }
+    stage.campaign(0, X);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.observe(1, X);
+    stage.pass(ms(12_000));
+    stage.heal();
+    stage.pass(ms(3_000));
+    let before = vacancies(&stage, 1);
+    assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
+    stage.pass(ms(30_000));
+    assert_eq!(vacancies(&stage, 1), before);
+    let told =
+        |event: &Event| matches!(event, Event::Own(OwnEvent::OtherTimes { refuses: false, .. }));
+    assert_eq!(stage.told(1, told), 1);
+}
+
+/// It has heard its own claim, leads, and is stopped before anybody else knows that it does.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_stops_when_it_has_stood_is_not_vacant() {
+    let mut stage = Stage::new(2);
+    for node in [0, 1] {
+        stage.join(node);
+    }
+    stage.campaign(0, X);
+    stage.observe(1, X);
+    stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
+    stage.nodes[0].stopped = true;
+    let before = vacancies(&stage, 1);
+    stage.pass(ms(7_900));
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(vacancies(&stage, 1), before);
+    assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
+    stage.pass(ms(10_000));
+    assert_eq!(stage.view(1), Some(&View::Vacant));
 }
 
 #[cfg_attr(not(tenure_planted), test)]

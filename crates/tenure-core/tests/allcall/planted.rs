@@ -62,6 +62,13 @@ const STORIES: &[Story] = &[
         clocks::a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says,
     ),
     (Rule::DoubtedUnknown.row(), observing::unknown_is_what_one_says_whose_clock_is_off),
+    (Rule::FollowedIsTold.row(), observing::unknown_is_what_one_says_that_hears_who_is_followed),
+    (
+        Rule::DoubtOfThatTerm.row(),
+        observing::the_end_of_an_earlier_term_makes_nothing_vacant_whose_clock_is_off,
+    ),
+    (Rule::OtherTimesLead.row(), observing::unknown_is_what_one_says_beside_others_of_other_times),
+    (Rule::StoodMayLead.row(), observing::one_that_stops_when_it_has_stood_is_not_vacant),
     (Rule::RelayExact.row(), leading::what_others_relay_moves_no_end_that_was_heard_first_hand),
     (Rule::RelayBeatsNobody.row(), leading::what_others_relay_beats_nobody),
     (Rule::SaidItself.row(), leading::what_others_relay_hides_nothing_that_its_leader_says_itself),
@@ -74,6 +81,8 @@ const STORIES: &[Story] = &[
     (Rule::KthWaits.row(), joining::the_second_best_stands_after_the_best_did_not),
     (Rule::WaitsForEach.row(), joining::of_two_that_have_listened_one_leads),
     (Rule::SameTimes.row(), joining::a_newcomer_with_other_times_refuses_to_start),
+    (Rule::FreshTimes.row(), joining::a_newcomer_does_not_refuse_for_what_is_old),
+    (Rule::TimesOfOurs.row(), joining::a_newcomer_takes_part_with_those_that_go_by_its_times),
     (Rule::AskersJudgeNobody.row(), asking::one_that_may_only_ask_makes_no_call_late),
     (
         Rule::ListensConnected.row(),

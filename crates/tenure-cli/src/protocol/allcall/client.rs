@@ -353,8 +353,13 @@ impl Watcher {
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
             // Known before its campaign ends, or before its observers hear no more.
-            OwnEvent::OtherTimes { who, theirs, ours } => {
+            OwnEvent::OtherTimes { who, theirs, ours, refuses: true } => {
                 self.watch.give_up(self.explain.other_times(&who.id, (*theirs, *ours), self.asks));
+            }
+            OwnEvent::OtherTimes { refuses: false, .. } => {
+                let advice = ": all must have the same; until then neither hears the other, and \
+                              both may lead";
+                self.watch.warn("times", &(text.to_owned() + advice));
             }
             OwnEvent::Started { rank, .. } => {
                 self.known.send_modify(|known| known.rank = Some(rank.number));

@@ -1,6 +1,7 @@
 //! One process's part in one election: what it has heard, and what it makes of it.
 
 mod claims;
+mod doubts;
 mod lead;
 mod presence;
 mod stand;
@@ -8,6 +9,7 @@ mod tombstones;
 mod view;
 
 use claims::{Claims, digest};
+use doubts::Doubts;
 use lead::{Campaign, Phase, Releases};
 use presence::Presence;
 pub(super) use presence::Sign;
@@ -20,7 +22,7 @@ use core::mem;
 use super::context::Context;
 use super::event::{Ignored, OwnEvent};
 use super::identity::{Participant, Rank};
-use super::message::{Digest, Entry, LeaderClaim, Tombstone};
+use super::message::{Digest, Entry, Header, LeaderClaim, Tombstone};
 use super::rule::{Rule, ruling};
 use super::words::emit;
 use crate::deadlines::Booking;
@@ -41,9 +43,7 @@ pub(super) struct Election {
     releases: Option<Releases>,
     observed: Option<Observed>,
     claims: Claims,
-    /// Who said last that it leads and was not believed, because it does not by the clock of this
-    /// process, and when.
-    doubted: Option<(Participant, Time)>,
+    doubts: Doubts,
     /// When a candidate that could lead has said last that it follows nobody.
     vouched: Option<Time>,
     /// What another candidate has in common with this one, as far as it was told.
@@ -103,7 +103,7 @@ impl Election {
             releases: None,
             observed: None,
             claims: Claims::default(),
-            doubted: None,
+            doubts: Doubts::default(),
             vouched: None,
             alike: Alike::default(),
             tombstones: Tombstones::default(),
@@ -170,11 +170,12 @@ impl Election {
     /// What another says of this election. `sign` says whether that shows that it is there.
     pub(super) fn hear(
         &mut self,
-        from: &Participant,
+        header: &Header,
         sign: Option<Sign>,
         entry: &Entry,
         context: &mut Context<'_>,
     ) {
+        let from = &header.sender;
         for dead in &entry.tombstones {
             self.bury(dead, context);
         }
@@ -183,6 +184,7 @@ impl Election {
             let holds = entry.digest != Digest::default();
             self.on_claim(claim, (own.is_some(), holds), context);
         }
+        self.doubt(header, entry, context);
         // What was said before a tombstone that was heard first shows nobody.
         let stale = own.is_some_and(|claim| self.tombstones.bury(claim));
         if let Some(sign) = sign.filter(|_| !stale)
@@ -200,6 +202,22 @@ impl Election {
         let followed = self.claims.followed(context.boot());
         if let Some(known) = followed.filter(|known| known.is_settled(context)) {
             self.relays |= known.claim.digest() != entry.digest;
+        }
+    }
+
+    /// Whether its sender says that somebody leads, of whom this process believes no claim.
+    pub(super) fn doubt(&mut self, header: &Header, entry: &Entry, context: &Context<'_>) {
+        let (from, config) = (&header.sender, context.config);
+        let followed = self.claims.followed(context.boot());
+        let known = followed.is_some_and(|known| known.claim.digest() == entry.digest);
+        if known || self.tombstones.has_ended(entry) {
+            return self.doubts.believe(from);
+        }
+        let ours = header.times == config.times();
+        if ours || ruling(Rule::OtherTimesLead) {
+            // One that goes by other times may call less often.
+            let beat = header.times.heartbeat.min(config.lease).max(config.heartbeat);
+            self.doubts.hear(from, (header.sent, beat), entry, context);
         }
     }
 
@@ -229,11 +247,7 @@ impl Election {
         if context.me.is(&claim.leader) || self.tombstones.bury(claim) {
             return;
         }
-        let believed = self.claims.hear(claim, (first_hand, holds), context);
-        if first_hand && holds && matches!(believed, Ok(false) | Err(Ignored::TooFar)) {
-            self.doubted = Some((claim.leader.clone(), context.boot()));
-        }
-        match believed {
+        match self.claims.hear(claim, (first_hand, holds), context) {
             Ok(true) => {
                 self.vacancy = Vacancy::default();
                 self.on_rival(claim, (first_hand, holds), context);
@@ -248,7 +262,7 @@ impl Election {
         if context.me.is(&dead.leader) {
             return;
         }
-        self.doubted.take_if(|(leader, _)| *leader == dead.leader);
+        self.doubts.bury(dead);
         let news = match self.tombstones.hear(dead, context) {
             Ok(news) => news,
             Err(reason) => return self.emit(OwnEvent::Ignored(reason), context),

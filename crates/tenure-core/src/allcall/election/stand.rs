@@ -101,6 +101,7 @@ impl Election {
             self.hold_off(context);
         }
         self.tombstones.expire(context.boot());
+        self.doubts.expire(context.boot());
         if let Some(observed) = &mut self.observed {
             observed.rounds |= valid.is_some();
         }
@@ -141,7 +142,12 @@ impl Election {
             }
         };
         let config = context.config;
+        // By the fastest clock and the slowest, of two that began to listen at once the one ends so
+        // much before the other.
+        let listens = config.lease.saturating_add(config.max_clock_skew);
+        let apart = config.drift.stretch(listens).saturating_sub(config.drift.shrink(listens));
         let each = config.heartbeat.saturating_add(config.max_clock_skew).saturating_mul(2);
+        let each = each.saturating_add(apart);
         match ruling(Rule::KthWaits) {
             true => now.since(since) >= each.saturating_mul(places),
             false => true,

@@ -3,10 +3,11 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::claims::digest;
 use crate::allcall::context::Context;
 use crate::allcall::event::Ignored;
 use crate::allcall::identity::Participant;
-use crate::allcall::message::{LeaderClaim, TOMBSTONES_MAX, Tombstone};
+use crate::allcall::message::{Entry, LeaderClaim, TOMBSTONES_MAX, Tombstone};
 use crate::allcall::rule::{Rule, ruling};
 use crate::time::Time;
 
@@ -67,6 +68,15 @@ impl Tombstones {
     /// Whether a claim is of a term that has ended.
     pub(super) fn bury(&self, claim: &LeaderClaim) -> bool {
         self.0.get(&claim.leader).is_some_and(|(_, dead)| claim.term <= dead.term)
+    }
+
+    /// Whether what this says of who leads has ended.
+    pub(super) fn has_ended(&self, entry: &Entry) -> bool {
+        let digest = |dead: &Tombstone| digest(&dead.leader, dead.term, dead.until);
+        match &entry.claim {
+            Some(claim) => self.bury(claim),
+            None => self.0.values().any(|(_, dead)| digest(dead) == entry.digest),
+        }
     }
 
     /// Whether there is one of a term of `who`.

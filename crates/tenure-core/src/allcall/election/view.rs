@@ -58,8 +58,9 @@ impl Election {
     /// Who leads: this process, if it does, otherwise the greatest claim, the others after it.
     /// One that has not heard its own claim yet is no leader, and may never be. Vacant is what a
     /// valid round found, after every lease that may have been missed is over; one that was void
-    /// says nothing, and neither does one in which somebody said that it leads and was not
-    /// believed: one of the two clocks is wrong.
+    /// says nothing, and neither does one in which somebody said that somebody leads and was not
+    /// believed, as where one of the two clocks is wrong, or that went by other times, or while one
+    /// that has stood may lead by now.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own(campaign, context));
@@ -68,7 +69,7 @@ impl Election {
         let mut leaders = own.into_iter().chain(heard.into_iter().map(seen));
         match leaders.next() {
             None if !rounds => None,
-            None if self.valid && self.knows_all(context) && !self.doubts(context) => {
+            None if self.valid && self.knows_all(context) && !self.may_be_led(now) => {
                 Some(View::Vacant)
             }
             None => Some(View::Unknown { since }),
@@ -90,11 +91,11 @@ impl Election {
         told || (self.has_listened(context) && self.held_off <= now)
     }
 
-    /// Whether somebody has said lately that it leads, and was not believed.
-    fn doubts(&self, context: &Context<'_>) -> bool {
-        let span = present_for(context.config.heartbeat);
-        let lately = |(_, said): &(_, Time)| context.boot().since(*said) <= span;
-        self.doubted.as_ref().is_some_and(lately) && ruling(Rule::DoubtedUnknown)
+    /// Whether somebody has stood, and may have heard its own claim, or somebody says that it is
+    /// led and is not believed.
+    fn may_be_led(&self, now: Time) -> bool {
+        let stood = self.claims.live(now).next().is_some() && ruling(Rule::StoodMayLead);
+        stood || self.doubts.are_there(now)
     }
 
     fn tell_waiting(&mut self, context: &mut Context<'_>) {

@@ -33,6 +33,7 @@ impl Allcall {
         if self.replies.due(self.config.heartbeat).is_some_and(|due| due <= now) {
             self.reply(out);
         }
+        self.judge_times(out);
     }
 
     /// A heartbeat has passed since the last call: its round ends, and the next one begins.

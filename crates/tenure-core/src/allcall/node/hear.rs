@@ -1,7 +1,5 @@
 //! What is heard on the bus.
 
-use alloc::format;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -29,6 +27,7 @@ impl Allcall {
         if header.times != self.config.times() {
             return self.hear_other_times(&header, &body, out);
         }
+        self.hear_our_times(&header, &body);
         if self.refused.is_some() {
             return;
         }
@@ -79,25 +78,6 @@ impl Allcall {
             }
             None => ignore(Ignored::NotOurs, out),
         }
-    }
-
-    /// Others go by other times. A newcomer takes no part if those that were there before it do
-    /// (ruling 6); one that only asks does not.
-    fn hear_other_times(&mut self, header: &Header, body: &Body, out: &mut Out) {
-        let newcomer = !self.is_established() && self.refused.is_none();
-        let takes_part = !matches!(body, Body::Ask(_)) || !ruling(Rule::AskersJudgeNobody);
-        if !newcomer || !takes_part || !header.established || !ruling(Rule::SameTimes) {
-            return ignore(Ignored::OtherTimes, out);
-        }
-        let (who, theirs, ours) = (header.sender.clone(), header.times, self.config.times());
-        let why: Arc<str> = format!(
-            "{who} takes part in this cluster with {theirs}; this process is set to {ours}: all \
-             must have the same"
-        )
-        .into();
-        self.refused = Some(why.clone());
-        emit(None, OwnEvent::OtherTimes { who, theirs, ours }, out);
-        self.each_election(out, |election, context| election.refuse(&why, context));
     }
 
     /// A call. All of it is late if a later round of its sender was heard.
@@ -195,23 +175,23 @@ impl Allcall {
     ) {
         for entry in entries {
             self.with_election(&entry.election, out, |election, context| {
-                election.hear(&header.sender, sign, entry, context);
+                election.hear(header, sign, entry, context);
             });
         }
     }
 
     /// How far another's wall clock was from this one when it sent, message and all.
-    fn differs(&self, sent: WallTime) -> Duration {
+    pub(super) fn differs(&self, sent: WallTime) -> Duration {
         sent.since(self.now.wall).max(self.now.wall.since(sent))
     }
 
     /// 2K + H: what differs by more is no sign that its sender is there now.
-    fn off(&self) -> Duration {
+    pub(super) fn off(&self) -> Duration {
         let skews = self.config.max_clock_skew.saturating_mul(2);
         skews.saturating_add(self.config.heartbeat)
     }
 }
 
-fn ignore(reason: Ignored, out: &mut Out) {
+pub(super) fn ignore(reason: Ignored, out: &mut Out) {
     emit(None, OwnEvent::Ignored(reason), out);
 }

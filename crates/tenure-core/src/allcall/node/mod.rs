@@ -2,6 +2,7 @@
 
 mod beat;
 mod hear;
+mod times;
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -9,6 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use self::times::TimesInUse;
 use super::clock::Clock;
 use super::config::{Checked, Config};
 use super::context::{Context, Me};
@@ -40,6 +42,7 @@ pub struct Allcall {
     link: Option<usize>,
     /// When the first initial wait is over, once it has begun.
     joined: Option<Time>,
+    times: TimesInUse,
     /// Why this process takes no part at all.
     refused: Option<Arc<str>>,
     elections: BTreeMap<ElectionName, Election>,
@@ -69,6 +72,7 @@ impl Allcall {
             now: BothClocks { boot: Time::ZERO, wall: Default::default(), apart: Duration::ZERO },
             link: None,
             joined: None,
+            times: TimesInUse::default(),
             refused: None,
             elections: BTreeMap::new(),
             deadlines: Deadlines::default(),
@@ -299,6 +303,7 @@ impl Protocol for Allcall {
             (half, "the own call must have come back"),
             (self.beat, "a round ends and the next one begins"),
             (self.replies.due(self.config.heartbeat), "calls are to be answered"),
+            (self.times.due(), "those that were here before have said by which times they go"),
         ];
         let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
         // The end of time never comes.

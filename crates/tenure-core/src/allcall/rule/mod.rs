@@ -64,7 +64,15 @@ rules! {
     /// wrong when that claim was heard first.
     EndsByTheClockNow: "ruling 3", [FAR], by hand;
     /// A seat is not said to be vacant while somebody says that it leads, whatever clocks show.
-    DoubtedUnknown: "ruling 4", [], by hand;
+    DoubtedUnknown: "ruling 4", [DENIED], by hand;
+    /// Nor while one says that it follows somebody of whom nothing else is known.
+    FollowedIsTold: "ruling 4", [DENIED], by hand;
+    /// The end of an earlier term says nothing of one that was told later.
+    DoubtOfThatTerm: "ruling 7", [], by hand;
+    /// Nor while somebody says so that goes by other times.
+    OtherTimesLead: "ruling 6", [], by hand;
+    /// Nor while one that has stood may lead: only it knows whether it has heard its claim.
+    StoodMayLead: "ruling 8", [DENIED], by hand;
     /// What is relayed replaces nothing that was heard first-hand.
     RelayExact: "ruling 4", [WAITED], by hand;
     /// What is relayed beats nobody.
@@ -93,6 +101,10 @@ rules! {
     WaitsAnew: "ruling 6", [BETTER];
     /// A newcomer with other times refuses to start.
     SameTimes: "ruling 6", [CALM, TERM], by hand;
+    /// What is old does not show by which times others go.
+    FreshTimes: "ruling 6", [], by hand;
+    /// It takes part where one that was there before goes by its own times.
+    TimesOfOurs: "ruling 6", [], by hand;
     /// Who only asks makes no call late, and no newcomer refuse.
     AskersJudgeNobody: "A6", [CALM], by hand;
     /// One listens only while it is connected.
