@@ -146,6 +146,24 @@ pub(crate) fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() 
         }
         assert_eq!(stage.leaders(X).len(), 1, "{every} {pause}");
     }
+    // Nor where all do so.
+    for (nodes, every) in [(1, 500), (1, 300), (2, 500), (2, 900)] {
+        let mut stage = Stage::new(nodes);
+        (0..nodes).for_each(|node| stage.join(node));
+        (0..nodes).for_each(|node| stage.campaign(node, X));
+        stage.pass(ms(11_200));
+        for _ in 0..12_000 / every {
+            if !stage.leaders(X).is_empty() {
+                break;
+            }
+            for node in 0..nodes {
+                stage.command(node, X, Command::Resign);
+                stage.campaign(node, X);
+            }
+            stage.pass(ms(every));
+        }
+        assert_eq!(stage.leaders(X).len(), 1, "{nodes} {every}");
+    }
 }
 
 /// Twenty, of which each leader stops cleanly as soon as it leads, as when a deployment is rolled.

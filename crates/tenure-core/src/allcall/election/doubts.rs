@@ -41,7 +41,7 @@ impl Doubts {
             self.0.retain(|who, doubt| who != from || doubt.sent > sent);
             return;
         }
-        if !claim.is_some_and(|claim| claim.leader == *from) && !ruling(Rule::FollowedIsTold) {
+        if claim.is_none_or(|claim| claim.leader != *from) && !ruling(Rule::FollowedIsTold) {
             return;
         }
         if !self.0.contains_key(from) && self.0.len() >= context.config.limits.claims {
