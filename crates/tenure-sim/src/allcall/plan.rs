@@ -128,10 +128,15 @@ impl Settings {
         }
     }
 
-    /// Promise (b): until the best rank leads alone.
+    /// Promise (b): until the best rank leads alone. One that serves out cannot lead next before
+    /// that is over, and the other one may renew once more meanwhile.
     #[must_use]
     pub fn best_most(&self) -> u64 {
-        self.slow(self.lease + self.skew + 3 * self.heartbeat) + self.delay
+        let span = match self.on_conflict {
+            OnConflict::Yield => self.lease + self.skew + 3 * self.heartbeat,
+            OnConflict::ServeOut => self.lease + self.lease / 2 - self.skew + self.heartbeat,
+        };
+        self.slow(span) + self.delay
     }
 
     /// How long one listens or is held off, in true time, at most.

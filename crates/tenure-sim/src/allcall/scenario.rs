@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::allcall::{
     Allcall, Command, Event, Ignored, OwnEvent, Packet, Participant, Start,
 };
-use tenure_core::{Effect, LeaderView, Loss, Time, WallTime};
+use tenure_core::{Effect, End, LeaderView, Loss, Time, WallTime};
 
 use super::account::Life;
 use super::client::{Client, Passed};
@@ -92,8 +92,10 @@ pub struct LeasedLeaders {
     pub lives: Vec<Life>,
     /// Which node each life is of.
     nodes: BTreeMap<u128, usize>,
-    /// When anybody began, ended, came or left in each election.
+    /// When anybody began, ended, came or left in each election, other than for a greater claim.
     pub stirred: Vec<u64>,
+    /// When a leader gave way to a greater claim: what it does next is a part of that.
+    beaten: BTreeMap<(usize, usize), u64>,
     /// The servers that are apart from the others, with their clients.
     parts: Parts,
     /// Since when each wall clock is as far ahead as it is.
@@ -146,6 +148,7 @@ impl Scenario for LeasedLeaders {
             lives: nodes.clone().map(|node| Life::new(plan, node)).collect(),
             nodes: BTreeMap::new(),
             stirred: vec![0; plan.elections.len()],
+            beaten: BTreeMap::new(),
             agreed: vec![0; plan.nodes.len()],
             parts: Parts::default(),
             ahead: nodes.map(|node| (0, plan.conditions.sites[node].wall)).collect(),
@@ -296,15 +299,21 @@ impl Scenario for LeasedLeaders {
             Fact::Campaigns { node, election }
             | Fact::Observes { node, election, begins: true } => {
                 let campaigns = matches!(fact, Fact::Campaigns { .. });
-                if campaigns {
+                // Soon enough to be heard before the other one renews a second time.
+                let again = |at: u64| now - at + plan.own.delay <= plan.own.skew / 2;
+                if campaigns && !self.beaten.remove(&(node, election)).is_some_and(again) {
                     self.stir(Some(election), now + plan.own.listening());
                 }
                 self.lives[node].enter(election, campaigns, local(plan, node, now));
             }
             Fact::Observes { node, election, .. } => self.lives[node].unobserve(election),
             Fact::Claimed(claim) => self.lives[claim.node].lead(claim.election),
-            Fact::Ended { node, election, decided, .. } => {
-                self.stir(Some(election), now);
+            Fact::Ended { node, election, end, decided } => {
+                if *end == End::Lost(Loss::Superseded) && plan.own.kind == Kind::Parted {
+                    self.beaten.insert((node, election), now);
+                } else {
+                    self.stir(Some(election), now);
+                }
                 self.lives[node].end(plan, election, local(plan, node, decided));
             }
             _ => {}

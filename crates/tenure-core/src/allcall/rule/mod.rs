@@ -64,15 +64,15 @@ rules! {
     /// wrong when that claim was heard first.
     EndsByTheClockNow: "ruling 3", [FAR], by hand;
     /// A seat is not said to be vacant while somebody says that it leads, whatever clocks show.
-    DoubtedUnknown: "ruling 4", [DENIED], by hand;
+    DoubtedUnknown: "ruling 4", [], by hand;
     /// Nor while one says that it follows somebody of whom nothing else is known.
-    FollowedIsTold: "ruling 4", [DENIED], by hand;
+    FollowedIsTold: "ruling 4", [], by hand;
     /// The end of an earlier term says nothing of one that was told later.
     DoubtOfThatTerm: "ruling 7", [], by hand;
     /// Nor while somebody says so that goes by other times.
     OtherTimesLead: "ruling 6", [], by hand;
     /// Nor while one that has stood may lead: only it knows whether it has heard its claim.
-    StoodMayLead: "ruling 8", [DENIED], by hand;
+    StoodMayLead: "ruling 8", [], by hand;
     /// What is relayed replaces nothing that was heard first-hand.
     RelayExact: "ruling 4", [WAITED], by hand;
     /// What is relayed beats nobody.

@@ -8,7 +8,6 @@ pub(super) const MISSED: &str = "Who may have missed a claim waits";
 pub(super) const BETTER: &str = "Better ones go first";
 pub(super) const BEATEN: &str = "Only a leader beats a leader";
 pub(super) const SHOWN: &str = "An observer shows what it was told";
-pub(super) const DENIED: &str = "A vacancy is what nobody denies";
 pub(super) const ENDED: &str = "What has ended is said";
 pub(super) const RANKS: &str = "Equal ranks do not alternate";
 pub(super) const HEAL: &str = "Two leaders do not outlive a heal";

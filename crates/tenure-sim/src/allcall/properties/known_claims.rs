@@ -15,7 +15,8 @@ impl Property<LeasedLeaders> for OnlyLeadersBeat {
         let Fact::Own(Own::Beaten { node, election, by }) = fact else { return Ok(()) };
         let role = check.role(node, election);
         let claim = role.claims.get(by);
-        let greater = |until| role.holds.is_none_or(|own| own.until <= until);
+        // Than all that it has published itself.
+        let greater = |until| role.published.is_none_or(|own| own.until <= until);
         if claim.is_some_and(|claim| claim.holds && greater(claim.lease.until)) {
             return Ok(());
         }
