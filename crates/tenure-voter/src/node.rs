@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +94,15 @@ pub enum StartError {
         listen: SocketAddr,
         /// What the system says.
         source: io::Error,
+    },
+    /// What was promised in the other mode.
+    #[error(
+        "state directory {path} is one of a voter of mode majority: in mode available it would \
+         lead beside those that it has promised to follow"
+    )]
+    Promised {
+        /// The directory.
+        path: PathBuf,
     },
     /// No state directory.
     #[error(transparent)]
@@ -293,6 +303,9 @@ fn remember(
             Ok((Some(state), memory))
         }
         (Mode::Majority, None) => Err(StartError::NoState),
+        (Mode::Available, Some(path)) if State::is_in(path) => {
+            Err(StartError::Promised { path: path.clone() })
+        }
         (Mode::Available, _) => Ok((None, Memory::begin(Identity(driver::random()?)))),
     }
 }

@@ -99,6 +99,11 @@ impl State {
         Ok((this, memory))
     }
 
+    /// Whether some voter remembers something there.
+    pub(crate) fn is_in(path: &Path) -> bool {
+        path.join(LAYOUT.document).exists()
+    }
+
     /// Returns when `memory` would survive the loss of power.
     pub(crate) fn write(&self, memory: &Memory) -> Result<(), WriteError> {
         let (election, voter) = (self.election.clone(), self.voter.clone());

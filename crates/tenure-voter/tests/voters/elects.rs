@@ -161,3 +161,20 @@ fn what_cannot_start_is_told() {
     let refused = Node::<AtMostOne>::builder(config, free).start();
     assert!(matches!(refused, Err(StartError::NoState)));
 }
+
+#[test]
+fn who_has_promised_in_majority_does_not_run_in_available() {
+    let directory = tempfile::tempdir().unwrap();
+    let begin = |mode| {
+        let (listener, address) = bind();
+        let config = Config { founding: Founding::Expected(1), mode, ..config("a", address) };
+        let state = Some(directory.path().join("a"));
+        let options = Options { state, ..Options::new(address) };
+        (config.check().unwrap(), options.check().unwrap(), listener)
+    };
+    let (config, options, listener) = begin(Mode::Majority);
+    drop(Node::<AtMostOne>::builder(config, options).listener(listener).start().unwrap());
+    let (config, options, listener) = begin(Mode::Available);
+    let refused = Node::<MayOverlap>::builder(config, options).listener(listener).start();
+    assert!(matches!(refused, Err(StartError::Promised { .. })), "{refused:?}");
+}

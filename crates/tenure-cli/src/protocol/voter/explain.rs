@@ -63,6 +63,10 @@ impl Explain {
                 let fix = "give this voter a directory of its own";
                 self.failure(Exit::Usage, &text, fix, &["state", "voter-id", "id", "election"])
             }
+            StartError::Promised { .. } => {
+                let fix = "give --mode majority, as the others have it, or leave --state out";
+                self.failure(Exit::Usage, &text, fix, &["mode", "state"])
+            }
             StartError::Memory(_) => {
                 let fix = "settle that; a directory that was lost or emptied makes another voter";
                 self.failure(Exit::System, &text, fix, &["state"])

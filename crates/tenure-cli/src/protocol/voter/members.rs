@@ -198,6 +198,12 @@ pub(super) async fn change(
                 refusal: Refusal::ChangeRuns { .. } | Refusal::NotLeading(_),
                 ..
             } if !over => tokio::time::sleep(AGAIN).await,
+            // It answers, and its leader has not asked it since it was removed.
+            OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
+                if !over && matches!(&change, Change::Add(id) if asked.of_id(id).is_some()) =>
+            {
+                tokio::time::sleep(AGAIN).await
+            }
             _ => return Err(refused(&asked.explain, &error)),
         }
     }
