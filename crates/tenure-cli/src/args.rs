@@ -174,8 +174,9 @@ fn verify(registry: Registry) -> Command {
 fn members(registry: Registry) -> Command {
     let shows = |protocol: &dyn Protocol| protocol.can().members;
     let changes = |protocol: &dyn Protocol| protocol.can().change_members;
+    let own = [&ELECTION.spec, &PROTOCOL.spec];
     let show = |name| {
-        with_settings_of(registry, shows, Command::new(name), &[&PROTOCOL.spec])
+        with_settings_of(registry, shows, Command::new(name), &own)
             .about("Print the members, and how each does")
             .after_help(
                 "These are the nodes of the members list or, where the members change, those that \
@@ -187,7 +188,7 @@ fn members(registry: Registry) -> Command {
     let able = registry.0.iter().find(|protocol| changes(**protocol));
     let protocol = able.map(|one| format!(" --protocol {}", one.name())).unwrap_or_default();
     let change = |name, about: &'static str, more: &str| {
-        with_settings_of(registry, changes, Command::new(name), &[&PROTOCOL.spec])
+        with_settings_of(registry, changes, Command::new(name), &own)
             .about(about)
             .arg(
                 Arg::new(MEMBER)

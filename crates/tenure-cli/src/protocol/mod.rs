@@ -150,8 +150,8 @@ pub enum Purpose<'a> {
     Campaign(&'a ElectionName),
     /// To ask about this election.
     Ask(&'a ElectionName),
-    /// To ask the members how they do.
-    Members,
+    /// To ask the members how they do, of this election where it has members of its own.
+    Members(Option<&'a ElectionName>),
 }
 
 impl<'a> Purpose<'a> {
@@ -160,7 +160,7 @@ impl<'a> Purpose<'a> {
     pub const fn election(self) -> Option<&'a ElectionName> {
         match self {
             Self::Campaign(election) | Self::Ask(election) => Some(election),
-            Self::Members => None,
+            Self::Members(_) => None,
         }
     }
 }

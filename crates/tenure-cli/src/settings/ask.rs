@@ -70,7 +70,8 @@ impl MembersSettings {
         let protocol = layers.protocol()?;
         let fix = "leave it to the tools of the servers: tenure has no list of them";
         supported(layers, "members", protocol, protocol.can().members, fix)?;
-        let backend = protocol.backend(layers, Purpose::Members)?;
+        let election = layers.optional(&table::ELECTION)?;
+        let backend = protocol.backend(layers, Purpose::Members(election.as_ref()))?;
         Ok(Self { backend })
     }
 }
@@ -97,7 +98,8 @@ impl ChangeMembersSettings {
         };
         let can = protocol.can().change_members;
         supported(layers, "a change of members", protocol, can, fix)?;
-        let backend = protocol.backend(layers, Purpose::Members)?;
+        let election = layers.optional(&table::ELECTION)?;
+        let backend = protocol.backend(layers, Purpose::Members(election.as_ref()))?;
         Ok(Self { backend, change: change(member(layers)?) })
     }
 }

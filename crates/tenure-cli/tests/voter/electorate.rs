@@ -77,5 +77,8 @@ fn voters_are_added_and_removed() {
     });
     assert_eq!(added.out, format!("{} added\n", IDS[nth]));
     await_state(&network, &list, IDS[nth], &VOTES);
+    let other = change(&["remove", IDS[nth], "--election", "another"]);
+    assert_eq!(other.code, Some(2), "{}", other.err);
+    await_state(&network, &list, IDS[nth], &VOTES);
     end(voters);
 }

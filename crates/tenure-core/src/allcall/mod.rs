@@ -38,10 +38,10 @@
 //!   because one was, each may hear its own claim first, and both lead until they hear the other's.
 //! - **(b)** After a heal there are two for at most H + d with [`OnConflict::Yield`], and within
 //!   L + K + 3H the best rank leads alone. With [`OnConflict::ServeOut`] there are two for at most
-//!   L − K + d, and the best rank leads alone within 3L/2 − K + H + d: while it serves its lease out
-//!   the other one may renew once more.
-//! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads, where each
-//!   of these is multiplied by (1 + ρ)/(1 − ρ), here and in (b): by 1.002 with the default; after a
+//!   L − K + d, and the best rank leads alone within 3L/2 − K + H + d: while it serves its lease
+//!   out the other one may renew once more.
+//! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads, where
+//!   each of these is multiplied by (1 + ρ)/(1 − ρ), here and in (b): by 1.002 with the default; after a
 //!   clean stop within H and two delays, if the best of the others calls. One that has left, or
 //!   crashed, without having led counts as present for 2.5 H, and is waited for so long and until
 //!   the end of a round: 3.5 H. Of few callers, when no other one is left, the next one has to

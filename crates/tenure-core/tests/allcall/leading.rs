@@ -39,8 +39,8 @@ pub(crate) fn a_one_way_link_leaves_one_leader() {
     }
 }
 
-/// After the heal one hears the other's call while its own renewal is on its way: that is forgotten,
-/// and others may have heard it all the same.
+/// After the heal one hears the other's call while its own renewal is on its way: that is
+/// forgotten, and others may have heard it all the same.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn of_two_one_goes_on_although_it_could_not_renew() {
     for on_conflict in [OnConflict::Yield, OnConflict::ServeOut] {

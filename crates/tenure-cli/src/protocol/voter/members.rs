@@ -38,7 +38,7 @@ impl Asked {
         let explain = Explain::new(settings, origins);
         let options = options(settings, &explain)?;
         let within = settings.times.request_timeout.max(WITHIN_MIN);
-        let operator = Operator::new(&options, None, within);
+        let operator = Operator::new(&options, settings.election.clone(), within);
         let operator = Arc::new(operator.map_err(|error| explain.options(&error.into()))?);
         let mut wrong = None;
         let mut urls: BTreeSet<_> = settings.list.iter().map(|listed| listed.url.clone()).collect();
@@ -217,6 +217,11 @@ fn refused(explain: &Explain, error: &OperatorError) -> Failure {
         OperatorError::Unauthenticated { .. } => {
             let fix = "give --secret-file or set TENURE_SECRET, as the voters have it";
             return explain.failure(Exit::Refused, &text, fix, &["secret-file"]);
+        }
+        OperatorError::Refused { refusal: Refusal::OtherNetwork, .. } => {
+            let fix = "ask with the election of these voters, or ask others";
+            let names = ["election", "voter-list", "seed-host"];
+            return explain.failure(Exit::Usage, &text, fix, &names);
         }
         OperatorError::Refused { refusal, .. } => advice(refusal),
     };

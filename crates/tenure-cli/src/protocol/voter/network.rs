@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_core::Drift;
 use tenure_core::voter::{Config, ConfigError, Founding, Listed, Mode, VoterUrl};
+use tenure_core::{Drift, ElectionName};
 use tenure_voter::{Options, Pem, SecretError, Secrets, Seeds, Tls};
 
 use super::list::Called;
@@ -33,6 +33,8 @@ pub(super) struct Settings {
     pub(super) times: Times,
     pub(super) options: Options,
     pub(super) files: Files,
+    /// Which it elects for, where that was said.
+    pub(super) election: Option<ElectionName>,
     /// Of one that votes.
     pub(super) config: Option<Config>,
 }
@@ -64,11 +66,15 @@ impl Settings {
         let called = as_in_the_text(layers, &VOTER_URL, VOTER_URL_VARIABLE)?;
         let seeds = seeds(layers, called.as_ref())?;
         let secrets = secrets(layers)?;
+        let election = match purpose {
+            Purpose::Campaign(election) | Purpose::Ask(election) => Some(election.clone()),
+            Purpose::Members(election) => election.cloned(),
+        };
         let mut options = Options { seeds, secrets, ..Options::new(ANY_PORT) };
         let files =
             Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
         options.tls = files.tls();
-        if let Purpose::Campaign(election) = purpose {
+        if let Purpose::Campaign(of) = purpose {
             let whereabouts = whereabouts(layers, called, files.identity.is_some())?;
             options.listen = whereabouts.listen;
             options.state = state(layers, mode)?;
@@ -78,18 +84,26 @@ impl Settings {
                 mode,
                 founding: founding(layers, list.clone())?,
                 admission: layers.required(&ADMISSION)?,
-                ..times.of(Config::new(election.clone(), own, whereabouts.url))
+                ..times.of(Config::new(of.clone(), own, whereabouts.url))
             };
             let checked = config.clone().check();
             let checked = checked.map_err(|error| refused(&error, &layers.origins))?;
             note_what_follows(&checked, &mut layers.origins);
             let list = list.unwrap_or_default();
-            return Ok(Self { mode, list, times, options, files, config: Some(config) });
+            return Ok(Self { mode, list, times, options, files, election, config: Some(config) });
         }
         if list.is_none() && options.seeds.is_none() {
             return Err(layers.missing(&VOTER_LIST.spec));
         }
-        Ok(Self { mode, list: list.unwrap_or_default(), times, options, files, config: None })
+        Ok(Self {
+            mode,
+            list: list.unwrap_or_default(),
+            times,
+            options,
+            files,
+            election,
+            config: None,
+        })
     }
 }
 
