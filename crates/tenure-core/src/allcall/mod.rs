@@ -41,12 +41,12 @@
 //!   L − K + d, and the best rank leads alone within 3L/2 − K + H + d: while it serves its lease
 //!   out the other one may renew once more.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads, where
-//!   each of these is multiplied by (1 + ρ)/(1 − ρ), here and in (b): by 1.002 with the default; after a
-//!   clean stop within H and two delays, if the best of the others calls. One that has left, or
-//!   crashed, without having led counts as present for 2.5 H, and is waited for so long and until
-//!   the end of a round: 3.5 H. Of few callers, when no other one is left, the next one has to
-//!   call for two rounds first: 3H. (The text says L + K. The clock of the old leader and that of
-//!   the new one may err in opposite ways, and an election takes a round.)
+//!   each of these is multiplied by (1 + ρ)/(1 − ρ), here and in (b): by 1.002 with the default;
+//!   after a clean stop within H and two delays, if the best of the others calls. One that has
+//!   left, or crashed, without having led counts as present for 2.5 H, and is waited for so long
+//!   and until the end of a round: 3.5 H. Of few callers, when no other one is left, the next one
+//!   has to call for two rounds first: 3H. (The text says L + K. The clock of the old leader and
+//!   that of the new one may err in opposite ways, and an election takes a round.)
 //! - **(d)** Whatever is lost, late, repeated or reordered: no handle holds beyond E − K − H by the
 //!   clock that granted it, no claim is believed beyond the E that its leader published, and memory
 //!   stays within [`Limits`]. No vacancy is told to anybody who was told within 2.5 H that somebody
