@@ -13,7 +13,7 @@ use tenure_core::allcall::{
 use tenure_core::{ElectionName, End, Input, Loss, Ticket, WallTime};
 use tokio::sync::{broadcast, oneshot};
 
-use crate::bus::{Bus, Heard, Incoming, News};
+use crate::bus::{Bus, Heard, Incoming, News, Published};
 use crate::counters::Counters;
 use crate::notice::Notice;
 use crate::subject::{Kind, Subjects};
@@ -119,7 +119,9 @@ impl Wired {
         let bytes = payload.len();
         let published = self.bus.publish(self.subjects.of(kind), payload);
         self.counters.publish(kind, bytes, published);
-        self.resigning += u32::from(kind == Kind::Resign && self.bus.is_up());
+        // What was dropped does not come back.
+        let comes_back = kind == Kind::Resign && published == Published::Handed;
+        self.resigning += u32::from(comes_back);
     }
 
     fn notice(&self, notice: Notice) {

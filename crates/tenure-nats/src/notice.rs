@@ -49,6 +49,14 @@ pub enum Notice {
         /// What it said.
         said: Arc<str>,
     },
+    /// The server in use says that something is wrong that is neither a right nor the login, as that
+    /// the connection is stale.
+    Complains {
+        /// The server.
+        server: Server,
+        /// What it said.
+        said: Arc<str>,
+    },
     /// The server in use does not accept this login any more, and ends the connection. The login
     /// is made anew with the next one: its files may hold another by then.
     LoggedOut {
@@ -87,6 +95,7 @@ impl fmt::Display for Notice {
                 "{server} denies this login a right that it needs: {said}; see the permissions \
                  that participants and askers need in docs/operations.md"
             ),
+            Self::Complains { server, said } => write!(f, "{server} says: {said}"),
             Self::LoggedOut { server, said } => {
                 write!(f, "{server} does not accept this login any more: {said}")
             }

@@ -80,6 +80,11 @@ impl<About: Ord> Watch<About> {
         self.state.send_modify(|state| state.permanent = Some(failure));
     }
 
+    /// It was mended all the same.
+    pub(super) fn goes_on(&self) {
+        self.state.send_modify(|state| state.permanent = None);
+    }
+
     /// The same from elsewhere.
     pub(super) fn giving_up(&self) -> impl Fn(Failure) + Send + use<About> {
         let state = self.state.clone();

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_nats::{
     Auth, AuthError, Client, ConnectErrorKind, ConnectOptions, Event, ServerInfo, Subscriber,
 };
+use tenure_core::allcall::MAX_PAYLOAD_MIN;
 use tokio::sync::mpsc;
 
 use crate::login::{Login, LoginError};
@@ -59,6 +60,17 @@ pub enum ConnectError {
     /// It answers without TLS.
     #[error("it speaks no TLS")]
     NoTls,
+    /// It takes only messages that are too short for what participants say.
+    #[error(
+        "it takes {max_payload} bytes a message, and {needed} are needed: its max_payload must be \
+         that or more"
+    )]
+    PayloadTooSmall {
+        /// Its `max_payload`.
+        max_payload: usize,
+        /// What is needed at least.
+        needed: usize,
+    },
     /// Anything else: nobody listens there, or there is no such host.
     #[error("{why}")]
     Failed {
@@ -100,6 +112,10 @@ pub(super) async fn connect(
         // Before anything is published on this connection: a server takes what comes in its order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
+        let (max_payload, needed) = (info.max_payload, MAX_PAYLOAD_MIN);
+        if max_payload < needed {
+            return Err(ConnectError::PayloadTooSmall { max_payload, needed });
+        }
         Ok(Connection { client, subscriber, events, info })
     };
     tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))

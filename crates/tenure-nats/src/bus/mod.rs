@@ -302,7 +302,11 @@ impl Keeper {
                 return Some(Left::LoggedOut(said.to_string().into()));
             }
             Event::ServerError(said) => {
-                self.say(Notice::Denied { server, said: said.to_string().into() });
+                let text = said.to_string().into();
+                self.say(match is_about_a_right(&said) {
+                    true => Notice::Denied { server, said: text },
+                    false => Notice::Complains { server, said: text },
+                });
             }
             Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_) => {}
         }
@@ -323,6 +327,12 @@ fn is_about_the_login(said: &Said) -> bool {
     *said == Said::AuthorizationViolation || SIGNS.iter().any(|sign| text.contains(sign))
 }
 
+/// Whether it says that a login lacks a right, which is so until somebody grants it. Anything else,
+/// as that a connection is stale, passes.
+fn is_about_a_right(said: &Said) -> bool {
+    said.to_string().to_lowercase().contains("permissions violation")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,5 +347,19 @@ mod tests {
         let denied = other("Permissions Violation for Publish to \"tenure.tenure.call\"");
         assert!(!is_about_the_login(&denied));
         assert!(!is_about_the_login(&Said::SlowConsumer(1)));
+    }
+
+    #[test]
+    fn what_passes_is_no_right_that_is_missing() {
+        let other = |text: &str| Said::Other(text.to_owned());
+        for kind in ["Publish", "Subscription"] {
+            let text = format!("Permissions Violation for {kind} to \"tenure.tenure.call\"");
+            assert!(is_about_a_right(&other(&text)));
+        }
+        for text in
+            ["Stale Connection", "Maximum Connections Exceeded", "Unknown Protocol Operation"]
+        {
+            assert!(!is_about_a_right(&other(text)) && !is_about_the_login(&other(text)), "{text}");
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! What was heard and is not yet read: bounded in number and in bytes.
+//! What was heard and is not yet read: bounded in number and in bytes. Questions, which any stranger
+//! may ask who may do nothing else, wait apart and take no room from what participants say.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,10 +9,16 @@ use bytes::Bytes;
 use tenure_core::allcall::PACKET_BYTES_MAX;
 use tokio::sync::mpsc;
 
+use crate::subject::Kind;
+
 /// A reply of each of several hundred participants to each of as many calls.
 const MESSAGES_MAX: usize = 65_536;
 /// What they may hold together.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
+/// A question of each of several hundred observers.
+const ASKS_MAX: usize = 1_024;
+/// What these may hold together.
+const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Something that was published.
 #[derive(Debug)]
@@ -24,28 +31,58 @@ pub struct Heard {
     pub payload: Bytes,
 }
 
+impl Heard {
+    fn size(&self) -> usize {
+        self.subject.len() + self.payload.len()
+    }
+}
+
 #[derive(Default)]
 struct Counts {
     bytes: AtomicUsize,
     lost: AtomicU64,
 }
 
-/// The side that hears.
-pub(super) struct Queue {
+/// The side of one lane that hears.
+struct Put {
     heard: mpsc::Sender<Heard>,
+    bytes_max: usize,
     counts: Arc<Counts>,
 }
 
-/// The side that reads.
-pub(super) struct Reader {
+/// The side of one lane that reads.
+struct Take {
     heard: mpsc::Receiver<Heard>,
     counts: Arc<Counts>,
 }
 
-pub(super) fn new() -> (Queue, Reader) {
-    let (put, heard) = mpsc::channel(MESSAGES_MAX);
+/// The side that hears.
+pub(super) struct Queue {
+    asks: Put,
+    others: Put,
+}
+
+/// The side that reads: questions last.
+pub(super) struct Reader {
+    asks: Take,
+    others: Take,
+}
+
+fn lane(messages_max: usize, bytes_max: usize) -> (Put, Take) {
+    let (put, heard) = mpsc::channel(messages_max);
     let counts: Arc<Counts> = Arc::default();
-    (Queue { heard: put, counts: counts.clone() }, Reader { heard, counts })
+    (Put { heard: put, bytes_max, counts: counts.clone() }, Take { heard, counts })
+}
+
+pub(super) fn new() -> (Queue, Reader) {
+    let (put_asks, asks) = lane(ASKS_MAX, ASKS_BYTES_MAX);
+    let (put_others, others) = lane(MESSAGES_MAX, BYTES_MAX);
+    (Queue { asks: put_asks, others: put_others }, Reader { asks, others })
+}
+
+/// Whether it was published where questions are.
+fn is_question(subject: &str) -> bool {
+    subject.rsplit('.').next() == Some(Kind::Ask.word())
 }
 
 impl Queue {
@@ -55,42 +92,67 @@ impl Queue {
         // library gives keeps all that was read with it.
         let length = message.payload.len().min(PACKET_BYTES_MAX + 1);
         let payload = Bytes::copy_from_slice(message.payload.get(..length).unwrap_or_default());
-        let size = payload.len();
         let subject = message.subject.as_str().into();
+        let lane = if is_question(&message.subject) { &self.asks } else { &self.others };
+        lane.put(Heard { connection, subject, payload });
+    }
+}
+
+impl Put {
+    fn put(&self, heard: Heard) {
+        let size = heard.size();
         let Counts { bytes, lost } = &*self.counts;
-        if bytes.load(Ordering::Relaxed) + size > BYTES_MAX {
+        if bytes.load(Ordering::Relaxed) + size > self.bytes_max {
             lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
         bytes.fetch_add(size, Ordering::Relaxed);
-        if self.heard.try_send(Heard { connection, subject, payload }).is_err() {
+        if self.heard.try_send(heard).is_err() {
             bytes.fetch_sub(size, Ordering::Relaxed);
             lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Reader {
-    /// Cancel safe. Waits for ever once nothing can come any more.
-    pub(super) async fn next(&mut self) -> Heard {
+impl Take {
+    async fn next(&mut self) -> Heard {
         match self.heard.recv().await {
             Some(heard) => self.read(heard),
             None => std::future::pending().await,
         }
     }
 
-    pub(super) fn take(&mut self) -> Option<Heard> {
+    fn take(&mut self) -> Option<Heard> {
         let heard = self.heard.try_recv().ok()?;
         Some(self.read(heard))
     }
 
-    pub(super) fn lost(&self) -> u64 {
-        self.counts.lost.load(Ordering::Relaxed)
+    fn read(&self, heard: Heard) -> Heard {
+        self.counts.bytes.fetch_sub(heard.size(), Ordering::Relaxed);
+        heard
     }
 
-    fn read(&self, heard: Heard) -> Heard {
-        self.counts.bytes.fetch_sub(heard.payload.len(), Ordering::Relaxed);
-        heard
+    fn lost(&self) -> u64 {
+        self.counts.lost.load(Ordering::Relaxed)
+    }
+}
+
+impl Reader {
+    /// Cancel safe. Waits for ever once nothing can come any more.
+    pub(super) async fn next(&mut self) -> Heard {
+        tokio::select! {
+            biased;
+            heard = self.others.next() => heard,
+            heard = self.asks.next() => heard,
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Option<Heard> {
+        self.others.take().or_else(|| self.asks.take())
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.others.lost() + self.asks.lost()
     }
 }
 
@@ -98,9 +160,11 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn message(size: usize) -> Message {
+    const CALL: &str = "tenure.prod.call";
+
+    fn message(subject: &str, size: usize) -> Message {
         Message {
-            subject: "tenure.prod.call".into(),
+            subject: subject.into(),
             reply: None,
             payload: vec![0; size].into(),
             headers: None,
@@ -117,14 +181,30 @@ mod tests {
     #[test]
     fn a_flood_is_bounded_in_number_and_in_bytes() {
         let (queue, mut reader) = new();
-        (0..MESSAGES_MAX + 10).for_each(|_| queue.put(1, message(1)));
+        (0..MESSAGES_MAX + 10).for_each(|_| queue.put(1, message(CALL, 1)));
         assert_eq!((reader.lost(), read(&mut reader)), (10, MESSAGES_MAX));
-        let large = BYTES_MAX / PACKET_BYTES_MAX;
-        (0..large + 3).for_each(|_| queue.put(1, message(PACKET_BYTES_MAX)));
+        let large = BYTES_MAX / (PACKET_BYTES_MAX + CALL.len());
+        (0..large + 3).for_each(|_| queue.put(1, message(CALL, PACKET_BYTES_MAX)));
         assert_eq!((reader.lost(), read(&mut reader)), (13, large));
-        queue.put(1, message(8 * 1024 * 1024));
+        queue.put(1, message(CALL, 8 * 1024 * 1024));
         let cut = reader.take().unwrap();
         assert_eq!(cut.payload.len(), PACKET_BYTES_MAX + 1, "still too long");
-        assert_eq!(reader.counts.bytes.load(Ordering::Relaxed), 0);
+        assert_eq!(reader.others.counts.bytes.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn questions_take_no_room_from_calls_and_are_read_last() {
+        let (queue, mut reader) = new();
+        let ask = "tenure.prod.ask";
+        (0..2 * MESSAGES_MAX).for_each(|_| queue.put(1, message(ask, 0)));
+        queue.put(1, message(CALL, 1));
+        assert_eq!(reader.lost(), (2 * MESSAGES_MAX - ASKS_MAX) as u64);
+        assert_eq!(&*reader.take().unwrap().subject, CALL);
+        assert_eq!(read(&mut reader), ASKS_MAX);
+        // A subject of a stranger's making counts, too.
+        let long = format!("tenure.{}.ask", "x".repeat(64 * 1024));
+        (0..ASKS_MAX).for_each(|_| queue.put(1, message(&long, 0)));
+        assert_eq!(read(&mut reader), ASKS_BYTES_MAX / long.len());
+        assert_eq!(reader.asks.counts.bytes.load(Ordering::Relaxed), 0);
     }
 }

@@ -10,3 +10,4 @@ mod hostile;
 mod joins;
 mod late;
 mod old;
+mod servers;

@@ -1,6 +1,7 @@
 //! Taking part in elections on NATS with the settings of a command.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Waiting, clock};
@@ -113,6 +114,7 @@ fn begin(
         known: tell,
         asks: !aloud,
         was_connected: false,
+        denied: false,
         failing,
         servers,
     };
@@ -278,6 +280,8 @@ struct Watcher {
     /// It is no candidate.
     asks: bool,
     was_connected: bool,
+    /// The server has said that a right is missing.
+    denied: bool,
     /// What will not pass by itself, of each server that was tried before the first connection.
     failing: BTreeMap<String, Failure>,
     servers: usize,
@@ -330,7 +334,11 @@ impl Watcher {
                 let why = || self.explain.silent(&text);
                 self.watch.goes_on_without(server.as_str(), &text, why);
             }
-            Notice::Denied { .. } => self.watch.give_up(self.explain.denied(&text)),
+            Notice::Denied { .. } => {
+                self.denied = true;
+                self.watch.give_up(self.explain.denied(&text));
+            }
+            Notice::Complains { .. } => self.watch.warn("complains", &text),
             Notice::LoggedOut { server, .. } => {
                 self.comes_back(false);
                 let text = self.explain.logged_out(&text);
@@ -390,7 +398,13 @@ impl Watcher {
                 );
                 self.watch.warn("rank", &text);
             }
-            OwnEvent::Valid { .. } => self.comes_back(true),
+            OwnEvent::Valid { .. } => {
+                // What it was denied, it was granted since.
+                if mem::take(&mut self.denied) {
+                    self.watch.goes_on();
+                }
+                self.comes_back(true);
+            }
             OwnEvent::Void { .. } => {
                 self.comes_back(false);
                 let advice = ": what this process says does not come back from NATS in time";

@@ -77,6 +77,10 @@ impl Explain {
                 let names = ["servers", "cacert", "cert"];
                 (self.failure(Exit::Usage, what, fix, &names), false)
             }
+            ConnectError::PayloadTooSmall { needed, .. } => {
+                let fix = format!("set max_payload: {needed} or more there, or correct --servers");
+                (self.failure(Exit::Refused, what, &fix, &["servers"]), false)
+            }
             ConnectError::Silent { .. } | ConnectError::Failed { .. } => (self.silent(&what), true),
         }
     }
