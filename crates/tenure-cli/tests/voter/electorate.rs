@@ -82,3 +82,31 @@ fn voters_are_added_and_removed() {
     await_state(&network, &list, IDS[nth], &VOTES);
     end(voters);
 }
+
+/// The leader changes the electorate while nobody hears of it.
+#[test]
+fn a_change_that_no_quorum_has_stored_is_not_confirmed() {
+    let network = Network::new();
+    let list = network.list(3);
+    let mut voters = network.listed(3);
+    network.await_leader(0, 0);
+    voters.push(network.start(3, &["--voter-list", &list]));
+    await_state(&network, &list, "d", &["no-vote"]);
+    let change = |what| network.machine.ask(&["members", what, "d", "--voter-list", &list]);
+    eventually("it has answered the leader", || (change("add").code == Some(0)).then_some(()));
+    // Where the machine is slow the lease is over before the change, and the leader another one.
+    let removed = eventually("the leader makes the change", || {
+        let (leader, _) = network.await_leader(0, 0);
+        let followers = || (0..3).filter(|nth| IDS[*nth] != leader).map(|nth| &voters[nth]);
+        followers().for_each(|voter| voter.signal(Signal::STOP));
+        let removed = change("remove");
+        followers().for_each(|voter| voter.signal(Signal::CONT));
+        if removed.code == Some(0) {
+            change("add");
+        }
+        removed.err.contains("it is not confirmed").then_some(removed)
+    });
+    assert_eq!(removed.code, Some(4));
+    assert!(removed.err.contains("1 of the 2 voters that it takes"), "{}", removed.err);
+    end(voters);
+}

@@ -99,6 +99,24 @@ impl Asked {
         certain.max_by_key(|leader| &leader.leadership.ballot)
     }
 
+    /// How many members have stored the highest electorate, if that is as changed, and how many of
+    /// them are a quorum.
+    fn stored(&self, change: &Change) -> (usize, usize) {
+        let Some(electorate) = self.electorate() else { return (0, 1) };
+        let changed = match change {
+            Change::Add(id) => electorate.member(id).is_some(),
+            Change::Remove(id) => electorate.member(id).is_none(),
+        };
+        let has = |status: &StatusDto| {
+            status.electorate.as_ref().is_some_and(|stored| stored.id >= electorate.id)
+        };
+        let stored = self
+            .said
+            .iter()
+            .filter(|(_, header, status)| changed && electorate.has(&header.sender) && has(status));
+        (stored.count(), electorate.quorum())
+    }
+
     fn of_id(&self, id: &NodeName) -> Option<&(VoterUrl, Header, StatusDto)> {
         self.said.iter().find(|(_, header, _)| header.sender.id == *id)
     }
@@ -185,7 +203,7 @@ pub(super) async fn change(
     };
     let (mut at, began) = (leader.url.clone(), clock::now());
     loop {
-        let Err(error) = asked.operator.change(&at, change.clone()).await else { return Ok(()) };
+        let Err(error) = asked.operator.change(&at, change.clone()).await else { break };
         let over = clock::now().since(began) > PATIENCE;
         match &error {
             OperatorError::Refused { refusal: Refusal::NotLeading(Some(leader)), .. }
@@ -206,6 +224,37 @@ pub(super) async fn change(
             }
             _ => return Err(refused(&asked.explain, &error)),
         }
+    }
+    confirm(settings, &change, origins).await
+}
+
+/// Waits until a quorum of the new members has stored what the leader has changed: without them it
+/// may be gone with the leader.
+async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Result<(), Failure> {
+    let began = clock::now();
+    loop {
+        let asked = Asked::of(settings, origins).await;
+        let seen = asked.as_ref().map(|asked| asked.stored(change));
+        if seen.as_ref().is_ok_and(|(stored, quorum)| stored >= quorum) {
+            return Ok(());
+        }
+        if clock::now().since(began) > PATIENCE {
+            let what = match seen {
+                Ok((stored, quorum)) => format!(
+                    "the leader has made the change, and it is not confirmed: {stored} of the \
+                     {quorum} voters that it takes have stored it"
+                ),
+                Err(failure) => format!(
+                    "the leader has made the change, and it is not confirmed: {}",
+                    failure.what
+                ),
+            };
+            let fix = "it holds if the others hear of it, and may be gone if the leader ends \
+                       before that: look with tenure members show, and do it again if it is gone";
+            let explain = Explain::new(settings, origins);
+            return Err(explain.failure(Exit::Unknown, &what, fix, &[]));
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 
