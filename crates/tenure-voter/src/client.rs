@@ -17,7 +17,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tenure::clock;
-use tenure_core::voter::{Answer, Ask, Call, Header, VoterUrl};
+use tenure_core::voter::{Answer, Ask, Call, Header, Refusal, VoterUrl};
 use tenure_tls::PemError;
 use tokio::sync::mpsc;
 
@@ -34,6 +34,8 @@ pub(crate) struct Http {
     secure: bool,
 }
 
+/// The label of what was asked of another network.
+pub(crate) const OTHER_NETWORK: &str = "other_network";
 /// The label of what has failed for want of TLS.
 pub(crate) const NO_TLS: &str = "tls";
 
@@ -217,14 +219,16 @@ async fn ask(
             Ok((header, answer))
         }
         Head::Other(_) => {
-            let why = match read_answer(ask, parts.status, &body) {
+            let answer = read_answer(ask, parts.status, &body);
+            let label = match (&answer, parts.status) {
+                (_, StatusCode::UNAUTHORIZED) => "unauthenticated",
+                (Ok(Answer::Refused(Refusal::OtherNetwork)), _) => OTHER_NETWORK,
+                _ => "not_a_voter",
+            };
+            let why = match answer {
                 Err(error) => error.to_string(),
                 Ok(Answer::Refused(refusal)) => refusal.to_string(),
                 Ok(_) => "the answer does not say which voter it is of".to_owned(),
-            };
-            let label = match parts.status {
-                StatusCode::UNAUTHORIZED => "unauthenticated",
-                _ => "not_a_voter",
             };
             Err(Failure::new(label, why))
         }

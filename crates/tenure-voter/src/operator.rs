@@ -8,7 +8,7 @@ use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, 
 use tenure_tls::PemError;
 
 use crate::auth::Secrets;
-use crate::client::{Http, NO_TLS, Question, connections, exchange};
+use crate::client::{Http, NO_TLS, OTHER_NETWORK, Question, connections, exchange};
 use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
@@ -110,6 +110,7 @@ impl Operator {
             match failure.label {
                 "unauthenticated" => OperatorError::Unauthenticated { url, why },
                 NO_TLS => OperatorError::NoTls { url, why },
+                OTHER_NETWORK => OperatorError::Refused { url, refusal: Refusal::OtherNetwork },
                 _ => OperatorError::Unreachable { url, why },
             }
         })
