@@ -49,8 +49,8 @@ pub enum Notice {
         /// What it said.
         said: Arc<str>,
     },
-    /// The server in use says that something is wrong that is neither a right nor the login, as that
-    /// the connection is stale.
+    /// The server in use says that something is wrong that is neither a right nor the login, as
+    /// that the connection is stale.
     Complains {
         /// The server.
         server: Server,

@@ -1,5 +1,6 @@
-//! What was heard and is not yet read: bounded in number and in bytes. Questions, which any stranger
-//! may ask who may do nothing else, wait apart and take no room from what participants say.
+//! What was heard and is not yet read: bounded in number and in bytes. Questions, which any
+//! stranger may ask who may do nothing else, wait apart and take no room from what participants
+//! say.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
