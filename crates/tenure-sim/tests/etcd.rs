@@ -4,48 +4,28 @@
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 #![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
+mod suite;
+
 use tenure_sim::etcd::plan::Plan;
-use tenure_sim::etcd::{Counts, Elections, Worlds};
-use tenure_sim::explain;
-use tenure_sim::scenario;
-use tenure_sim::shrink::shrink;
-use tenure_sim::sweep::{Found, Source, Sweep};
+use tenure_sim::etcd::{Elections, Worlds};
+use tenure_sim::sweep::Source;
 use tenure_sim::world::fault::Kind;
-
-fn worlds(first: u64, worlds: u64) -> Sweep<Worlds> {
-    Sweep { first, worlds, events: u64::MAX, source: Worlds, threads: 2 }
-}
-
-fn assert_none(found: &Found<scenario::Counts<Counts>>) {
-    if let Some((seed, violation)) = &found.violation {
-        panic!("cargo xtask replay --seed {seed} --protocol etcd\n{violation}");
-    }
-}
 
 #[test]
 fn the_same_seed_twice_gives_the_same_bytes() {
-    for seed in [3, 11, 40] {
-        let again = || explain::account(&Worlds, seed, None);
-        let (one, two) = (again(), again());
-        assert!(one.lines.len() > 1_000, "a trace worth comparing: {}", one.lines.len());
-        assert!(one.lines == two.lines, "seed {seed} gave two different traces");
-        let draw = tenure_sim::timeline::svg::draw;
-        assert!(draw(&one.timeline) == draw(&two.timeline), "and two different pictures");
-    }
+    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds);
 }
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let sweep = worlds(100, 12);
-    let (one, three) = (Sweep { threads: 1, ..sweep }.run(), Sweep { threads: 3, ..sweep }.run());
-    assert_eq!((one.events, one.counts, one.faults), (three.events, three.counts, three.faults));
+    suite::the_number_of_threads_changes_nothing(Worlds);
 }
 
 #[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
-    let found = worlds(1, if cfg!(debug_assertions) { 400 } else { 2_000 }).run();
-    assert_none(&found);
+    let number = if cfg!(debug_assertions) { 400 } else { 2_000 };
+    let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
     let (counts, own) = (&found.counts.common, &found.counts.own);
     let each = |number: u64| number / found.worlds;
@@ -85,32 +65,14 @@ impl Source for FastServers {
 #[cfg(not(tenure_planted))]
 #[test]
 fn clocks_beyond_the_bound_are_noticed_and_a_failure_is_made_small() {
-    let events = u64::MAX;
-    let sweep = Sweep { first: 1, worlds: 20, events, source: FastServers, threads: 2 };
-    let (seed, violation) = sweep.run().violation.unwrap();
-    assert_eq!(violation.property, "A claim never outlasts its lease");
-    let small = shrink(&FastServers, seed, violation, 3_000_000);
+    let sweep = suite::worlds(FastServers, 1, 20);
+    let small = suite::a_failure_is_made_small(&sweep, "A claim never outlasts its lease");
     assert!(small.only.len() * 3 < small.before + 9, "{} of {}", small.only.len(), small.before);
-
-    let account = explain::account(&FastServers, seed, Some(small.only.clone()));
-    assert_eq!(account.violation.as_ref(), Some(&small.violation));
-    let command = explain::command(&Worlds, seed, &small.only, None);
-    assert!(command.contains("--protocol etcd --only "), "{command}");
-    let picture = tenure_sim::timeline::svg::draw(&account.timeline);
-    assert!(picture.contains("leads"), "{picture}");
 }
 
 /// Worlds that once showed something, each with a sentence.
 #[cfg(not(tenure_planted))]
 #[test]
 fn what_was_found_stays_mended() {
-    for line in include_str!("found_etcd.txt").lines().filter(|line| !line.starts_with('#')) {
-        let (seed, sentence) = line.split_once(' ').unwrap();
-        assert!(sentence.len() > 20, "say in a sentence what seed {seed} showed");
-        let found = worlds(seed.parse().unwrap(), 1).run();
-        if let Some((seed, violation)) = found.violation {
-            let again = format!("cargo xtask replay --seed {seed} --protocol etcd");
-            panic!("again: {sentence}\n{again}\n{violation}");
-        }
-    }
+    suite::what_was_found_stays_mended(Worlds, include_str!("found_etcd.txt"));
 }

@@ -4,40 +4,27 @@
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 #![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
+mod suite;
+
 use tenure_sim::explain;
 use tenure_sim::nerio::driver::DriverRule;
 use tenure_sim::nerio::plan::{self, Climate, Plan};
-use tenure_sim::nerio::{Counts, QuorumLeases, Worlds};
-use tenure_sim::scenario;
+use tenure_sim::nerio::{QuorumLeases, Worlds};
 use tenure_sim::shrink::shrink;
-use tenure_sim::sweep::{self, Found, Source, Sweep};
+use tenure_sim::sweep::{self, Source};
 use tenure_sim::world::fault::Kind;
 
-fn worlds(first: u64, worlds: u64, climate: Climate) -> Sweep<Worlds> {
-    let source = Worlds { climate, broken: None };
-    Sweep { first, worlds, events: u64::MAX, source, threads: 2 }
+fn of(climate: Climate) -> Worlds {
+    Worlds { climate, broken: None }
 }
 
 fn breaking(rule: DriverRule) -> Worlds {
     Worlds { broken: Some(rule), ..Worlds::default() }
 }
 
-fn assert_none(found: &Found<scenario::Counts<Counts>>) {
-    if let Some((seed, violation)) = &found.violation {
-        panic!("cargo xtask replay --seed {seed}\n{violation}");
-    }
-}
-
 #[test]
 fn the_same_seed_twice_gives_the_same_bytes() {
-    for seed in [3, 11, 40] {
-        let again = || explain::account(&Worlds::default(), seed, None);
-        let (one, two) = (again(), again());
-        assert!(one.lines.len() > 1_000, "a trace worth comparing: {}", one.lines.len());
-        assert!(one.lines == two.lines, "seed {seed} gave two different traces");
-        let draw = tenure_sim::timeline::svg::draw;
-        assert!(draw(&one.timeline) == draw(&two.timeline), "and two different pictures");
-    }
+    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds::default());
 }
 
 /// The same worlds with wall clocks that are off and step.
@@ -74,16 +61,14 @@ fn wall_clocks_change_nothing_for_a_core_that_is_not_given_them() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let sweep = worlds(100, 12, Climate::Any);
-    let (one, three) = (Sweep { threads: 1, ..sweep }.run(), Sweep { threads: 3, ..sweep }.run());
-    assert_eq!((one.events, one.counts, one.faults), (three.events, three.counts, three.faults));
+    suite::the_number_of_threads_changes_nothing(of(Climate::Any));
 }
 
 #[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
-    let found = worlds(1, if cfg!(debug_assertions) { 60 } else { 300 }, Climate::Any).run();
-    assert_none(&found);
+    let number = if cfg!(debug_assertions) { 60 } else { 300 };
+    let found = suite::assert_none(&suite::worlds(of(Climate::Any), 1, number));
     // A sweep in which little happens proves little.
     let (counts, own) = (&found.counts.common, &found.counts.own);
     let each = |number: u64| number / found.worlds;
@@ -101,7 +86,7 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
 #[cfg(not(tenure_planted))]
 #[test]
 fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
-    assert_none(&worlds(1, 40, Climate::BrokenClocks).run());
+    suite::assert_none(&suite::worlds(of(Climate::BrokenClocks), 1, 40));
     let overlap = |seed: u64| {
         let plan = Plan { bounded: true, ..plan::draw(seed, Climate::BrokenClocks) };
         let violation = sweep::run(&mut sweep::world::<QuorumLeases>(plan, None)).err();
@@ -115,7 +100,7 @@ fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
 #[test]
 fn duties_of_the_driver_that_are_left_undone_are_noticed() {
     for rule in DriverRule::ALL {
-        let mut sweep = Sweep { source: breaking(rule), ..worlds(1, 1_000, Climate::Any) };
+        let mut sweep = suite::worlds(breaking(rule), 1, 1_000);
         // Another property may come first; it is the one meant that must come.
         let noticed = (0..10).any(|_| match sweep.run().violation {
             Some((seed, violation)) => {
@@ -132,8 +117,7 @@ fn duties_of_the_driver_that_are_left_undone_are_noticed() {
 #[test]
 fn a_failure_is_made_small_and_its_command_shows_it_again() {
     let source = breaking(DriverRule::ClockCountsSleep);
-    let sweep = Sweep { source, ..worlds(1, 9, Climate::Any) };
-    let (seed, violation) = sweep.run().violation.unwrap();
+    let (seed, violation) = suite::worlds(source, 1, 9).run().violation.unwrap();
     let small = shrink(&source, seed, violation.clone(), 3_000_000);
     assert!(small.only.len() * 10 < small.before, "{} of {}", small.only.len(), small.before);
 
@@ -153,17 +137,7 @@ fn a_failure_is_made_small_and_its_command_shows_it_again() {
 #[cfg(not(tenure_planted))]
 #[test]
 fn what_was_found_stays_mended() {
-    let mut known = 0;
-    for line in include_str!("found.txt").lines().filter(|line| !line.starts_with('#')) {
-        let (seed, sentence) = line.split_once(' ').unwrap();
-        assert!(sentence.len() > 20, "say in a sentence what seed {seed} showed");
-        let found = worlds(seed.parse().unwrap(), 1, Climate::Any).run();
-        if let Some((seed, violation)) = found.violation {
-            panic!("again: {sentence}\ncargo xtask replay --seed {seed}\n{violation}");
-        }
-        known += 1;
-    }
-    assert!(known > 0);
+    suite::what_was_found_stays_mended(of(Climate::Any), include_str!("found_nerio.txt"));
 }
 
 /// The page about simulation names every property of each protocol, and every bug that can be

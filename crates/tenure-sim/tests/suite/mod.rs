@@ -1,0 +1,69 @@
+//! What holds of the made-up worlds of every protocol.
+
+use std::fmt::Debug;
+
+use tenure_sim::explain;
+use tenure_sim::shrink::{Shrunk, shrink};
+use tenure_sim::sweep::{CountsOf, Found, Source, Sweep};
+
+/// Worlds from the first seed on, on two threads.
+pub fn worlds<S: Source>(source: S, first: u64, worlds: u64) -> Sweep<S> {
+    Sweep { first, worlds, events: u64::MAX, source, threads: 2 }
+}
+
+pub fn assert_none<S: Source>(sweep: &Sweep<S>) -> Found<CountsOf<S>> {
+    let found = sweep.run();
+    if let Some((seed, violation)) = &found.violation {
+        let flags = sweep.source.flags();
+        panic!("cargo xtask replay --seed {seed} --protocol {}{flags}\n{violation}", S::NAME);
+    }
+    found
+}
+
+pub fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
+    for seed in [3, 11, 40] {
+        let again = || explain::account(source, seed, None);
+        let (one, two) = (again(), again());
+        assert!(one.lines.len() > 1_000, "a trace worth comparing: {}", one.lines.len());
+        assert!(one.lines == two.lines, "seed {seed} gave two different traces");
+        let draw = tenure_sim::timeline::svg::draw;
+        assert!(draw(&one.timeline) == draw(&two.timeline), "and two different pictures");
+    }
+}
+
+pub fn the_number_of_threads_changes_nothing<S: Source>(source: S)
+where
+    CountsOf<S>: PartialEq + Debug,
+{
+    let sweep = worlds(source, 100, 12);
+    let (one, three) = (Sweep { threads: 1, ..sweep }.run(), Sweep { threads: 3, ..sweep }.run());
+    assert_eq!((one.events, one.counts, one.faults), (three.events, three.counts, three.faults));
+}
+
+/// What worlds that are wrong on purpose show is noticed by a property, is made small, and its
+/// faults show it again.
+pub fn a_failure_is_made_small<S: Source>(sweep: &Sweep<S>, noticing: &str) -> Shrunk {
+    let (seed, violation) = sweep.run().violation.unwrap();
+    assert_eq!(violation.property, noticing);
+    let small = shrink(&sweep.source, seed, violation, 3_000_000);
+    let account = explain::account(&sweep.source, seed, Some(small.only.clone()));
+    assert_eq!(account.violation.as_ref(), Some(&small.violation));
+    let command = explain::command(&sweep.source, seed, &small.only, None);
+    assert!(command.contains(&format!("--protocol {} --only ", S::NAME)), "{command}");
+    let picture = tenure_sim::timeline::svg::draw(&account.timeline);
+    assert!(picture.contains("leads"), "{picture}");
+    small
+}
+
+/// Worlds that once showed something: a line each, its seed and a sentence.
+pub fn what_was_found_stays_mended<S: Source>(source: S, found: &str) {
+    let mut known = 0;
+    for line in found.lines().filter(|line| !line.starts_with('#')) {
+        let (seed, sentence) = line.split_once(' ').unwrap();
+        assert!(sentence.len() > 20, "say in a sentence what seed {seed} showed");
+        println!("found once: {sentence}");
+        assert_none(&worlds(source, seed.parse().unwrap(), 1));
+        known += 1;
+    }
+    assert!(known > 0);
+}
