@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use tenure::driver::{host_and_port, on_one_line};
+
 /// The URL of one member for its clients: `http://10.0.0.7:2379`, or `https://` for TLS. Scheme
 /// and port are not guessed, and a user has no place in it: that is
 /// [`Options::credentials`](crate::Options::credentials).
@@ -60,9 +62,9 @@ impl FromStr for Endpoint {
     fn from_str(given: &str) -> Result<Self, EndpointError> {
         // Before anything that repeats the text.
         if let Some((_, rest)) = given.rsplit_once('@') {
-            return Err(EndpointError::Credentials { rest: shown(rest) });
+            return Err(EndpointError::Credentials { rest: on_one_line(rest) });
         }
-        let shown = || shown(given);
+        let shown = || on_one_line(given);
         let Some((scheme, rest)) = given.split_once("://") else {
             return Err(EndpointError::NoScheme { given: shown() });
         };
@@ -72,31 +74,10 @@ impl FromStr for Endpoint {
             _ => return Err(EndpointError::Scheme { given: shown() }),
         };
         let authority = rest.strip_suffix('/').unwrap_or(rest);
-        let Some((host, port)) = authority.rsplit_once(':').filter(|(host, _)| is_host(host))
-        else {
+        let Some((host, port)) = host_and_port(authority) else {
             return Err(EndpointError::NotAnAddress { given: shown() });
         };
-        if !port.parse().is_ok_and(|port: u16| port > 0) {
-            return Err(EndpointError::NotAnAddress { given: shown() });
-        }
         Ok(Self { url: format!("{scheme}://{host}:{port}").into(), secure })
-    }
-}
-
-/// On one line of bounded length.
-fn shown(text: &str) -> String {
-    text.chars().take(256).flat_map(char::escape_default).collect()
-}
-
-/// A name, an IPv4 address, or an IPv6 address in brackets.
-fn is_host(host: &str) -> bool {
-    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    match inner {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => {
-            let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-            !host.is_empty() && host.len() <= 253 && host.chars().all(is_right)
-        }
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use tenure::driver::{host_and_port, on_one_line};
+
 /// The URL of one server for its clients: `nats://10.0.0.7:4222`, or `tls://` for TLS and nothing
 /// else. Scheme and port are not guessed, and a user has no place in it: that is
 /// [`Options::login`](crate::Options::login).
@@ -56,9 +58,9 @@ impl FromStr for Server {
     fn from_str(given: &str) -> Result<Self, ServerError> {
         // Before anything that repeats the text.
         if let Some((_, rest)) = given.rsplit_once('@') {
-            return Err(ServerError::Login { rest: shown(rest) });
+            return Err(ServerError::Login { rest: on_one_line(rest) });
         }
-        let shown = || shown(given);
+        let shown = || on_one_line(given);
         let Some((scheme, rest)) = given.split_once("://") else {
             return Err(ServerError::NoScheme { given: shown() });
         };
@@ -68,31 +70,10 @@ impl FromStr for Server {
             _ => return Err(ServerError::Scheme { given: shown() }),
         };
         let authority = rest.strip_suffix('/').unwrap_or(rest);
-        let Some((host, port)) = authority.rsplit_once(':').filter(|(host, _)| is_host(host))
-        else {
+        let Some((host, port)) = host_and_port(authority) else {
             return Err(ServerError::NotAnAddress { given: shown() });
         };
-        if !port.parse().is_ok_and(|port: u16| port > 0) {
-            return Err(ServerError::NotAnAddress { given: shown() });
-        }
         Ok(Self { url: format!("{scheme}://{host}:{port}").into(), secure })
-    }
-}
-
-/// On one line of bounded length.
-fn shown(text: &str) -> String {
-    text.chars().take(256).flat_map(char::escape_default).collect()
-}
-
-/// A name, an IPv4 address, or an IPv6 address in brackets.
-fn is_host(host: &str) -> bool {
-    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    match inner {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => {
-            let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-            !host.is_empty() && host.len() <= 253 && host.chars().all(is_right)
-        }
     }
 }
 

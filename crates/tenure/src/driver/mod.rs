@@ -28,6 +28,7 @@
 
 mod backend;
 mod campaigns;
+mod endpoint;
 mod fair;
 mod hold;
 mod machine;
@@ -45,6 +46,7 @@ use tenure_core::ElectionName;
 
 pub use self::backend::{Address, Backend, Message, Record};
 pub use self::campaigns::{Campaigns, Resign};
+pub use self::endpoint::{host_and_port, on_one_line};
 pub use self::hold::{Begun, Hold, HoldOf, Notices, random, seed, spawn};
 pub use self::machine::Machine;
 pub use self::repeats::Repeats;
