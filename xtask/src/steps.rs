@@ -1,5 +1,7 @@
 //! The steps of `cargo xtask test`, in the order in which they run.
 
+use std::env;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -113,7 +115,10 @@ impl Step {
                 // the whole workspace: of one package alone, what it depends on is built with
                 // other features, and all of it once more.
                 let without = "test --workspace --lib --test errors --test settings";
-                vec![Cmd::cargo(TESTS).arg(FULL), Cmd::cargo(without)]
+                let threads = test_threads();
+                [Cmd::cargo(TESTS).arg(FULL), Cmd::cargo(without)]
+                    .map(|command| command.env("RUST_TEST_THREADS", threads.clone()))
+                    .into()
             }
             Self::Long => long(workspace)?,
             Self::Sweep => sim::ordinary(workspace, Cmd::cargo(TESTS).arg(FULL).arg("--no-run")),
@@ -176,6 +181,13 @@ fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
     let tests: String = tests.iter().map(|test| format!("--test {test} ")).collect();
     let long = format!("clippy --workspace {tests}--features {FULL} -- -D warnings");
     Ok([all.as_str(), without, &long].map(Cmd::cargo).into())
+}
+
+/// How many tests run at a time, unless the caller has said: most wait for leases and for services,
+/// and leave the processors idle.
+fn test_threads() -> String {
+    let twice = || (2 * thread::available_parallelism().map_or(1, usize::from)).to_string();
+    env::var("RUST_TEST_THREADS").unwrap_or_else(|_| twice())
 }
 
 fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
