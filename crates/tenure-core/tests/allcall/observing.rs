@@ -234,6 +234,63 @@ pub(crate) fn one_that_stops_when_it_has_stood_is_not_vacant() {
     assert_eq!(stage.view(1), Some(&View::Vacant));
 }
 
+/// By its clock each lease of the leader is over before it is renewed, between two words of it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
+    let mut stage = observed();
+    stage.nodes[2].ahead = 7_000;
+    stage.observe(2, X);
+    stage.pass(ms(30_000));
+    assert!(stage.told(2, |event| matches!(event, Event::View(_))) > 4, "leader, unknown, leader");
+    assert_eq!(vacancies(&stage, 2), 0);
+    stage.command(0, X, Command::Resign);
+    stage.pass(ms(1_500));
+    assert_eq!(stage.view(2), Some(&View::Vacant));
+}
+
+/// Nobody has led for long, the observer is stopped, and somebody leads before it goes on. What it
+/// reads first says nothing of that.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_was_stopped_does_not_say_what_was() {
+    let mut stage = Stage::new(3);
+    for node in [0, 1, 2] {
+        stage.join(node);
+    }
+    stage.observe(1, X);
+    stage.pass(ms(15_300));
+    assert_eq!(stage.view(1), Some(&View::Vacant));
+    stage.nodes[1].stopped = true;
+    stage.campaign(0, X);
+    stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
+    stage.pass(ms(3_000));
+    stage.nodes[1].stopped = false;
+    let before = vacancies(&stage, 1);
+    stage.command(1, X, Command::Unobserve);
+    stage.observe(1, X);
+    assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
+    stage.go_on(1);
+    stage.pass(ms(3_000));
+    assert_eq!(vacancies(&stage, 1), before);
+    assert!(stage.view(1).unwrap().leader().is_some());
+}
+
+/// What followers have said of its own leadership is not what it does not know.
+#[cfg_attr(not(tenure_planted), test)]
+fn who_resigns_knows_at_once_that_the_election_is_vacant() {
+    let mut stage = Stage::new(2);
+    for node in [0, 1] {
+        stage.join(node);
+    }
+    stage.campaign(0, X);
+    [0, 1].into_iter().for_each(|node| stage.observe(node, X));
+    stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
+    stage.pass(ms(3_300));
+    assert!(stage.view(1).unwrap().leader().is_some());
+    stage.command(0, X, Command::Resign);
+    stage.pass(ms(100));
+    assert_eq!(stage.view(0), Some(&View::Vacant));
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 fn of_two_leaders_the_one_that_is_followed_comes_first() {
     let mut stage = Stage::new(3);

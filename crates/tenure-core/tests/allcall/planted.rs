@@ -69,6 +69,8 @@ const STORIES: &[Story] = &[
     ),
     (Rule::OtherTimesLead.row(), observing::unknown_is_what_one_says_beside_others_of_other_times),
     (Rule::StoodMayLead.row(), observing::one_that_stops_when_it_has_stood_is_not_vacant),
+    (Rule::SaidItLeads.row(), observing::a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy),
+    (Rule::VacantLately.row(), observing::one_that_was_stopped_does_not_say_what_was),
     (Rule::RelayExact.row(), leading::what_others_relay_moves_no_end_that_was_heard_first_hand),
     (Rule::RelayBeatsNobody.row(), leading::what_others_relay_beats_nobody),
     (Rule::SaidItself.row(), leading::what_others_relay_hides_nothing_that_its_leader_says_itself),

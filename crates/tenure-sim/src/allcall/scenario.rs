@@ -358,6 +358,14 @@ impl Scenario for LeasedLeaders {
         Some((*self.nodes.get(&life)?, life))
     }
 
+    /// Where all are connected, a round is an answer from everybody. The last one was not a
+    /// heartbeat late, and the next one is not overdue by half of one.
+    fn patience(plan: &Plan, _: usize) -> Option<u64> {
+        let own = &plan.own;
+        let all = matches!(own.kind, Kind::Connected | Kind::Beyond);
+        all.then(|| own.slow(own.heartbeat * 7 / 2) + own.delay)
+    }
+
     fn role(plan: &Plan, node: usize) -> &'static str {
         match plan.nodes[node] {
             NodePlan::Participant(_) => "participant",

@@ -400,6 +400,13 @@ impl Scenario for RegionalVoters {
         Some((*self.nodes.get(&life)?, life))
     }
 
+    /// A quorum was free a heartbeat and a request ago, and what each said took one to be heard.
+    fn patience(plan: &Plan, _: usize) -> Option<u64> {
+        let (own, config) = (&plan.own, &plan.own.config);
+        let certain = own.mode == Mode::Majority && own.kind != Kind::Mistaken;
+        certain.then(|| own.slow(config.heartbeat + config.request_timeout * 2))
+    }
+
     fn memory(plan: &Plan) -> Room {
         let count = plan.nodes.len();
         Room { every: 1_024, bytes: 65_536 + count * count * 8_192 }

@@ -358,6 +358,8 @@ impl Election {
         self.unannounce();
         let leader = context.me.who.clone();
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
+        // What followers said of it is said of nobody any more.
+        self.doubts.bury(&dead);
         // There is room, or it is not carried.
         let _ = self.tombstones.hear(&dead, context);
         if self.claims.live(context.boot()).next().is_none() {

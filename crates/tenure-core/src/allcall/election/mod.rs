@@ -50,8 +50,9 @@ pub(super) struct Election {
     alike: Alike,
     tombstones: Tombstones,
     presence: Presence,
-    /// Whether its last round was valid.
+    /// Whether its last round was valid, and when it ended.
     valid: bool,
+    closed: Time,
     /// Whether it said something in the open round, and in it that it is eligible.
     called: bool,
     announced: bool,
@@ -109,6 +110,7 @@ impl Election {
             tombstones: Tombstones::default(),
             presence: Presence::default(),
             valid: false,
+            closed: Time::ZERO,
             called: false,
             announced: false,
             vacancy: Vacancy::default(),
@@ -205,12 +207,15 @@ impl Election {
         }
     }
 
-    /// Whether its sender says that somebody leads, of whom this process believes no claim.
+    /// Whether its sender says that somebody leads, of whom this process believes no claim, or that
+    /// it leads itself, which the next word of it may come too late to repeat.
     pub(super) fn doubt(&mut self, header: &Header, entry: &Entry, context: &Context<'_>) {
         let (from, config) = (&header.sender, context.config);
         let followed = self.claims.followed(context.boot());
         let known = followed.is_some_and(|known| known.claim.digest() == entry.digest);
-        if known || self.tombstones.has_ended(entry) {
+        let itself = entry.claim.as_ref().is_some_and(|claim| claim.leader == *from)
+            && ruling(Rule::SaidItLeads);
+        if known && !itself || self.tombstones.has_ended(entry) {
             return self.doubts.believe(from);
         }
         let ours = header.times == config.times();

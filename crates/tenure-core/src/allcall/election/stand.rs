@@ -96,7 +96,7 @@ impl Election {
     /// `None` if it said nothing of this election.
     pub(in crate::allcall) fn close(&mut self, valid: Option<bool>, context: &mut Context<'_>) {
         let counts = valid.map(|valid| valid || !ruling(Rule::VoidRound));
-        self.valid = counts == Some(true);
+        (self.valid, self.closed) = (counts == Some(true), context.boot());
         if valid == Some(false) {
             self.hold_off(context);
         }

@@ -84,9 +84,14 @@ impl Election {
     }
 
     /// Whether it would know of a leader, also of one that is stopped or cut off: it has listened
-    /// for as long as one that stands, or has just been told by one that could stand.
+    /// for as long as one that stands, or has just been told by one that could stand. While the
+    /// round after the last one is overdue, this process was stopped, and has not read what came.
     fn knows_all(&self, context: &Context<'_>) -> bool {
         let (now, span) = (context.boot(), present_for(context.config.heartbeat));
+        let round = context.config.heartbeat.saturating_mul(3) / 2;
+        if now.since(self.closed) > round && ruling(Rule::VacantLately) {
+            return false;
+        }
         let told = self.vouched.is_some_and(|vouched| now.since(vouched) <= span);
         told || (self.has_listened(context) && self.held_off <= now)
     }

@@ -64,15 +64,19 @@ rules! {
     /// wrong when that claim was heard first.
     EndsByTheClockNow: "ruling 3", [FAR], by hand;
     /// A seat is not said to be vacant while somebody says that it leads, whatever clocks show.
-    DoubtedUnknown: "ruling 4", [], by hand;
+    DoubtedUnknown: "ruling 4", [OBSERVED], by hand;
     /// Nor while one says that it follows somebody of whom nothing else is known.
-    FollowedIsTold: "ruling 4", [], by hand;
+    FollowedIsTold: "ruling 4", [OBSERVED], by hand;
     /// The end of an earlier term says nothing of one that was told later.
-    DoubtOfThatTerm: "ruling 7", [], by hand;
+    DoubtOfThatTerm: "ruling 7", [OBSERVED], by hand;
     /// Nor while somebody says so that goes by other times.
-    OtherTimesLead: "ruling 6", [], by hand;
+    OtherTimesLead: "ruling 6", [OBSERVED], by hand;
     /// Nor while one that has stood may lead: only it knows whether it has heard its claim.
-    StoodMayLead: "ruling 8", [], by hand;
+    StoodMayLead: "ruling 8", [OBSERVED], by hand;
+    /// Nor when a lease is over by this clock of which its leader has just said that it runs.
+    SaidItLeads: "ruling 4", [OBSERVED], by hand;
+    /// Nor by a round that ended long ago: the process was stopped, and has not read what came.
+    VacantLately: "ruling 6", [OBSERVED], by hand;
     /// What is relayed replaces nothing that was heard first-hand.
     RelayExact: "ruling 4", [WAITED], by hand;
     /// What is relayed beats nobody.

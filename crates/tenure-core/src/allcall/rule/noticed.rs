@@ -15,3 +15,4 @@ pub(super) const BEST: &str = "The best rank leads in the end";
 pub(super) const TIME: &str = "Each part has a leader in time";
 pub(super) const FAR: &str = "A clock beyond the skew never wins";
 pub(super) const LEADER: &str = "Every election has a leader in the end";
+pub(super) const OBSERVED: &str = "Observers see what is";
