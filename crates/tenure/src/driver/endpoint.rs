@@ -1,6 +1,6 @@
 //! Where a server is reached, as people write it.
 
-/// The host and the port of `10.0.0.7:2379`, `etcd-1.example.com:2379` or `[fd00::7]:2379`, and
+/// The host and the port of `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80`, and
 /// nothing else: an IPv6 address keeps its brackets, and the port is not 0.
 #[must_use]
 pub fn host_and_port(text: &str) -> Option<(&str, u16)> {
