@@ -80,6 +80,8 @@ pub enum Waiting {
         /// Then it may stand, on this node's clock.
         until: Time,
     },
+    /// Nobody leads, and who can elect does.
+    Drawing,
     /// Another process uses this candidate's name.
     NameInUse {
         /// Who says so.
@@ -114,6 +116,7 @@ impl Waiting {
             Self::Promised { .. } => "promised",
             Self::GivingUp { .. } => "giving-up",
             Self::Listening { .. } => "listening",
+            Self::Drawing => "drawing",
             Self::NameInUse { .. } => "name-in-use",
         }
     }
@@ -225,6 +228,7 @@ impl fmt::Display for Told<'_> {
                 f.write_str("listening whether somebody leads, ")?;
                 self.until(*until, f)
             }
+            Waiting::Drawing => f.write_str("nobody leads: it is being drawn who does"),
             Waiting::NameInUse { by, other } => {
                 let verb = if by.len() == 1 { "says" } else { "say" };
                 write!(
@@ -343,6 +347,7 @@ mod tests {
                 Waiting::Listening { until: Time::from_nanos(5_250_000_000) },
                 "listening whether somebody leads, for 3.3s more",
             ),
+            (Waiting::Drawing, "nobody leads: it is being drawn who does"),
             (
                 name_in_use(&["a"]),
                 "another process, at 127.0.0.1:7, uses this name, says a: end one of them, or give \

@@ -6,10 +6,11 @@
 use std::time::Duration;
 
 use tenure_core::voter::{
-    AckDto, Answer, Ask, Ballot, BeatenDto, Call, Caller, Change, Command, Config, ElectionDto,
-    Electorate, ElectorateId, Fingerprint, Founding, Header, HeartbeatDto, Identity, LeaderDto,
-    Leadership, LeaseDto, Listed, Member, Memory, Message, Mode, Participant, Peer, PromiseDto,
-    Refusal, Role, Start, StatusDto, VoteDto, Voter, VoterDto, VoterUrl,
+    AckDto, Answer, Ask, Ballot, BeatenDto, Call, Caller, Change, Command, Condition, Config,
+    ElectionDto, Electorate, ElectorateId, Fingerprint, FirstVoters, Founding, Header,
+    HeartbeatDto, Identity, LeaderDto, Leadership, LeaseDto, Listed, Member, Memory, Message, Mode,
+    Participant, Peer, PromiseDto, Refusal, Role, Start, StatusDto, VoteDto, Voter, VoterDto,
+    VoterUrl,
 };
 use tenure_core::{Drift, ElectionName, NodeName};
 use tenure_testkit::Rng;
@@ -161,6 +162,7 @@ fn heartbeat(rng: &mut Rng) -> HeartbeatDto {
         known_voters: dtos(rng),
         lease,
         certificate: rng.once_in(4).then(|| result(rng)),
+        condition: condition(rng),
     }
 }
 
@@ -173,7 +175,13 @@ fn status(rng: &mut Rng) -> StatusDto {
         endorsed: rng.within(0..40),
         free: rng.once_in(2),
         reached: rng.once_in(2).then(|| rng.once_in(2)),
+        condition: condition(rng),
     }
+}
+
+fn condition(rng: &mut Rng) -> Condition {
+    let first = rng.once_in(2).then(|| FirstVoters::Number(3));
+    Condition { failing: rng.once_in(4), first }
 }
 
 fn ask(rng: &mut Rng) -> Ask {

@@ -183,8 +183,8 @@ impl<C: Class> Backend for Asking<C> {
                 tracing::warn!(target: LOG, "{notice}");
                 self.notice(notice);
             }
-            // It serves nobody.
-            Incoming::Asked(_) => {}
+            // It serves nobody, and has no directory.
+            Incoming::Asked(_) | Incoming::Directory(_) => {}
         }
     }
 

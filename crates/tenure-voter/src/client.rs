@@ -36,6 +36,10 @@ pub(crate) struct Http {
 
 /// The label of what was asked of another network.
 pub(crate) const OTHER_NETWORK: &str = "other_network";
+/// The label of what the other side wants to be authenticated, or has not believed.
+pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
+/// The label of an answer that is not authenticated.
+pub(crate) const FORGED: &str = "forged";
 /// The label of what has failed for want of TLS.
 pub(crate) const NO_TLS: &str = "tls";
 
@@ -213,26 +217,31 @@ async fn ask(
         return Err(unauthenticated(parts.status, &body));
     }
     let unread = |error: crate::wire::Unread| Failure::new("unreadable", error.to_string());
-    match Head::read(&parts.headers).map_err(unread)? {
-        Head::Voter(header) => {
-            let answer = read_answer(ask, parts.status, &body).map_err(unread)?;
-            Ok((header, answer))
-        }
-        Head::Other(_) => {
-            let answer = read_answer(ask, parts.status, &body);
-            let label = match (&answer, parts.status) {
-                (_, StatusCode::UNAUTHORIZED) => "unauthenticated",
-                (Ok(Answer::Refused(Refusal::OtherNetwork)), _) => OTHER_NETWORK,
-                _ => "not_a_voter",
-            };
-            let why = match answer {
-                Err(error) => error.to_string(),
-                Ok(Answer::Refused(refusal)) => refusal.to_string(),
-                Ok(_) => "the answer does not say which voter it is of".to_owned(),
-            };
-            Err(Failure::new(label, why))
-        }
+    let head = Head::read(&parts.headers).map_err(unread)?;
+    match (head, read_answer(ask, parts.status, &body)) {
+        (Head::Voter(header), Ok(answer)) => Ok((header, answer)),
+        (head, answer) => Err(unusable(&head, parts.status, answer)),
     }
+}
+
+/// Why an answer is none of a voter to what was asked.
+fn unusable(
+    head: &Head,
+    status: StatusCode,
+    answer: Result<Answer, crate::wire::Unread>,
+) -> Failure {
+    let label = match (&answer, status, head) {
+        (_, StatusCode::UNAUTHORIZED, _) => UNAUTHENTICATED,
+        (Ok(Answer::Refused(Refusal::OtherNetwork)), ..) => OTHER_NETWORK,
+        (_, _, Head::Voter(_)) => "unreadable",
+        (_, _, Head::Other(_)) => "not_a_voter",
+    };
+    let why = match answer {
+        Err(error) => error.to_string(),
+        Ok(Answer::Refused(refusal)) => refusal.to_string(),
+        Ok(_) => "the answer does not say which voter it is of".to_owned(),
+    };
+    Failure::new(label, why)
 }
 
 fn sign(
@@ -252,7 +261,7 @@ fn sign(
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
-    Failure::new("forged", format!("its answer, {status}, has no right MAC{said}"))
+    Failure::new(FORGED, format!("its answer, {status}, has no right MAC{said}"))
 }
 
 /// With all that caused it.
@@ -265,6 +274,10 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         why = format!("{why}: {cause}");
+        if cause.downcast_ref().is_some_and(hyper::Error::is_parse) {
+            why +=
+                "; what answers there speaks no HTTP: if it is TLS, its URL begins with https://";
+        }
         source = cause.source();
     }
     Failure::new(label, why)

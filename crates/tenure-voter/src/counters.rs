@@ -16,6 +16,8 @@ pub struct Counters {
     pub refused: BTreeMap<&'static str, u64>,
     /// What had no effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
+    /// Times that the state directory could not be written.
+    pub write_failures: u64,
     /// Times this node was elected.
     pub elected: u64,
     /// Leaderships of this node that ended because their lease was not renewed in time.

@@ -12,7 +12,7 @@ use tenure::{SafetyClass, Time};
 use tenure_core::voter::{
     Answer, Call, Caller, Checked, Header, Memory, Message, OwnEvent, Peer, Voter, VoterUrl,
 };
-use tenure_core::{ElectionName, End, Input, Loss, Ticket};
+use tenure_core::{ElectionName, End, Input, Loss, Obstacle, Ticket, Waiting};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -53,6 +53,8 @@ pub(crate) struct Wired<C> {
     pub(crate) exchanges: BTreeMap<u64, oneshot::Sender<(Header, Answer)>>,
     pub(crate) last: u64,
     pub(crate) state: Option<State>,
+    /// Why that cannot be written.
+    pub(crate) failing: Option<Arc<str>>,
     pub(crate) unreachable: BTreeSet<VoterUrl>,
     /// Releases that were sent and are not answered.
     pub(crate) releasing: u32,
@@ -114,6 +116,15 @@ impl<C: SafetyClass> Wired<C> {
         machine.input(Input::Message { from: Peer::At(to), message });
     }
 
+    /// Each reason once in a row: it is tried again every second.
+    fn not_written(&mut self, why: Arc<str>) {
+        if self.failing.as_ref() != Some(&why) {
+            tracing::error!(target: LOG, "{why}");
+            self.failing = Some(why.clone());
+            self.notice(Notice::NotWritten { why });
+        }
+    }
+
     fn notice(&self, notice: Notice) {
         // Nobody listening is fine.
         let _ = self.notices.send(notice);
@@ -161,6 +172,11 @@ impl<C: SafetyClass> Backend for Wired<C> {
                 let from = Peer::At(self.config.url.clone());
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });
             }
+            Incoming::Directory(Ok(())) => machine.input(Input::Flushed(Ticket::NONE)),
+            Incoming::Directory(Err(why)) => {
+                self.not_written(why);
+                machine.input(Input::Failed(Some(Ticket::NONE)));
+            }
             Incoming::Notice(notice) => {
                 tracing::warn!(target: LOG, "{notice}");
                 self.notice(notice);
@@ -198,11 +214,16 @@ impl<C: SafetyClass> Backend for Wired<C> {
     fn persist(&mut self, memory: &Memory) -> bool {
         let Some(state) = &self.state else { return false };
         match state.write(memory) {
-            Ok(()) => true,
+            Ok(()) => {
+                if self.failing.take().is_some() {
+                    tracing::info!(target: LOG, "{}", Notice::Written);
+                    self.notice(Notice::Written);
+                }
+                true
+            }
             Err(error) => {
-                let why: Arc<str> = error.to_string().into();
-                tracing::error!(target: LOG, "{why}");
-                self.notice(Notice::NotWritten { why });
+                self.counters.write_failures += 1;
+                self.not_written(error.to_string().into());
                 false
             }
         }
@@ -229,6 +250,18 @@ impl<C: SafetyClass> Backend for Wired<C> {
 
     fn ended(&mut self, end: &End) {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
+    }
+
+    /// The core knows that it cannot write, and not why.
+    fn explain(&self, mut waiting: Waiting) -> Waiting {
+        if let (Waiting::Refused { obstacles, .. }, Some(why)) = (&mut waiting, &self.failing) {
+            let own =
+                |it: &&mut Obstacle| it.label == "failing" && *it.by == *self.config.id.as_str();
+            for obstacle in obstacles.iter_mut().filter(own) {
+                obstacle.why = format!("{}: {why}", obstacle.why).into();
+            }
+        }
+        waiting
     }
 
     fn farewell(&self) -> Duration {

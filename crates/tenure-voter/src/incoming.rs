@@ -45,5 +45,7 @@ pub(crate) enum Incoming {
     Asked(Asked),
     Answered(Answered),
     Seeds(Vec<VoterUrl>),
+    /// The state directory is not what it was, or is again.
+    Directory(Result<(), Arc<str>>),
     Notice(Notice),
 }

@@ -40,6 +40,7 @@ mod client;
 mod counters;
 mod driver;
 mod incoming;
+mod lookout;
 mod node;
 mod notice;
 mod openapi;
@@ -63,7 +64,8 @@ pub use options::{CheckedOptions, Options, OptionsError, Tls};
 pub use seeds::{Seeds, SeedsError};
 pub use state::MemoryError;
 pub use tenure_core::voter::{
-    Admission, AskerConfig, Breach, Change, Checked, Config, ConfigError, Founding, Header, Listed,
-    Mode, OwnEvent, Refusal, Role, StatusDto, TooShort, UrlError, VoterUrl,
+    Admission, AskerConfig, Breach, Change, Checked, Condition, Config, ConfigError, FirstVoters,
+    Founding, Header, Listed, Mode, OwnEvent, Refusal, Role, StatusDto, TooShort, Unchanged,
+    UrlError, VoterUrl,
 };
 pub use tenure_tls::{Identity, Pem, PemError};

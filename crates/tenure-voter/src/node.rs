@@ -209,17 +209,22 @@ impl<C: Class> Builder<C> {
             return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
         }
         let (listener, address) = listen(&options, listener)?;
-        let (state, memory) = remember(&config, &options)?;
+        let (mut state, memory) = remember(&config, &options)?;
         let (incarnation, seed) = (driver::random()?, driver::seed()?);
         let who = Participant { id: config.id.clone(), identity: memory.identity, incarnation };
         let start = Start { incarnation, seed, memory };
         let (to_loop, from_tasks) = mpsc::unbounded_channel();
         let (requests, asked) = mpsc::channel(WAITING_MAX);
+        if let Some(state) = &mut state {
+            state.watch(to_loop.clone());
+        }
         let refused = Arc::new(Tally::default());
         let room = auth::room(config.voters, config.heartbeat);
         let idle = (2 * config.heartbeat).max(IDLE_MIN);
         let client = Client::new(&options, idle, to_loop.clone());
         let server = Server {
+            who: who.clone(),
+            mode: config.mode,
             election: config.election.clone(),
             base: server::base(&config.url),
             url: config.url.clone(),
@@ -258,6 +263,7 @@ impl<C: Class> Builder<C> {
                 exchanges: BTreeMap::new(),
                 last: 0,
                 state,
+                failing: None,
                 unreachable: BTreeSet::new(),
                 releasing: 0,
                 notices: said,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tenure_core::ElectionName;
 use tenure_core::voter::{Mode, OwnEvent, VoterUrl};
 
-use crate::client::NO_TLS;
+use crate::client::{FORGED, NO_TLS, UNAUTHENTICATED};
 use crate::incoming::Failure;
 
 /// Something that happened beside the leaderships of a node.
@@ -42,6 +42,13 @@ pub enum Notice {
         /// Its mode.
         mode: Mode,
     },
+    /// It does not believe who asks, or what it answers is not to be believed: the secrets differ.
+    Unauthenticated {
+        /// Where it is called.
+        url: VoterUrl,
+        /// What happened.
+        why: Arc<str>,
+    },
     /// The seeds' name cannot be resolved; it is tried again.
     Seeds {
         /// Which name.
@@ -54,11 +61,14 @@ pub enum Notice {
         /// What is wrong.
         why: Arc<str>,
     },
-    /// What must not be forgotten was not written. This voter promises nothing that rests on it.
+    /// What must not be forgotten cannot be written, or would not be found again. This voter
+    /// promises nothing that rests on it, and tries again every second.
     NotWritten {
         /// Why not.
         why: Arc<str>,
     },
+    /// It was written.
+    Written,
     /// What the protocol itself tells.
     Protocol {
         /// The election, when it is about one.
@@ -73,6 +83,7 @@ impl Notice {
     pub(crate) fn of(url: VoterUrl, Failure { label, why }: Failure) -> Self {
         match label {
             NO_TLS => Self::NoTls { url, why },
+            FORGED | UNAUTHENTICATED => Self::Unauthenticated { url, why },
             _ => Self::Unreachable { url, why },
         }
     }
@@ -85,6 +96,7 @@ impl fmt::Display for Notice {
             Self::NoTls { url, why } => {
                 write!(f, "{url} cannot be used: TLS did not come about: {why}")
             }
+            Self::Unauthenticated { url, why } => write!(f, "{url} cannot be used: {why}"),
             Self::Reachable { url } => write!(f, "{url} answers again"),
             Self::OtherNetwork { url, election, mode } => {
                 write!(f, "{url} elects a leader of {election} in the mode {mode}")
@@ -94,6 +106,7 @@ impl fmt::Display for Notice {
                 write!(f, "{why}; the certificates that were read before stay in use")
             }
             Self::NotWritten { why } => write!(f, "{why}; nothing is promised that rests on it"),
+            Self::Written => f.write_str("the state directory can be written again"),
             Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
             Self::Protocol { election: None, event } => event.fmt(f),
         }

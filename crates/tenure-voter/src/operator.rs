@@ -8,7 +8,9 @@ use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, 
 use tenure_tls::PemError;
 
 use crate::auth::Secrets;
-use crate::client::{Http, NO_TLS, OTHER_NETWORK, Question, connections, exchange};
+use crate::client::{
+    FORGED, Http, NO_TLS, OTHER_NETWORK, Question, UNAUTHENTICATED, connections, exchange,
+};
 use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
@@ -108,7 +110,7 @@ impl Operator {
         answer.map_err(|failure| {
             let (url, why) = (url.clone(), failure.why);
             match failure.label {
-                "unauthenticated" => OperatorError::Unauthenticated { url, why },
+                FORGED | UNAUTHENTICATED => OperatorError::Unauthenticated { url, why },
                 NO_TLS => OperatorError::NoTls { url, why },
                 OTHER_NETWORK => OperatorError::Refused { url, refusal: Refusal::OtherNetwork },
                 _ => OperatorError::Unreachable { url, why },

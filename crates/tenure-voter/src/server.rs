@@ -27,7 +27,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tenure::clock;
 use tenure_core::ElectionName;
-use tenure_core::voter::{Answer, Caller, Header, Refusal, VoterUrl};
+use tenure_core::voter::{Answer, Caller, Header, Mode, Participant, Refusal, VoterUrl};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -57,6 +57,8 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// What serves requests of others.
 pub(crate) struct Server {
+    pub(crate) who: Participant,
+    pub(crate) mode: Mode,
     pub(crate) election: ElectionName,
     /// The path of this voter's own URL: its requests may come with it, or without.
     pub(crate) base: String,
@@ -128,16 +130,35 @@ impl Server {
     }
 
     async fn handle(&self, request: Request<Received>) -> Reply {
-        match self.exchange(request).await {
+        let mut proof = Proof::None;
+        match self.exchange(request, &mut proof).await {
             Ok(reply) => reply,
             Err(problem) => {
                 self.refused.count(word(&problem));
-                failed(&problem)
+                self.failed(&problem, &proof)
             }
         }
     }
 
-    async fn exchange(&self, request: Request<Received>) -> Result<Reply, Problem> {
+    /// Says which voter it is that refuses, of which network, and by what it was asked.
+    fn failed(&self, problem: &Problem, proof: &Proof) -> Reply {
+        let (mut reply, body) = failed(problem);
+        let header = Header {
+            election: self.election.clone(),
+            mode: self.mode,
+            sender: self.who.clone(),
+            url: self.url.clone(),
+            // Only the loop knows.
+            founding: None,
+        };
+        Head::write(&header, reply.headers_mut());
+        let status = reply.status().as_u16();
+        self.guard.sign_answer(proof, status, reply.headers_mut(), &body);
+        reply
+    }
+
+    /// Notes who has asked as soon as that is sure.
+    async fn exchange(&self, request: Request<Received>, by: &mut Proof) -> Result<Reply, Problem> {
         let (parts, body) = request.into_parts();
         // Whoever reaches it may speak, and a page that is open on this machine reaches it.
         if self.guard.is_open() && self.tls.is_none() && parts.headers.contains_key(ORIGIN) {
@@ -157,6 +178,7 @@ impl Server {
         let (method, headers) = (parts.method.as_str(), &parts.headers);
         let said = Said { method, path: &full, headers, body: &body };
         let proof = self.guard.check(said, clock::now(), clock::wall())?;
+        *by = proof.clone();
         if matches!(proof, Proof::Secret { .. }) && !route.is_of_anybody() {
             self.addressed(&parts.headers)?;
         }
@@ -289,14 +311,15 @@ fn reply(status: StatusCode, kind: &'static str, body: Bytes) -> Reply {
     reply
 }
 
-fn failed(problem: &Problem) -> Reply {
+fn failed(problem: &Problem) -> (Reply, Bytes) {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
-    let mut reply = reply(status, PROBLEM, problem.body().into());
+    let body = Bytes::from(problem.body());
+    let mut reply = reply(status, PROBLEM, body.clone());
     let allow = problem.allow.as_ref().and_then(|allow| HeaderValue::from_str(allow).ok());
     if let Some(allow) = allow {
         reply.headers_mut().insert(ALLOW, allow);
     }
-    reply
+    (reply, body)
 }
 
 /// The last word of its type, as one of a bounded set.

@@ -1,11 +1,16 @@
 //! What a voter must not forget, in a state directory.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::state::{Directory, Document, Format, Layout, StateError, WriteError};
 use tenure::{ElectionName, NodeName, SystemError};
 use tenure_core::voter::{Identity, Memory};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::incoming::Incoming;
+use crate::lookout::Lookout;
 
 /// Far above what 64 members with names of the longest take.
 const BYTES_MAX: u64 = 65_536;
@@ -16,8 +21,8 @@ const VOTER: Document<Stored> =
 static LAYOUT: Layout = Layout {
     document: "voter",
     others: &[],
-    relearn: ": it is another voter then, and returns by members remove and members add",
-    caution: ", which is another voter then, unless the directory is put back",
+    relearn: " again: it is another voter then, and returns by members remove and members add",
+    caution: ": without it that is another voter, which returns by members remove and members add",
 };
 
 /// Whose memory it is, and what it says.
@@ -31,7 +36,9 @@ struct Stored {
 /// An open state directory. No other process has it.
 #[derive(Debug)]
 pub(crate) struct State {
-    directory: Directory,
+    /// Dropped first: it holds the directory, too.
+    lookout: Option<Lookout>,
+    directory: Arc<Directory>,
     election: ElectionName,
     voter: NodeName,
 }
@@ -75,18 +82,21 @@ impl State {
         election: &ElectionName,
         voter: &NodeName,
     ) -> Result<(Self, Memory), MemoryError> {
-        let directory = Directory::open(path, &LAYOUT)?;
-        let this = Self { directory, election: election.clone(), voter: voter.clone() };
+        let directory = Arc::new(Directory::open(path, &LAYOUT)?);
+        let (election, voter) = (election.clone(), voter.clone());
+        let this = Self { lookout: None, directory, election, voter };
         let found = VOTER.read(&this.directory)?;
         let memory = match found {
-            Some(found) if found.voter == *voter && found.election == *election => found.memory,
+            Some(found) if (&found.voter, &found.election) == (&this.voter, &this.election) => {
+                found.memory
+            }
             Some(found) => {
                 return Err(MemoryError::OtherVoter {
                     path: path.to_owned(),
                     found: found.voter,
                     of: found.election,
-                    voter: voter.clone(),
-                    election: election.clone(),
+                    voter: this.voter,
+                    election: this.election,
                 });
             }
             None => {
@@ -97,6 +107,11 @@ impl State {
         };
         this.directory.sign()?;
         Ok((this, memory))
+    }
+
+    /// From now on the loop is told when the directory is lost, and when it is back.
+    pub(crate) fn watch(&mut self, to_loop: UnboundedSender<Incoming>) {
+        self.lookout = Some(Lookout::begin(self.directory.clone(), to_loop));
     }
 
     /// Whether some voter remembers something there.

@@ -20,6 +20,8 @@ struct State {
     silent: Option<Failure>,
     /// Since when, and what was heard last.
     outage: Option<Outage>,
+    /// What is wrong with this process itself.
+    own: Option<String>,
 }
 
 impl Troubles {
@@ -50,6 +52,11 @@ impl Troubles {
     /// Why the service does not answer.
     pub(super) fn why_silent(&self) -> Later<'static, Option<Failure>> {
         Box::pin(std::future::ready(self.0.borrow().silent.clone()))
+    }
+
+    /// What is wrong with this process itself.
+    pub(super) fn own(&self) -> Option<String> {
+        self.0.borrow().own.clone()
     }
 
     /// For how long no endpoint is in use.
@@ -143,6 +150,11 @@ impl<About: Ord> Watch<About> {
         if let Some(again) = again.filter(|_| self.aloud) {
             failure::warn(&again);
         }
+    }
+
+    /// Something is wrong with this process itself, or is not any more.
+    pub(super) fn is_hampered(&self, by: Option<String>) {
+        self.state.send_modify(|state| state.own = by);
     }
 
     pub(super) fn warn(&mut self, about: About, text: &str) {

@@ -94,7 +94,7 @@ fn who_has_the_secret_takes_part() {
     assert!(remove.err.contains("fix: give --secret-file"), "{}", remove.err);
     let wrong = stranger.with("TENURE_SECRET", "another secret of sixteen bytes");
     let leader = wrong.ask(&["leader", "--voter-list", &list]);
-    assert_eq!(leader.code, Some(4), "{}", leader.out);
+    assert_eq!(leader.code, Some(6), "{}", leader.out);
     assert!(leader.err.contains("has no right MAC"), "{}", leader.err);
     end(voters);
 }

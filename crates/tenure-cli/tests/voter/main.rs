@@ -12,3 +12,4 @@ mod electorate;
 mod many;
 mod network;
 mod page;
+mod trouble;

@@ -1,6 +1,7 @@
 //! What an application or an operator is told.
 
 use core::fmt;
+use core::time::Duration;
 
 use super::electorate::{Electorate, Fingerprint};
 use super::identity::{Ballot, Participant};
@@ -55,6 +56,15 @@ pub enum OwnEvent {
     },
     /// This leader was asked to let others draw, and leads to the end of its lease.
     GivesWay,
+    /// A leader asks for another lease than this voter's settings make.
+    OtherTimes {
+        /// Which.
+        leader: NodeName,
+        /// What it asks for.
+        theirs: Duration,
+        /// What this one would.
+        ours: Duration,
+    },
     /// Something that must never be.
     Breach(Breach),
     /// Something had no effect.
@@ -156,6 +166,9 @@ impl fmt::Display for OwnEvent {
             Self::Certified { ballot, leader } => write!(f, "{leader} certified by {ballot}"),
             Self::VotesDiffer { ballot, by } => write!(f, "{by} has other votes of {ballot}"),
             Self::GivesWay => f.write_str("gives way at the end of its lease"),
+            Self::OtherTimes { leader, theirs, ours } => {
+                write!(f, "the lease of {leader} is {theirs:?}, and here it would be {ours:?}")
+            }
             Self::Breach(breach) => write!(f, "breach: {breach}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }

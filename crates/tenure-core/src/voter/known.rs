@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::identity::{Participant, VoterUrl};
-use super::message::{Header, Role, VoterDto};
+use super::message::{Condition, Header, Role, VoterDto};
 use crate::name::NodeName;
 use crate::time::Time;
 
@@ -31,6 +31,8 @@ pub(super) struct Neighbour {
     pub(super) answers: bool,
     /// When it was last heard with another identity than before.
     pub(super) mixed: Option<Time>,
+    /// What keeps it from voting, as it said last.
+    pub(super) condition: Condition,
     /// When it last said that it could endorse somebody.
     pub(super) free: Option<Time>,
     /// Runs of it that are over, with the last heartbeat of each.
@@ -134,6 +136,7 @@ impl Neighbour {
             dropped: None,
             answers: false,
             mixed: None,
+            condition: Condition { failing: false, first: None },
             free: None,
             over: Vec::new(),
         }

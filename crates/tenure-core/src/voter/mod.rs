@@ -104,6 +104,7 @@
 //! | (m + 1)·H | 4 s | a leader that is not heard is suspected, with `available` |
 //! | lease-max | L | silence after a restart (V8) |
 //! | forget after | 10 min | a dropped voter is looked for |
+//! | a second | | a directory that could not be written is tried again |
 //!
 //! # Rulings
 //!
@@ -141,7 +142,8 @@
 //!   and no heartbeat twice. [`Caller`] says who has authenticated.
 //! - **V12. Bounds.** Suspicion after max(m misses, the end of the promise) + spread. The poll
 //!   permits nothing by itself. A voter is dropped after this one has failed to reach it and
-//!   another one agrees.
+//!   another one agrees. One that cannot write its directory says so, is not free, draws no number
+//!   and tries again every second; what is written it goes on to acknowledge.
 //!
 //! # The sentences of the text
 //!

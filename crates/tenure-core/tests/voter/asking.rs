@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tenure_core::contract::{Input, Protocol};
 use tenure_core::voter::{
-    Answer, Ask, Asker, AskerConfig, Ballot, Call, Effect, Electorate, Header, Identity, LeaderDto,
-    Leadership, Member, Memory, Message, Mode, Participant, Peer, Role, Start, StatusDto, VoterDto,
-    VoterUrl, Words,
+    Answer, Ask, Asker, AskerConfig, Ballot, Call, Condition, Effect, Electorate, Header, Identity,
+    LeaderDto, Leadership, Member, Memory, Message, Mode, Participant, Peer, Role, Start,
+    StatusDto, VoterDto, VoterUrl, Words,
 };
 use tenure_core::{Command, Event, Time, View};
 
@@ -36,6 +36,7 @@ fn status(id: &str) -> StatusDto {
         endorsed: 0,
         free: false,
         reached: None,
+        condition: Condition::default(),
     }
 }
 

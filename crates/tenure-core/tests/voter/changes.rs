@@ -1,6 +1,8 @@
 //! Changes of the electorate (V9).
 
-use tenure_core::voter::{Admission, Answer, Ask, Caller, Change, Config, ElectorateId, Refusal};
+use tenure_core::voter::{
+    Admission, Answer, Ask, Caller, Change, Config, ElectorateId, Refusal, Unchanged,
+};
 
 use crate::stage::{Stage, ballot, config, id, leads, ms, refusal};
 
@@ -82,9 +84,15 @@ pub(crate) fn a_winner_writes_the_electorate_anew() {
 #[cfg_attr(not(tenure_planted), test)]
 fn only_a_leader_changes_it_and_never_takes_itself_out() {
     let mut stage = with_two_more();
-    assert_eq!(refusal(change(&mut stage, Change::Remove(id(0)))), Refusal::NoChange);
-    assert_eq!(refusal(change(&mut stage, Change::Add(id(1)))), Refusal::NoChange);
-    assert_eq!(refusal(change(&mut stage, Change::Remove(id(3)))), Refusal::UnknownVoter);
+    assert_eq!(
+        refusal(change(&mut stage, Change::Remove(id(0)))),
+        Refusal::NoChange(Unchanged::Leads)
+    );
+    let add = change(&mut stage, Change::Add(id(1)));
+    assert_eq!(refusal(add), Refusal::NoChange(Unchanged::HasVote));
+    let none = change(&mut stage, Change::Remove(id(3)));
+    assert_eq!(refusal(none), Refusal::NoChange(Unchanged::HasNone));
+    assert_eq!(refusal(change(&mut stage, Change::Remove(id(9)))), Refusal::UnknownVoter);
     assert_eq!(refusal(change(&mut stage, Change::Add(id(9)))), Refusal::UnknownVoter);
     let ask = || Ask::Change(Change::Add(id(3)));
     let refused = refusal(stage.ask(1, Caller::Operator, ask()));

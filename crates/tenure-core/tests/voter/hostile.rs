@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenure_core::voter::{
     Admission, Answer, Ask, Ballot, Breach, Call, Caller, Change, Command, Config, Electorate,
     ElectorateId, Event, Founding, Header, Identity, Memory, Message, OwnEvent, Peer, Refusal,
-    Role, StatusDto, VoteDto,
+    Role, StatusDto, Unchanged, VoteDto,
 };
 use tenure_core::{Input, Standing, View};
 
@@ -326,7 +326,7 @@ pub(crate) fn what_an_operator_takes_out_stays_out() {
     assert_eq!(stage.electorate(0).members.len(), 5);
     // It would be given its vote back at once.
     let answer = change(&mut stage, Change::Remove(id(4)));
-    assert_eq!(answer, Some(Answer::Refused(Refusal::NoChange)));
+    assert_eq!(answer, Some(Answer::Refused(Refusal::NoChange(Unchanged::Returns))));
     stage.kill(4);
     stage.pass(ms(1_500));
     assert_eq!(change(&mut stage, Change::Remove(id(4))), Some(Answer::Done));

@@ -11,6 +11,7 @@
 mod asking;
 mod available;
 mod changes;
+mod condition;
 #[cfg(not(tenure_planted))]
 mod conversations;
 mod drawing;

@@ -3,7 +3,7 @@
 use tenure_core::voter::planted::{RULES, Rule};
 use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
 
-use crate::{changes, drawing, founding, hostile, leasing, restart, strangers};
+use crate::{changes, condition, drawing, founding, hostile, leasing, restart, strangers};
 
 /// Which story notices which rule.
 const STORIES: &[Story] = &[
@@ -76,6 +76,7 @@ const STORIES: &[Story] = &[
     ),
     (Rule::AnswersOfMembers.row(), hostile::one_without_a_vote_uses_up_no_counters_by_its_answers),
     (Rule::PollsOfMembers.row(), hostile::one_that_was_taken_out_while_it_asks_starts_no_ballot),
+    (Rule::FailingIsNotFree.row(), condition::one_that_cannot_write_is_not_free_and_says_so),
     (Rule::FoundingIsTold.row(), founding::a_candidate_is_told_who_is_missing_at_the_founding),
 ];
 

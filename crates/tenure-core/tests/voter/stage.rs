@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure_core::voter::{
-    AckDto, Answer, Ask, Ballot, BeatenDto, Call, Caller, Command, Config, Effect, ElectionDto,
-    Electorate, Event, Founding, Header, HeartbeatDto, Identity, Leadership, LeaseDto, Listed,
-    Memory, Message, Mode, OwnEvent, Participant, Peer, PromiseDto, Refusal, Role, Start,
+    AckDto, Answer, Ask, Ballot, BeatenDto, Call, Caller, Command, Condition, Config, Effect,
+    ElectionDto, Electorate, Event, Founding, Header, HeartbeatDto, Identity, Leadership, LeaseDto,
+    Listed, Memory, Message, Mode, OwnEvent, Participant, Peer, PromiseDto, Refusal, Role, Start,
     StatusDto, VoteDto, Voter, VoterDto, VoterUrl, Words,
 };
 use tenure_core::{ElectionName, End, Fence, Input, Protocol, Standing, Time, View};
@@ -618,6 +618,7 @@ pub(crate) fn leads(
         known_voters: (0..stage.nodes.len()).map(|node| dto(node, Role::None)).collect(),
         lease,
         certificate: None,
+        condition: Condition::default(),
     };
     Ask::Heartbeat(heartbeat.into())
 }

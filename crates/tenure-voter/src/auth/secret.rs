@@ -28,17 +28,17 @@ impl Secrets {
     ///
     /// When there is none or too many, or one is too short or too long.
     pub fn parse(text: &str) -> Result<Self, SecretError> {
-        let lines: Vec<&str> =
-            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines = text.lines().map(str::trim).enumerate();
+        let lines: Vec<_> = lines.filter(|(_, line)| !line.is_empty()).collect();
         if !(1..=Self::MAX).contains(&lines.len()) {
             return Err(SecretError::Count { lines: lines.len() });
         }
-        let sized = |line: &&str| !(Self::BYTES_MIN..=Self::BYTES_MAX).contains(&line.len());
-        if let Some(line) = lines.iter().find(|line| sized(line)) {
-            return Err(SecretError::Length { bytes: line.len() });
+        let sized = |line: &str| (Self::BYTES_MIN..=Self::BYTES_MAX).contains(&line.len());
+        if let Some((nth, line)) = lines.iter().find(|(_, line)| !sized(line)) {
+            return Err(SecretError::Length { line: nth + 1, bytes: line.len() });
         }
         let key = |line: &str| hmac::Key::new(hmac::HMAC_SHA256, line.as_bytes());
-        Ok(Self(lines.into_iter().map(key).collect()))
+        Ok(Self(lines.into_iter().map(|(_, line)| key(line)).collect()))
     }
 
     /// The same, from a file.
@@ -80,11 +80,14 @@ pub enum SecretError {
     },
     /// Too short or too long.
     #[error(
-        "a secret has {bytes} bytes; it must have from {} to {}: openssl rand -hex 32",
+        "the secret on line {line} has {bytes} bytes; it must have from {} to {}: openssl rand \
+         -hex 32",
         Secrets::BYTES_MIN,
         Secrets::BYTES_MAX
     )]
     Length {
+        /// On which line, from one.
+        line: usize,
         /// How long it is.
         bytes: usize,
     },

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::voter::{
-    Ballot, Change, ElectionDto, Electorate, ElectorateId, Fingerprint, Identity, KNOWN_MAX,
-    LeaderDto, Leadership, MEMBERS_MAX, Member, Participant, PromiseDto, Role, StatusDto, VoteDto,
-    VoterDto, VoterUrl,
+    Ballot, Change, Condition, ElectionDto, Electorate, ElectorateId, Fingerprint, FirstVoters,
+    Identity, KNOWN_MAX, LeaderDto, Leadership, MEMBERS_MAX, Member, Participant, PromiseDto, Role,
+    StatusDto, VoteDto, VoterDto, VoterUrl,
 };
 use tenure_core::{Drift, NodeName, Value};
 
@@ -402,6 +402,8 @@ pub(super) struct StatusForm {
     endorsed: u64,
     free: bool,
     reached: Option<bool>,
+    #[serde(flatten)]
+    condition: ConditionForm,
 }
 
 impl Form for StatusForm {
@@ -416,6 +418,7 @@ impl Form for StatusForm {
             endorsed: of.endorsed,
             free: of.free,
             reached: of.reached,
+            condition: Form::of(&of.condition),
         }
     }
 
@@ -428,7 +431,52 @@ impl Form for StatusForm {
             endorsed: counted(self.endorsed, 0)?,
             free: self.free,
             reached: self.reached,
+            condition: self.condition.read()?,
         })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ConditionForm {
+    #[serde(default)]
+    failing: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_voters: Option<FirstForm>,
+}
+
+/// A list of ids, or a number.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum FirstForm {
+    Listed(Vec<Name>),
+    Number(u16),
+}
+
+impl Form for ConditionForm {
+    type Of = Condition;
+
+    fn of(of: &Condition) -> Self {
+        let first = of.first.as_ref().map(|first| match first {
+            FirstVoters::Listed(ids) => FirstForm::Listed(ids.iter().cloned().map(Name).collect()),
+            FirstVoters::Number(number) => FirstForm::Number(*number),
+        });
+        Self { failing: of.failing, first_voters: first }
+    }
+
+    fn read(self) -> Result<Condition, Unread> {
+        let first = match self.first_voters {
+            Some(FirstForm::Listed(ids)) if ids.len() > MEMBERS_MAX => {
+                let (count, max) = (ids.len(), MEMBERS_MAX);
+                return Err(Unread::new(format!("firstVoters has {count} entries; at most {max}")));
+            }
+            Some(FirstForm::Listed(ids)) => {
+                Some(FirstVoters::Listed(ids.into_iter().map(|id| id.0).collect()))
+            }
+            Some(FirstForm::Number(number)) => Some(FirstVoters::Number(number)),
+            None => None,
+        };
+        Ok(Condition { failing: self.failing, first })
     }
 }
 

@@ -9,8 +9,8 @@ use tenure_core::voter::{AckDto, BeatenDto, HeartbeatDto, KNOWN_MAX, LeaseDto};
 use super::Unread;
 use super::fields::{nanos, text};
 use super::form::{
-    ElectionForm, ElectorateForm, ElectorateIdForm, Form, LeaderForm, LeadershipForm, PromiseForm,
-    VoterForm, all, each, maybe,
+    ConditionForm, ElectionForm, ElectorateForm, ElectorateIdForm, Form, LeaderForm,
+    LeadershipForm, PromiseForm, VoterForm, all, each, maybe,
 };
 use super::refusal::RefusalForm;
 
@@ -22,6 +22,8 @@ pub(super) struct HeartbeatForm {
     known_voters: Vec<VoterForm>,
     lease: Option<LeaseForm>,
     certificate: Option<ElectionForm>,
+    #[serde(flatten)]
+    condition: ConditionForm,
 }
 
 impl Form for HeartbeatForm {
@@ -34,6 +36,7 @@ impl Form for HeartbeatForm {
             known_voters: each(&of.known_voters),
             lease: of.lease.as_ref().map(Form::of),
             certificate: of.certificate.as_ref().map(Form::of),
+            condition: Form::of(&of.condition),
         }
     }
 
@@ -44,6 +47,7 @@ impl Form for HeartbeatForm {
             known_voters: all(self.known_voters, KNOWN_MAX, "knownVoters")?,
             lease: maybe(self.lease)?,
             certificate: maybe(self.certificate)?,
+            condition: self.condition.read()?,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::NodeName;
-use tenure_core::voter::{Fingerprint, Refusal};
+use tenure_core::voter::{Fingerprint, Refusal, Unchanged};
 
 use super::Unread;
 use super::fields::{hex, nanos, text};
@@ -57,7 +57,38 @@ pub(super) enum RefusalForm {
     ChangeRuns {
         electorate: ElectorateIdForm,
     },
-    NoChange,
+    NoChange {
+        because: UnchangedForm,
+    },
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum UnchangedForm {
+    HasVote,
+    HasNone,
+    Leads,
+    Returns,
+}
+
+impl UnchangedForm {
+    const fn of(of: Unchanged) -> Self {
+        match of {
+            Unchanged::HasVote => Self::HasVote,
+            Unchanged::HasNone => Self::HasNone,
+            Unchanged::Leads => Self::Leads,
+            Unchanged::Returns => Self::Returns,
+        }
+    }
+
+    const fn read(self) -> Unchanged {
+        match self {
+            Self::HasVote => Unchanged::HasVote,
+            Self::HasNone => Unchanged::HasNone,
+            Self::Leads => Unchanged::Leads,
+            Self::Returns => Unchanged::Returns,
+        }
+    }
 }
 
 impl Form for RefusalForm {
@@ -91,7 +122,7 @@ impl Form for RefusalForm {
             Refusal::ChangeRuns { electorate } => {
                 Self::ChangeRuns { electorate: Form::of(electorate) }
             }
-            Refusal::NoChange => Self::NoChange,
+            Refusal::NoChange(because) => Self::NoChange { because: UnchangedForm::of(*because) },
         }
     }
 
@@ -124,7 +155,7 @@ impl Form for RefusalForm {
             Self::ChangeRuns { electorate } => {
                 Refusal::ChangeRuns { electorate: electorate.read()? }
             }
-            Self::NoChange => Refusal::NoChange,
+            Self::NoChange { because } => Refusal::NoChange(because.read()),
         })
     }
 }
@@ -151,6 +182,6 @@ pub(super) const fn status(refusal: &Refusal) -> u16 {
         | Refusal::OldHeartbeat
         | Refusal::NotLeading(_)
         | Refusal::ChangeRuns { .. }
-        | Refusal::NoChange => 409,
+        | Refusal::NoChange(_) => 409,
     }
 }

@@ -5,9 +5,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use tenure_core::voter::{
-    AckDto, Answer, Ask, Ballot, BeatenDto, Change, ElectionDto, Electorate, ElectorateId,
-    Fingerprint, Header, HeartbeatDto, Identity, LeaderDto, Leadership, LeaseDto, Member, Mode,
-    Participant, PromiseDto, Refusal, Role, StatusDto, VoteDto, VoterDto, VoterUrl,
+    AckDto, Answer, Ask, Ballot, BeatenDto, Change, Condition, ElectionDto, Electorate,
+    ElectorateId, Fingerprint, FirstVoters, Header, HeartbeatDto, Identity, LeaderDto, Leadership,
+    LeaseDto, Member, Mode, Participant, PromiseDto, Refusal, Role, StatusDto, Unchanged, VoteDto,
+    VoterDto, VoterUrl,
 };
 use tenure_core::{Drift, NodeName, Value};
 
@@ -117,15 +118,23 @@ fn heartbeat() -> impl Strategy<Value = HeartbeatDto> {
     let lease = (leadership(), value(), span(), electorate()).prop_map(
         |(leadership, value, span, electorate)| LeaseDto { leadership, value, span, electorate },
     );
-    (any::<u64>(), voter(), vec(voter(), 0..5), option::of(lease), option::of(election())).prop_map(
-        |(seq, sender, known_voters, lease, certificate)| HeartbeatDto {
+    let (lease, certificate) = (option::of(lease), option::of(election()));
+    (any::<u64>(), voter(), vec(voter(), 0..5), lease, certificate, condition()).prop_map(
+        |(seq, sender, known_voters, lease, certificate, condition)| HeartbeatDto {
             seq,
             sender,
             known_voters,
             lease,
             certificate,
+            condition,
         },
     )
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let listed = vec(id(), 0..4).prop_map(FirstVoters::Listed);
+    let first = prop_oneof![listed, any::<u16>().prop_map(FirstVoters::Number)];
+    (any::<bool>(), option::of(first)).prop_map(|(failing, first)| Condition { failing, first })
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -172,7 +181,10 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         Just(Refusal::UnknownElection),
         option::of(leader()).prop_map(|leader| Refusal::NotLeading(leader.map(Box::new))),
         electorate_id().prop_map(|electorate| Refusal::ChangeRuns { electorate }),
-        Just(Refusal::NoChange),
+        Just(Refusal::NoChange(Unchanged::HasVote)),
+        Just(Refusal::NoChange(Unchanged::HasNone)),
+        Just(Refusal::NoChange(Unchanged::Leads)),
+        Just(Refusal::NoChange(Unchanged::Returns)),
     ]
 }
 
@@ -188,16 +200,17 @@ fn beaten() -> impl Strategy<Value = BeatenDto> {
 fn status() -> impl Strategy<Value = StatusDto> {
     let (leader, electorate) = (option::of(leader()), option::of(electorate()));
     let endorsed = 0..=Ballot::COUNTER_MAX;
-    let reached = option::of(any::<bool>());
-    (vec(voter(), 0..5), voter(), leader, electorate, endorsed, any::<bool>(), reached).prop_map(
-        |(known_voters, sender, leader, electorate, endorsed, free, reached)| StatusDto {
+    let says = (any::<bool>(), option::of(any::<bool>()), condition());
+    (vec(voter(), 0..5), voter(), leader, electorate, endorsed, says).prop_map(
+        |(known_voters, sender, leader, electorate, endorsed, says)| StatusDto {
             known_voters,
             sender,
             leader,
             electorate,
             endorsed,
-            free,
-            reached,
+            free: says.0,
+            reached: says.1,
+            condition: says.2,
         },
     )
 }

@@ -6,7 +6,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tenure::{AtMostOne, View};
 use tenure_voter::{
     Asker, AskerConfig, Change, Identity, Mode, Operator, OperatorError, Options, OptionsError,
-    Pem, Secrets, Seeds, Tls,
+    Pem, Refusal, Secrets, Seeds, Tls,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -280,5 +280,45 @@ fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
         let url = format!("http://{}", network.addresses[0]).parse().unwrap();
         let refused = operator.change(&url, change).await.unwrap_err();
         assert!(matches!(refused, OperatorError::Refused { .. }), "{refused}");
+    });
+}
+
+/// One that speaks TLS is called without it.
+#[test]
+fn one_that_answers_by_tls_is_told_as_such() {
+    run(async {
+        let (authority, sign) = authority();
+        let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
+        let network = Network::with(1, |options| Options { tls: tls(), ..options });
+        let plain = Options::new("127.0.0.1:0".parse().unwrap()).check().unwrap();
+        let operator = Operator::new(&plain, None, Duration::from_secs(2)).unwrap();
+        let url = format!("http://{}", network.addresses[0]).parse().unwrap();
+        let told = operator.status(&url).await.unwrap_err().to_string();
+        assert!(told.contains("if it is TLS, its URL begins with https://"), "{told}");
+    });
+}
+
+/// What is refused says which voter it is of, by a MAC where the request had one.
+#[test]
+fn what_is_refused_says_by_whom() {
+    run(async {
+        let network = Network::with(1, |options| Options { secrets: secrets(SECRET), ..options });
+        let at = network.addresses[0];
+        for line in ["GET /nowhere", "DELETE /status", "POST /heartbeat"] {
+            let answer = curl(at, line, "").await;
+            for header in ["tenure-election: billing", "tenure-mode: majority", "tenure-voter: a~"]
+            {
+                assert!(answer.contains(header), "{line}: {answer}");
+            }
+        }
+        let options =
+            Options { secrets: secrets(SECRET), ..Options::new("127.0.0.1:0".parse().unwrap()) };
+        let another = "another".parse().unwrap();
+        let within = Duration::from_secs(2);
+        let operator = Operator::new(&options.check().unwrap(), Some(another), within).unwrap();
+        let url = format!("http://{at}").parse().unwrap();
+        let refused = operator.status(&url).await.unwrap_err();
+        let OperatorError::Refused { refusal, .. } = &refused else { panic!("{refused}") };
+        assert_eq!(*refusal, Refusal::OtherNetwork);
     });
 }

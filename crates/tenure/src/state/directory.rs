@@ -37,9 +37,9 @@ pub struct Layout {
     pub document: &'static str,
     /// The other files of a memory.
     pub others: &'static [&'static str],
-    /// What a start without `--new` does for a memory that is lost, as the end of a sentence.
+    /// How to start without a memory that is lost, and what that does, as the end of a sentence.
     pub relearn: &'static str,
-    /// What else to mind when a directory was lost under a running node, as the end of a sentence.
+    /// How to start again when a directory was lost under a running node, as the end of a sentence.
     pub caution: &'static str,
 }
 

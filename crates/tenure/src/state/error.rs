@@ -98,7 +98,7 @@ pub enum StateError {
     /// A file of ours that is not what we wrote.
     #[error(
         "{path} is damaged: {damage}; it was left as it is. What it promised is lost: check the \
-         disk, move the whole directory away and start without --new{relearn}"
+         disk, move the whole directory away and start{relearn}"
     )]
     Damaged {
         /// The file.
@@ -181,8 +181,8 @@ pub enum WriteError {
     /// What was written is out of the next start's reach: the directory, or a file in it, has lost
     /// its name. Until it has it again nothing is written.
     #[error(
-        "state directory {path} is lost: {loss}; put it back as it was, or start this node again, \
-         without --new{caution}"
+        "state directory {path} is lost: {loss}; put it back as it was, or start this node \
+         again{caution}"
     )]
     Lost {
         /// The directory.

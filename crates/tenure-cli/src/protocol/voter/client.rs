@@ -167,6 +167,10 @@ impl<C: Class, S: Side<C>> Participant for Participating<C, S> {
         self.troubles.why_silent()
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.troubles.own()
+    }
+
     fn close(self: Box<Self>) -> Later<'static, ()> {
         self.side.close()
     }

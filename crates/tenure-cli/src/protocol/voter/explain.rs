@@ -60,7 +60,8 @@ impl Explain {
                 self.failure(Exit::System, &text, fix, &["listen", "voter-url"])
             }
             StartError::Memory(MemoryError::OtherVoter { .. }) => {
-                let fix = "give this voter a directory of its own";
+                let fix = "correct the name, or give this voter a directory of its own; one that \
+                           was made under a wrong name, and has never had a vote, can be removed";
                 self.failure(Exit::Usage, &text, fix, &["state", "voter-id", "id", "election"])
             }
             StartError::Promised { .. } => {
@@ -86,6 +87,13 @@ impl Explain {
     pub(super) fn silent(&self, why: &str) -> Failure {
         let fix = "see that voters run there, or correct --voter-list or --seed-host";
         self.failure(Exit::Unknown, why, fix, &["voter-list", "seed-host"])
+    }
+
+    /// One side does not believe the other, for this reason.
+    pub(super) fn unauthenticated(&self, why: &str) -> Failure {
+        let fix = "give --secret-file or set TENURE_SECRET, as the voters have it, and see that \
+                   the clocks agree";
+        self.failure(Exit::Refused, why, fix, &["secret-file", "voter-list", "seed-host"])
     }
 
     /// TLS did not come about, for this reason.

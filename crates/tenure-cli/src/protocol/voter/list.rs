@@ -55,6 +55,10 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
 
 /// `west=http://10.0.0.1:7001,east=…`, or what the text calls a list of JSON objects.
 pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
+    if text.trim().is_empty() {
+        let fix = "write ID=URL for each voter, with commas between them, or leave it out";
+        return Err(Refusal::new("it names nobody", fix));
+    }
     let list = match text.trim_start().starts_with('[') {
         true => json(text)?,
         false => text.split(',').map(one).collect::<Result<_, _>>()?,
@@ -123,7 +127,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_list_is_told() {
         for (list, part) in [
-            ("", "has no `=`"),
+            ("", "it names nobody"),
             ("west", "has no `=`"),
             ("west=http://a,", "has no `=`"),
             ("west=a", "URL"),

@@ -7,14 +7,16 @@ use std::time::Duration;
 use tenure::clock;
 use tenure_core::NodeName;
 use tenure_core::voter::{Electorate, LeaderDto, VoterDto};
-use tenure_voter::{Change, Header, Operator, OperatorError, Refusal, Role, StatusDto, VoterUrl};
+use tenure_voter::{
+    Change, Header, Mode, Operator, OperatorError, Refusal, Role, StatusDto, Unchanged, VoterUrl,
+};
 use tokio::task::JoinSet;
 
 use super::client::options;
 use super::explain::Explain;
 use super::network::Settings;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::protocol::{Member, MemberChange, Members};
 use crate::settings::Origins;
 
@@ -125,33 +127,121 @@ impl Asked {
 /// Each member of the electorate, and those that are known and have no vote.
 pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Members, Failure> {
     let asked = Asked::of(settings, origins).await?;
-    let (known, electorate) = (asked.known(), asked.electorate());
+    let (known, electorate) = (asked.known(), asked.electorate().filter(|_| asked.is_founded()));
     let members = electorate.iter().flat_map(|electorate| &electorate.members);
     let mut ids: Vec<_> = members.map(|member| member.id.clone()).collect();
     let others = known.keys().chain(asked.said.iter().map(|(_, header, _)| &header.sender.id));
     let others: BTreeSet<_> = others.filter(|id| !ids.contains(id)).cloned().collect();
     ids.extend(others);
-    let (mut all, mut there) = (Vec::new(), 0);
+    let (mut all, mut count) = (Vec::new(), Count::default());
     for name in ids {
         let said = asked.of_id(&name);
         let (state, text) =
             state(electorate, &name, said.map(|(_, header, status)| (header, status)));
-        let has_vote = !matches!(state, "silent" | "no-vote" | "lost-directory");
-        there += usize::from(has_vote);
-        let address = said.map(|(url, ..)| url.to_string());
-        let address = address.or_else(|| Some(known.get(&name)?.voter_url.to_string()));
-        all.push(Member { name, address: address.unwrap_or_else(|| "?".to_owned()), state, text });
+        count.add(state);
+        let listed = settings.list.iter().find(|listed| listed.id == name);
+        let address = said.map(|(url, ..)| url);
+        let address = address.or_else(|| Some(&known.get(&name)?.voter_url));
+        let address = address.or_else(|| Some(&listed?.url));
+        let address = address.map_or_else(|| "an unknown address".to_owned(), ToString::to_string);
+        all.push(Member { name, address, state, text });
     }
-    let failure = electorate.filter(|electorate| there < electorate.quorum()).map(|electorate| {
-        let what = format!(
-            "{there} of {} voters answer, and an election needs {}",
-            electorate.members.len(),
-            electorate.quorum()
-        );
-        asked.explain.silent(&what)
-    });
+    let failure = match electorate {
+        Some(electorate) => asked.no_quorum(electorate, &count),
+        None => asked.not_founded(),
+    };
     Ok(Members { all, failure })
 }
+
+/// How many of those that have a vote do what.
+#[derive(Default)]
+struct Count {
+    there: usize,
+    failing: usize,
+    lost: usize,
+}
+
+impl Count {
+    fn add(&mut self, state: &str) {
+        match state {
+            "silent" | "no-vote" => {}
+            "failing" => self.failing += 1,
+            "lost-directory" => self.lost += 1,
+            _ => self.there += 1,
+        }
+    }
+}
+
+/// Whether it knows that all first voters have accepted each other.
+fn knows_founding(header: &Header) -> bool {
+    header.founding.is_some_and(|(_, founded)| founded)
+}
+
+impl Asked {
+    fn is_founded(&self) -> bool {
+        self.said.iter().any(|(_, header, _)| knows_founding(header))
+    }
+
+    /// Too few are able to vote.
+    fn no_quorum(&self, electorate: &Electorate, count: &Count) -> Option<Failure> {
+        let (all, quorum) = (electorate.members.len(), electorate.quorum());
+        let Count { there, failing, lost } = *count;
+        if there >= quorum {
+            return None;
+        }
+        let mut what =
+            format!("{there} of {all} voters answer and can vote, and an election needs {quorum}");
+        for (number, which) in [
+            (failing, "cannot write their state directories"),
+            (lost, "have lost their state directories, or others have their ids"),
+        ] {
+            if number > 0 {
+                what += &format!("; {number} {which}");
+            }
+        }
+        Some(match all - lost < quorum {
+            true => self.explain.failure(Exit::Unknown, &what, LOST_FOR_GOOD, &[]),
+            false if failing > 0 => {
+                let fix = "make room on their disks, or mend them; their logs say what fails";
+                self.explain.failure(Exit::Unknown, &what, fix, &[])
+            }
+            false => self.explain.silent(&what),
+        })
+    }
+
+    /// Nobody has a vote yet, and why, where votes are needed.
+    fn not_founded(&self) -> Option<Failure> {
+        let majority = self.said.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
+        let first = majority.filter_map(|(_, header, status)| {
+            Some((&header.sender.id, status.condition.first.as_ref()?))
+        });
+        let first: Vec<_> = first.collect();
+        let (_, one) = first.first()?;
+        let differs = first.iter().any(|(_, other)| !one.agrees(other));
+        let names = ["voter-list", "expected-voters", "seed-host"];
+        let (mut what, fix) = match differs {
+            true => (
+                "the network is not founded: its voters do not begin with the same ones".to_owned(),
+                "give all of them the same --voter-list, or --expected-voters, and start them anew",
+            ),
+            false => (
+                format!("the network is not founded: it begins with {one}, when all are there"),
+                "start the others, and look at what each that runs waits for",
+            ),
+        };
+        if differs {
+            for (id, first) in first {
+                what += &format!("; {id} begins with {first}");
+            }
+        }
+        Some(self.explain.failure(Exit::Unknown, &what, fix, &names))
+    }
+}
+
+/// What is left to do when no majority has its directories.
+const LOST_FOR_GOOD: &str = "put state directories back; or end all voters, remove the state \
+                             directories of all, and begin anew under another --election, as \
+                             fences begin anew, too";
 
 /// In a word for programs, and for people.
 fn state(
@@ -164,18 +254,27 @@ fn state(
         let text = if votes { "does not answer" } else { "has no vote, and does not answer" };
         return (if votes { "silent" } else { "no-vote" }, text.to_owned());
     };
-    match (electorate, status.sender.role) {
+    let lost = electorate.is_some_and(|electorate| !electorate.has(&header.sender));
+    if votes && lost {
+        let text = "has lost its state directory, or another process has its id: it has no vote";
+        return ("lost-directory", text.to_owned());
+    }
+    if let Some(first) = status.condition.first.as_ref().filter(|_| electorate.is_none()) {
+        return ("founding", format!("has no vote yet: it begins with {first}"));
+    }
+    let counter = status.leader.as_ref().map(|leader| leader.leadership.counter());
+    let (state, text) = match status.sender.role {
         _ if !votes => ("no-vote", "has no vote".to_owned()),
-        (Some(electorate), _) if !electorate.has(&header.sender) => {
-            ("lost-directory", "has lost its state directory, and has no vote".to_owned())
-        }
-        (Some(_), Role::Leader) => {
-            let counter = status.leader.as_ref().map(|leader| leader.leadership.counter());
+        Role::Leader if electorate.is_some() => {
             ("leads", format!("leads, fence {}", counter.unwrap_or_default()))
         }
-        (None, Role::Leader) => ("leads", "leads".to_owned()),
-        (_, Role::Follower) => ("follows", "follows".to_owned()),
-        (_, Role::None) => ("waits", "knows of no leader".to_owned()),
+        Role::Leader => ("leads", "leads".to_owned()),
+        Role::Follower => ("follows", "follows".to_owned()),
+        Role::None => ("waits", "knows of no leader".to_owned()),
+    };
+    match status.condition.failing {
+        true => ("failing", format!("{text}, and cannot write its state directory")),
+        false => (state, text),
     }
 }
 
@@ -186,15 +285,31 @@ pub(super) async fn change(
     origins: &Origins,
 ) -> Result<(), Failure> {
     let asked = Asked::of(settings, origins).await?;
-    if asked.electorate().is_none() {
-        let what = "these voters have no electorate: it is founded when all of them are there, and \
-                    never in the mode available";
-        let names = ["voter-list", "seed-host", "mode"];
-        return Err(asked.explain.failure(Exit::Refused, what, "start the others", &names));
-    }
+    let Some(electorate) = asked.electorate().filter(|_| asked.is_founded()) else {
+        let never = || {
+            let what =
+                "in the mode available nobody is given a vote: all that reach each other draw";
+            asked.explain.failure(Exit::Refused, what, "nothing is to be done", &["mode"])
+        };
+        return Err(asked.not_founded().unwrap_or_else(never));
+    };
     let Some(leader) = asked.leader() else {
-        let what = "nobody leads, and only a leader changes who has a vote";
-        let fix = "try again when tenure leader names one";
+        let is_lost = |(_, header, _): &&(VoterUrl, Header, StatusDto)| {
+            let sender = &header.sender;
+            electorate.member(&sender.id).is_some() && !electorate.has(sender)
+        };
+        let lost = asked.said.iter().filter(is_lost).count();
+        let (what, fix) = match electorate.members.len() - lost < electorate.quorum() {
+            true => (
+                "nobody leads, and only a leader changes who has a vote; without the state \
+                 directories of a majority nobody will",
+                LOST_FOR_GOOD,
+            ),
+            false => (
+                "nobody leads, and only a leader changes who has a vote",
+                "try again when tenure leader names one",
+            ),
+        };
         return Err(asked.explain.failure(Exit::Vacant, what, fix, &[]));
     };
     let change = match change {
@@ -236,6 +351,13 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
         let asked = Asked::of(settings, origins).await;
         let seen = asked.as_ref().map(|asked| asked.stored(change));
         if seen.as_ref().is_ok_and(|(stored, quorum)| stored >= quorum) {
+            let left = asked.as_ref().ok().and_then(Asked::electorate);
+            if let (Change::Remove(_), Some([last])) = (change, left.map(|it| &*it.members)) {
+                failure::warn(&format!(
+                    "{} alone has a vote now, and while it is down nobody leads",
+                    last.id
+                ));
+            }
             return Ok(());
         }
         if clock::now().since(began) > PATIENCE {
@@ -264,8 +386,7 @@ fn refused(explain: &Explain, error: &OperatorError) -> Failure {
         OperatorError::Unreachable { .. } => return explain.silent(&text),
         OperatorError::NoTls { .. } => return explain.no_tls(&text),
         OperatorError::Unauthenticated { .. } => {
-            let fix = "give --secret-file or set TENURE_SECRET, as the voters have it";
-            return explain.failure(Exit::Refused, &text, fix, &["secret-file"]);
+            return explain.unauthenticated(&text);
         }
         OperatorError::Refused { refusal: Refusal::OtherNetwork, .. } => {
             let fix = "ask with the election of these voters, or ask others";
@@ -280,8 +401,12 @@ fn refused(explain: &Explain, error: &OperatorError) -> Failure {
 fn advice(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
-        Refusal::NoChange => {
-            "nothing is to be done; a leader is removed by another one: tenure resign first"
+        Refusal::NoChange(Unchanged::HasVote | Unchanged::HasNone) => "nothing is to be done",
+        Refusal::NoChange(Unchanged::Leads) => {
+            "a leader is removed by another one: tenure resign first"
+        }
+        Refusal::NoChange(Unchanged::Returns) => {
+            "end it first, or give the leader --admission operator"
         }
         _ => "try again when tenure leader names one",
     }

@@ -74,6 +74,7 @@ impl Settings {
         let files =
             Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
         options.tls = files.tls();
+        refuse_plain(layers, list.as_deref().unwrap_or_default(), &options)?;
         if let Purpose::Campaign(of) = purpose {
             let whereabouts = whereabouts(layers, called, files.identity.is_some())?;
             options.listen = whereabouts.listen;
@@ -93,7 +94,9 @@ impl Settings {
             return Ok(Self { mode, list, times, options, files, election, config: Some(config) });
         }
         if list.is_none() && options.seeds.is_none() {
-            return Err(layers.missing(&VOTER_LIST.spec));
+            let mut failure = layers.missing(&VOTER_LIST.spec);
+            failure.fix += "; or give --seed-host";
+            return Err(failure);
         }
         Ok(Self {
             mode,
@@ -105,6 +108,18 @@ impl Settings {
             config: None,
         })
     }
+}
+
+/// By certificates alone nobody is called without TLS.
+fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Result<(), Failure> {
+    let alone = options.tls.is_some() && options.secrets.is_none();
+    let plain = list.iter().find(|listed| listed.url.as_str().starts_with("http://"));
+    let Some(Listed { id, url }) = plain.filter(|_| alone) else { return Ok(()) };
+    let what =
+        format!("{id} is called at {url}, without TLS, and certificates alone say who is a voter");
+    let fix = "write https:// in --voter-list, or give all voters a --secret-file, too";
+    let names = ["voter-list", "cacert", "cert", "secret-file"];
+    Err(layers.origins.explain(Failure::usage(what, fix), &names))
 }
 
 const ANY_PORT: SocketAddr =
@@ -302,10 +317,14 @@ impl Files {
 }
 
 fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
-    let Some(tls::Found { text, origin, .. }) = tls::SECRET.read(layers)? else {
+    let Some(tls::Found { text, origin, file }) = tls::SECRET.read(layers)? else {
         return Ok(None);
     };
     let read = Secrets::parse(&text).map_err(|error| {
+        let origin = match &file {
+            Some(file) => format!("{origin}: {}", file.display()),
+            None => origin.to_string(),
+        };
         let fix = match error {
             SecretError::Length { .. } => "make a longer one: openssl rand -hex 32",
             _ => "write one secret on one line, or two on two while they are exchanged",

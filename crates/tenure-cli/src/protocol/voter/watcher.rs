@@ -38,6 +38,10 @@ impl Watcher {
                 self.watch.warn_of(url.as_str(), &text);
                 self.watch.is_of_no_use(self.explain.no_tls(&text));
             }
+            Notice::Unauthenticated { url, .. } => {
+                self.watch.warn_of(url.as_str(), &text);
+                self.watch.is_of_no_use(self.explain.unauthenticated(&text));
+            }
             Notice::Reachable { url } => self.watch.works(url.as_str()),
             Notice::OtherNetwork { url, mode, .. } => {
                 self.watch.warn_of(url.as_str(), &text);
@@ -48,7 +52,31 @@ impl Watcher {
                 self.watch.is_silent(|| self.explain.silent(&text));
             }
             Notice::Certificates { .. } => self.watch.warn("certificates", &text),
-            Notice::NotWritten { .. } => self.watch.warn("state", &text),
+            Notice::NotWritten { .. } => {
+                self.watch.is_hampered(Some(text.clone()));
+                self.watch.warn("state", &text);
+            }
+            Notice::Written => {
+                self.watch.is_hampered(None);
+                self.watch.warn("state", &text);
+            }
+            Notice::Protocol { event: OwnEvent::OtherTimes { .. }, .. } => {
+                let advice = "; give all voters the same --heartbeat-interval, \
+                              --missed-heartbeat-tolerance and --drift";
+                self.watch.warn("times", &(text + advice));
+            }
+            Notice::Protocol { event: OwnEvent::Electorate(electorate), .. }
+                if electorate.id.counter == 0 =>
+            {
+                let members: Vec<_> =
+                    electorate.members.iter().map(|member| member.id.as_str()).collect();
+                let text = format!(
+                    "the network is founded of {}, and its fences begin at 1: if there was one of \
+                     this election before, give this one another --election",
+                    members.join(", ")
+                );
+                self.watch.warn("founded", &text);
+            }
             Notice::Protocol { event: OwnEvent::Breach(breach), .. } => {
                 let (about, advice) = advice(breach);
                 self.watch.warn(about, &(text + advice));
@@ -72,8 +100,9 @@ fn advice(breach: &Breach) -> (&'static str, &'static str) {
         ),
         Breach::LostDirectory => (
             "directory",
-            ": put it back, or let the others go on with a new one: tenure members remove, then \
-             tenure members add",
+            ", or another process has its --voter-id: put it back, or, where no other one has the \
+             id, let the others go on with a new one: tenure members remove, then tenure members \
+             add",
         ),
         Breach::NoCounterLeft { .. } => (
             "counters",

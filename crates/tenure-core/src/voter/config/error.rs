@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 use core::time::Duration;
 
 use super::{Config, Founding, Mode};
@@ -123,9 +124,13 @@ pub struct ModeError;
 /// A lease into which something does not fit, with what makes it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "a leader may count on {counted:?} of its lease of {lease:?} (tolerance {tolerance} and 1, \
-     times {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {limit:?}: \
-     raise the tolerance or the heartbeat interval, or shorten what must fit"
+    "a leader may count on {:?} of its lease of {:?} (tolerance {tolerance} and 1, times \
+     {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {:?}: {}, or shorten \
+     what must fit",
+    to_ms(*.counted),
+    to_ms(*.lease),
+    to_ms(*.limit),
+    Enough(*.enough)
 )]
 pub struct TooShort {
     /// L.
@@ -146,6 +151,28 @@ pub struct TooShort {
     pub relation: &'static str,
     /// With what.
     pub limit: Duration,
+    /// The smallest m that would do with the rest as it is, if one does.
+    pub enough: Option<u32>,
+}
+
+/// As people read it.
+fn to_ms(span: Duration) -> Duration {
+    let ms = span.saturating_add(Duration::from_micros(500)).as_millis();
+    Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX))
+}
+
+/// What to raise.
+struct Enough(Option<u32>);
+
+impl fmt::Display for Enough {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(tolerance) => {
+                write!(f, "raise the tolerance to {tolerance}, or the heartbeat interval")
+            }
+            None => f.write_str("raise the heartbeat interval"),
+        }
+    }
 }
 
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
@@ -181,11 +208,14 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
 
 /// What must fit into a lease (V6).
 fn check_lease(config: &Config) -> Result<(), ConfigError> {
-    let Config { heartbeat, request_timeout, grace, kill_margin, .. } = *config;
     let (lease, counted) = (config.lease(), config.counted(config.lease()));
-    let too_short = |what, needed, relation, limit| {
+    if let Some(Lacking { what, needed, relation, limit }) = lacking(config) {
         let Config { tolerance, heartbeat, drift, .. } = *config;
-        Err(ConfigError::TooShort(Box::new(TooShort {
+        let does = |tolerance: &u32| {
+            lacking(&Config { tolerance: *tolerance, ..config.clone() }).is_none()
+        };
+        let enough = (tolerance + 1..=Config::TOLERANCE_MAX).find(does);
+        return Err(ConfigError::TooShort(Box::new(TooShort {
             lease,
             counted,
             tolerance,
@@ -195,29 +225,49 @@ fn check_lease(config: &Config) -> Result<(), ConfigError> {
             needed,
             relation,
             limit,
-        })))
-    };
-    let renewal = heartbeat.saturating_add(request_timeout.saturating_mul(2));
-    if counted <= renewal {
-        return too_short("heartbeat interval + 2 request timeouts", renewal, "less than", counted);
+            enough,
+        })));
     }
+    let (lease_max, needed) = (config.lease_max(), renewal(config));
+    match config.counted(lease_max) <= needed {
+        true => Err(ConfigError::LeaseMax { lease_max, lease, needed }),
+        false => Ok(()),
+    }
+}
+
+/// What does not fit, and how it should.
+struct Lacking {
+    what: &'static str,
+    needed: Duration,
+    relation: &'static str,
+    limit: Duration,
+}
+
+/// H + 2t.
+const fn renewal(config: &Config) -> Duration {
+    config.heartbeat.saturating_add(config.request_timeout.saturating_mul(2))
+}
+
+fn lacking(config: &Config) -> Option<Lacking> {
+    let Config { heartbeat, request_timeout, grace, kill_margin, .. } = *config;
+    let counted = config.counted(config.lease());
     let ballot = config.cast_timeout.saturating_add(config.result_timeout);
     let ballot = ballot.saturating_add(request_timeout);
-    if ballot > counted / 2 {
-        let what = "cast timeout + result timeout + request timeout";
-        return too_short(what, ballot, "at most half of that,", counted / 2);
-    }
     let stop = grace.saturating_add(kill_margin).saturating_add(heartbeat);
     let stop = stop.saturating_add(request_timeout);
-    if stop >= counted {
+    let (what, needed, relation, limit) = if counted <= renewal(config) {
+        let what = "heartbeat interval + 2 request timeouts";
+        (what, renewal(config), "less than", counted)
+    } else if ballot > counted / 2 {
+        let what = "cast timeout + result timeout + request timeout";
+        (what, ballot, "at most half of that,", counted / 2)
+    } else if stop >= counted {
         let what = "grace + kill margin + heartbeat interval + request timeout";
-        return too_short(what, stop, "less than", counted);
-    }
-    if config.counted(config.lease_max()) <= renewal {
-        let lease_max = config.lease_max();
-        return Err(ConfigError::LeaseMax { lease_max, lease, needed: renewal });
-    }
-    Ok(())
+        (what, stop, "less than", counted)
+    } else {
+        return None;
+    };
+    Some(Lacking { what, needed, relation, limit })
 }
 
 fn check_founding(config: &Config) -> Result<(), ConfigError> {

@@ -59,10 +59,16 @@ fn what_must_fit_into_a_lease_is_refused_with_the_numbers() {
         refused.contains("cast timeout + result timeout + request timeout = 2.001s"),
         "{refused}"
     );
-    assert!(refused.contains("lease of 4.00800800"), "{refused}");
+    assert!(refused.contains("may count on 4s of its lease of 4.008s"), "{refused}");
+    assert!(refused.contains("raise the tolerance to 4, or"), "{refused}");
     check(|config| config.grace = 2_599 * MS).unwrap();
     let refused = check(|config| config.grace = 2_601 * MS).unwrap_err();
     assert!(refused.contains("grace + kill margin"), "{refused}");
+    // What is named passes, and one less does not.
+    let with = |tolerance| check(|it| (it.grace, it.tolerance) = (7_000 * MS, tolerance));
+    assert!(with(3).unwrap_err().contains("raise the tolerance to 8, or"));
+    with(7).unwrap_err();
+    with(8).unwrap();
     let short = |config: &mut Config| {
         (config.tolerance, config.request_timeout) = (1, 501 * MS);
     };

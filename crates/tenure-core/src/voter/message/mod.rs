@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use refusal::Refusal;
+pub use refusal::{Refusal, Unchanged};
 
 use super::config::Mode;
 use super::electorate::{Change, Electorate, ElectorateId, Fingerprint};
@@ -198,6 +198,39 @@ pub struct StatusDto {
     pub free: bool,
     /// Whether the suspect that was asked about has answered the sender.
     pub reached: Option<bool>,
+    /// What keeps it from voting.
+    pub condition: Condition,
+}
+
+/// What keeps a voter from voting, by its own word: for operators and candidates to be told.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Condition {
+    /// It cannot write its state directory: it endorses nobody, and acknowledges only the leader
+    /// that it has endorsed.
+    pub failing: bool,
+    /// Until the founding, with whom it begins.
+    pub first: Option<FirstVoters>,
+}
+
+/// With whom a voter begins.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FirstVoters {
+    /// These, itself among them, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    Listed(Vec<NodeName>),
+    /// So many.
+    Number(u16),
+}
+
+impl FirstVoters {
+    /// Whether voters that begin so can accept the same set.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Listed(ids), Self::Number(number))
+            | (Self::Number(number), Self::Listed(ids)) => ids.len() == usize::from(*number),
+            (one, other) => one == other,
+        }
+    }
 }
 
 /// A leader.
@@ -269,6 +302,8 @@ pub struct HeartbeatDto {
     pub lease: Option<LeaseDto>,
     /// Of a leader whom the recipient has not acknowledged yet: what it has won by.
     pub certificate: Option<ElectionDto>,
+    /// What keeps the sender from voting.
+    pub condition: Condition,
 }
 
 /// What a leader asks of the others.

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::{
-    Answer, Ask, BeatenDto, Caller, ElectionDto, Header, HeartbeatDto, LeaderDto, Message, Role,
-    StatusDto, VoteDto,
+    Answer, Ask, BeatenDto, Caller, ElectionDto, FirstVoters, Header, HeartbeatDto, LeaderDto,
+    Message, Role, StatusDto, VoteDto,
 };
 
 impl fmt::Display for Message {
@@ -64,6 +64,18 @@ impl fmt::Display for Answer {
             Self::Counted { open: false } => f.write_str("given up"),
             Self::Election(election) => write!(f, "result{election}"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
+        }
+    }
+}
+
+impl fmt::Display for FirstVoters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listed(ids) => ids.iter().enumerate().try_for_each(|(nth, id)| {
+                let comma = if nth > 0 { ", " } else { "" };
+                write!(f, "{comma}{id}")
+            }),
+            Self::Number(number) => write!(f, "{number} voters"),
         }
     }
 }

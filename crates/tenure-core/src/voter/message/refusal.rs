@@ -76,7 +76,20 @@ pub enum Refusal {
         electorate: ElectorateId,
     },
     /// It would change nothing, or take the leader out.
-    NoChange,
+    NoChange(Unchanged),
+}
+
+/// Why an electorate stays as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unchanged {
+    /// The one to be added has a vote.
+    HasVote,
+    /// The one to be removed has none.
+    HasNone,
+    /// The one to be removed leads.
+    Leads,
+    /// The one to be removed is there, and would be given its vote back at once.
+    Returns,
 }
 
 impl Refusal {
@@ -104,7 +117,7 @@ impl Refusal {
             Self::UnknownElection => "unknown-election",
             Self::NotLeading(_) => "not-leading",
             Self::ChangeRuns { .. } => "change-runs",
-            Self::NoChange => "no-change",
+            Self::NoChange(_) => "no-change",
         }
     }
 }
@@ -143,7 +156,12 @@ impl fmt::Display for Refusal {
             Self::ChangeRuns { electorate } => {
                 write!(f, "electorate {electorate} is not stored by a quorum yet")
             }
-            Self::NoChange => f.write_str("it would change nothing, or remove the leader"),
+            Self::NoChange(Unchanged::HasVote) => f.write_str("it has a vote already"),
+            Self::NoChange(Unchanged::HasNone) => f.write_str("it has no vote"),
+            Self::NoChange(Unchanged::Leads) => f.write_str("it leads, and is not removed"),
+            Self::NoChange(Unchanged::Returns) => f.write_str(
+                "it is there, and by the admission of this leader it would be added again at once",
+            ),
         }
     }
 }

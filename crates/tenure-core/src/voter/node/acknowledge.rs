@@ -26,10 +26,21 @@ impl Voter {
         }
         self.may_acknowledge(lease, out)?;
         let stored = self.store(lease, out);
+        self.compare_times(lease, out);
         let promise = self.promise_to(&lease.leadership, lease.span);
         self.followed = Some(Followed::of(lease, &header.url, self.now, self.followed.take()));
         self.suspect_later();
         Ok(Some(AckDto { leadership: lease.leadership.clone(), promise, stored }))
+    }
+
+    /// Both may have what they like; that they do not is worth a word, once.
+    fn compare_times(&mut self, lease: &LeaseDto, out: &mut Out) {
+        let (leader, theirs) = (lease.leadership.leader.id.clone(), lease.span);
+        let (told, ours) = (Some((leader.clone(), theirs)), self.config.lease());
+        if theirs != ours && self.other_times != told {
+            self.other_times = told;
+            self.tell_own(OwnEvent::OtherTimes { leader, theirs, ours }, out);
+        }
     }
 
     fn may_acknowledge(&mut self, lease: &LeaseDto, out: &mut Out) -> Result<(), Refusal> {

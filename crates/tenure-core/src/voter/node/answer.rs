@@ -69,6 +69,11 @@ impl Voter {
         {
             self.lost_directory(out);
         }
+        if let Answer::Refused(Refusal::EarlierRun { who }) = &answer
+            && *who == self.me.id
+        {
+            self.on_told_over(out);
+        }
         let id = &header.sender.id;
         match (open.purpose, answer) {
             (Purpose::Register, Answer::Status(_)) => {

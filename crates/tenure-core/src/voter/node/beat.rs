@@ -26,6 +26,7 @@ impl Voter {
         self.found(out);
         self.admit_known(out);
         self.repeat_release(out);
+        self.look_at_own_place(out);
         self.keep_starting();
         self.renew_own(out);
         let members = self.others();
@@ -39,7 +40,7 @@ impl Voter {
     pub(super) fn send_heartbeats(&mut self, ids: &[NodeName], out: &mut Out) {
         self.seq += 1;
         let (seq, sender, known_voters) = (self.seq, self.own_dto(), self.known_voters());
-        let lease = self.lease_dto();
+        let (lease, condition) = (self.lease_dto(), self.condition());
         for id in ids {
             // One that was dropped is looked for.
             if self.known.get(id).is_some_and(|known| known.dropped.is_some()) {
@@ -52,8 +53,9 @@ impl Voter {
             let leadership = lease.as_ref().map(|lease| lease.leadership.clone());
             let certificate = self.certificate_for(id).filter(|_| lease.is_some());
             let (sender, known_voters) = (sender.clone(), known_voters.clone());
+            let condition = condition.clone();
             let ask = Ask::Heartbeat(
-                HeartbeatDto { seq, sender, known_voters, lease, certificate }.into(),
+                HeartbeatDto { seq, sender, known_voters, lease, certificate, condition }.into(),
             );
             self.ask_voter(id, Purpose::Heartbeat { seq, leadership }, ask, out);
         }
@@ -81,14 +83,15 @@ impl Voter {
         heartbeat: HeartbeatDto,
         out: &mut Out,
     ) -> Result<Answer, Refusal> {
-        let HeartbeatDto { seq, sender, known_voters, lease, certificate } = heartbeat;
+        let HeartbeatDto { seq, sender, known_voters, lease, certificate, condition } = heartbeat;
         let Some(known) = self.known.get_mut(&header.sender.id) else {
             return Err(Refusal::Full);
         };
         if seq <= known.seq && ruling(Rule::LaterHeartbeats) {
             return Err(Refusal::OldHeartbeat);
         }
-        (known.seq, known.role) = (seq, sender.role);
+        (known.seq, known.role, known.condition) = (seq, sender.role, condition);
+        self.hear_own_id(&known_voters, out);
         self.compare(header, &known_voters, out);
         self.hear_doubts(&known_voters, out);
         let mut beaten = BeatenDto { seq, promise: None, refused: None, leader: None, free: false };

@@ -4,7 +4,7 @@ use super::Voter;
 use crate::voter::electorate::{Change, Electorate, Member};
 use crate::voter::event::OwnEvent;
 use crate::voter::known::Neighbour;
-use crate::voter::message::{Answer, Refusal};
+use crate::voter::message::{Answer, Refusal, Unchanged};
 use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::voter::{Admission, MEMBERS_MAX};
@@ -47,7 +47,7 @@ impl Voter {
                 let known = known.ok_or(Refusal::UnknownVoter)?;
                 let who = known.who();
                 if electorate.member(id).is_some() || *id == self.me.id {
-                    return Err(Refusal::NoChange);
+                    return Err(Refusal::NoChange(Unchanged::HasVote));
                 }
                 if electorate.members.len() >= MEMBERS_MAX {
                     return Err(Refusal::Full);
@@ -59,10 +59,11 @@ impl Voter {
                 let member = Member { id: id.clone(), identity: who.identity };
                 Ok(self.with_others(electorate.with(member)))
             }
-            Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange),
+            Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange(Unchanged::Leads)),
             Change::Remove(id) => match electorate.member(id) {
+                None if self.known.get(id).is_some() => Err(Refusal::NoChange(Unchanged::HasNone)),
                 None => Err(Refusal::UnknownVoter),
-                Some(member) if self.returns(member) => Err(Refusal::NoChange),
+                Some(member) if self.returns(member) => Err(Refusal::NoChange(Unchanged::Returns)),
                 Some(_) => Ok(electorate.without(id)),
             },
         }

@@ -89,7 +89,9 @@ impl Voter {
         let tie = if ballot.attempt > 0 { self.me.id.as_str() } else { "" };
         let subject = [self.config.election.as_str(), tie].concat();
         let number = self.draw.number(&subject, "vote", self.draws);
-        let vote = self.campaign.as_ref().map(|_| i64::from_ne_bytes(number.to_ne_bytes()));
+        // One that cannot write could not lead.
+        let stands = self.campaign.as_ref().filter(|_| self.can_write());
+        let vote = stands.map(|_| i64::from_ne_bytes(number.to_ne_bytes()));
         let (cast, me) = (self.now, self.me.clone());
         let own = Cast { who: me.clone(), vote, lease: self.config.lease() };
         let counts = cast.after(self.config.cast_timeout);

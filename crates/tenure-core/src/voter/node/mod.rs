@@ -5,10 +5,12 @@ mod answer;
 mod available;
 mod beat;
 mod change;
+mod condition;
 mod discover;
 mod draw;
 mod found;
 mod lead;
+mod obstacle;
 mod request;
 mod start;
 mod view;
@@ -58,12 +60,22 @@ pub struct Voter {
     winning: bool,
     /// What ended after the write of this input: it has ended although the write fails.
     ended: Vec<Effect>,
+    /// Its state directory cannot be written: when that is tried again.
+    failing: Option<Time>,
+    /// The write of this input was only tried.
+    tried: bool,
     /// Its id stands in the electorate with another identity.
     lost: bool,
     /// When another voter of its id was heard last.
     mixed: Option<Time>,
-    /// Who was heard with another identity than the one that is accepted.
-    other: Option<NodeName>,
+    /// Another process of its id: where, and when it was heard last.
+    twin: Option<(VoterUrl, Time)>,
+    /// When it was first told that a later run of it was heard.
+    told_over: Option<Time>,
+    /// Members that were heard with another identity than the one that is accepted, and when last.
+    strangers: BTreeMap<NodeName, Time>,
+    /// Whose lease was last told to be another one than its own, and how long that is.
+    other_times: Option<(NodeName, Duration)>,
     /// It was told that no ballot can be started any more.
     used_up: bool,
     promise: Promise,
@@ -109,9 +121,14 @@ impl Voter {
             write: None,
             winning: false,
             ended: Vec::new(),
+            failing: None,
+            tried: false,
             lost: false,
             mixed: None,
-            other: None,
+            twin: None,
+            told_over: None,
+            strangers: BTreeMap::new(),
+            other_times: None,
             used_up: false,
             promise: Promise::default(),
             calls: Calls::default(),
@@ -215,6 +232,7 @@ impl Voter {
         // One that leads goes on, with the document that it had.
         self.document_changed();
         self.starter.at = Some(self.now.after(self.config.heartbeat));
+        self.fail();
         self.ignore(Ignored::NotWritten, out);
     }
 
@@ -244,7 +262,7 @@ impl Voter {
     }
 
     /// When something is due, and why.
-    fn dues(&self) -> [(Option<Time>, &'static str); 7] {
+    fn dues(&self) -> [(Option<Time>, &'static str); 8] {
         [
             (self.lapse_due(), "the lease ends"),
             (self.calls.due(), "an answer is overdue"),
@@ -253,6 +271,7 @@ impl Voter {
             (self.releasing.as_ref().map(|releasing| releasing.until), "a release is over"),
             (self.starter.at, "an election may be started"),
             (self.view_due(), "what is known of the leader is over"),
+            (self.failing, "the state is written again"),
         ]
     }
 
@@ -386,8 +405,12 @@ impl Protocol for Voter {
         self.now = self.now.max(now);
         if matches!(input, Input::Failed(None)) {
             // Of what is due nothing may come between a write and its failure.
-            self.on_failed(out);
+            match core::mem::take(&mut self.tried) {
+                true => self.fail(),
+                false => self.on_failed(out),
+            }
         } else {
+            self.on_written();
             (self.before, self.winning) = (None, false);
             if self.started {
                 self.catch_up(out);
@@ -397,10 +420,14 @@ impl Protocol for Voter {
             Input::Start(start) => self.start(start, out),
             Input::Message { from, message } => self.on_message(from, message, out),
             Input::Command { election, command } => self.on_command(election, command, out),
-            Input::Timeout | Input::Flushed(_) | Input::Failed(_) => {}
+            // The directory was looked at: it is not what it was, or is again.
+            Input::Failed(Some(_)) => self.fail(),
+            Input::Flushed(_) => self.failing = self.failing.map(|_| self.now),
+            Input::Timeout | Input::Failed(None) => {}
         }
         self.catch_up(out);
         self.tell_changes(out);
+        self.write_again(out);
         self.ended.clear();
         if let Some(write) = self.write.take() {
             out[write] = Effect::Persist(self.memory.clone());

@@ -71,13 +71,19 @@ impl Voter {
             return Err(Refusal::OtherNetwork);
         }
         if sender.id == self.me.id && *sender != self.me {
-            if sender.identity != self.me.identity {
-                self.mixed = Some(self.now);
-            }
-            self.breach(Breach::OtherIdentity { id: sender.id.clone() }, out);
+            self.meet_twin(header, out);
             return Err(Refusal::NotAMember { who: sender.id.clone() });
         }
-        let ours = self.memory.electorate.as_ref().filter(|_| self.is_majority());
+        let majority = self.is_majority();
+        let ours = self.memory.electorate.as_ref().filter(|_| majority);
+        let another = |electorate: &Electorate| {
+            electorate.member(&sender.id).is_some() && !electorate.has(sender)
+        };
+        let is_other = ours.is_some_and(another);
+        if is_other {
+            self.note_stranger(&sender.id);
+        }
+        let ours = self.memory.electorate.as_ref().filter(|_| majority);
         if let (Some(ours), Some((theirs, _))) = (ours, founding)
             && ours.founding != *theirs
             && ruling(Rule::FoundingChecked)
@@ -86,11 +92,7 @@ impl Voter {
             self.breach(Breach::OtherFounding { by, theirs }, out);
             return Err(Refusal::OtherFounding { ours });
         }
-        let another = |electorate: &Electorate| {
-            electorate.member(&sender.id).is_some() && !electorate.has(sender)
-        };
-        if ours.is_some_and(another) {
-            self.other = Some(sender.id.clone());
+        if is_other {
             self.breach(Breach::OtherIdentity { id: sender.id.clone() }, out);
             return Err(Refusal::NotAMember { who: sender.id.clone() });
         }
@@ -201,6 +203,7 @@ impl Voter {
             endorsed: self.memory.counter(),
             free: self.is_free(),
             reached,
+            condition: self.condition(),
         }
     }
 

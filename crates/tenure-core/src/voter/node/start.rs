@@ -86,7 +86,7 @@ impl Voter {
         }
         let wait = match self.is_majority() {
             true if self.leads() || !self.is_member() => return,
-            true => self.promise.ends(self.now),
+            true => self.promise.ends(self.now).max(self.writes_later()),
             false => self.following_until().filter(|_| !self.starter.forced),
         };
         if let Some(wait) = wait {
@@ -272,7 +272,7 @@ impl Voter {
         let electorate = self.memory.electorate.as_ref();
         let has_none = electorate.is_none_or(|electorate| !electorate.has(&self.me));
         let votes = has_none && ruling(Rule::NewcomerIsFree) || self.is_member();
-        free && (!self.is_majority() || votes)
+        free && (!self.is_majority() || votes && self.can_write())
     }
 
     pub(super) fn quorum(&self, electorate: &Electorate) -> usize {

@@ -1,21 +1,15 @@
 //! What is known of the leader, and what the application is told of it.
 
-use alloc::format;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
-
 use super::Voter;
 use crate::name::{NodeName, Value};
 use crate::time::Time;
 use crate::view::{LeaderView, View};
-use crate::voter::Founding;
 use crate::voter::event::Event;
 use crate::voter::identity::{Leadership, VoterUrl};
-use crate::voter::known::Neighbour;
 use crate::voter::message::{LeaderDto, LeaseDto};
 use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
-use crate::waiting::{Obstacle, Waiting};
+use crate::waiting::Waiting;
 
 /// The leader that this voter knows of.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -116,7 +110,9 @@ impl Voter {
             && let Some(campaign) = &mut self.campaign
         {
             let slack = self.config.heartbeat;
-            if campaign.waits.as_ref().is_none_or(|known| !known.is_as(&waits, slack)) {
+            // That voters draw is told where something else was told before.
+            let begins = waits == Waiting::Drawing && campaign.waits.is_none();
+            if !begins && campaign.waits.as_ref().is_none_or(|known| !known.is_as(&waits, slack)) {
                 campaign.waits = Some(waits.clone());
                 self.tell(Event::Waiting(waits), out);
             }
@@ -170,110 +166,5 @@ impl Voter {
         };
         let members = electorate.members.iter().map(|member| &member.id);
         members.filter(|id| free(id)).count() >= electorate.quorum()
-    }
-
-    /// What the campaign waits for, while it does not lead.
-    fn waits(&self) -> Option<Waiting> {
-        self.campaign.as_ref()?;
-        if self.lease().is_some() {
-            return None;
-        }
-        if let Some(obstacle) = self.obstacle() {
-            return Some(Waiting::Refused { obstacles: [obstacle].into(), missing: Vec::new() });
-        }
-        if self.promise.is_quarantined(self.now) {
-            let at = [self.me.id.clone().into()].into();
-            return Some(Waiting::OldLeases {
-                at,
-                until: self.promise.quarantine,
-                missing: Vec::new(),
-            });
-        }
-        if let Some(followed) = &self.followed {
-            let who = followed.leadership.leader.id.clone().into();
-            return Some(Waiting::Behind { who, leading: true });
-        }
-        if self.is_majority() && !self.memory.founded && ruling(Rule::FoundingIsTold) {
-            return Some(self.waits_for_founding());
-        }
-        let members = self.memory.electorate.as_ref().filter(|_| self.is_majority());
-        let Some(electorate) = members else {
-            let none = self.known.shown().next().is_none();
-            return none.then(|| Waiting::Connecting { obstacles: Vec::new() });
-        };
-        let missing = self.missing(electorate.members.iter().map(|member| &member.id));
-        let there = electorate.members.len() - missing.len();
-        (there < electorate.quorum()).then_some(Waiting::NoQuorum { missing })
-    }
-
-    /// Those of them of which nothing is heard.
-    fn missing<'a>(&self, ids: impl Iterator<Item = &'a NodeName>) -> Vec<Arc<str>> {
-        let on_line = |id: &NodeName| {
-            let known = self.known.get(id);
-            *id == self.me.id || known.is_some_and(|known| known.misses == 0)
-        };
-        ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect()
-    }
-
-    /// All of the first voters must be there, and accept each other.
-    fn waits_for_founding(&self) -> Waiting {
-        let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
-        let missing = match (&self.memory.electorate, &self.config.founding) {
-            (Some(electorate), _) => self.missing(electorate.members.iter().map(|one| &one.id)),
-            (None, Founding::List(listed)) => self.missing(listed.iter().map(|one| &one.id)),
-            (None, Founding::Expected(expected)) => {
-                let there = self.known.shown().count() + 1;
-                let why =
-                    format!("{there} voters are there, and {expected} are expected to begin with");
-                let obstacle = founding(self.me.id.clone().into(), why.into());
-                return Waiting::Connecting { obstacles: [obstacle].into() };
-            }
-            (None, Founding::Anybody) => Vec::new(),
-        };
-        if !missing.is_empty() {
-            return Waiting::NoQuorum { missing };
-        }
-        let open = |known: &&Neighbour| known.header.founding.is_none();
-        let by = |known: &Neighbour| {
-            let why = "it has not accepted the first voters yet: it waits for all of them";
-            founding(known.who().id.clone().into(), why.into())
-        };
-        Waiting::Connecting { obstacles: self.known.shown().filter(open).map(by).collect() }
-    }
-
-    /// What only an operator can mend.
-    fn obstacle(&self) -> Option<Obstacle> {
-        let by: Arc<str> = self.me.id.clone().into();
-        let unfounded = self.is_majority() && !self.memory.founded;
-        let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, is)| is);
-        // Without a leader nobody is removed and added.
-        let begin_anew = "before the network was founded. End all voters, remove the state \
-                          directories of all of them, and start them again";
-        if let Some(other) = self.other.as_ref().filter(|_| unfounded) {
-            let why = format!(
-                "{by} has accepted {other} with another identity than it has now, {begin_anew}"
-            );
-            return Some(Obstacle { by, label: "other-identity", why: why.into() });
-        }
-        if self.lost && unfounded && !self.known.all().any(founded) {
-            let why = format!(
-                "the others have accepted {by} with another identity: its state directory was \
-                 lost, {begin_anew}"
-            );
-            return Some(Obstacle { by, label: "lost-directory", why: why.into() });
-        }
-        if self.lost && !self.is_member() {
-            let why = format!(
-                "{by} stands in the electorate with another identity: its state directory was \
-                 lost. Remove {by} from the members, and add it again"
-            );
-            return Some(Obstacle { by, label: "lost-directory", why: why.into() });
-        }
-        let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded)?;
-        if electorate.has(&self.me) {
-            return None;
-        }
-        let why = format!("{by} has no vote in electorate {electorate}: add it to the members");
-        Some(Obstacle { by, label: "not-a-member", why: why.into() })
     }
 }

@@ -118,6 +118,8 @@ rules! {
     AnswersOfMembers: "V11", [LEADER], by hand;
     /// One that has lost its vote while it asked whether others are free starts no ballot.
     PollsOfMembers: "V3", [LEADER], by hand;
+    /// One that cannot write its state directory is not free, and draws no number.
+    FailingIsNotFree: "V12", [LEADER], by hand;
     /// A candidate is told who is missing before the first voters have accepted each other.
     FoundingIsTold: "V2", [SHOWN], by hand;
 }

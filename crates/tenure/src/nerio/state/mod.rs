@@ -58,8 +58,8 @@ const FORMATS: Format = Format { magic: [0; 8], oldest: 1, newest: 2 };
 const LAYOUT: Layout = Layout {
     document: IDENTITY.name,
     others: &[GRANTS],
-    relearn: ", so that the fences are read from the other grantors",
-    caution: ", and no other node before it grants",
+    relearn: " without --new, so that the fences are read from the other grantors",
+    caution: ", without --new, and no other node before it grants",
 };
 
 /// Whose memory it is. A directory of another grantor is refused.

@@ -1,0 +1,230 @@
+//! What a campaign waits for, and what only an operator can mend.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::Voter;
+use crate::name::NodeName;
+use crate::voter::Founding;
+use crate::voter::electorate::{Electorate, Member};
+use crate::voter::known::Neighbour;
+use crate::voter::rule::{Rule, ruling};
+use crate::waiting::{Obstacle, Waiting};
+
+impl Voter {
+    /// What the campaign waits for, while it does not lead.
+    pub(super) fn waits(&self) -> Option<Waiting> {
+        self.campaign.as_ref()?;
+        if self.lease().is_some() {
+            return None;
+        }
+        if let Some(obstacle) = self.obstacle() {
+            return Some(Waiting::Refused { obstacles: [obstacle].into(), missing: Vec::new() });
+        }
+        if self.promise.is_quarantined(self.now) {
+            let at = [self.me.id.clone().into()].into();
+            return Some(Waiting::OldLeases {
+                at,
+                until: self.promise.quarantine,
+                missing: Vec::new(),
+            });
+        }
+        if let Some(followed) = &self.followed {
+            let who = followed.leadership.leader.id.clone().into();
+            return Some(Waiting::Behind { who, leading: true });
+        }
+        if self.is_majority() && !self.memory.founded && ruling(Rule::FoundingIsTold) {
+            return Some(self.waits_for_founding());
+        }
+        Some(match self.memory.electorate.as_ref().filter(|_| self.is_majority()) {
+            Some(electorate) => self.waits_for_quorum(electorate),
+            None if self.known.shown().next().is_none() => {
+                Waiting::Connecting { obstacles: Vec::new() }
+            }
+            None => Waiting::Drawing,
+        })
+    }
+
+    /// Those of them of which nothing is heard.
+    fn missing<'a>(&self, ids: impl Iterator<Item = &'a NodeName>) -> Vec<Arc<str>> {
+        let on_line = |id: &NodeName| {
+            let known = self.known.get(id);
+            *id == self.me.id || known.is_some_and(|known| known.misses == 0)
+        };
+        ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect()
+    }
+
+    /// Enough members must be there, with their memories, and able to write.
+    fn waits_for_quorum(&self, electorate: &Electorate) -> Waiting {
+        let others = electorate.members.iter().filter(|member| member.id != self.me.id);
+        let obstacles: Vec<_> = others.filter_map(|member| self.cannot_vote(&member.id)).collect();
+        let able = |id: &&NodeName| obstacles.iter().all(|known| *known.by != *id.as_str());
+        let ids = electorate.members.iter().map(|member| &member.id);
+        let missing = self.missing(ids.filter(able));
+        let there = electorate.members.len() - missing.len() - obstacles.len();
+        match (there < electorate.quorum(), obstacles.is_empty()) {
+            (true, true) => Waiting::NoQuorum { missing },
+            (true, false) => Waiting::Refused { obstacles, missing },
+            (false, _) => Waiting::Drawing,
+        }
+    }
+
+    /// Why a member that is there cannot vote.
+    fn cannot_vote(&self, id: &NodeName) -> Option<Obstacle> {
+        let known = self.known.get(id);
+        let (label, why) = if self.is_stranger(id) {
+            let why = "it answers with another identity: its state directory was lost, or another \
+                       process has its id";
+            ("other-identity", why)
+        } else if known.is_some_and(|known| known.misses == 0 && known.condition.failing) {
+            ("failing", "it cannot write its state directory")
+        } else {
+            return None;
+        };
+        Some(Obstacle { by: id.clone().into(), label, why: why.into() })
+    }
+
+    /// Whether that member was heard with another identity lately.
+    fn is_stranger(&self, id: &NodeName) -> bool {
+        let at = self.strangers.get(id);
+        at.is_some_and(|at| self.now.since(*at) <= self.config.silence())
+    }
+
+    /// All of the first voters must be there, and accept each other.
+    fn waits_for_founding(&self) -> Waiting {
+        let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
+        let obstacles = self.founded_otherwise();
+        if !obstacles.is_empty() {
+            return Waiting::Refused { obstacles, missing: Vec::new() };
+        }
+        let missing = match (&self.memory.electorate, &self.config.founding) {
+            (Some(electorate), _) => self.missing(electorate.members.iter().map(|one| &one.id)),
+            (None, Founding::List(listed)) => self.missing(listed.iter().map(|one| &one.id)),
+            (None, Founding::Expected(expected)) => {
+                let there = self.known.shown().count() + 1;
+                let why =
+                    format!("{there} voters are there, and {expected} are expected to begin with");
+                let obstacle = founding(self.me.id.clone().into(), why.into());
+                return Waiting::Connecting { obstacles: [obstacle].into() };
+            }
+            (None, Founding::Anybody) => Vec::new(),
+        };
+        if !missing.is_empty() {
+            return Waiting::NoQuorum { missing };
+        }
+        let open = |known: &&Neighbour| known.header.founding.is_none();
+        let by = |known: &Neighbour| {
+            let why = "it has not accepted the first voters yet: it waits for all of them";
+            founding(known.who().id.clone().into(), why.into())
+        };
+        Waiting::Connecting { obstacles: self.known.shown().filter(open).map(by).collect() }
+    }
+
+    /// Those that begin with other voters, and those that have begun without this one.
+    fn founded_otherwise(&self) -> Vec<Obstacle> {
+        let Some(ours) = self.first_voters() else { return Vec::new() };
+        let me = &self.me.id;
+        let begins = |known: &Neighbour| {
+            let why = match (&known.condition.first, known.header.founding) {
+                (_, Some((_, true))) if self.memory.electorate.is_none() => format!(
+                    "its network was founded without {me}: add {me} to the members, or, where \
+                     {} should not have begun without it, end that one, and remove its state \
+                     directory",
+                    known.who().id
+                ),
+                (Some(theirs), _) if !ours.agrees(theirs) => format!(
+                    "it begins with {theirs}, and {me} with {ours}: give all the same list, or \
+                     number, of first voters"
+                ),
+                _ => return None,
+            };
+            let by = known.who().id.clone().into();
+            Some(Obstacle { by, label: "first-voters", why: why.into() })
+        };
+        self.known.shown().filter_map(begins).collect()
+    }
+
+    /// What only an operator can mend.
+    fn obstacle(&self) -> Option<Obstacle> {
+        let by: Arc<str> = self.me.id.clone().into();
+        let (label, why) = if self.failing.is_some() {
+            ("failing", format!("{by} cannot write its state directory"))
+        } else {
+            self.of_its_id().or_else(|| self.of_its_vote())?
+        };
+        Some(Obstacle { by, label, why: why.into() })
+    }
+
+    /// Its id is that of somebody else, too.
+    fn of_its_id(&self) -> Option<(&'static str, alloc::string::String)> {
+        let (by, at) = (&self.me.id, self.twin_at()?);
+        let why = match self.lost && !self.is_member() {
+            true => format!(
+                "another process, at {at}, has the id {by} and its vote: give this one an id of \
+                 its own, or end one of the two"
+            ),
+            false => format!(
+                "another process, at {at}, has the id {by} too, or a copy of its state directory: \
+                 end one of the two"
+            ),
+        };
+        Some(("name-in-use", why))
+    }
+
+    /// It has no vote, or no majority can have one.
+    fn of_its_vote(&self) -> Option<(&'static str, alloc::string::String)> {
+        let by = &self.me.id;
+        let unfounded = self.is_majority() && !self.memory.founded;
+        let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, is)| is);
+        // Without a leader nobody is removed and added.
+        let begin_anew = "before the network was founded. End all voters, remove the state \
+                          directories of all of them, and start them again";
+        let other = self.strangers.keys().find(|id| self.is_stranger(id));
+        if let Some(other) = other.filter(|_| unfounded) {
+            let why = format!(
+                "{by} has accepted {other} with another identity than it has now, {begin_anew}"
+            );
+            return Some(("other-identity", why));
+        }
+        if self.lost && unfounded && !self.known.all().any(founded) {
+            let why = format!(
+                "the others have accepted {by} with another identity: its state directory was \
+                 lost, {begin_anew}"
+            );
+            return Some(("lost-directory", why));
+        }
+        if let Some((lost, all)) = self.lost_for_good() {
+            let why = format!(
+                "{lost} of the {all} voters have lost their state directories, and without a \
+                 majority nobody is removed or added: put directories back; or end all voters, \
+                 remove the state directories of all, and begin anew under another election, as \
+                 fences begin anew, too"
+            );
+            return Some(("lost-directory", why));
+        }
+        if self.lost && !self.is_member() {
+            let why = format!(
+                "{by} stands in the electorate with another identity: its state directory was \
+                 lost, or another process has its id. If no other one has it, and a majority has kept \
+                 its directories, remove {by} from the members, and add it again"
+            );
+            return Some(("lost-directory", why));
+        }
+        let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded)?;
+        if electorate.has(&self.me) {
+            return None;
+        }
+        let why = format!("{by} has no vote in electorate {electorate}: add it to the members");
+        Some(("not-a-member", why))
+    }
+
+    /// How many of how many members have lost their directories, if those are left no majority.
+    fn lost_for_good(&self) -> Option<(usize, usize)> {
+        let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded)?;
+        let is_lost = |member: &&Member| self.is_stranger(&member.id);
+        let (lost, all) =
+            (electorate.members.iter().filter(is_lost).count(), electorate.members.len());
+        (all - lost < electorate.quorum()).then_some((lost, all))
+    }
+}

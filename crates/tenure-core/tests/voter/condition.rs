@@ -1,0 +1,266 @@
+//! What keeps a voter from voting, and what is said of it: a directory that cannot be written,
+//! another process of its id, other first voters, directories that are lost (V2, V10, V12).
+
+use tenure_core::voter::{
+    Ask, Breach, Config, Effect, Event, FirstVoters, Founding, Identity, Listed, Memory, OwnEvent,
+    Voter,
+};
+use tenure_core::{Input, Protocol, Ticket, Waiting};
+
+use crate::stage::{Stage, config, election, id, ms, url};
+
+/// The last thing that a candidate was told that it waits for.
+fn waits(stage: &Stage, node: usize) -> String {
+    let waits = stage.nodes[node].told.iter().rev().find_map(|event| match event {
+        Event::Waiting(waiting) => Some(waiting.to_string()),
+        _ => None,
+    });
+    waits.unwrap_or_default()
+}
+
+/// One of three is gone, and the disk of another is full: the third one starts no ballots that come
+/// to nothing, says why it waits, and is elected once there is room.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_cannot_write_is_not_free_and_says_so() {
+    let mut stage = Stage::founded(3);
+    stage.kill(2);
+    stage.nodes[1].full = true;
+    (0..2).for_each(|node| stage.campaign(node));
+    stage.pass(ms(60_000));
+    let counter = stage.memory(0).counter();
+    assert!(counter <= 2, "{counter} ballots that nobody could win");
+    assert!(stage.leaders().is_empty());
+    let status = stage.status(1);
+    assert!(status.condition.failing && !status.free);
+    assert_eq!(
+        waits(&stage, 0),
+        "refused by n1: it cannot write its state directory; nothing heard of n2"
+    );
+    assert_eq!(waits(&stage, 1), "refused by n1 cannot write its state directory");
+    stage.nodes[1].full = false;
+    stage.until(ms(12_000), |stage| !stage.leaders().is_empty());
+    assert!(!stage.status(1).condition.failing);
+}
+
+/// It draws no number, as it could not begin to lead.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_cannot_write_does_not_win() {
+    let mut stage = Stage::founded(3);
+    stage.nodes[0].full = true;
+    stage.hand(0, Input::Failed(Some(Ticket::NONE)));
+    (0..2).for_each(|node| stage.campaign(node));
+    stage.until(ms(3_000), |stage| stage.leaders() == [1]);
+    let casts = stage.asked(0, |ask| matches!(ask, Ask::Cast(vote) if vote.vote.is_some()));
+    assert!(casts.is_empty(), "{casts:?}");
+}
+
+/// What a voter of its own writes at an input.
+fn writes(
+    core: &mut Voter,
+    now: tenure_core::Time,
+    input: Input<tenure_core::voter::Words>,
+) -> bool {
+    let mut effects = Vec::new();
+    core.handle(now, input, &mut effects);
+    effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
+}
+
+/// A directory that is lost is written again every second, and at once when it is back; all that
+/// was said of it before is done first.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_lost_directory_is_tried_again() {
+    let mut stage = Stage::founded(1);
+    let (mut core, now) = (stage.nodes[0].core.clone(), stage.clock(0));
+    assert!(!writes(&mut core, now, Input::Failed(Some(Ticket::NONE))));
+    assert!(!core.standing(&election(), now).is_leading());
+    let mut later = now;
+    for _ in 0..3 {
+        let before = later;
+        while !writes(&mut core, later, Input::Timeout) {
+            assert!(later.since(before) <= ms(1_000), "it is not tried");
+            later = later.after(ms(10));
+        }
+        assert!(!writes(&mut core, later, Input::Failed(None)), "in a tight row");
+        later = later.after(ms(10));
+    }
+    assert!(writes(&mut core, later, Input::Flushed(Ticket::NONE)));
+    assert!(!writes(&mut core, later.after(ms(1_500)), Input::Timeout), "it was written");
+    stage.pass(ms(10));
+}
+
+/// A leader whose directory is lost goes on: it renews what is written.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_that_cannot_write_stays() {
+    let mut stage = Stage::led(3);
+    (0..2).for_each(|node| stage.nodes[node].full = true);
+    (0..2).for_each(|node| stage.hand(node, Input::Failed(Some(Ticket::NONE))));
+    let told = stage.nodes[0].told.len();
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders(), [0]);
+    let news = stage.nodes[0].told[told..].iter();
+    let ended = news.filter(|event| !matches!(event, Event::Own(OwnEvent::Ignored(_))));
+    assert_eq!(ended.count(), 0, "nothing is told again and again");
+}
+
+/// Three voters, and a process at another address with the id of one of them.
+fn twice(same_directory: bool) -> Stage {
+    let twin = Config { url: url(3), ..config(1, 3) };
+    let mut stage = Stage::with(vec![config(0, 3), config(1, 3), config(2, 3), twin]);
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.nodes[3].disk = match same_directory {
+        true => stage.nodes[1].disk.clone(),
+        false => Memory::begin(Identity(0xbad << 64)),
+    };
+    stage.start(3);
+    stage.pass(ms(6_000));
+    stage
+}
+
+/// A copy of a directory that is used beside it is noticed by the others, and by both.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_copied_directory_is_noticed_by_all() {
+    let stage = twice(true);
+    let twin = OwnEvent::Breach(Breach::OtherIdentity { id: id(1) });
+    for node in 0..4 {
+        assert!(stage.told_own(node, |event| *event == twin) > 0, "n{node} does not notice");
+    }
+}
+
+/// A second process of an id is told where the first one is, and not to remove that.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_second_process_of_an_id_is_told_of_the_first() {
+    let mut stage = twice(false);
+    stage.campaign(3);
+    stage.pass(ms(3_000));
+    assert_eq!(
+        waits(&stage, 3),
+        "refused by n1: another process, at http://n1, has the id n1 and its vote: give this one \
+         an id of its own, or end one of the two"
+    );
+    // Once the first one is gone nothing tells a mistyped id from a lost directory.
+    stage.kill(1);
+    stage.pass(ms(10_000));
+    assert!(waits(&stage, 3).contains("was lost, or another process has its id"));
+    stage.campaign(0);
+    stage.until(ms(5_000), |stage| stage.leaders() == [0]);
+}
+
+/// So many voters with these foundings, that have looked for each other.
+fn founding(foundings: Vec<Founding>) -> Stage {
+    let of = foundings.len();
+    let configs = foundings.into_iter().enumerate();
+    let configs = configs.map(|(node, founding)| Config { founding, ..config(node, of) });
+    let mut stage = Stage::with(configs.collect());
+    (0..of).for_each(|node| stage.start(node));
+    let urls: Vec<_> = (0..of).map(url).collect();
+    for node in 0..of {
+        let message = tenure_core::voter::Message::Seeds(urls.clone());
+        let from = tenure_core::voter::Peer::At(url(node));
+        stage.hand(node, Input::Message { from, message });
+    }
+    (0..of).for_each(|node| stage.campaign(node));
+    stage.pass(ms(6_000));
+    stage
+}
+
+fn list(nodes: &[usize]) -> Founding {
+    let listed = |node: &usize| Listed { id: id(*node), url: url(*node) };
+    Founding::List(nodes.iter().map(listed).collect())
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn voters_that_begin_with_others_say_whose_list_differs() {
+    let mut stage = founding(vec![list(&[0, 1, 2]), list(&[0, 1, 2, 3]), list(&[0, 1, 2])]);
+    assert!(stage.leaders().is_empty());
+    let same = "give all the same list, or number, of first voters";
+    assert_eq!(
+        waits(&stage, 0),
+        format!("refused by n1: it begins with n0, n1, n2, n3, and n0 with n0, n1, n2: {same}")
+    );
+    assert_eq!(
+        waits(&stage, 1),
+        format!(
+            "refused by n0: it begins with n0, n1, n2, and n1 with n0, n1, n2, n3: {same}; n2: it \
+             begins with n0, n1, n2, and n1 with n0, n1, n2, n3: {same}"
+        )
+    );
+    let first = stage.status(1).condition.first;
+    assert_eq!(first, Some(FirstVoters::Listed((0..4).map(id).collect())));
+    let stage = founding(vec![Founding::Expected(3), Founding::Expected(4)]);
+    assert_eq!(
+        waits(&stage, 0),
+        format!("refused by n1: it begins with 4 voters, and n0 with 3 voters: {same}")
+    );
+    // A list of so many, and their number, are the same.
+    let mut stage = founding(vec![list(&[0, 1]), Founding::Expected(2)]);
+    stage.until(ms(5_000), |stage| !stage.leaders().is_empty());
+    assert_eq!(stage.status(0).condition.first, None);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_begins_alone_is_told_of_by_those_without_a_vote() {
+    let stage = founding(vec![list(&[0]), list(&[0, 1])]);
+    assert_eq!(stage.leaders(), [0]);
+    // Behind a leader until that is gone.
+    let mut stage = stage;
+    stage.command(0, tenure_core::voter::Command::Resign);
+    stage.pass(ms(6_000));
+    assert_eq!(
+        waits(&stage, 1),
+        "refused by n0: its network was founded without n1: add n1 to the members, or, where n0 \
+         should not have begun without it, end that one, and remove its state directory"
+    );
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn when_half_have_lost_their_directories_nobody_is_sent_in_a_circle() {
+    let mut stage = Stage::founded(4);
+    for node in [2, 3] {
+        stage.kill(node);
+        stage.nodes[node].disk = Memory::begin(Identity((0xdead + node as u128) << 64));
+        stage.start(node);
+    }
+    (0..4).for_each(|node| stage.campaign(node));
+    stage.pass(ms(12_000));
+    for node in 0..4 {
+        let told = waits(&stage, node);
+        let part = match node {
+            0 | 1 => "2 of the 4 voters have lost their state directories",
+            _ => "and a majority has kept its directories, remove",
+        };
+        assert!(told.contains(part), "n{node}: {told}");
+    }
+}
+
+/// The last word about a leader that has resigned is not that it leads.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_candidate_is_not_behind_one_that_has_resigned() {
+    let mut stage = Stage::led(3);
+    assert_eq!(waits(&stage, 1), "behind n0, which leads");
+    // Nobody can be elected for a while.
+    stage.cut = vec![(1, 2), (2, 1)];
+    stage.command(0, tenure_core::voter::Command::Resign);
+    stage.pass(ms(20));
+    stage.kill(0);
+    stage.pass(ms(200));
+    let after = stage.nodes[1].told.iter().rev().find_map(|event| match event {
+        Event::Waiting(waiting) => Some(waiting.clone()),
+        _ => None,
+    });
+    assert!(!matches!(after, Some(Waiting::Behind { .. })), "{after:?}");
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_leader_of_other_times_is_told_once() {
+    let slow = |node| Config { tolerance: if node == 0 { 7 } else { 3 }, ..config(node, 3) };
+    let mut stage = Stage::with((0..3).map(slow).collect());
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(0);
+    stage.until(ms(5_000), |stage| stage.leaders() == [0]);
+    stage.pass(ms(10_000));
+    let differs =
+        |event: &OwnEvent| matches!(event, OwnEvent::OtherTimes { leader, .. } if *leader == id(0));
+    assert_eq!((stage.told_own(0, differs), stage.told_own(1, differs)), (0, 1));
+}
