@@ -174,7 +174,7 @@ fn secrets_that_cannot_be_used_are_told() {
     assert_eq!(told(&[ONE, TWO, ONE].join("\n")), format!("3 {count}"));
     assert_eq!(
         told("short"),
-        "a secret has 5 bytes; it must have from 16 to 1024: openssl rand -hex 32"
+        "the secret on line 1 has 5 bytes; it must have from 16 to 1024: openssl rand -hex 32"
     );
     let missing = Secrets::read("/nowhere/secret".as_ref()).unwrap_err().to_string();
     assert_eq!(missing, "cannot read /nowhere/secret: No such file or directory (os error 2)");
