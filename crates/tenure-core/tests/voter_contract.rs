@@ -180,7 +180,7 @@ fn status(rng: &mut Rng) -> StatusDto {
 }
 
 fn condition(rng: &mut Rng) -> Condition {
-    let first = rng.once_in(2).then(|| FirstVoters::Number(3));
+    let first = rng.once_in(2).then_some(FirstVoters::Number(3));
     Condition { failing: rng.once_in(4), first }
 }
 

@@ -174,7 +174,7 @@ impl<C: Class> Backend for Asking<C> {
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
-            Incoming::Answered(answered) => self.on_answered(answered, machine),
+            Incoming::Answered(answered) => self.on_answered(*answered, machine),
             Incoming::Seeds(urls) => {
                 let Some(from) = urls.first().cloned().map(Peer::At) else { return };
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });

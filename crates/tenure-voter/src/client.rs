@@ -104,7 +104,7 @@ impl Client {
             let result = in_time.unwrap_or_else(|_| Err(overdue(*within)));
             let answered = Answered { to: to.clone(), call: *call, label, result };
             // The loop may have ended.
-            let goes_on = to_loop.send(Incoming::Answered(answered)).is_ok() && is_late;
+            let goes_on = to_loop.send(Incoming::Answered(answered.into())).is_ok() && is_late;
             if goes_on && let Some(_late) = Late::begin(&late, to) {
                 let _ = tokio::time::timeout((LATE - 1) * *within, asked).await;
             }

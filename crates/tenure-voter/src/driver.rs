@@ -167,7 +167,7 @@ impl<C: SafetyClass> Backend for Wired<C> {
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
             Incoming::Asked(asked) => self.on_asked(asked, machine),
-            Incoming::Answered(answered) => self.on_answered(answered, machine),
+            Incoming::Answered(answered) => self.on_answered(*answered, machine),
             Incoming::Seeds(urls) => {
                 let from = Peer::At(self.config.url.clone());
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });

@@ -43,7 +43,7 @@ impl Failure {
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Asked(Asked),
-    Answered(Answered),
+    Answered(Box<Answered>),
     Seeds(Vec<VoterUrl>),
     /// The state directory is not what it was, or is again.
     Directory(Result<(), Arc<str>>),
