@@ -1,5 +1,5 @@
-//! Whether the state directory is still where the next start looks for it. A thread of its own looks,
-//! as a disk that hangs must not keep the voter from its heartbeats.
+//! Whether the state directory is still where the next start looks for it. A thread of its own
+//! looks, as a disk that hangs must not keep the voter from its heartbeats.
 
 use std::convert::Infallible;
 use std::sync::Arc;

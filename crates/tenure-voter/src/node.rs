@@ -12,7 +12,7 @@ use std::time::Duration;
 use tenure::driver::{self, HoldOf, Notices, Timing};
 use tenure::{AtMostOne, Election, MayOverlap, NameError, SafetyClass, SystemError, clock};
 use tenure_core::ElectionName;
-use tenure_core::voter::{Checked, Identity, Memory, Mode, Participant, Start, Voter};
+use tenure_core::voter::{Checked, Header, Identity, Memory, Mode, Participant, Start, Voter};
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
 
@@ -215,19 +215,14 @@ impl<C: Class> Builder<C> {
         let start = Start { incarnation, seed, memory };
         let (to_loop, from_tasks) = mpsc::unbounded_channel();
         let (requests, asked) = mpsc::channel(WAITING_MAX);
-        if let Some(state) = &mut state {
-            state.watch(to_loop.clone());
-        }
+        state.iter_mut().for_each(|state| state.watch(to_loop.clone()));
         let refused = Arc::new(Tally::default());
         let room = auth::room(config.voters, config.heartbeat);
         let idle = (2 * config.heartbeat).max(IDLE_MIN);
         let client = Client::new(&options, idle, to_loop.clone());
         let server = Server {
-            who: who.clone(),
-            mode: config.mode,
-            election: config.election.clone(),
+            header: header(&config, &who),
             base: server::base(&config.url),
-            url: config.url.clone(),
             guard: Guard::new(options.secrets.clone(), room, clock::wall()),
             tls: server_tls(&options).map_err(|why| StartError::Tls { why })?.map(Arc::new),
             // Later than the client does, so that no request meets a connection that ends.
@@ -273,12 +268,26 @@ impl<C: Class> Builder<C> {
             };
             (wired, core, start)
         };
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
-        let resignation_max = config.lease();
-        let timing = move || Timing { grace, kill_margin, resignation_max };
-        let driver = driver::spawn(begin, timing)?;
+        let timing = timing(&config);
+        let driver = driver::spawn(begin, move || timing)?;
         Ok(Node { shared: Arc::new(Shared { config, who, address, driver, notices }) })
     }
+}
+
+/// What it says of itself where the loop is not asked, which alone knows of its founding.
+fn header(config: &Checked, who: &Participant) -> Header {
+    Header {
+        election: config.election.clone(),
+        mode: config.mode,
+        sender: who.clone(),
+        url: config.url.clone(),
+        founding: None,
+    }
+}
+
+fn timing(config: &Checked) -> Timing {
+    let (grace, kill_margin) = (config.grace, config.kill_margin);
+    Timing { grace, kill_margin, resignation_max: config.lease() }
 }
 
 fn listen(

@@ -26,8 +26,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tenure::clock;
-use tenure_core::ElectionName;
-use tenure_core::voter::{Answer, Caller, Header, Mode, Participant, Refusal, VoterUrl};
+use tenure_core::voter::{Answer, Caller, Header, Refusal, VoterUrl};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -57,13 +56,10 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// What serves requests of others.
 pub(crate) struct Server {
-    pub(crate) who: Participant,
-    pub(crate) mode: Mode,
-    pub(crate) election: ElectionName,
+    /// What it says of itself.
+    pub(crate) header: Header,
     /// The path of this voter's own URL: its requests may come with it, or without.
     pub(crate) base: String,
-    /// That URL.
-    pub(crate) url: VoterUrl,
     pub(crate) guard: Guard,
     pub(crate) tls: Option<Arc<Reread<ServerConfig>>>,
     /// How long a connection may be without a request.
@@ -143,15 +139,7 @@ impl Server {
     /// Says which voter it is that refuses, of which network, and by what it was asked.
     fn failed(&self, problem: &Problem, proof: &Proof) -> Reply {
         let (mut reply, body) = failed(problem);
-        let header = Header {
-            election: self.election.clone(),
-            mode: self.mode,
-            sender: self.who.clone(),
-            url: self.url.clone(),
-            // Only the loop knows.
-            founding: None,
-        };
-        Head::write(&header, reply.headers_mut());
+        Head::write(&self.header, reply.headers_mut());
         let status = reply.status().as_u16();
         self.guard.sign_answer(proof, status, reply.headers_mut(), &body);
         reply
@@ -206,14 +194,14 @@ impl Server {
     /// Whether it is for this voter: one that was captured is for another one.
     fn addressed(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let to = headers.get(names::TO).map(HeaderValue::as_bytes);
-        if to == Some(self.url.as_str().as_bytes()) {
+        if to == Some(self.header.url.as_str().as_bytes()) {
             return Ok(());
         }
         let of = to.map_or("nobody".into(), String::from_utf8_lossy);
         let detail = format!(
             "by its header Tenure-To this is for {of}, and this voter is {}: ask by the \
              voter-url that it names itself",
-            self.url
+            self.header.url
         );
         Err(Problem::new(421, "misdirected", detail))
     }
@@ -228,7 +216,7 @@ impl Server {
                 Err(Problem::new(401, "unauthenticated", detail))
             }
             (Head::Voter(header), _) => Ok(Caller::Voter(header)),
-            (Head::Other(Some(election)), _) if election != self.election => {
+            (Head::Other(Some(election)), _) if election != self.header.election => {
                 Err(Problem::refused(&Refusal::OtherNetwork))
             }
             (Head::Other(_), Proof::None) => Ok(Caller::Anybody),

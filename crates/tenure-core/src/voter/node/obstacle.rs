@@ -206,8 +206,8 @@ impl Voter {
         if self.lost && !self.is_member() {
             let why = format!(
                 "{by} stands in the electorate with another identity: its state directory was \
-                 lost, or another process has its id. If no other one has it, and a majority has kept \
-                 its directories, remove {by} from the members, and add it again"
+                 lost, or another process has its id. If no other one has it, and a majority has \
+                 kept its directories, remove {by} from the members, and add it again"
             );
             return Some(("lost-directory", why));
         }
