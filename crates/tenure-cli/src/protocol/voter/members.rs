@@ -215,7 +215,8 @@ impl Asked {
         let first = majority.filter_map(|(_, header, status)| {
             Some((&header.sender.id, status.condition.first.as_ref()?))
         });
-        let first: Vec<_> = first.collect();
+        let mut first: Vec<_> = first.collect();
+        first.sort();
         let (_, one) = first.first()?;
         let differs = first.iter().any(|(_, other)| !one.agrees(other));
         let names = ["voter-list", "expected-voters", "seed-host"];
