@@ -8,6 +8,7 @@ mod suite;
 
 use tenure_sim::allcall::plan::{Kind, Plan};
 use tenure_sim::allcall::{LeasedLeaders, Worlds};
+use tenure_sim::explain;
 use tenure_sim::sweep::Source;
 use tenure_sim::world::conditions::Incident;
 use tenure_sim::world::fault::Kind as Fault;
@@ -67,7 +68,9 @@ impl Source for Cuts {
 fn two_leaders_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(Cuts, 1, 60);
     let one = "Connected nodes have at most one leader";
-    let small = suite::a_failure_is_made_small(&sweep, one);
+    let small = suite::a_failure_is_made_small(&sweep, &[one]);
+    let command = explain::command(&Worlds, 1, &small.only, None);
+    assert!(command.contains("--protocol allcall --only "), "{command}");
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }
 

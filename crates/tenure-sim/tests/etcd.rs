@@ -8,6 +8,7 @@ mod suite;
 
 use tenure_sim::etcd::plan::Plan;
 use tenure_sim::etcd::{Elections, Worlds};
+use tenure_sim::explain;
 use tenure_sim::sweep::Source;
 use tenure_sim::world::fault::Kind;
 
@@ -66,7 +67,9 @@ impl Source for FastServers {
 #[test]
 fn clocks_beyond_the_bound_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(FastServers, 1, 20);
-    let small = suite::a_failure_is_made_small(&sweep, "A claim never outlasts its lease");
+    let small = suite::a_failure_is_made_small(&sweep, &["A claim never outlasts its lease"]);
+    let command = explain::command(&Worlds, 1, &small.only, None);
+    assert!(command.contains("--protocol etcd --only "), "{command}");
     assert!(small.only.len() * 3 < small.before + 9, "{} of {}", small.only.len(), small.before);
 }
 

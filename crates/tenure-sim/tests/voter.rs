@@ -7,6 +7,7 @@
 mod suite;
 
 use tenure_core::voter::Mode;
+use tenure_sim::explain;
 use tenure_sim::sweep::Source;
 use tenure_sim::voter::plan::{Kind, Plan};
 use tenure_sim::voter::{RegionalVoters, Worlds};
@@ -65,7 +66,9 @@ impl Source for Overlapping {
 #[test]
 fn two_leaders_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(Overlapping, 1, 200);
-    let small = suite::a_failure_is_made_small(&sweep, "At most one leader");
+    let small = suite::a_failure_is_made_small(&sweep, &["At most one leader"]);
+    let command = explain::command(&Worlds, 1, &small.only, None);
+    assert!(command.contains("--protocol voter --only "), "{command}");
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }
 

@@ -10,7 +10,6 @@ use tenure_sim::explain;
 use tenure_sim::nerio::driver::DriverRule;
 use tenure_sim::nerio::plan::{self, Climate, Plan};
 use tenure_sim::nerio::{QuorumLeases, Worlds};
-use tenure_sim::shrink::shrink;
 use tenure_sim::sweep::{self, Source};
 use tenure_sim::world::fault::Kind;
 
@@ -116,21 +115,10 @@ fn duties_of_the_driver_that_are_left_undone_are_noticed() {
 #[cfg(not(tenure_planted))]
 #[test]
 fn a_failure_is_made_small_and_its_command_shows_it_again() {
-    let source = breaking(DriverRule::ClockCountsSleep);
-    let (seed, violation) = suite::worlds(source, 1, 9).run().violation.unwrap();
-    let small = shrink(&source, seed, violation.clone(), 3_000_000);
+    let rule = DriverRule::ClockCountsSleep;
+    let sweep = suite::worlds(breaking(rule), 1, 9);
+    let small = suite::a_failure_is_made_small(&sweep, rule.meant());
     assert!(small.only.len() * 10 < small.before, "{} of {}", small.only.len(), small.before);
-
-    let command = explain::command(&source, seed, &small.only, Some("ClockCountsSleep"));
-    let only = command.split(" --only ").nth(1).unwrap();
-    let only = only.split(',').map(|fault| fault.parse().unwrap()).collect();
-    let account = explain::account(&source, seed, Some(only));
-    assert_eq!(account.violation.as_ref(), Some(&small.violation));
-    let text = account.text(100);
-    let violated = format!("violated: {}", small.violation.property);
-    assert!(text.contains("legend:") && text.contains(&violated), "{text}");
-    let picture = tenure_sim::timeline::svg::draw(&account.timeline);
-    assert!(picture.contains("leads") && picture.contains("paused"), "{picture}");
 }
 
 /// Worlds that once showed something, each with a sentence.
