@@ -265,7 +265,6 @@ pub(crate) fn one_that_was_stopped_does_not_say_what_was() {
     stage.pass(ms(3_000));
     stage.nodes[1].stopped = false;
     let before = vacancies(&stage, 1);
-    stage.command(1, X, Command::Unobserve);
     stage.observe(1, X);
     assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
     stage.go_on(1);
