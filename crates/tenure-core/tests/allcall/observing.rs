@@ -248,29 +248,27 @@ pub(crate) fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
     assert_eq!(stage.view(2), Some(&View::Vacant));
 }
 
-/// Nobody has led for long, the observer is stopped, and somebody leads before it goes on. What it
-/// reads first says nothing of that.
+/// A leader is stopped until its lease is over and another one leads. What it reads first says
+/// nothing of that.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn one_that_was_stopped_does_not_say_what_was() {
-    let mut stage = Stage::new(3);
-    for node in [0, 1, 2] {
+    let mut stage = Stage::new(2);
+    for node in [0, 1] {
         stage.join(node);
     }
+    stage.campaign(1, X);
     stage.observe(1, X);
-    stage.pass(ms(15_300));
-    assert_eq!(stage.view(1), Some(&View::Vacant));
+    stage.until(ms(20_000), |stage| stage.leaders(X) == [1]);
+    stage.pass(ms(2_250));
     stage.nodes[1].stopped = true;
     stage.campaign(0, X);
-    stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
+    stage.until(ms(40_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(3_000));
-    stage.nodes[1].stopped = false;
     let before = vacancies(&stage, 1);
-    stage.observe(1, X);
-    assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
     stage.go_on(1);
     stage.pass(ms(3_000));
     assert_eq!(vacancies(&stage, 1), before);
-    assert!(stage.view(1).unwrap().leader().is_some());
+    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
 }
 
 /// What followers have said of its own leadership is not what it does not know.
