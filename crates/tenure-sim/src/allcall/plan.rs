@@ -129,12 +129,13 @@ impl Settings {
     }
 
     /// Promise (b): until the best rank leads alone. One that serves out cannot lead next before
-    /// that is over, and the other one may renew once more meanwhile.
+    /// that is over, and the other one may renew meanwhile, K + H before the end of its lease at
+    /// the latest, and ends as long before the end of the next.
     #[must_use]
     pub fn best_most(&self) -> u64 {
         let span = match self.on_conflict {
             OnConflict::Yield => self.lease + self.skew + 3 * self.heartbeat,
-            OnConflict::ServeOut => self.lease + self.lease / 2 - self.skew + self.heartbeat,
+            OnConflict::ServeOut => 2 * self.lease - 2 * self.skew - self.heartbeat,
         };
         self.slow(span) + self.delay
     }
