@@ -38,8 +38,8 @@
 //!   because one was, each may hear its own claim first, and both lead until they hear the other's.
 //! - **(b)** After a heal there are two for at most H + d with [`OnConflict::Yield`], and within
 //!   L + K + 3H the best rank leads alone. With [`OnConflict::ServeOut`] there are two for at most
-//!   L − K + d, and the best rank leads alone within 2L − 2K − H + d: while it serves its lease
-//!   out the other one may renew once more.
+//!   L − K + d, and the best rank leads alone within 2L − K + H + 3d: while it serves its lease
+//!   out the other one may renew, and the next renewal may come before it is announced again.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads, where
 //!   each of these is multiplied by (1 + ρ)/(1 − ρ), here and in (b): by 1.002 with the default;
 //!   after a clean stop within H and two delays, if the best of the others calls. One that has

@@ -38,8 +38,10 @@
 //! - **(c)** `majority`: after a heal of a majority a leader within
 //!   (L + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ) of true time, k the number of draws: one
 //!   without loss and ties ([`Config::failover`]).
-//! - **(d)** `available`: two leaders that can reach each other become one within
-//!   (H + t + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ).
+//! - **(d)** `available`: two leaders that can reach each other, of which one knows the other,
+//!   become one within (H + t + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ). A voter that was
+//!   not reached for longer than [`Config::forget_after`] is known again when a seed, or a voter
+//!   that both know, names it.
 //! - **(e)** Memory is bounded by [`Config::voters`] and [`MEMBERS_MAX`], and so is the work of
 //!   one request.
 //!
@@ -167,7 +169,7 @@
 //! | S14 | each checks every other periodically; the answer is a status | each H |
 //! | S15 | a heartbeat stamps its sender | so, by the receiver's clock |
 //! | S16 | lists that differ are reconciled: back to `reconcile` of the sender | `node/discover.rs` |
-//! | S17 | of unknown ones the `status` is asked: who answers is added | so |
+//! | S17 | of unknown ones the `status` is asked: who answers is added | so; of those too that a seed knows |
 //! | S18 | who does not: `remove` at the sender | so; hearsay alone drops nobody, V12 |
 //! | S19 | `status`: the leader and the voters | [`StatusDto`] |
 //! | S20 | tolerance: misses before a voter is off line | `onLine` |

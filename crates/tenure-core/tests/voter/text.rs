@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::voter::{
-    Answer, Ask, Caller, Config, Founding, Listed, Message, OwnEvent, Peer, Refusal, Role,
+    Answer, Ask, Caller, Config, Founding, Listed, Message, OwnEvent, Peer, Refusal, Role, VoterDto,
 };
 use tenure_core::{End, Input, Loss};
 
@@ -302,6 +302,23 @@ fn s17_an_unknown_voter_that_answers_is_known() {
     assert_eq!(to, 2);
     assert!((0..3).all(|node| stage.nodes[node].core.clone().who().id == id(node)));
     assert_eq!(stage.status(1).known_voters.len(), 3);
+}
+
+/// The same of those that a seed names when one registers with it, which may be the last that it
+/// says.
+#[cfg_attr(not(tenure_planted), test)]
+fn s17_so_is_one_that_a_seed_knows() {
+    let mut stage = strangers(3);
+    (0..3).for_each(|node| stage.start(node));
+    seeds(&mut stage, 1, &[2]);
+    stage.pass(2 * H);
+    assert_eq!(stage.status(1).known_voters.len(), 2);
+    seeds(&mut stage, 0, &[1]);
+    while stage.status(0).known_voters.len() == 1 {
+        stage.pass(ms(1));
+    }
+    let (_, to, ..) = stage.asked(0, |ask| matches!(ask, Ask::Status { .. }))[0];
+    assert_eq!(to, 2, "without waiting for a heartbeat of one of them");
 }
 
 /// "If it does not receive a response, then it invokes the `remove` endpoint of the sending

@@ -129,15 +129,15 @@ impl Settings {
     }
 
     /// Promise (b): until the best rank leads alone. One that serves out cannot lead next before
-    /// that is over, and the other one may renew meanwhile, K + H before the end of its lease at
-    /// the latest, and ends as long before the end of the next.
+    /// that is over, L − K + d after the heal, and the other one may renew until it is announced
+    /// again. That lease is served out, too, and then it is its turn.
     #[must_use]
     pub fn best_most(&self) -> u64 {
         let span = match self.on_conflict {
             OnConflict::Yield => self.lease + self.skew + 3 * self.heartbeat,
-            OnConflict::ServeOut => 2 * self.lease - 2 * self.skew - self.heartbeat,
+            OnConflict::ServeOut => 2 * self.lease - self.skew + self.heartbeat,
         };
-        self.slow(span) + self.delay
+        self.slow(span) + 3 * self.delay
     }
 
     /// How long one listens or is held off, in true time, at most.

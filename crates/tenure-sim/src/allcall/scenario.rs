@@ -112,6 +112,13 @@ impl LeasedLeaders {
         !plan.own.is_right(node) && (ahead.unsigned_abs() > plan.own.skew || then < heard)
     }
 
+    /// When it was as it is now in an election: what began it anew last. Who gave way and has not
+    /// come back is gone, as if it had ended by itself.
+    pub fn settled(&self, election: usize) -> u64 {
+        let gone = self.beaten.iter().filter(|((_, of), _)| *of == election);
+        gone.map(|(_, at)| *at).fold(self.stirred[election], u64::max)
+    }
+
     fn stir(&mut self, election: Option<usize>, at: u64) {
         let all = 0..self.stirred.len();
         for stirred in all.filter(|one| election.is_none_or(|only| only == *one)) {
@@ -244,6 +251,10 @@ impl Scenario for LeasedLeaders {
                     run.own.agreed[node] = context.now - since;
                 }
                 run.own.ahead[node] = (context.now, ahead);
+                if before.abs_diff(ahead) > run.plan.own.skew {
+                    // Nobody may be there to say that it is right still: it waits for a lease.
+                    run.own.stir(None, context.now + run.plan.own.listening());
+                }
             }
             _ => {}
         }

@@ -59,6 +59,11 @@ pub trait Parted: Scenario {
     /// How long two lead that reach each other, in true time, if that has a bound in this world.
     fn overlap_most(check: &Check<'_, Self>) -> Option<u64>;
 
+    /// Since when two nodes can find each other where they reach each other, if they can.
+    fn met(_: &Check<'_, Self>, _one: usize, _other: usize) -> Option<u64> {
+        Some(0)
+    }
+
     /// How long the part of a node may have no leader, and since when at the earliest, if that has
     /// a bound in this world.
     fn vacant_most(check: &Check<'_, Self>, node: usize, election: usize) -> Option<(u64, u64)>;
@@ -105,7 +110,9 @@ impl<S: Parted> Property<S> for OneAfterAHeal {
                 let mut others = check.leaders(election).filter(|(other, from)| {
                     one < *other
                         && check.reach(one, *other)
-                        && check.now > since.max(*from).max(moved) + most
+                        && S::met(check, one, *other).is_some_and(|met| {
+                            check.now > since.max(*from).max(moved).max(met) + most
+                        })
                 });
                 if let Some((other, from)) = others.next() {
                     return Err(format!(

@@ -2,6 +2,7 @@
 //! and the checks.
 
 pub mod account;
+mod acquaintance;
 pub mod exchange;
 mod fact;
 pub mod plan;

@@ -106,6 +106,13 @@ impl Settings {
         config.request_timeout + config.cast_timeout + config.result_timeout
     }
 
+    /// For how long at least a voter that was dropped is looked for.
+    #[must_use]
+    pub fn forgets_after(&self) -> u64 {
+        let span = self.config.forget_after;
+        2 * nanos(span) - self.slow(span)
+    }
+
     /// Guarantees (c) and (d): how long a part with a quorum is without a leader, and with
     /// `available` two that reach each other both lead, with so many draws.
     #[must_use]

@@ -10,6 +10,7 @@ use tenure_core::voter::{
 use tenure_core::{Effect, LeaderView, Loss};
 
 use super::account::{self, Account};
+use super::acquaintance::Acquaintances;
 use super::exchange::{Command, Half, Place, To, Words};
 use super::fact::Own;
 use super::plan::{Kind, NodePlan, Plan, Settings};
@@ -75,6 +76,7 @@ pub struct RegionalVoters {
     stirred: u64,
     /// The draws that were begun since then, or since parts moved.
     draws: BTreeSet<Ballot>,
+    acquaintances: Acquaintances,
 }
 
 impl RegionalVoters {
@@ -130,6 +132,7 @@ impl Scenario for RegionalVoters {
             parts: Parts::default(),
             stirred: 0,
             draws: BTreeSet::new(),
+            acquaintances: Acquaintances::new(count),
         }
     }
 
@@ -243,6 +246,7 @@ impl Scenario for RegionalVoters {
 
     fn started(run: &mut Run<Self>, node: usize, life: u128) {
         run.own.nodes.insert(life, node);
+        run.own.acquaintances.start(node);
         if run.plan.own.pod.is_some_and(|(pod, _)| pod == node) {
             run.own.pod = true;
         }
@@ -472,6 +476,10 @@ impl Parted for RegionalVoters {
         (timed && own.mode == Mode::Available).then(|| own.change_most(draws.max(1)))
     }
 
+    fn met(check: &Check<'_, Self>, one: usize, other: usize) -> Option<u64> {
+        check.own.acquaintances.since(check.plan, one, other, check.now)
+    }
+
     /// Of a part with a quorum, or with `available` of any.
     fn vacant_most(check: &Check<'_, Self>, node: usize, _: usize) -> Option<(u64, u64)> {
         let own = &check.plan.own;
@@ -555,6 +563,9 @@ impl Run<RegionalVoters> {
         event: &Event,
     ) -> Judged {
         let counts = &mut self.counts.own;
+        if let Event::Own(own) = event {
+            self.own.acquaintances.hear(&self.plan, node, own, context.now);
+        }
         match (event, election) {
             (Event::Own(OwnEvent::Drawing { ballot }), _) => {
                 counts.ballots += 1;

@@ -76,8 +76,9 @@ impl Voter {
         }
         let id = &header.sender.id;
         match (open.purpose, answer) {
-            (Purpose::Register, Answer::Status(_)) => {
+            (Purpose::Register, Answer::Status(status)) => {
                 self.on_registered((!own).then_some(id), &open.to);
+                self.look_for_unknown(&status.known_voters, id, out);
             }
             (Purpose::Heartbeat { seq, leadership }, Answer::Heartbeat(beaten)) => {
                 self.on_beaten(header, (seq, leadership, open.sent), &beaten, out);

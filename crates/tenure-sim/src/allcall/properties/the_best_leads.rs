@@ -22,7 +22,7 @@ impl Property<LeasedLeaders> for TheBestInTheEnd {
         let cut = if check.own.parts().is_cut(now) { plan.own.vacant_most() } else { 0 };
         let moved = check.own.parts().moved(now) + cut;
         for election in 0..plan.elections.len() {
-            let since = moved.max(check.own.stirred[election]);
+            let since = moved.max(check.own.settled(election));
             if now <= since + plan.own.best_most() || !check.contends(node, election) {
                 continue;
             }
