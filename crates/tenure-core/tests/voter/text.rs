@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::voter::{
-    Answer, Ask, Caller, Config, Founding, Listed, Message, OwnEvent, Peer, Refusal, Role, VoterDto,
+    Answer, Ask, Caller, Config, Founding, Listed, Message, OwnEvent, Peer, Refusal, Role,
 };
 use tenure_core::{End, Input, Loss};
 
