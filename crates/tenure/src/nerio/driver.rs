@@ -26,7 +26,7 @@ use super::notice::Notice;
 use super::outbox::Outbox;
 use super::proofs::{Proof, Proofs};
 use super::request::Ask;
-use super::seal::{Authority, SEALED_MAX, Seal};
+use super::seal::{Authority, SEALED_MAX};
 use super::state::WriteError;
 use super::storage::{Flushed, Records};
 use crate::clock;
@@ -134,8 +134,7 @@ impl<T: Transport> Wire<T> {
                 match dropped {
                     Dropped::Digest(theirs) => self.on_mismatch(now, theirs, datagram, address),
                     Dropped::Version(version) => {
-                        let notice =
-                            self.key_troubles.version(now, address, version, &self.config);
+                        let notice = self.key_troubles.version(now, address, version, &self.config);
                         self.notice_if(notice);
                     }
                     _ => {}
@@ -329,8 +328,9 @@ impl<T: Transport> Backend for Wire<T> {
             Ask::Disagreement(reply) => {
                 let _ = reply.send(self.agreement.disagreement(&self.config));
             }
-            Ask::Peers(reply) => {
-                let _ = reply.send(self.transport.seal.as_deref().map(Seal::peers));
+            Ask::Keyring(reply) => {
+                let seal = self.transport.seal.as_deref();
+                let _ = reply.send(seal.map(|seal| (seal.ids(), seal.peers())));
             }
             Ask::Rekey { keys, done } => {
                 if let Some(seal) = &mut self.transport.seal {

@@ -36,13 +36,13 @@ pub use self::counters::Counters;
 use self::driver::Wire;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
-pub use self::notice::{Forgot, KeyTrouble, Notice};
-use self::keys::Keys;
+use self::keys::{KeyId, Keys};
 use self::line::Line;
+pub use self::notice::{Forgot, KeyTrouble, Notice};
 use self::request::Ask;
 use self::seal::Seal;
-use self::storage::Records;
 pub use self::seal::{Authority, Peer};
+use self::storage::Records;
 pub use self::storage::Storage;
 use crate::driver::{Hold, Notices, Timing, random, seed, spawn};
 use crate::election::Election;
@@ -184,10 +184,10 @@ impl Node {
         self.shared.driver.close().await;
     }
 
-    /// Who has shown a key to this node since it started, and which; `None` if it has no keys, or
-    /// is closed. Cancel safe.
-    pub async fn peers(&self) -> Option<Vec<Peer>> {
-        self.shared.driver.ask(Ask::Peers).await.flatten()
+    /// Which keys it uses and accepts, the one it uses first, and who has shown one to it since it
+    /// started; `None` if it has no keys, or is closed. Cancel safe.
+    pub async fn keyring(&self) -> Option<(Vec<KeyId>, Vec<Peer>)> {
+        self.shared.driver.ask(Ask::Keyring).await.flatten()
     }
 
     /// Uses the first of `keys` from now on and accepts the other one, without an interruption for

@@ -7,7 +7,7 @@ use tenure_core::nerio::Service;
 use tokio::sync::{mpsc, oneshot};
 
 use super::counters::Counters;
-use super::keys::Keys;
+use super::keys::{KeyId, Keys};
 use super::notice::Notice;
 use super::proofs::Proof;
 use super::seal::Peer;
@@ -18,6 +18,6 @@ pub(super) enum Ask {
     Counters(oneshot::Sender<Counters>),
     Service(oneshot::Sender<Option<Service>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
-    Peers(oneshot::Sender<Option<Vec<Peer>>>),
+    Keyring(oneshot::Sender<Option<(Vec<KeyId>, Vec<Peer>)>>),
     Rekey { keys: Keys, done: oneshot::Sender<()> },
 }

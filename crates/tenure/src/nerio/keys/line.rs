@@ -18,8 +18,10 @@ pub enum KeyError {
     #[error("it holds no key")]
     Empty,
     /// There are more keys than two.
-    #[error("it holds {count} keys; at most {KEYS_MAX} are allowed: the one that is used, and one \
-             that is accepted beside it")]
+    #[error(
+        "it holds {count} keys; at most {KEYS_MAX} are allowed: the one that is used, and one \
+             that is accepted beside it"
+    )]
     TooMany {
         /// How many.
         count: usize,
@@ -91,9 +93,8 @@ pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
 fn one(line: usize, text: &str) -> Result<Keys, KeyError> {
     let words: Vec<_> = text.split_ascii_whitespace().collect();
     let name = |error| KeyError::Name { line, error };
-    let secret = |digits: &str, part| {
-        unhex(digits).ok_or(KeyError::Digits { line, part, digits: 64 })
-    };
+    let secret =
+        |digits: &str, part| unhex(digits).ok_or(KeyError::Digits { line, part, digits: 64 });
     match words[..] {
         [CLUSTER, cluster, digits] => {
             let cluster = ClusterName::new(cluster).map_err(name)?;
@@ -131,9 +132,8 @@ fn join(first: Keys, second: Keys) -> Result<Keys, KeyError> {
             Ok(Keys::Cluster(keys))
         }
         (Keys::Application(mut keys), Keys::Application(more)) => {
-            let application = |keys: &[ApplicationKey]| {
-                keys.first().map(|key| key.grant.application.clone())
-            };
+            let application =
+                |keys: &[ApplicationKey]| keys.first().map(|key| key.grant.application.clone());
             if application(&keys) != application(&more) {
                 return Err(KeyError::Mixed { what: "applications" });
             }
@@ -202,9 +202,10 @@ mod tests {
         assert_eq!(cluster("prod").to_line(), format!("tenure-cluster-key-1 prod {SECRET}"));
         let key = cluster("prod").issue("billing".parse().unwrap(), "billing/*".parse().unwrap());
         let line = "tenure-application-key-1 prod billing billing/* \
-                    SECRETHERE MEMBERSHERE";
+                    f7ed8d411f1f0adbc15384ebd0f8c24dfc0eb4bbe825a3623b9e5d44a125a5ce \
+                    7aa7faac7bbf2725ce24f13e11e83e044ec7ebfa3d2127b333aee8f5501bc461";
         assert_eq!(key.to_line(), line);
-        assert_eq!(key.id().to_string(), "IDHERE");
+        assert_eq!(key.id().to_string(), "2e6c0c09");
         assert_eq!(parse(&key.to_line()), Ok(Keys::Application(vec![key])));
     }
 

@@ -210,6 +210,16 @@ impl Keys {
         self.cluster() == later.cluster() && name(self) == name(later)
     }
 
+    /// The key of `application` for `elections`, from the first of them; `None` if they are an
+    /// application's.
+    #[must_use]
+    pub fn issue(&self, application: NodeName, elections: Elections) -> Option<ApplicationKey> {
+        match self {
+            Self::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
+            Self::Application(_) => None,
+        }
+    }
+
     /// Whether they allow to contend in `election`, and to ask about it.
     #[must_use]
     pub fn allow(&self, election: &ElectionName) -> bool {
@@ -220,6 +230,12 @@ impl Keys {
     #[must_use]
     pub fn allow_all(&self) -> bool {
         self.application().is_none_or(|grant| grant.elections.cover_all())
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for {}", self.application, self.elections)
     }
 }
 
@@ -268,7 +284,7 @@ mod tests {
             [("billing", "billing/*,x"), ("billin", "gbilling/*"), ("other", "billing/*")]
         {
             let other = issue(&cluster(), application, elections);
-            assert_ne!(other.secret, billing.secret, "{application} {elections}");
+            assert!(other.secret != billing.secret, "{application} {elections}");
             assert_eq!(other.members, billing.members);
         }
     }

@@ -25,6 +25,7 @@ pub(super) const WELCOME: u8 = 7;
 /// The magic and a version.
 pub(super) const BEGIN: usize = MAGIC.len() + 1;
 const DATA_HEAD: usize = BEGIN + 8 + 8;
+#[cfg(test)]
 const HELLO_HEAD: usize = BEGIN + 1 + 4 + 32 + 8 + 1;
 const WELCOME_HEAD: usize = BEGIN + 32 + 8;
 pub(super) const TAG: usize = 16;

@@ -38,8 +38,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tenure_core::nerio::{Checked, Inc};
 use tenure_core::nerio::wire;
+use tenure_core::nerio::{Checked, Inc};
 use tenure_core::{NodeName, Time};
 use x25519_dalek::{PublicKey, StaticSecret};
 
@@ -484,6 +484,11 @@ impl Seal {
         self.sessions.retain(|session| accepted.contains(&session.key));
     }
 
+    /// What tells its keys apart, the one that it uses first.
+    pub(super) fn ids(&self) -> Vec<KeyId> {
+        self.keys.ids()
+    }
+
     /// Everybody who has shown a key.
     pub(super) fn peers(&self) -> Vec<Peer> {
         let peers = self.sessions.all().filter(|session| session.established);
@@ -496,10 +501,6 @@ impl Seal {
                 heard: session.heard,
             })
             .collect()
-    }
-
-    pub(super) const fn keys(&self) -> &Keys {
-        &self.keys
     }
 }
 
