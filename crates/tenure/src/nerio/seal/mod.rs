@@ -26,7 +26,9 @@
 //! something; a datagram for one that it does not know waits for the welcome.
 
 mod bytes;
+mod channel;
 mod contact;
+mod greeting;
 mod rights;
 mod session;
 #[cfg(test)]
@@ -36,7 +38,6 @@ mod window;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use tenure_core::nerio::wire;
 use tenure_core::nerio::{Checked, Inc};
@@ -44,12 +45,11 @@ use tenure_core::{NodeName, Time};
 use x25519_dalek::{PublicKey, StaticSecret};
 
 pub(super) use self::bytes::SEALED_MAX;
-use self::bytes::{Aead, Channel, DATA, HELLO, Hello, MAGIC, WELCOME};
+use self::bytes::{DATA, HELLO, MAGIC, WELCOME};
 use self::contact::Contacts;
 pub use self::rights::Authority;
-use self::session::{Session, Sessions, id};
-use self::window::Window;
-use super::keys::{ApplicationKey, Grant, KeyId, Keys, Secret, expand, extract};
+use self::session::{Sessions, id};
+use super::keys::{KeyId, Keys, Secret, extract};
 use crate::error::SystemError;
 
 /// Why a sealed datagram was dropped.
@@ -185,6 +185,10 @@ impl Seal {
         mut send: impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let (member, known) = (self.contacts.is_member(to), self.sessions.at(to).is_some());
+        if !known && self.toward(member).is_none() {
+            let why = "it has not shown its key, and this node has none that it could have, too";
+            return Err(io::Error::new(io::ErrorKind::NotConnected, why));
+        }
         if member || !known {
             let contact = self.contacts.admit(to);
             if contact.is_due(now, known) {
@@ -212,41 +216,6 @@ impl Seal {
         let address = (id(&self.own.public), self.own.count(), session.door);
         bytes::data(&session.seals, address, plain, &mut self.scratch);
         send(to, &self.scratch)
-    }
-
-    fn greet(
-        &mut self,
-        to: SocketAddr,
-        number: u64,
-        send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let member = self.contacts.is_member(to);
-        let Some((channel, secret)) = self.toward(member) else {
-            let why = "it has not shown its key, and this node's is not one that it could have";
-            return Err(io::Error::new(io::ErrorKind::NotConnected, why));
-        };
-        let (grant, key, gate) = match &self.keys {
-            Keys::Cluster(keys) => (Vec::new(), keys[0].id(), keys[0].secret()),
-            Keys::Application(keys) => {
-                (grant_bytes(keys[0].grant()), keys[0].id(), keys[0].secret())
-            }
-        };
-        let public = self.own.public;
-        let (seals, _) = directions(channel, &secret, (&public, &[0; 32]), false);
-        let hello = Hello { channel, key, public, counter: number, grant: &grant };
-        let gate = Aead::new(&expand(gate, GATE, &[&public]));
-        bytes::hello((&seals, &gate), &hello, self.own.door, &mut self.scratch);
-        send(to, &self.scratch)
-    }
-
-    /// The channel that this process would open to a member or to another one, and its secret.
-    fn toward(&self, member: bool) -> Option<(Channel, Secret)> {
-        Some(match (&self.keys, member) {
-            (Keys::Cluster(keys), true) => (Channel::Members, keys.first()?.secret().clone()),
-            (Keys::Cluster(_), false) => return None,
-            (Keys::Application(_), true) => (Channel::Application, self.with_members.clone()?),
-            (Keys::Application(keys), false) => (Channel::Peers, keys.first()?.secret().clone()),
-        })
     }
 
     /// Opens what came from `from`: a datagram, or nothing if it was part of a greeting.
@@ -291,178 +260,22 @@ impl Seal {
         // Only a member is at a member's address, whatever an application says it came from.
         let reachable = authority == Authority::Cluster || !self.contacts.is_member(from);
         if !self.sessions.establish(sender, from, reachable) {
-            self.start_over()?;
-            return Err(Dropped::Full);
+            return Err(self.start_over());
         }
-        if let Some(contact) = self.contacts.get(from) {
+        let is_there = self.sessions.at(from).is_some_and(|session| id(&session.public) == sender);
+        if let Some(contact) = self.contacts.get(from).filter(|_| is_there) {
             contact.heard();
         }
         Ok(Opened { plain, authority, inc })
     }
 
     /// Too many have shown their keys: nothing that was sealed before counts any more.
-    fn start_over(&mut self) -> Result<(), Dropped> {
-        self.own.door = crate::driver::seed().map_err(|_| Dropped::Full)?;
+    fn start_over(&mut self) -> Dropped {
+        // Without random numbers another one will do: what was sealed for an earlier door is not
+        // for this one.
+        self.own.door = crate::driver::seed().unwrap_or(self.own.door.wrapping_add(1));
         self.sessions = Sessions::default();
-        Ok(())
-    }
-
-    fn on_hello(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        datagram: &[u8],
-        send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
-    ) -> Result<(), Dropped> {
-        let hello = bytes::read_hello(datagram).ok_or(Dropped::Cut)?;
-        let (public, counter) = (hello.public, hello.counter);
-        let with = self.accepts(&hello).ok_or(Dropped::OtherKey(hello.key))?;
-        let gate = Aead::new(&expand(&with.gate, GATE, &[&public]));
-        if !bytes::passes(&gate, counter, datagram) || public == self.own.public {
-            return Err(Dropped::Forged);
-        }
-        let known = self.sessions.get(id(&public));
-        if let Some(known) = known {
-            let is_less = |by: &Authority| *by == Authority::Cluster && with.authority != *by;
-            // Of two whose ids are the same the first one counts: there is one in 2⁶⁴.
-            if known.public != public || is_less(&known.authority) {
-                return Err(Dropped::Forged);
-            }
-            if !known.window.is_new(counter) {
-                return Err(Dropped::Replayed);
-            }
-        }
-        let same = known.is_some_and(|s| s.key == hello.key && s.authority == with.authority);
-        if same {
-            let session = self.sessions.get_mut(id(&public)).ok_or(Dropped::Unknown)?;
-            session.door =
-                bytes::open_hello(&session.opens, counter, datagram).ok_or(Dropped::Forged)?;
-            session.window.take(counter);
-        } else {
-            let secret = with.secret(&public).ok_or(Dropped::Forged)?;
-            let (seals, opens) =
-                directions(hello.channel, &secret, (&self.own.public, &public), true);
-            let door = bytes::open_hello(&opens, counter, datagram).ok_or(Dropped::Forged)?;
-            // Its numbers go on, whichever key it uses.
-            let mut window = known.map_or_else(Window::default, |known| known.window.clone());
-            let (address, name) =
-                known.map_or((from, None), |known| (known.address, known.name.clone()));
-            window.take(counter);
-            let (authority, key, established) = (with.authority, hello.key, false);
-            let heard = now;
-            self.sessions.keep(Session {
-                public,
-                authority,
-                key,
-                opens,
-                seals,
-                door,
-                window,
-                address,
-                heard,
-                name,
-                established,
-            });
-        }
-        let session = self.sessions.get(id(&public)).ok_or(Dropped::Full)?;
-        let doors = (self.own.door, session.door, counter);
-        let number = self.own.count();
-        bytes::welcome(&session.seals, (&self.own.public, number), doors, &mut self.scratch);
-        // It says hello again if that is lost.
-        let _ = send(from, &self.scratch);
-        Ok(())
-    }
-
-    /// The key of ours with which a hello was made, if it is one that we accept.
-    fn accepts(&self, hello: &Hello<'_>) -> Option<Accepted> {
-        match (&self.keys, hello.channel) {
-            (Keys::Cluster(keys), Channel::Members) => {
-                let key = keys.iter().find(|key| key.id() == hello.key)?;
-                let gate = key.secret().clone();
-                let authority = Authority::Cluster;
-                hello.grant.is_empty().then_some(Accepted { gate, authority, members: None })
-            }
-            (Keys::Cluster(keys), Channel::Application) => {
-                let key = keys.iter().find(|key| key.id() == hello.key)?;
-                let grant = read_grant(hello.grant)?;
-                let gate = key.of_application(&grant);
-                let authority = Authority::Application(Arc::new(grant));
-                Some(Accepted { gate, authority, members: Some(key.private()) })
-            }
-            (Keys::Application(keys), Channel::Peers) => {
-                let same = |key: &&ApplicationKey| {
-                    key.id() == hello.key && grant_bytes(key.grant()) == hello.grant
-                };
-                let key = keys.iter().find(same)?;
-                let gate = key.secret().clone();
-                let authority = Authority::Application(Arc::clone(key.grant()));
-                Some(Accepted { gate, authority, members: None })
-            }
-            _ => None,
-        }
-    }
-
-    fn on_welcome(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        datagram: &[u8],
-        send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
-    ) -> Result<(), Dropped> {
-        let (public, counter) = bytes::welcome_head(datagram).ok_or(Dropped::Cut)?;
-        let member = self.contacts.is_member(from);
-        let awaits = self.contacts.get(from).is_some_and(|contact| contact.awaits());
-        let known = self.sessions.get(id(&public));
-        let is_new = known.is_none_or(|s| s.public == public && s.window.is_new(counter));
-        if !awaits || !is_new || public == self.own.public {
-            return Err(Dropped::Replayed);
-        }
-        let (channel, secret) = self.toward(member).ok_or(Dropped::Unknown)?;
-        let (seals, opens) = directions(channel, &secret, (&self.own.public, &public), false);
-        let opened = bytes::open_welcome(&opens, (counter, self.own.door), datagram);
-        let (door, echo) = opened.ok_or(Dropped::Forged)?;
-        let mut window = known.map_or_else(Window::default, |known| known.window.clone());
-        window.take(counter);
-        let name = known.and_then(|known| known.name.clone());
-        let Some(contact) = self.contacts.get(from) else { return Err(Dropped::Unknown) };
-        if !contact.answer(echo) {
-            return Err(Dropped::Replayed);
-        }
-        contact.heard();
-        let waiting = contact.waiting.take();
-        let key = self.keys.ids().first().copied().ok_or(Dropped::Unknown)?;
-        let authority = match (&self.keys, channel) {
-            (Keys::Application(keys), Channel::Peers) => {
-                Authority::Application(Arc::clone(keys[0].grant()))
-            }
-            _ => Authority::Cluster,
-        };
-        let (address, heard, established) = (from, now, false);
-        self.sessions.keep(Session {
-            public,
-            authority,
-            key,
-            opens,
-            seals,
-            door,
-            window,
-            address,
-            heard,
-            name,
-            established,
-        });
-        if !self.sessions.establish(id(&public), from, true) {
-            self.start_over()?;
-            return Err(Dropped::Full);
-        }
-        if let Some(waiting) = waiting {
-            // What is lost is sent again by the one who wants an answer.
-            let _ = self.send(from, &waiting, send);
-            if let Some(contact) = self.contacts.get(from) {
-                contact.sent(now);
-            }
-        }
-        Ok(())
+        Dropped::Full
     }
 
     /// How a sender calls itself, for [`peers`](Self::peers).
@@ -507,58 +320,6 @@ impl Seal {
 /// Whether datagrams of this version are sealed.
 pub(super) const fn is_sealed(version: u8) -> bool {
     matches!(version, DATA | HELLO | WELCOME)
-}
-
-const GATE: &str = "gate";
-
-/// A key of ours, for one who has used it.
-struct Accepted {
-    /// What all who have the key share.
-    gate: Secret,
-    authority: Authority,
-    /// With applications, the private half of the members.
-    members: Option<StaticSecret>,
-}
-
-impl Accepted {
-    /// The secret of the channel to the process with this public half.
-    fn secret(&self, public: &[u8; 32]) -> Option<Secret> {
-        let Some(members) = &self.members else { return Some(self.gate.clone()) };
-        let shared = members.diffie_hellman(&PublicKey::from(*public));
-        shared.was_contributory().then(|| extract(&self.gate, &shared))
-    }
-}
-
-/// With what this process seals to the other one, and opens what comes from there. `greeted` is
-/// the one that did not say hello.
-fn directions(
-    channel: Channel,
-    secret: &Secret,
-    (own, other): (&[u8; 32], &[u8; 32]),
-    greeted: bool,
-) -> (Aead, Aead) {
-    const MEMBERS: &str = "member to member";
-    const TO: &str = "application to member";
-    const FROM: &str = "member to application";
-    const PEERS: &str = "application to application";
-    let (out, back) = match (channel, greeted) {
-        (Channel::Members, _) => (MEMBERS, MEMBERS),
-        (Channel::Application, false) => (TO, FROM),
-        (Channel::Application, true) => (FROM, TO),
-        (Channel::Peers, _) => (PEERS, PEERS),
-    };
-    let aead = |label, sender: &[u8; 32]| Aead::new(&expand(secret, label, &[sender]));
-    (aead(out, own), aead(back, other))
-}
-
-fn grant_bytes(grant: &Grant) -> Vec<u8> {
-    let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
-    [name.as_bytes(), b"\0", elections.as_bytes()].concat()
-}
-
-fn read_grant(bytes: &[u8]) -> Option<Grant> {
-    let (application, elections) = std::str::from_utf8(bytes).ok()?.split_once('\0')?;
-    Some(Grant { application: application.parse().ok()?, elections: elections.parse().ok()? })
 }
 
 /// The incarnation of the process with this public half.

@@ -6,6 +6,8 @@ mod strangers;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::bytes::Channel;
+use super::channel::{directions, gate};
 use super::session::{PENDING_MAX, SESSIONS_MAX};
 use super::*;
 use crate::nerio::keys::Elections;

@@ -132,7 +132,7 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     assert!(net.peers(P).is_empty());
     assert_eq!(net.settle(), ["request"]);
     // In the victim's name to the member: its hello, with a higher number and another door.
-    let gate = Aead::new(&expand(&leaked, GATE, &[&victim]));
+    let gate = gate(&leaked, &victim);
     for secret in &secrets {
         let (seals, _) = directions(Channel::Application, secret, (&victim, &[0; 32]), false);
         let mut read = bytes::read_hello(&hello.bytes).unwrap();
