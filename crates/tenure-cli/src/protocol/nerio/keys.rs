@@ -35,7 +35,8 @@ pub fn read(layers: &mut Layers<'_>) -> Result<Option<Given>, Failure> {
                 Some(file) => format!("{origin}: {}", file.display()),
                 None => origin.to_string(),
             };
-            Err(Failure::usage(format!("the keys: {error}"), fix(&error)).origin(origin))
+            Err(Failure::usage(format!("the keys cannot be used: {error}"), fix(&error))
+                .origin(origin))
         }
     }
 }

@@ -176,8 +176,8 @@ pub(super) async fn nobody(
         if answered == 0 {
             fix += match &cluster.keys {
                 Some(_) => {
-                    "; nodes answer nobody whose key they do not accept: their logs name who has \
-                     another one"
+                    "; a node answers nobody whose key it does not accept, and none if it has no \
+                     key: its log says who has another one"
                 }
                 None => "; nodes that have a key answer nobody without one: --key-file",
             };
