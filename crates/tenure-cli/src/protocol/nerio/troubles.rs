@@ -174,17 +174,22 @@ pub(super) async fn nobody(
         }
         let mut fix = fix(&cluster.config, (lost, anybody_led), failing);
         if answered == 0 {
-            fix += match &cluster.keys {
-                Some(_) => {
-                    "; a node answers nobody whose key it does not accept, and none if it has no \
-                     key: its log says who has another one"
-                }
-                None => "; nodes that have a key answer nobody without one: --key-file",
-            };
+            fix += of_keys(&cluster);
         }
         Failure::new(Exit::Unknown, what, fix)
     });
     (!why.is_empty()).then_some(Nobody { why, failure })
+}
+
+/// Why nobody at all may have answered.
+fn of_keys(cluster: &Cluster) -> &'static str {
+    match cluster.keys {
+        Some(_) => {
+            "; a node answers nobody whose key it does not accept, and none if it has no key: its \
+             log says who has another one"
+        }
+        None => "; nodes that have a key answer nobody without one: --key-file",
+    }
 }
 
 /// What to do about members that `lost` their memory of a cluster in which somebody `led`, or may
