@@ -23,6 +23,9 @@ use crate::settings::node::StatusSettings;
 /// Who was heard of so lately uses a key still.
 const LATELY: Duration = Duration::from_secs(60);
 
+/// So many peers are named, those that were heard of last: an answer has a megabyte of room.
+const SHOWN_MAX: usize = 1_000;
+
 /// Makes the key of a cluster.
 pub(super) fn new(settings: &NewKeySettings, context: &Context) -> Result<Exit, Failure> {
     let key = ClusterKey::generate(settings.cluster.clone())
@@ -95,8 +98,14 @@ pub(super) async fn of(node: &Node) -> Answer {
             fix: "start it with --key-file".to_owned(),
         };
     };
-    peers.sort_by_key(|peer| (peer.key, peer.name.clone(), peer.address));
     let now = clock::now();
+    let lately = |peer: &&Peer| now.since(peer.heard) <= LATELY;
+    let still = |id: KeyId| peers.iter().filter(lately).filter(|peer| peer.key == id).count();
+    let told: Vec<_> = ids.iter().skip(1).map(|id| advice(*id, still(*id))).collect();
+    let count = peers.len();
+    peers.sort_by_key(|peer| std::cmp::Reverse(peer.heard));
+    peers.truncate(SHOWN_MAX);
+    peers.sort_by_key(|peer| (peer.key, peer.name.clone(), peer.address));
     let others: Vec<Value> = peers
         .iter()
         .map(|peer| {
@@ -116,9 +125,6 @@ pub(super) async fn of(node: &Node) -> Answer {
             })
         })
         .collect();
-    let lately = |peer: &&Peer| now.since(peer.heard) <= LATELY;
-    let still = |id: KeyId| peers.iter().filter(lately).filter(|peer| peer.key == id).count();
-    let told: Vec<_> = ids.iter().skip(1).map(|id| advice(*id, still(*id))).collect();
     let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
     Answer::Done(json!({
         "node": node.name().as_str(),
@@ -126,6 +132,7 @@ pub(super) async fn of(node: &Node) -> Answer {
         "uses": ids.first(),
         "accepts": ids,
         "peers": others,
+        "more": count.saturating_sub(SHOWN_MAX),
         "advice": told.first(),
     }))
 }
@@ -175,6 +182,9 @@ fn lines(answer: &Value) -> String {
             word(&peer["address"]),
         );
     }
+    if let Some(more @ 1..) = answer["more"].as_u64() {
+        text += &format!("and {more} more, which were heard of before these\n");
+    }
     if let Some(advice) = answer["advice"].as_str() {
         text += &format!("{advice}\n");
     }
@@ -196,6 +206,7 @@ mod tests {
                 {"key": "22222222", "name": null, "address": "10.0.0.9:5", "application": "billing",
                  "elections": "billing/*", "heard_ms": 20},
             ],
+            "more": 2,
             "advice": "1 uses 22222222 still",
         });
         assert_eq!(
@@ -203,6 +214,7 @@ mod tests {
             "node a of prod uses 11111111, and accepts 22222222\n\
              11111111  b at 10.0.0.2:7101, with the key of the cluster, heard 1.5s ago\n\
              22222222  - at 10.0.0.9:5, of billing for billing/*, heard 20.0ms ago\n\
+             and 2 more, which were heard of before these\n\
              1 uses 22222222 still\n"
         );
     }

@@ -167,21 +167,18 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// What the sender of an envelope may say, if it is who it says: nobody speaks as another
-    /// incarnation, and no application as a member.
+    /// What the sender of an envelope may say, if it is who it says.
     fn admit(
         &mut self,
         envelope: &Envelope,
         shown: Option<(Authority, Inc)>,
     ) -> Result<Option<Authority>, &'static str> {
         let Some((authority, inc)) = shown else { return Ok(None) };
-        let name = &envelope.who.name;
-        let as_member = self.config.position(name).is_some();
-        if envelope.who.inc != inc || (as_member && authority != Authority::Cluster) {
+        if !authority.may_be(inc, &envelope.who, &self.config) {
             return Err("identity");
         }
         if let Some(seal) = &mut self.transport.seal {
-            seal.is_called(inc, name);
+            seal.is_called(inc, &envelope.who.name);
         }
         Ok(Some(authority))
     }
