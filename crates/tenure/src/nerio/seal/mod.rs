@@ -19,8 +19,9 @@
 //! sender learns it by a hello, which the recipient answers with a welcome. So nothing that was
 //! sent to an earlier start can be repeated, and within one start a window of numbers for each
 //! sender drops what came before. Hellos repeated by strangers fill a list of their own, in which
-//! the oldest are forgotten. Should there be more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX), all are
-//! forgotten, the door changes, and everybody says hello again.
+//! the oldest are forgotten. Should there be more senders than
+//! [`SESSIONS_MAX`](session::SESSIONS_MAX), all are forgotten, the door changes, and everybody says
+//! hello again.
 //!
 //! A sender greets whom it does not know, and whom it has heard nothing of for 50 ms after it sent
 //! something; a datagram for one that it does not know waits for the welcome.

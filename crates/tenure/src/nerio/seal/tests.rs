@@ -152,6 +152,27 @@ fn the_first_datagram_waits_for_the_welcome_and_both_ways_are_open() {
     assert_eq!(net.peers(B)[0].authority, Authority::Cluster);
 }
 
+/// A grantor that campaigns asks itself, too, by its address.
+#[test]
+fn a_member_talks_to_itself() {
+    let mut net = candidate_and_members();
+    for text in ["request", "granted", "request"] {
+        net.say(A, A, text);
+        assert_eq!(net.settle(), [text]);
+    }
+    let sent = net.sent.clone();
+    for packet in &sent {
+        assert_eq!(net.give(packet), Err(Dropped::Replayed));
+    }
+    // Not what it has said to another one.
+    net.say(A, B, "fences");
+    assert_eq!(net.settle(), ["fences"]);
+    for packet in net.sent.clone().iter().skip(sent.len()).filter(|packet| packet.from == at(A)) {
+        let reflected = Packet { from: at(B), to: at(A), bytes: packet.bytes.clone() };
+        assert!(!matches!(net.give(&reflected), Ok(Some(_))), "{reflected:?}");
+    }
+}
+
 #[test]
 fn processes_of_one_application_talk_and_those_of_two_do_not() {
     let mut net = Net::new(vec![
