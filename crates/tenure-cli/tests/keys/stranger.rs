@@ -21,7 +21,7 @@ const EACH: u64 = 100_000;
 const KINDS: [&str; 4] = ["forged", "replayed", "cut", "unsealed"];
 /// So many at a time, and then a pause in which one processor can catch up.
 const PORTION: u64 = 100;
-const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE: Duration = Duration::from_millis(8);
 /// Campaigns in the quiet and in the flood, in turn.
 const ROUNDS: usize = 20;
 const CAMPAIGNS: usize = 10;
@@ -90,8 +90,9 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
             assert!(count > Some(1_000), "{node}: {reason} in {dropped}");
         }
         assert!(fleet.runs(node));
-        let lines = fleet.said(node).lines().count();
-        assert!(lines < 400, "{node} has said {lines} lines");
+        let said = fleet.said(node);
+        let warnings = said.lines().filter(|line| line.starts_with("warning: ")).count();
+        assert!((1..50).contains(&warnings), "{node} has warned {warnings} times");
     }
     let peers = fleet.keys("a")["peers"].as_array().unwrap().len();
     assert!(peers < 20, "{peers} have shown a key to a");
