@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn everything_unless_parts_are_named() {
         let bench = "cargo bench --quiet --package tenure --bench";
-        let costs = format!("{bench} costs -- campaign handover question loss load");
+        let costs = format!("{bench} costs -- campaign handover keys question loss load");
         let memory = format!("{bench} memory");
         assert_eq!(said("nerio", false, &[]), [costs, memory.clone()]);
         assert_eq!(said("nerio", true, &["loss"]), [format!("{bench} costs -- loss --quick")]);

@@ -45,6 +45,7 @@ pub(crate) static ALL: [Protocol; 4] = [
         parts: &[
             part("campaign", "winning an election that nobody else wants, beside a bare exchange"),
             part("handover", "taking over from a leader who resigns, beside a bare exchange"),
+            part("keys", "winning and taking over with keys, beside the same without"),
             part("question", "asking whether one leads, and an edict, beside a read of the clock"),
             part("loss", "taking over after a machine is lost, beside the remaining lease"),
             part("load", "processor time and datagrams with 1, 100 and 10,000 elections"),

@@ -53,6 +53,7 @@ pub fn command(registry: Registry) -> Command {
             members(registry),
             resign(registry),
             transfer(registry),
+            keys(),
             demo_command(),
             simulate_command(),
             completions(),
@@ -269,6 +270,49 @@ fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Co
     let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
     let others: Vec<_> = others.map(|spec| flag(registry, spec).hide(true)).collect();
     with_settings(registry, command, &[&specs, more]).args(others)
+}
+
+fn keys() -> Command {
+    let below = |name, about: &'static str, specs: &[&'static Spec]| {
+        with_settings(NERIO, Command::new(name).about(about), &[specs])
+    };
+    let made = "The key is a secret. Without --out it is printed.";
+    Command::new("keys")
+        .about("Make keys, and see who uses which")
+        .subcommand_required(true)
+        .subcommands([
+            below(
+                "new",
+                "Make a key of a cluster, for its nodes only",
+                &[&CLUSTER.spec, &OUT.spec],
+            )
+            .after_help(format!(
+                "{made}\n\nExample:\n  tenure keys new --cluster prod --out prod.key"
+            )),
+            below(
+                "issue",
+                "Make the key of an application from that of its cluster",
+                &[&KEY_FILE.spec, &APP.spec, &ELECTIONS.spec, &OUT.spec],
+            )
+            .after_help(format!(
+                "{made} The same command makes the same key again.\n\n\
+                 Example:\n  tenure keys issue --key-file prod.key --app billing \\\n      \
+                 --elections 'billing/*' --out billing.key"
+            )),
+            below(
+                "status",
+                "Print which keys a node of this machine uses and accepts, and who uses which",
+                &[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &MEMBERS.spec],
+            )
+            .after_help("Example:\n  tenure keys status --name a"),
+        ])
+        .after_help(
+            "To change a key without a stop, put the new one below the old one in the key files of \
+             all nodes, then the new one alone in those of all applications, then the new one \
+             first in those of the nodes, and take the old one out when keys status says so.\n\n\
+             Examples:\n  tenure keys new --cluster prod --out prod.key\n  \
+             tenure keys status --name a",
+        )
 }
 
 fn demo_command() -> Command {

@@ -15,6 +15,7 @@ use crate::settings::ask::{
     AskSettings, ChangeMembersSettings, MembersSettings, TellSettings, TransferSettings,
 };
 use crate::settings::demo::DemoSettings;
+use crate::settings::keys::{IssueKeySettings, NewKeySettings};
 use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
 use crate::settings::run::RunSettings;
 use crate::settings::simulate::SimulateSettings;
@@ -66,6 +67,12 @@ pub enum Command {
     Resign(TellSettings),
     /// `transfer`
     Transfer(TransferSettings),
+    /// `keys new`
+    KeysNew(NewKeySettings),
+    /// `keys issue`
+    KeysIssue(IssueKeySettings),
+    /// `keys status`
+    KeysStatus(StatusSettings),
     /// `demo`
     Demo(DemoSettings),
     /// `simulate`
@@ -148,6 +155,9 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
         }
         "resign" => Command::Resign(TellSettings::read(layers)?),
         "transfer" => Command::Transfer(TransferSettings::read(layers)?),
+        "keys new" => Command::KeysNew(NewKeySettings::read(layers)?),
+        "keys issue" => Command::KeysIssue(IssueKeySettings::read(layers)?),
+        "keys status" => Command::KeysStatus(StatusSettings::read(layers)?),
         "demo" => Command::Demo(DemoSettings::read(layers)?),
         "simulate" => Command::Simulate(SimulateSettings::read(layers)?),
         _ => {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tenure_core::{ElectionName, Loss, NameError, NodeName};
+use tenure_core::{ClusterName, ElectionName, Loss, NameError, NodeName};
 
 use crate::nerio::state::MemoryError;
 use crate::transport::UdpError;
@@ -32,6 +32,25 @@ pub enum StartError {
     IsAMember {
         /// The name given.
         name: NodeName,
+    },
+    /// A key of another cluster.
+    #[error("the key is one of the cluster {theirs}, and this is the cluster {ours}")]
+    OtherCluster {
+        /// Whose key it is.
+        theirs: ClusterName,
+        /// The cluster of this node.
+        ours: ClusterName,
+    },
+    /// A grantor needs the cluster's key.
+    #[error(
+        "{name} is to grant leases, and its key is one of the application {application}, with \
+         which nobody can: give it the key of the cluster"
+    )]
+    NotAMembersKey {
+        /// The name given.
+        name: NodeName,
+        /// Whose key it is.
+        application: NodeName,
     },
     /// The system refused something a node needs.
     #[error(transparent)]

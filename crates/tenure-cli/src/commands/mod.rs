@@ -5,6 +5,7 @@
 
 pub mod completions;
 mod demo;
+mod keys;
 mod leader;
 mod members;
 mod node;
@@ -49,6 +50,9 @@ pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Fail
         Command::Resign(settings) => block_on(tell::resign(settings, context)),
         Command::Transfer(settings) => block_on(tell::transfer(settings, context)),
         Command::Completions(shell) => completions::run(shell, registry),
+        Command::KeysNew(settings) => keys::new(&settings, &context),
+        Command::KeysIssue(settings) => keys::issue(&settings, &context),
+        Command::KeysStatus(settings) => block_on(keys::status(settings, context)),
         Command::Demo(settings) => block_on(demo::run(settings, context)),
         Command::Simulate(settings) => simulate::run(&settings, &context),
     }

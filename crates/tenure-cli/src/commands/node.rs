@@ -9,6 +9,7 @@ use tenure::nerio::{self, Counters, Forgot, Node, Notice};
 use tenure::state::Opening;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::keys;
 use super::observe::millis;
 use super::signals::Signals;
 use crate::control::{Answer, Asked, Request, Server};
@@ -167,6 +168,7 @@ fn tell(context: &Context, notice: &Notice, service: &mut Service) -> Result<(),
             return Ok(());
         }
         Notice::Mismatch { .. }
+        | Notice::Key { .. }
         | Notice::Founding { .. }
         | Notice::GrantsDamaged { .. }
         | Notice::RecoveryWaits { .. }
@@ -218,6 +220,7 @@ async fn answer(node: &Node, service: &mut Service, asked: Asked) {
                 "write_error": counters.write_error,
             }))
         }
+        Request::Keys => keys::of(node).await,
         Request::Resign | Request::Transfer { .. } => Answer::Refused {
             what: format!("node {} only grants leases and leads nothing", node.name()),
             fix: "ask the runner that leads".to_owned(),

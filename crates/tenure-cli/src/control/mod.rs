@@ -37,6 +37,8 @@ const NAME_MAX: usize = 52;
 pub enum Request {
     /// Report the status.
     Status,
+    /// Report which keys are used by whom.
+    Keys,
     /// Stop CMD, and resign.
     Resign,
     /// Stop CMD, and hand the leadership over.

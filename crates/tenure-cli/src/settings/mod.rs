@@ -10,6 +10,7 @@ pub mod ask;
 pub mod demo;
 pub mod file;
 pub(crate) mod id;
+pub mod keys;
 pub mod layers;
 pub mod node;
 pub mod origin;

@@ -9,6 +9,7 @@ use tenure_core::{ClusterName, NodeName};
 use super::{Layers, Realms, table};
 use crate::control;
 use crate::failure::{Failure, shell_word};
+use crate::protocol::nerio::keys::check_rights;
 use crate::protocol::nerio::{Cluster, MEMBERS};
 
 /// What `tenure node` was asked to do, checked.
@@ -165,6 +166,7 @@ impl WaitSafeSettings {
         let name = layers.required(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
         cluster.member(&name, &layers.origins)?;
+        check_rights(cluster.keys.as_ref(), None, &layers.origins)?;
         let wait = layers.optional(&table::WAIT)?;
         Ok(Self { name, cluster, wait })
     }

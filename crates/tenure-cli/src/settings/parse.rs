@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use tenure::nerio::keys::{Elections, ElectionsError};
 use tenure_core::nerio::Member;
 use tenure_core::{ClusterName, Drift, ElectionName, NameError, NodeName, Value};
 use tracing::level_filters::LevelFilter;
@@ -103,6 +104,13 @@ pub fn node(text: &str) -> Result<NodeName, Refusal> {
 /// The name of a cluster.
 pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {
     ClusterName::new(text).map_err(|error| refused(&error, ClusterName::MAX_BYTES))
+}
+
+/// Which elections a key is for.
+pub fn elections(text: &str) -> Result<Elections, Refusal> {
+    text.parse().map_err(|error: ElectionsError| {
+        Refusal::new(error.to_string(), "write names with commas, such as billing/*,audit, or *")
+    })
 }
 
 /// Why a name is not mended for one candidate alone.

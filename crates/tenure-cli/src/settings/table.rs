@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tenure::nerio::keys::Elections;
 use tenure_core::{ClusterName, Drift, ElectionName, NodeName, Value};
 use tracing::level_filters::LevelFilter;
 
@@ -110,6 +111,20 @@ crate::settings! {
         parse::path, path,
         "A file with what all voters share to know each other, on one line, or on two while one \
          takes the place of the other; or set TENURE_SECRET";
+    KEY_FILE: PathBuf = "key-file" "FILE" Text, Everywhere, Nothing, NETWORK,
+        parse::path, path,
+        "A file with the key of the cluster (a node) or of an application (all others), from \
+         tenure keys; two while one takes the place of the other; or set TENURE_KEYS. Read again \
+         when it changes";
+    APP: NodeName = "app" "NAME" Text, ONE_CALL, Nothing, WHAT,
+        parse::node, plain,
+        "The name of the application: 1 to 64 bytes of letters, digits and . _ -";
+    ELECTIONS: Elections = "elections" "LIST" Text, ONE_CALL, Nothing, WHAT,
+        parse::elections, plain,
+        "The elections in which it may contend, and of which it may ask: billing/*,audit or *";
+    OUT: PathBuf = "out" "FILE" Text, ONE_CALL, Nothing, OUTPUT,
+        parse::path, path,
+        "The file to make, which only its owner can read, instead of printing";
     LISTEN: SocketAddr = "listen" "ADDR" Text, Everywhere,
         Follows("a node's address in the members list; else any free port"), NETWORK,
         parse::address, plain,

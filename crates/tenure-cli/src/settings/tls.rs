@@ -13,15 +13,31 @@ use crate::failure::{Failure, quoted, shell_word};
 pub const PASSWORD_ENTRY: &str = "password";
 
 /// The password of `--user`.
-pub static PASSWORD: Hidden =
-    Hidden { name: PASSWORD_ENTRY, variable: "TENURE_PASSWORD", file: &table::PASSWORD_FILE };
+pub static PASSWORD: Hidden = Hidden {
+    name: PASSWORD_ENTRY,
+    variable: "TENURE_PASSWORD",
+    file: &table::PASSWORD_FILE,
+    is_kept_from_others: false,
+};
 
 /// What all of a network share.
-pub static SECRET: Hidden =
-    Hidden { name: "secret", variable: "TENURE_SECRET", file: &table::SECRET_FILE };
+pub static SECRET: Hidden = Hidden {
+    name: "secret",
+    variable: "TENURE_SECRET",
+    file: &table::SECRET_FILE,
+    is_kept_from_others: false,
+};
+
+/// The keys of a process.
+pub static KEYS: Hidden = Hidden {
+    name: "keys",
+    variable: "TENURE_KEYS",
+    file: &table::KEY_FILE,
+    is_kept_from_others: true,
+};
 
 /// All of them.
-pub static HIDDEN: [&Hidden; 2] = [&PASSWORD, &SECRET];
+pub static HIDDEN: [&Hidden; 3] = [&PASSWORD, &SECRET, &KEYS];
 
 /// A text that is in a file or a variable. There is no such flag, because every user of the
 /// machine could read it, and no such key, because settings files are passed on.
@@ -32,6 +48,8 @@ pub struct Hidden {
     pub variable: &'static str,
     /// The setting that names its file.
     file: &'static Setting<PathBuf>,
+    /// Whether a file that others can read or change is refused.
+    is_kept_from_others: bool,
 }
 
 /// Readable by every user, or writable by another than the owner. A group may read: services
@@ -142,24 +160,44 @@ impl Hidden {
 
     /// What is in the file at `path`, if it is UTF-8.
     fn of_file(&self, path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
-        let (origins, name) = (&layers.origins, self.name);
-        let unusable = |what: String| {
+        let name = self.name;
+        let (bytes, mode) = contents(path).map_err(|what| {
             let what = format!("the {name} file {} {what}", quoted(&path.display().to_string()));
             let failure = Failure::usage(what, "name a file that this user may read");
-            origins.explain(failure, &[self.file.spec.name])
-        };
-        let (mut bytes, mut mode) = (Vec::new(), 0);
-        File::open(path)
-            .and_then(|file| {
-                mode = file.metadata()?.permissions().mode() & 0o7777;
-                file.take(BYTES_MAX + 1).read_to_end(&mut bytes)
-            })
-            .map_err(|error| unusable(format!("cannot be read: {error}")))?;
-        if bytes.len() as u64 > BYTES_MAX {
-            return Err(unusable(format!("has more than {BYTES_MAX} bytes")));
+            layers.origins.explain(failure, &[self.file.spec.name])
+        })?;
+        let what = format!("{name} file");
+        if self.is_kept_from_others && mode & FOR_OTHERS != 0 {
+            let fix = format!("take that away: chmod 600 {}", word(path));
+            let failure = Failure::usage(for_others(&what, path, mode), fix);
+            return Err(layers.origins.explain(failure, &[self.file.spec.name]));
         }
-        warn_of_mode(layers, &format!("{name} file"), path, mode);
+        warn_of_mode(layers, &what, path, mode);
         Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))
+    }
+
+    /// The same while a process runs, of a file that was read before; or what is wrong with it.
+    pub fn reread(&self, path: &Path) -> Result<String, String> {
+        let (bytes, mode) = contents(path)?;
+        if self.is_kept_from_others && mode & FOR_OTHERS != 0 {
+            return Err(format!("others can read or change it, its mode is {mode:o}"));
+        }
+        String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+    }
+}
+
+/// The bytes of a small file, and its mode; or why it is of no use.
+fn contents(path: &Path) -> Result<(Vec<u8>, u32), String> {
+    let (mut bytes, mut mode) = (Vec::new(), 0);
+    File::open(path)
+        .and_then(|file| {
+            mode = file.metadata()?.permissions().mode() & 0o7777;
+            file.take(BYTES_MAX + 1).read_to_end(&mut bytes)
+        })
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    match bytes.len() as u64 > BYTES_MAX {
+        true => Err(format!("has more than {BYTES_MAX} bytes")),
+        false => Ok((bytes, mode)),
     }
 }
 
@@ -175,13 +213,17 @@ fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
     if mode & FOR_OTHERS == 0 {
         return;
     }
-    let path = path.display().to_string();
-    layers.warn(format!(
-        "others can read or change the {what} {}, its mode is {mode:o}: take that away: chmod 600 \
-         {}",
-        quoted(&path),
-        shell_word(&path)
-    ));
+    let others = for_others(what, path, mode);
+    layers.warn(format!("{others}: take that away: chmod 600 {}", word(path)));
+}
+
+fn for_others(what: &str, path: &Path, mode: u32) -> String {
+    let path = quoted(&path.display().to_string());
+    format!("others can read or change the {what} {path}, its mode is {mode:o}")
+}
+
+fn word(path: &Path) -> String {
+    shell_word(&path.display().to_string()).into_owned()
 }
 
 /// Reads `--user` and its password, of which neither is of use alone.

@@ -4,7 +4,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure::nerio::{Checked, Config, Member};
+use tenure::nerio::keys::Keys;
+use tenure::nerio::{Builder, Checked, Config, Member, Node};
 
 use super::Result;
 use super::process::Process;
@@ -17,7 +18,13 @@ pub(crate) struct Settings {
     pub(crate) lease: Duration,
     pub(crate) refresh: Duration,
     pub(crate) addresses: Vec<SocketAddr>,
+    /// Whether datagrams are sealed.
+    pub(crate) sealed: bool,
 }
+
+/// A key of nobody else's.
+const KEY: &str = "tenure-cluster-key-1 bench \
+                   0707070707070707070707070707070707070707070707070707070707070707";
 
 impl Settings {
     /// The defaults, on ports that are free now.
@@ -26,7 +33,19 @@ impl Settings {
         let addresses = sockets.into_iter().map(|socket| socket?.local_addr());
         let addresses = addresses.collect::<std::io::Result<_>>()?;
         let (lease, refresh) = (Duration::from_secs(5), Duration::from_millis(250));
-        Ok(Self { lease, refresh, addresses })
+        Ok(Self { lease, refresh, addresses, sealed: false })
+    }
+
+    /// A node in this cluster: with the key of the cluster if it grants, of an application if not.
+    pub(crate) fn node(&self, name: &str, grants: bool) -> Result<Builder> {
+        let builder = Node::builder(self.config()?, name.parse()?);
+        if !self.sealed {
+            return Ok(builder);
+        }
+        let cluster = Keys::parse(KEY)?;
+        let application = cluster.issue("bench".parse()?, "*".parse()?);
+        let application = application.ok_or("a key of a cluster")?;
+        Ok(builder.keys(if grants { cluster } else { application.into() }))
     }
 
     pub(crate) fn config(&self) -> Result<Checked> {
@@ -46,15 +65,18 @@ impl Settings {
     fn words(&self) -> Vec<String> {
         let millis = [self.lease, self.refresh].map(|span| span.as_millis().to_string());
         let addresses = self.addresses.iter().map(ToString::to_string);
-        millis.into_iter().chain(addresses).collect()
+        millis.into_iter().chain([self.sealed.to_string()]).chain(addresses).collect()
     }
 
     pub(crate) fn from_words(words: &[String]) -> Result<Self> {
-        let [lease, refresh, addresses @ ..] = words else { return Err("no settings".into()) };
+        let [lease, refresh, sealed, addresses @ ..] = words else {
+            return Err("no settings".into());
+        };
         let millis = |word: &String| word.parse().map(Duration::from_millis);
         let addresses = addresses.iter().map(|word| word.parse());
         let addresses = addresses.collect::<std::result::Result<_, _>>()?;
-        Ok(Self { lease: millis(lease)?, refresh: millis(refresh)?, addresses })
+        let (lease, refresh) = (millis(lease)?, millis(refresh)?);
+        Ok(Self { lease, refresh, addresses, sealed: sealed.parse()? })
     }
 }
 

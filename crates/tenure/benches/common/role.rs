@@ -21,11 +21,10 @@ pub(crate) fn play(role: &[String], heap: fn() -> usize) -> Result<()> {
         [kind, name, opening, path, settings @ ..] if kind == "grantor" => {
             let opening = if opening == "new" { Opening::New } else { Opening::Existing };
             let storage = Storage::Directory { path: PathBuf::from(path), opening };
-            let config = Settings::from_words(settings)?.config()?;
-            Node::builder(config, name.parse()?).grantor(storage).start()?
+            Settings::from_words(settings)?.node(name, true)?.grantor(storage).start()?
         }
         [kind, name, settings @ ..] if kind == "candidate" => {
-            Node::builder(Settings::from_words(settings)?.config()?, name.parse()?).start()?
+            Settings::from_words(settings)?.node(name, false)?.start()?
         }
         _ => return Err(format!("no such role: {role:?}").into()),
     };

@@ -14,15 +14,15 @@ use crate::sample::Samples;
 use crate::target::Targets;
 
 /// How long the application has been idle before a campaign, and before its floor.
-const IDLE: Duration = Duration::from_millis(2);
+pub(crate) const IDLE: Duration = Duration::from_millis(2);
 /// How often one who waits refreshes its request. A short interval keeps the rounds short.
-const REFRESH: Duration = Duration::from_millis(20);
+pub(crate) const REFRESH: Duration = Duration::from_millis(20);
 /// How often it has done so before a hand-over. The second one asks for the right fence.
 const REFRESHES: u32 = 3;
 /// How long the application has been idle before a hand-over, and before its floor.
-const IDLE_WAITING: Duration = Duration::from_millis(70);
+pub(crate) const IDLE_WAITING: Duration = Duration::from_millis(70);
 
-fn runtime() -> Result<Runtime> {
+pub(crate) fn runtime() -> Result<Runtime> {
     Ok(Builder::new_current_thread().enable_time().build()?)
 }
 

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod floor;
+mod keys;
 mod latency;
 mod load;
 mod loss;
@@ -21,9 +22,10 @@ use parts::Part;
 use tenure::nerio::Node;
 
 /// What can be measured by itself.
-const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 5] = [
+const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 6] = [
     ("campaign", latency::campaign),
     ("handover", latency::handover),
+    ("keys", keys::measure),
     ("question", question::measure),
     ("loss", loss::measure),
     ("load", load::measure),
@@ -50,5 +52,5 @@ fn main() -> ExitCode {
 
 /// A node of this process, which only campaigns.
 fn node(cluster: &Cluster, name: &str) -> Result<Node> {
-    Ok(Node::builder(cluster.settings.config()?, name.parse()?).start()?)
+    Ok(cluster.settings.node(name, false)?.start()?)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
+use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
 use tenure_core::nerio::{
     Checked, Command, Extra, Inc, Kept, Message, Nerio, OwnEvent, Question, QuorumTimestamp,
     Record, Sender, Start, Who,
@@ -19,11 +19,14 @@ use tokio::sync::broadcast;
 use super::agreement::Agreement;
 use super::counters::Counters;
 use super::edicts::Source;
+use super::key_trouble::KeyTroubles;
+use super::line::Line;
 use super::log;
 use super::notice::Notice;
 use super::outbox::Outbox;
 use super::proofs::{Proof, Proofs};
 use super::request::Ask;
+use super::seal::{Authority, SEALED_MAX};
 use super::state::WriteError;
 use super::storage::{Flushed, Records};
 use crate::clock;
@@ -37,7 +40,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// One node's way to others, its storage, and what it says of both.
 pub(super) struct Wire<T> {
     config: Checked,
-    transport: T,
+    transport: Line<T>,
     records: Records,
     flushed: Flushed,
     notices: broadcast::Sender<Notice>,
@@ -45,6 +48,7 @@ pub(super) struct Wire<T> {
     outbox: Outbox,
     proofs: Proofs,
     agreement: Agreement,
+    key_troubles: KeyTroubles,
     inc: Inc,
     /// The quorum timestamp of the leadership that begins.
     stamped: Option<QuorumTimestamp>,
@@ -69,7 +73,7 @@ impl<T: Transport> Wire<T> {
     pub(super) fn new(
         config: Checked,
         (name, start): (&NodeName, &Start),
-        transport: T,
+        transport: Line<T>,
         (records, flushed): (Records, Flushed),
         notices: broadcast::Sender<Notice>,
     ) -> Self {
@@ -85,10 +89,11 @@ impl<T: Transport> Wire<T> {
             outbox: Outbox::new(packer),
             proofs: Proofs::default(),
             agreement: Agreement::default(),
+            key_troubles: KeyTroubles::default(),
             inc: start.inc,
             stamped: None,
             counters: Counters::default(),
-            buffer: vec![0; DATAGRAM_MAX + 1],
+            buffer: vec![0; SEALED_MAX + 1],
         };
         if let Some(error) = this.records.damage.take() {
             this.notice(Notice::GrantsDamaged { error });
@@ -109,32 +114,78 @@ impl<T: Transport> Wire<T> {
     fn on_datagram(
         &mut self,
         now: Time,
-        (datagram, from): (&[u8], SocketAddr),
+        (datagram, address): (&mut [u8], SocketAddr),
         machine: &mut Machine<Self>,
     ) {
         self.counters.received += 1;
+        let (datagram, shown) = match self.transport.open(now, address, datagram) {
+            Ok(Some(incoming)) => (incoming.plain, incoming.shown),
+            Ok(None) => return,
+            Err(dropped) => {
+                self.counters.drop_for(dropped.label());
+                let notice = self.key_troubles.unopened(now, address, dropped, &self.config);
+                return self.notice_if(notice);
+            }
+        };
         let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
             Ok(opened) => opened,
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
-                if let Dropped::Digest(theirs) = dropped {
-                    self.on_mismatch(now, theirs, datagram, from);
+                match dropped {
+                    Dropped::Digest(theirs) => self.on_mismatch(now, theirs, datagram, address),
+                    Dropped::Version(version) => {
+                        let notice = self.key_troubles.version(now, address, version, &self.config);
+                        self.notice_if(notice);
+                    }
+                    _ => {}
                 }
                 return;
             }
         };
-        if let Some(notice) = self.agreement.agrees(from, &self.config, &mut self.repeats) {
+        let authority = match self.admit(&envelope, shown) {
+            Ok(authority) => authority,
+            Err(reason) => return self.counters.drop_for(reason),
+        };
+        if let Some(notice) = self.agreement.agrees(address, &self.config, &mut self.repeats) {
             self.notice(notice);
         }
-        let from = Sender { who: envelope.who, address: from };
+        let from = Sender { who: envelope.who, address };
         for message in messages {
             match message {
-                Ok(message) => {
+                Ok(message) if authority.as_ref().is_none_or(|by| by.may_say(&message)) => {
                     self.counters.messages += 1;
                     machine.input(Input::Message { from: from.clone(), message });
                 }
+                Ok(_) => {
+                    self.counters.drop_for("rights");
+                    let by = authority.as_ref();
+                    let notice = self.key_troubles.rights(now, &from, by, &self.config);
+                    self.notice_if(notice);
+                }
                 Err(dropped) => self.counters.drop_for(dropped.label()),
             }
+        }
+    }
+
+    /// What the sender of an envelope may say, if it is who it says.
+    fn admit(
+        &mut self,
+        envelope: &Envelope,
+        shown: Option<(Authority, Inc)>,
+    ) -> Result<Option<Authority>, &'static str> {
+        let Some((authority, inc)) = shown else { return Ok(None) };
+        if !authority.may_be(inc, &envelope.who, &self.config) {
+            return Err("identity");
+        }
+        if let Some(seal) = &mut self.transport.seal {
+            seal.is_called(inc, &envelope.who.name);
+        }
+        Ok(Some(authority))
+    }
+
+    fn notice_if(&mut self, notice: Option<Notice>) {
+        if let Some(notice) = notice {
+            self.notice(notice);
         }
     }
 
@@ -246,8 +297,8 @@ impl<T: Transport> Backend for Wire<T> {
     fn on_incoming(&mut self, now: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
             Incoming::Datagram { length, from } => {
-                let buffer = std::mem::take(&mut self.buffer);
-                self.on_datagram(now, (&buffer[..length], from), machine);
+                let mut buffer = std::mem::take(&mut self.buffer);
+                self.on_datagram(now, (&mut buffer[..length], from), machine);
                 self.buffer = buffer;
             }
             Incoming::Flushed((ticket, Ok(()))) => machine.input(Input::Flushed(ticket)),
@@ -273,6 +324,16 @@ impl<T: Transport> Backend for Wire<T> {
             }
             Ask::Disagreement(reply) => {
                 let _ = reply.send(self.agreement.disagreement(&self.config));
+            }
+            Ask::Keyring(reply) => {
+                let seal = self.transport.seal.as_deref();
+                let _ = reply.send(seal.map(|seal| (seal.ids(), seal.peers())));
+            }
+            Ask::Rekey { keys, done } => {
+                if let Some(seal) = &mut self.transport.seal {
+                    seal.rekey(keys);
+                }
+                let _ = done.send(());
             }
         }
     }

@@ -48,6 +48,10 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
             Some((OF_A_MEMBER, address.to_string()))
         }
         Notice::Mismatch { address, .. } => Some(("mismatch", address.to_string())),
+        Notice::Key { address, .. } if config.position_at(*address).is_some() => {
+            Some(("key of a member", address.to_string()))
+        }
+        Notice::Key { address, .. } => Some(("key", address.to_string())),
         Notice::NameContested { name, .. } => Some(("name", name.to_string())),
         Notice::AddressContested { who, .. } => Some(("address", who.to_string())),
         Notice::Obstacle { election, grantor, .. } => {

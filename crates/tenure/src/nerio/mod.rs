@@ -10,11 +10,15 @@ mod counters;
 mod driver;
 mod edicts;
 mod error;
+mod key_trouble;
+pub mod keys;
+mod line;
 mod log;
 mod notice;
 mod outbox;
 mod proofs;
 mod request;
+mod seal;
 pub mod state;
 mod storage;
 pub mod survey;
@@ -32,8 +36,12 @@ pub use self::counters::Counters;
 use self::driver::Wire;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
-pub use self::notice::{Forgot, Notice};
+use self::keys::{KeyId, Keys};
+use self::line::Line;
+pub use self::notice::{Forgot, KeyTrouble, Notice};
 use self::request::Ask;
+use self::seal::Seal;
+pub use self::seal::{Authority, Peer};
 use self::storage::Records;
 pub use self::storage::Storage;
 use crate::driver::{Hold, Notices, Timing, random, seed, spawn};
@@ -58,6 +66,8 @@ struct Shared {
     who: Who,
     address: SocketAddr,
     driver: Arc<Hold<AtMostOne, Ask>>,
+    /// Those that it was started with.
+    keys: Option<Keys>,
     notices: Notices<Notice>,
 }
 
@@ -68,6 +78,7 @@ pub struct Builder {
     name: NodeName,
     listen: Option<SocketAddr>,
     any_address: bool,
+    keys: Option<Keys>,
     storage: Option<Storage>,
 }
 
@@ -99,7 +110,7 @@ impl Node {
     /// # }
     /// ```
     pub fn builder(config: Checked, name: NodeName) -> Builder {
-        Builder { config, name, listen: None, any_address: false, storage: None }
+        Builder { config, name, listen: None, any_address: false, keys: None, storage: None }
     }
 
     /// The election `name`. There is at most one leader of it at any instant, as long as clocks
@@ -173,6 +184,21 @@ impl Node {
         self.shared.driver.close().await;
     }
 
+    /// Which keys it uses and accepts, the one it uses first, and who has shown one to it since it
+    /// started; `None` if it has no keys, or is closed. Cancel safe.
+    pub async fn keyring(&self) -> Option<(Vec<KeyId>, Vec<Peer>)> {
+        self.shared.driver.ask(Ask::Keyring).await.flatten()
+    }
+
+    /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
+    /// those who use one of both. They must be of the kind and of the cluster of those that it was
+    /// started with, if it was with any: else nothing changes, and the answer is `false`. Cancel
+    /// safe.
+    pub async fn rekey(&self, keys: Keys) -> bool {
+        let fits = self.shared.keys.as_ref().is_some_and(|before| before.may_become(&keys));
+        fits && self.shared.driver.ask(|done| Ask::Rekey { keys, done }).await.is_some()
+    }
+
     fn tell(&self, ask: Ask) -> bool {
         self.shared.driver.tell(ask)
     }
@@ -207,8 +233,15 @@ impl Builder {
         self
     }
 
-    /// Allows addresses other than loopback though datagrams are not authenticated: only where
-    /// everybody who can send to it is trusted.
+    /// Seals every datagram, and reads none that is not: the cluster's key where it grants, an
+    /// application's elsewhere. With keys, addresses need not be on loopback.
+    pub fn keys(mut self, keys: Keys) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// Allows addresses other than loopback without keys, so that nothing is authenticated: only
+    /// where everybody who can send to it is trusted.
     pub fn insecure_any_address(mut self) -> Self {
         self.any_address = true;
         self
@@ -217,14 +250,16 @@ impl Builder {
     /// Starts it on UDP. Blocks for as long as opening a socket and a state directory takes.
     pub fn start(self) -> Result<Node, StartError> {
         let address = self.address()?;
-        let transport = if self.any_address { Udp::any(address)? } else { Udp::loopback(address)? };
+        let any = self.any_address || self.keys.is_some();
+        let transport = if any { Udp::any(address)? } else { Udp::loopback(address)? };
         self.start_on(transport)
     }
 
     /// Starts it on a transport of the caller's.
     pub fn start_on(self, transport: impl Transport) -> Result<Node, StartError> {
         self.address()?;
-        let Self { config, name, storage, .. } = self;
+        self.check_keys()?;
+        let Self { config, name, storage, keys, .. } = self;
         let (records, flushed, memory) = match &storage {
             Some(storage) => {
                 let (cluster, node) = (config.cluster.clone(), name.clone());
@@ -237,7 +272,10 @@ impl Builder {
                 (records, flushed, None)
             }
         };
-        let start = Start { inc: Inc(random()?), seed: seed()?, memory };
+        let seal = keys.clone().map(|keys| Seal::new(keys, &config)).transpose()?;
+        let inc = seal.as_ref().map_or_else(|| random().map(Inc), |seal| Ok(seal.inc()))?;
+        let start = Start { inc, seed: seed()?, memory };
+        let transport = Line::new(transport, seal);
         let who = Who { name: name.clone(), inc: start.inc };
         let (address, core) = (transport.local_address(), Nerio::new(config.clone(), name));
         let (notices, said) = Notices::new();
@@ -250,7 +288,24 @@ impl Builder {
             (wire, core, start)
         };
         let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;
-        Ok(Node { shared: Arc::new(Shared { config, who, address, driver, notices }) })
+        Ok(Node { shared: Arc::new(Shared { config, who, address, driver, keys, notices }) })
+    }
+
+    /// Whether there are the keys for what it is to do.
+    fn check_keys(&self) -> Result<(), StartError> {
+        let Some(keys) = &self.keys else { return Ok(()) };
+        let ours = &self.config.cluster;
+        if let Some(theirs) = keys.cluster().filter(|theirs| *theirs != ours) {
+            let (theirs, ours) = (theirs.clone(), ours.clone());
+            return Err(StartError::OtherCluster { theirs, ours });
+        }
+        match keys.application() {
+            Some(grant) if self.storage.is_some() => {
+                let application = grant.application.clone();
+                Err(StartError::NotAMembersKey { name: self.name.clone(), application })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Where to receive, and whether name and role fit together.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tenure_core::nerio::{Refusal, Who};
 use tenure_core::{ElectionName, NodeName, Time};
 
+pub use super::key_trouble::KeyTrouble;
 use super::state::{Grants, Memory};
 use super::survey;
 
@@ -72,6 +73,15 @@ pub enum Notice {
         theirs: u64,
         /// The digest of this node's.
         ours: u64,
+    },
+    /// The key of a peer does not fit. Anybody can send such datagrams in the name of any address.
+    Key {
+        /// Whose address it is, or how the peer calls itself; `None` of others.
+        peer: Option<NodeName>,
+        /// Where it came from.
+        address: SocketAddr,
+        /// What is the matter.
+        why: KeyTrouble,
     },
     /// So many members run with another configuration that no quorum of this node's is left.
     /// It goes on asking; said again when that was over for a while.
@@ -215,6 +225,8 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Key { peer: Some(peer), address, why } => write!(f, "{peer} at {address} {why}"),
+            Self::Key { peer: None, address, why } => write!(f, "somebody at {address} {why}"),
             Self::Mismatch { peer, address, theirs, ours } => {
                 mismatch((peer, *address), (*theirs, *ours), f)
             }

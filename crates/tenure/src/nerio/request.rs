@@ -7,8 +7,10 @@ use tenure_core::nerio::Service;
 use tokio::sync::{mpsc, oneshot};
 
 use super::counters::Counters;
+use super::keys::{KeyId, Keys};
 use super::notice::Notice;
 use super::proofs::Proof;
+use super::seal::Peer;
 
 /// A request of the node itself.
 pub(super) enum Ask {
@@ -16,4 +18,6 @@ pub(super) enum Ask {
     Counters(oneshot::Sender<Counters>),
     Service(oneshot::Sender<Option<Service>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
+    Keyring(oneshot::Sender<Option<(Vec<KeyId>, Vec<Peer>)>>),
+    Rekey { keys: Keys, done: oneshot::Sender<()> },
 }

@@ -6,13 +6,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{DATAGRAM_MAX, Dropped, Envelope, Packer, open};
+use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
 use tenure_core::nerio::{
     Checked, Holder, Inc, List, Message, Query, Raising, Service, State, Who,
 };
 use tenure_core::{ElectionName, NodeName, Time};
 use tokio::net::UdpSocket;
 
+use super::keys::Keys;
+use super::seal::{Authority, SEALED_MAX, Seal};
 use crate::clock;
 
 /// How many elections a survey looks at. A member that names more counts as silent.
@@ -377,9 +379,10 @@ fn has_renewed(
 
 /// Asks every member for its elections and what it holds of each, from a socket of its own on
 /// `from`. Takes a few round trips for each election, longer when somebody is silent: who leaves
-/// one question unanswered is asked no more. Cancel safe.
-pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
-    let mut asker = Asker::new(config, from).await?;
+/// one question unanswered is asked no more. The keys must allow to ask of all elections. Cancel
+/// safe.
+pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Survey> {
+    let mut asker = Asker::new(config, keys, from).await?;
     let mut members = BTreeMap::new();
     let mut names = BTreeSet::new();
     for member in &config.members {
@@ -433,8 +436,13 @@ pub async fn survey(config: &Checked, from: SocketAddr) -> io::Result<Survey> {
 /// Asks every member what it knows of one election, from a socket of its own on `from`. Takes a
 /// few round trips, longer when somebody is silent. One to which the system cannot send is as
 /// silent as one that does not answer; an error says that there is no socket. Cancel safe.
-pub async fn ask(config: &Checked, from: SocketAddr, election: &ElectionName) -> io::Result<Seen> {
-    let mut asker = Asker::new(config, from).await?;
+pub async fn ask(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+    election: &ElectionName,
+) -> io::Result<Seen> {
+    let mut asker = Asker::new(config, keys, from).await?;
     let mut states = BTreeMap::new();
     for member in &config.members {
         let state = asker.state(member.address, election).await.ok().flatten();
@@ -450,18 +458,24 @@ struct Asker {
     patience: Duration,
     /// Who was asked, and answered with another digest.
     differing: BTreeSet<SocketAddr>,
+    seal: Option<Seal>,
 }
 
 impl Asker {
-    async fn new(config: &Checked, from: SocketAddr) -> io::Result<Self> {
-        let inc = Inc(crate::entropy::number().map_err(io::Error::other)?);
+    async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
+        let seal = keys.map(|keys| Seal::new(keys.clone(), config)).transpose();
+        let seal = seal.map_err(io::Error::other)?;
+        let inc = match &seal {
+            Some(seal) => seal.inc(),
+            None => Inc(crate::entropy::number().map_err(io::Error::other)?),
+        };
         let name = NodeName::new(NAME).map_err(io::Error::other)?;
         let who = Who { name, inc };
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
         let socket = UdpSocket::bind(from).await?;
         let (digest, differing) = (config.digest(), BTreeSet::new());
-        Ok(Self { socket, packer, digest, patience, differing })
+        Ok(Self { socket, packer, digest, patience, differing, seal })
     }
 
     /// Sends a question until an answer from that address passes `read`, or gives up.
@@ -474,7 +488,7 @@ impl Asker {
         let mut datagram = self.packer.start();
         self.packer.push(&mut datagram, question);
         for _ in 0..TRIES {
-            self.socket.send_to(&datagram, to).await?;
+            self.send(to, &datagram).await?;
             let answer = tokio::time::timeout(self.patience, self.answer(to, &read)).await;
             if let Ok(answer) = answer {
                 return answer.map(Some);
@@ -483,18 +497,35 @@ impl Asker {
         Ok(None)
     }
 
+    /// Sends a datagram, sealed if there are keys.
+    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+        let Some(seal) = &mut self.seal else {
+            return self.socket.send_to(datagram, to).await.map(drop);
+        };
+        let mut sealed = Vec::new();
+        seal.outgoing(clock::now(), to, datagram, |to, bytes| {
+            sealed.push((to, bytes.to_vec()));
+            Ok(())
+        })?;
+        for (to, bytes) in sealed {
+            self.socket.send_to(&bytes, to).await?;
+        }
+        Ok(())
+    }
+
     async fn answer<T>(
         &mut self,
         to: SocketAddr,
         read: impl Fn(Message) -> Option<T>,
     ) -> io::Result<T> {
-        let mut buffer = [0; DATAGRAM_MAX + 1];
+        let mut buffer = [0; SEALED_MAX + 1];
         loop {
             let (length, from) = self.socket.recv_from(&mut buffer).await?;
             if from != to {
                 continue;
             }
-            let messages = match open(self.digest, 0, &buffer[..length]) {
+            let Some(datagram) = self.unseal(from, &mut buffer[..length]).await? else { continue };
+            let messages = match open(self.digest, 0, datagram) {
                 Ok((_, messages)) => messages,
                 Err(dropped) => {
                     if let Dropped::Digest(_) = dropped {
@@ -507,6 +538,25 @@ impl Asker {
                 return Ok(answer);
             }
         }
+    }
+
+    /// What a member at `from` sent, if it is to be read. What waited for a welcome is sent.
+    async fn unseal<'a>(
+        &mut self,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+    ) -> io::Result<Option<&'a [u8]>> {
+        let Some(seal) = &mut self.seal else { return Ok(Some(datagram)) };
+        let mut sealed = Vec::new();
+        let opened = seal.incoming(clock::now(), from, datagram, |to, bytes| {
+            sealed.push((to, bytes.to_vec()));
+            Ok(())
+        });
+        for (to, bytes) in sealed {
+            self.socket.send_to(&bytes, to).await?;
+        }
+        let opened = opened.ok().flatten();
+        Ok(opened.filter(|by| by.authority == Authority::Cluster).map(|opened| opened.plain))
     }
 
     async fn state(
@@ -532,6 +582,7 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::nerio::wire::DATAGRAM_MAX;
     use tenure_core::nerio::{Config, Listed, Member};
 
     use super::*;
@@ -751,7 +802,7 @@ mod tests {
             }
         };
         let seen = tokio::select! {
-            seen = survey(&config, ([127, 0, 0, 1], 0).into()) => seen.unwrap(),
+            seen = survey(&config, None, ([127, 0, 0, 1], 0).into()) => seen.unwrap(),
             () = member => unreachable!("it answers for ever"),
         };
         (seen, questions)

@@ -29,8 +29,8 @@ pub enum UdpError {
     /// Datagrams are not authenticated: anybody who can reach the address could end and win
     /// leaderships.
     #[error(
-        "{address} is not a loopback address, and datagrams are not authenticated: anybody who can \
-         send to it could end leaderships and win elections; allow it with insecure_any_address \
+        "{address} is not a loopback address, and there are no keys: anybody who can send to it \
+         could end leaderships and win elections; give keys, or allow it with insecure_any_address \
          where nobody else can"
     )]
     NotLoopback {
@@ -62,8 +62,8 @@ impl Udp {
         Self::any(address)
     }
 
-    /// A socket on any address, without authentication: only where everybody who can send to it
-    /// is trusted.
+    /// A socket on any address: for datagrams that are sealed, or where everybody who can send to
+    /// it is trusted.
     pub fn any(address: SocketAddr) -> Result<Self, UdpError> {
         let refused = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => UdpError::InUse { address },

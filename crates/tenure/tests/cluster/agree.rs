@@ -139,7 +139,7 @@ async fn a_first_start_that_was_not_said_to_be_one_is_mended() {
     assert!(leadership.is_current());
     soon(async {
         let from = "127.0.0.1:0".parse().unwrap();
-        while survey(&config, from).await.unwrap().members[&"c".parse().unwrap()]
+        while survey(&config, None, from).await.unwrap().members[&"c".parse().unwrap()]
             != Some(Service::Serving)
         {}
     })

@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tenure::nerio::keys::Keys;
 use tenure::nerio::{Checked, Config, Found, Node, NotWonHere, VerifyError};
 use tenure::state::Opening;
 use tenure::{AtMostOne, EdictGate, Election, FenceGate, Loss};
 use tenure_testkit::handles::Group;
 
-use crate::setup::{candidate, config, directory, grantor, grantors, soon};
+use crate::setup::{candidate, config, directory, grantors, soon};
 
 /// Three grantors, and candidates beside them.
-struct Nerio {
+pub(crate) struct Nerio {
     config: Checked,
+    /// With what datagrams are sealed.
+    key: Option<Keys>,
     folder: TempDir,
     grantors: Vec<Node>,
     candidates: BTreeMap<&'static str, Node>,
@@ -23,17 +26,29 @@ struct Nerio {
 const MARGIN: Duration = Duration::from_millis(1_500);
 
 impl Nerio {
-    fn start() -> Self {
+    pub(crate) fn start(key: Option<Keys>) -> Self {
         let mut config = Config::clone(&config());
         (config.grace, config.kill_margin) = (MARGIN, MARGIN);
         let (config, folder) = (config.check().unwrap(), tempfile::tempdir().unwrap());
-        let mut group = Self { config, folder, grantors: Vec::new(), candidates: BTreeMap::new() };
+        let (grantors, candidates) = (Vec::new(), BTreeMap::new());
+        let mut group = Self { config, key, folder, grantors, candidates };
         group.grantors = ["a", "b", "c"].map(|name| group.grantor(name, Opening::New)).into();
         group
     }
 
     fn grantor(&self, name: &str, opening: Opening) -> Node {
-        grantor(&self.config, name, directory(self.folder.path(), name, opening))
+        let builder = Node::builder(self.config.clone(), name.parse().unwrap());
+        let builder = builder.grantor(directory(self.folder.path(), name, opening));
+        let key = self.key.clone();
+        key.into_iter().fold(builder, |builder, key| builder.keys(key)).start().unwrap()
+    }
+
+    /// Where there are keys, with that of an application.
+    fn candidate(&self, name: &str) -> Node {
+        let builder = Node::builder(self.config.clone(), name.parse().unwrap());
+        let Some(key) = &self.key else { return builder.start().unwrap() };
+        let key = key.issue("suite".parse().unwrap(), "*".parse().unwrap()).unwrap();
+        builder.keys(key.into()).start().unwrap()
     }
 }
 
@@ -43,8 +58,10 @@ impl Group for Nerio {
     const NO_TRANSFER: Option<&'static str> = None;
 
     fn election(&mut self, participant: &'static str, election: &str) -> Election<AtMostOne> {
-        let start = || candidate(&self.config, participant);
-        self.candidates.entry(participant).or_insert_with(start).election(election).unwrap()
+        if !self.candidates.contains_key(participant) {
+            self.candidates.insert(participant, self.candidate(participant));
+        }
+        self.candidates[participant].election(election).unwrap()
     }
 
     async fn close(&mut self, participant: &'static str) {
@@ -66,7 +83,7 @@ impl Group for Nerio {
     }
 }
 
-tenure_testkit::handles!(Nerio::start());
+tenure_testkit::handles!(Nerio::start(None));
 
 #[tokio::test]
 async fn a_campaign_is_won_and_the_fence_grows_with_each_leadership() {

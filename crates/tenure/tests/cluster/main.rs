@@ -7,5 +7,6 @@ mod handles;
 mod lead;
 mod overload;
 mod restart;
+mod sealed;
 mod setup;
 mod waiting;

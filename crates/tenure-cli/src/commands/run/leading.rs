@@ -251,6 +251,7 @@ fn on_request<K: Class>(
     let refuse = |what: &str, fix: &str| Answer::Refused { what: what.into(), fix: fix.into() };
     let answer = match request {
         Request::Status => runner.leading(leadership, pid),
+        Request::Keys => runner.reporter.no_keys(),
         _ if busy => refuse("it is stepping down already", "wait until that is done"),
         Request::Resign => return Some(Stopping::Resign(reply)),
         Request::Transfer { to, .. } if to == runner.settings.id.as_str() => {

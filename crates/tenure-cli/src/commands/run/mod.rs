@@ -220,6 +220,7 @@ impl<K: Class> Runner<K> {
     fn answer(&self, Asked { request, reply }: Asked, waiting: Option<&Waiting>) {
         let answer = match request {
             Request::Status => self.reporter.waiting(waiting).warned(self.participant.trouble()),
+            Request::Keys => self.reporter.no_keys(),
             Request::Resign | Request::Transfer { .. } => self.reporter.not_leading(waiting),
         };
         // The client may have left.

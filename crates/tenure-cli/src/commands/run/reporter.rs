@@ -167,6 +167,14 @@ impl Reporter {
         answer
     }
 
+    /// Why it has nothing to say of keys.
+    pub(super) fn no_keys(&self) -> Answer {
+        Answer::Refused {
+            what: format!("{} runs a command, and nodes know who uses which key", self.id),
+            fix: "ask a node: tenure keys status --name NAME".to_owned(),
+        }
+    }
+
     pub(super) fn not_leading(&self, waiting: Option<&Waiting>) -> Answer {
         let what = format!("{} does not lead {}", self.id, self.election);
         let now = tenure::clock::now();

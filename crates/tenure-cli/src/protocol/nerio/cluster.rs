@@ -2,12 +2,14 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use tenure::nerio::keys::Keys;
 use tenure_core::NodeName;
 use tenure_core::nerio::{Checked, Config, Member};
 
+use super::keys::Given;
 use super::{
     EXIT_ON_MISMATCH, INSECURE_ANY_ADDRESS, LEASE_MAX, MEMBERS, QUORUMS, REFRESH, ROUND_TRIP,
-    VERIFY_MAX, combination,
+    VERIFY_MAX, combination, keys,
 };
 use crate::failure::Failure;
 use crate::settings::{Layers, Origins, table};
@@ -17,9 +19,11 @@ use crate::settings::{Layers, Origins, table};
 pub struct Cluster {
     /// The settings that the core takes, checked.
     pub config: Checked,
-    /// The address to bind; port 0 is any free one. Loopback, unless the user permitted
-    /// otherwise.
+    /// The address to bind; port 0 is any free one. Loopback, unless there are keys or the user
+    /// permitted otherwise.
     pub listen: SocketAddr,
+    /// With what datagrams are sealed.
+    pub keys: Option<Given>,
     /// Whether to end when no quorum of members can have this configuration.
     pub exit_on_mismatch: bool,
 }
@@ -36,11 +40,19 @@ impl Cluster {
         // A node goes on whoever differs, and does not have it.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&INSECURE_ANY_ADDRESS)?;
+        let keys = keys::read(layers)?;
+        keys::check(keys.as_ref(), &config.cluster, node, &layers.origins)?;
         check_families(&config.members, listen, &layers.origins)?;
-        if !any_address {
+        if !any_address && keys.is_none() {
             check_loopback(&config.members, listen, &layers.origins)?;
         }
-        Ok(Self { config, listen, exit_on_mismatch })
+        Ok(Self { config, listen, keys, exit_on_mismatch })
+    }
+
+    /// With what datagrams are sealed, if they are.
+    #[must_use]
+    pub fn key(&self) -> Option<&Keys> {
+        self.keys.as_ref().map(|given| &given.keys)
     }
 
     /// The address of the member `name`, or the error that says who the members are.
@@ -129,24 +141,23 @@ fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// Without authentication a stranger's datagram can end a leadership.
+/// Without keys a stranger's datagram can end a leadership.
 fn check_loopback(
     members: &[Member],
     listen: SocketAddr,
     origins: &Origins,
 ) -> Result<(), Failure> {
-    let fix = "use loopback addresses, or give --insecure-any-address where nobody else can \
-               reach these ports";
+    let fix = "give --key-file FILE, with a key from tenure keys; or use loopback addresses; or \
+               give --insecure-any-address in a laboratory where nobody else can reach these ports";
     if let Some(member) = members.iter().find(|member| !is_loopback(member.address)) {
         let what = format!(
-            "member {} is at {}, which is not a loopback address, and nothing is authenticated",
+            "member {} is at {}, which is not a loopback address, and there is no key",
             member.name, member.address
         );
         return Err(origins.explain(Failure::usage(what, fix), &["members"]));
     }
     if !is_loopback(listen) {
-        let what =
-            format!("listen {listen} is not a loopback address, and nothing is authenticated");
+        let what = format!("listen {listen} is not a loopback address, and there is no key");
         return Err(origins.explain(Failure::usage(what, fix), &["listen"]));
     }
     Ok(())

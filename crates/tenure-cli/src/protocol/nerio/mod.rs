@@ -2,6 +2,7 @@
 
 pub mod cluster;
 mod combination;
+pub mod keys;
 mod participant;
 mod troubles;
 
@@ -50,8 +51,8 @@ crate::settings! {
          a second at least where this goes on asking; otherwise warn. A node never ends for this";
     INSECURE_ANY_ADDRESS: bool = "insecure-any-address" "" Switch, Everywhere, Text("false"),
         NETWORK, parse::switch, plain,
-        "Permit addresses outside loopback, although nothing is authenticated or encrypted: \
-         all who reach the port decide who leads";
+        "Permit addresses outside loopback without keys, although then nothing is authenticated \
+         or encrypted: all who reach the port decide who leads";
 }
 
 /// The settings of nodes, candidates and observers alike.
@@ -68,6 +69,7 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
     &REFRESH.spec,
     &VERIFY_MAX.spec,
     &table::LISTEN.spec,
+    &table::KEY_FILE.spec,
     &EXIT_ON_MISMATCH.spec,
     &INSECURE_ANY_ADDRESS.spec,
 ];
@@ -143,9 +145,11 @@ impl Protocol for Nerio {
     fn backend(
         &self,
         layers: &mut Layers<'_>,
-        _: Purpose<'_>,
+        purpose: Purpose<'_>,
     ) -> Result<Box<dyn Backend>, Failure> {
-        Ok(Box::new(Cluster::read(layers, None)?))
+        let cluster = Cluster::read(layers, None)?;
+        keys::check_rights(cluster.keys.as_ref(), purpose.election(), &layers.origins)?;
+        Ok(Box::new(cluster))
     }
 }
 

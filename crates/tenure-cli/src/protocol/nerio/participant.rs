@@ -11,6 +11,7 @@ use tenure::{ElectionName, LeaderView, NodeName, StartError};
 use tenure_core::nerio::{MemberSet, Service};
 
 use super::Cluster;
+use super::keys::follow;
 use super::troubles::{self, Differing, Nobody};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -116,7 +117,7 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
 /// Asks each member of `cluster` how it does, and what it holds.
 pub(crate) async fn ask_all(cluster: &Cluster, origins: &Origins) -> Result<Survey, Failure> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
-    survey(&cluster.config, from).await.map_err(|error| {
+    survey(&cluster.config, cluster.key(), from).await.map_err(|error| {
         let what = format!("the members cannot be asked from {from}: {error}");
         let fix = "give --listen with an address of this machine";
         origins.explain(Failure::new(Exit::System, what, fix), &["listen"])
@@ -182,7 +183,8 @@ impl Participant for Grantors {
         leader: &'a LeaderView,
         patience: Duration,
     ) -> Later<'a, Result<Verified, Failure>> {
-        Box::pin(verify(&self.node, election, leader, patience))
+        let keyed = self.cluster.keys.is_some();
+        Box::pin(verify((&self.node, keyed), election, leader, patience))
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {
@@ -192,7 +194,7 @@ impl Participant for Grantors {
 
 /// A leader's own promise that it leads (section 10.5).
 async fn verify(
-    node: &Node,
+    (node, keyed): (&Node, bool),
     election: &ElectionName,
     leader: &LeaderView,
     patience: Duration,
@@ -212,7 +214,14 @@ async fn verify(
         }
         Err(error) => {
             let what = format!("{} at {address}: {error}", leader.id);
-            Err(Failure::new(Exit::Unreachable, what, "look at the leader and the way to it"))
+            let fix = match keyed {
+                true => {
+                    "look at the leader and the way to it; it answers only those that have a key \
+                     of its own application"
+                }
+                false => "look at the leader and the way to it",
+            };
+            Err(Failure::new(Exit::Unreachable, what, fix))
         }
     }
 }
@@ -223,9 +232,14 @@ pub(crate) fn start(
     cluster: &Cluster,
     origins: &Origins,
 ) -> Result<Node, Failure> {
-    // Other addresses than loopback were refused already, unless the user insisted.
-    let builder = builder.listen(cluster.listen).insecure_any_address();
-    builder.start().map_err(|error| explain(&error, origins))
+    // Other addresses than loopback were refused already without keys, unless the user insisted.
+    let mut builder = builder.listen(cluster.listen).insecure_any_address();
+    if let Some(keys) = cluster.key() {
+        builder = builder.keys(keys.clone());
+    }
+    let node = builder.start().map_err(|error| explain(&error, origins))?;
+    follow(node.clone(), cluster.keys.as_ref());
+    Ok(node)
 }
 
 fn explain(error: &StartError, origins: &Origins) -> Failure {
@@ -240,6 +254,9 @@ fn explain(error: &StartError, origins: &Origins) -> Failure {
             ("give another --id; members run as tenure node", &["id", "members"])
         }
         StartError::NotAMember { .. } => ("give the name of a member", &["name", "members"]),
+        StartError::OtherCluster { .. } | StartError::NotAMembersKey { .. } => {
+            ("give another key", &["keys", "key-file"])
+        }
         StartError::System(_) => ("look at the limits of this process", &[]),
     };
     let exit = match error {

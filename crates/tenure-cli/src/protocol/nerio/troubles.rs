@@ -68,6 +68,10 @@ fn tell(notice: &Notice, cluster: &Cluster, differing: &Differing) {
             let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner);
             differing.insert(peer.clone());
         }
+        // The same.
+        Notice::Key { address, .. } if cluster.config.position_at(*address).is_some() => {
+            failure::warn(&notice.to_string());
+        }
         Notice::NoQuorumAgrees { .. } => {
             failure::warn(&format!("{notice}; it goes on asking"));
         }
@@ -117,11 +121,11 @@ pub(super) async fn nobody(
     election: ElectionName,
 ) -> Option<Nobody> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
-    let seen = survey::ask(&cluster.config, from, &election).await.ok()?;
+    let seen = survey::ask(&cluster.config, cluster.key(), from, &election).await.ok()?;
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     differing.extend(seen.differing);
     let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, MemberSet::EMPTY, false);
-    let mut anybody_led = false;
+    let (mut anybody_led, mut answered) = (false, 0);
     let (mut why, mut grants) = (Vec::new(), BTreeMap::<String, Grants>::new());
     for (nth, member) in cluster.config.members.iter().enumerate() {
         let name = &member.name;
@@ -132,6 +136,7 @@ pub(super) async fn nobody(
             });
             continue;
         };
+        answered += 1;
         match state.service {
             Service::Serving => able = able.with(nth),
             Service::Recovering { led } => {
@@ -167,9 +172,24 @@ pub(super) async fn nobody(
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &origins);
         }
-        Failure::new(Exit::Unknown, what, fix(&cluster.config, (lost, anybody_led), failing))
+        let mut fix = fix(&cluster.config, (lost, anybody_led), failing);
+        if answered == 0 {
+            fix += of_keys(&cluster);
+        }
+        Failure::new(Exit::Unknown, what, fix)
     });
     (!why.is_empty()).then_some(Nobody { why, failure })
+}
+
+/// Why nobody at all may have answered.
+fn of_keys(cluster: &Cluster) -> &'static str {
+    match cluster.keys {
+        Some(_) => {
+            "; a node answers nobody whose key it does not accept, and none if it has no key: its \
+             log says who has another one"
+        }
+        None => "; nodes that have a key answer nobody without one: --key-file",
+    }
 }
 
 /// What to do about members that `lost` their memory of a cluster in which somebody `led`, or may
@@ -248,7 +268,7 @@ mod tests {
         let address = ([127, 0, 0, 1], 7_101).into();
         let member = Member { name: "a".parse().unwrap(), address };
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
-        let cluster = Cluster { config, listen: address, exit_on_mismatch: true };
+        let cluster = Cluster { config, listen: address, keys: None, exit_on_mismatch: true };
         let (notices, heard) = broadcast::channel(1);
         let none = || Notice::NoQuorumAgrees { differing: vec!["a".parse().unwrap()], members: 1 };
         notices.send(none()).unwrap();

@@ -1,0 +1,221 @@
+//! `tenure keys`: makes keys, and shows who uses which.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure::clock;
+use tenure::nerio::keys::{ClusterKey, KeyId};
+use tenure::nerio::{Authority, Node, Peer};
+
+use super::observe::millis;
+use crate::control::{self, Answer, Request};
+use crate::exit::Exit;
+use crate::failure::{Failure, quoted};
+use crate::output;
+use crate::settings::Context;
+use crate::settings::keys::{IssueKeySettings, NewKeySettings};
+use crate::settings::node::StatusSettings;
+
+/// Who was heard of so lately uses a key still.
+const LATELY: Duration = Duration::from_secs(60);
+
+/// So many peers are named, those that were heard of last: an answer has a megabyte of room.
+const SHOWN_MAX: usize = 1_000;
+
+/// Makes the key of a cluster.
+pub(super) fn new(settings: &NewKeySettings, context: &Context) -> Result<Exit, Failure> {
+    let key = ClusterKey::generate(settings.cluster.clone())
+        .map_err(|error| Failure::new(Exit::System, error.to_string(), "try it again"))?;
+    let about = format!("Key {} of the cluster {}: for its nodes only", key.id(), key.cluster());
+    give((&about, &key.to_line()), key.id(), settings.out.as_deref(), context)
+}
+
+/// Makes the key of an application.
+pub(super) fn issue(settings: &IssueKeySettings, context: &Context) -> Result<Exit, Failure> {
+    let key = &settings.key;
+    let about = format!(
+        "Key {} of the cluster {}: of the application {}",
+        key.id(),
+        key.cluster(),
+        key.grant()
+    );
+    give((&about, &key.to_line()), key.id(), settings.out.as_deref(), context)
+}
+
+fn give(
+    (about, line): (&str, &str),
+    id: KeyId,
+    out: Option<&Path>,
+    context: &Context,
+) -> Result<Exit, Failure> {
+    let text = format!("# {about}\n{line}\n");
+    if let Some(path) = out {
+        write(path, &text).map_err(|failure| context.origins.explain(failure, &["out"]))?;
+    }
+    let (id, file) = (id.to_string(), out.map(|path| path.display().to_string()));
+    output::print(&match (context.json, file) {
+        (true, Some(file)) => format!("{}\n", json!({"key": id, "file": file})),
+        (true, None) => format!("{}\n", json!({"key": id, "text": text})),
+        (false, Some(file)) => format!("{file}: {about}\n"),
+        (false, None) => text,
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Nobody else may ever have read it, and none is ever lost.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let file = File::options().write(true).create_new(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.map_err(|error| {
+        let shown = quoted(&path.display().to_string());
+        match error.kind() {
+            ErrorKind::AlreadyExists => Failure::new(
+                Exit::System,
+                format!("{shown} is there already, and may hold a key that is in use"),
+                "name another file, or move that one away",
+            ),
+            _ => Failure::new(
+                Exit::System,
+                format!("{shown} cannot be written: {error}"),
+                "name a file in a directory where this user may write",
+            ),
+        }
+    })
+}
+
+/// What a node answers to [`Request::Keys`].
+pub(super) async fn of(node: &Node) -> Answer {
+    let Some((ids, mut peers)) = node.keyring().await else {
+        return Answer::Refused {
+            what: format!("node {} has no key", node.name()),
+            fix: "start it with --key-file".to_owned(),
+        };
+    };
+    let now = clock::now();
+    let lately = |peer: &&Peer| now.since(peer.heard) <= LATELY;
+    let still = |id: KeyId| peers.iter().filter(lately).filter(|peer| peer.key == id).count();
+    let told: Vec<_> = ids.iter().skip(1).map(|id| advice(*id, still(*id))).collect();
+    let count = peers.len();
+    peers.sort_by_key(|peer| std::cmp::Reverse(peer.heard));
+    peers.truncate(SHOWN_MAX);
+    peers.sort_by_key(|peer| (peer.key, peer.name.clone(), peer.address));
+    let others: Vec<Value> = peers
+        .iter()
+        .map(|peer| {
+            let (application, elections) = match &peer.authority {
+                Authority::Cluster => (None, None),
+                Authority::Application(grant) => {
+                    (Some(grant.application.as_str()), Some(grant.elections.as_str()))
+                }
+            };
+            json!({
+                "key": peer.key.to_string(),
+                "name": peer.name.as_ref().map(|name| name.as_str()),
+                "address": peer.address.to_string(),
+                "application": application,
+                "elections": elections,
+                "heard_ms": millis(now.since(peer.heard)),
+            })
+        })
+        .collect();
+    let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+    Answer::Done(json!({
+        "node": node.name().as_str(),
+        "cluster": node.config().cluster.as_str(),
+        "uses": ids.first(),
+        "accepts": ids,
+        "peers": others,
+        "more": count.saturating_sub(SHOWN_MAX),
+        "advice": told.first(),
+    }))
+}
+
+fn advice(id: KeyId, still: usize) -> String {
+    match still {
+        0 => format!(
+            "nobody heard of in the last minute uses {id}: once that is so at every node, and each \
+             uses another one, it can be taken out of their key files"
+        ),
+        1 => format!("1 uses {id} still"),
+        count => format!("{count} use {id} still"),
+    }
+}
+
+/// Asks a node, and prints its answer.
+pub(super) async fn status(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {
+    control::status(&settings.control, &context.origins, &settings.realms).await?;
+    let answer = control::ask(&settings.control, &Request::Keys).await?;
+    let text = if context.json { format!("{answer}\n") } else { lines(&answer) };
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn lines(answer: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let accepts = answer["accepts"].as_array().into_iter().flatten().skip(1);
+    let accepts: Vec<_> = accepts.map(word).collect();
+    let also = match &accepts[..] {
+        [] => String::new(),
+        others => format!(", and accepts {}", others.join(", ")),
+    };
+    let (node, cluster) = (word(&answer["node"]), word(&answer["cluster"]));
+    let mut text = format!("node {node} of {cluster} uses {}{also}\n", word(&answer["uses"]));
+    for peer in answer["peers"].as_array().into_iter().flatten() {
+        let of = match (&peer["application"], &peer["elections"]) {
+            (Value::String(application), Value::String(elections)) => {
+                format!("of {application} for {elections}")
+            }
+            _ => "with the key of the cluster".to_owned(),
+        };
+        let heard = Duration::from_millis(peer["heard_ms"].as_u64().unwrap_or_default());
+        text += &format!(
+            "{}  {} at {}, {of}, heard {heard:.1?} ago\n",
+            word(&peer["key"]),
+            word(&peer["name"]),
+            word(&peer["address"]),
+        );
+    }
+    if let Some(more @ 1..) = answer["more"].as_u64() {
+        text += &format!("and {more} more, which were heard of before these\n");
+    }
+    if let Some(advice) = answer["advice"].as_str() {
+        text += &format!("{advice}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_names_who_uses_which_key() {
+        let answer = json!({
+            "node": "a", "cluster": "prod", "uses": "11111111",
+            "accepts": ["11111111", "22222222"],
+            "peers": [
+                {"key": "11111111", "name": "b", "address": "10.0.0.2:7101", "application": null,
+                 "elections": null, "heard_ms": 1500},
+                {"key": "22222222", "name": null, "address": "10.0.0.9:5", "application": "billing",
+                 "elections": "billing/*", "heard_ms": 20},
+            ],
+            "more": 2,
+            "advice": "1 uses 22222222 still",
+        });
+        assert_eq!(
+            lines(&answer),
+            "node a of prod uses 11111111, and accepts 22222222\n\
+             11111111  b at 10.0.0.2:7101, with the key of the cluster, heard 1.5s ago\n\
+             22222222  - at 10.0.0.9:5, of billing for billing/*, heard 20.0ms ago\n\
+             and 2 more, which were heard of before these\n\
+             1 uses 22222222 still\n"
+        );
+    }
+}

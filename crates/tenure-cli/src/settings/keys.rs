@@ -1,0 +1,59 @@
+//! `tenure keys`.
+
+use std::path::PathBuf;
+
+use tenure::nerio::keys::ApplicationKey;
+use tenure_core::ClusterName;
+
+use super::{Layers, table};
+use crate::failure::Failure;
+use crate::protocol::nerio::keys;
+
+/// What `tenure keys new` was asked to do, checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewKeySettings {
+    /// For which cluster.
+    pub cluster: ClusterName,
+    /// The file to make; `None` is to print.
+    pub out: Option<PathBuf>,
+}
+
+impl NewKeySettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let cluster = layers.required(&table::CLUSTER)?;
+        let out = layers.optional(&table::OUT)?;
+        Ok(Self { cluster, out })
+    }
+}
+
+/// What `tenure keys issue` was asked to do, checked: the key is made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IssueKeySettings {
+    /// The key.
+    pub key: ApplicationKey,
+    /// The file to make; `None` is to print.
+    pub out: Option<PathBuf>,
+}
+
+impl IssueKeySettings {
+    /// Reads and checks them. Of two keys of the cluster the first one counts.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let application = layers.required(&table::APP)?;
+        let elections = layers.required(&table::ELECTIONS)?;
+        let out = layers.optional(&table::OUT)?;
+        let Some(given) = keys::read(layers)? else {
+            let mut failure = layers.missing(&table::KEY_FILE.spec);
+            failure.fix += ", or set TENURE_KEYS: the key of the cluster, from tenure keys new";
+            return Err(failure);
+        };
+        let key = given.keys.issue(application, elections);
+        let Some(key) = key else {
+            let what = "the key is that of an application, from which no others are made";
+            let fix = "give the key of the cluster, which tenure keys new made";
+            let failure = Failure::usage(what, fix);
+            return Err(layers.origins.explain(failure, &["keys", "key-file"]));
+        };
+        Ok(Self { key, out })
+    }
+}

@@ -1,0 +1,113 @@
+//! Real nodes and runners with keys: one that is exchanged while they run, one that is wrong, and a
+//! stranger who hears everything.
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+#[path = "keys/fleet.rs"]
+mod fleet;
+#[path = "keys/recorder.rs"]
+mod recorder;
+#[path = "keys/stranger.rs"]
+mod stranger;
+
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+use fleet::{Fleet, NODES};
+
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// Whether `is_so` becomes true before the slowest machine would have done it.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1_200 {
+        if is_so() {
+            return;
+        }
+        sleep(GLANCE);
+    }
+    panic!("not within a minute: {what}");
+}
+
+#[test]
+fn a_key_is_exchanged_while_the_leader_leads() {
+    let mut fleet = Fleet::new();
+    let old = fleet.key("old.key");
+    NODES.iter().for_each(|node| fleet.start_node(node, &old));
+    let of_old = fleet.issue(&old, "old.billing.key");
+    fleet.start_runner("web", &of_old);
+    let fence = fleet.leader(&old, "billing/x").expect("a leader")["fence"].clone();
+    let new = fleet.key("new.key");
+    let of_new = fleet.issue(&new, "new.billing.key");
+
+    NODES.iter().for_each(|node| fleet.give(&fleet.file(node), &[&old, &new]));
+    until("every node accepts both", || {
+        NODES.iter().all(|node| fleet.keys(node)["accepts"].as_array().unwrap().len() == 2)
+    });
+    fleet.give(&fleet.file("web"), &[&of_new]);
+    let uses = |fleet: &Fleet, node: &str, name: &str| {
+        let keys = fleet.keys(node);
+        let peers = keys["peers"].as_array().unwrap().clone();
+        peers.iter().find(|peer| peer["name"] == *name).map(|peer| peer["key"].clone())
+    };
+    let id = |fleet: &Fleet, node: &str, nth: usize| fleet.keys(node)["accepts"][nth].clone();
+    until("the runner uses the new one at every node", || {
+        NODES.iter().all(|node| uses(&fleet, node, "web") == Some(id(&fleet, node, 1)))
+    });
+    NODES.iter().for_each(|node| fleet.give(&fleet.file(node), &[&new, &old]));
+    until("every node uses the new one", || {
+        NODES.iter().all(|node| fleet.keys(node)["uses"] == id(&fleet, "a", 0))
+    });
+    NODES.iter().for_each(|node| fleet.give(&fleet.file(node), &[&new]));
+    until("no node accepts the old one", || {
+        NODES.iter().all(|node| fleet.keys(node)["accepts"].as_array().unwrap().len() == 1)
+    });
+    assert!(fleet.leader(&old, "billing/x").is_none(), "nobody is told with the old one");
+    // More than a lease, so that it was renewed.
+    sleep(fleet::LEASE * 2);
+    let now = fleet.leader(&of_new, "billing/x").expect("a leader");
+    assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &fence), "{now}");
+}
+
+#[test]
+fn a_node_with_another_key_is_told_of_by_name_and_the_others_elect() {
+    let mut fleet = Fleet::new();
+    let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
+    fleet.start_node("a", &key);
+    fleet.start_node("b", &key);
+    fleet.start_node("c", &other);
+    let billing = fleet.issue(&key, "billing.key");
+    fleet.start_runner("web", &billing);
+    assert!(fleet.leader(&billing, "billing/x").is_some());
+    // It asks the others from its own address only when it has forgotten what it granted.
+    fleet.stop("c");
+    fs::remove_dir_all(fleet.path("state-c")).unwrap();
+    fleet.start_node_again("c", &other);
+    until("a says who has another key", || fleet.said("a").contains("c at 127.0.0.1:"));
+    let said = fleet.said("a");
+    let line = said.lines().find(|line| line.contains("c at 127.0.0.1:")).unwrap();
+    assert!(line.contains("uses the key ") && line.contains("does not accept"), "{line}");
+    assert!(fleet.runs("a") && fleet.runs("c"), "nobody ends because of it");
+    // What an operator asks of its own machine.
+    let refused = fleet.tenure(&["keys", "status", "--control", "runner-web.sock"]);
+    assert_eq!(refused.status.code(), Some(6), "{refused:?}");
+}
+
+/// Nothing is bound: the settings are only checked.
+#[test]
+fn outside_loopback_a_key_is_demanded_and_enough() {
+    let fleet = Fleet::new();
+    let key = fleet.key("prod.key");
+    let asked = ["node", "--name", "a", "--memory", "--members", "a=10.0.0.1:7101"];
+    let check = |more: &[&str]| {
+        fleet.tenure(&[&asked[..], more, &["--show-settings"]].concat()).status.code()
+    };
+    assert_eq!(check(&[]), Some(2));
+    assert_eq!(check(&["--key-file", &key]), Some(0));
+    assert_eq!(check(&["--insecure-any-address"]), Some(0));
+    let shown = fleet.tenure(&[&asked[..], &["--key-file", &key, "--show-settings"]].concat());
+    let (shown, text) =
+        (String::from_utf8(shown.stdout).unwrap(), fs::read_to_string(fleet.path(&key)));
+    let text = text.unwrap();
+    let secret = text.split_whitespace().last().unwrap();
+    assert!(shown.contains("key-file") && !shown.contains(secret), "{shown}");
+}

@@ -1,0 +1,74 @@
+//! The way of datagrams, sealed where there are keys.
+
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+
+use tenure_core::Time;
+use tenure_core::nerio::Inc;
+
+use super::seal::{Authority, Dropped, Seal};
+use crate::clock;
+use crate::transport::Transport;
+
+/// A transport, and what seals.
+pub(super) struct Line<T> {
+    transport: T,
+    pub(super) seal: Option<Box<Seal>>,
+}
+
+/// A datagram that may be read, with what its sender has shown.
+pub(super) struct Incoming<'a> {
+    pub(super) plain: &'a [u8],
+    /// Unsealed, a datagram shows nothing.
+    pub(super) shown: Option<(Authority, Inc)>,
+}
+
+impl<T: Transport> Line<T> {
+    pub(super) fn new(transport: T, seal: Option<Seal>) -> Self {
+        Self { transport, seal: seal.map(Box::new) }
+    }
+
+    /// Opens what came: nothing if it was part of a greeting.
+    pub(super) fn open<'a>(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+    ) -> Result<Option<Incoming<'a>>, Dropped> {
+        let Self { transport, seal } = self;
+        let Some(seal) = seal else {
+            return Ok(Some(Incoming { plain: datagram, shown: None }));
+        };
+        let opened = seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes))?;
+        Ok(opened.map(|opened| Incoming {
+            plain: opened.plain,
+            shown: Some((opened.authority, opened.inc)),
+        }))
+    }
+}
+
+impl<T: Transport> Transport for Line<T> {
+    fn local_address(&self) -> SocketAddr {
+        self.transport.local_address()
+    }
+
+    fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+        let Self { transport, seal } = self;
+        match seal {
+            Some(seal) => {
+                let send = |to, bytes: &[u8]| transport.send(to, bytes);
+                seal.outgoing(clock::now(), to, datagram, send)
+            }
+            None => transport.send(to, datagram),
+        }
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        self.transport.poll_receive(context, buffer)
+    }
+}

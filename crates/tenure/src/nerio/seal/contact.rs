@@ -1,0 +1,100 @@
+//! Those whom this process addresses of its own accord.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::Time;
+
+/// How many are remembered beside the members.
+const OTHERS_MAX: usize = 64;
+/// How long somebody may be silent before it is greeted again: it may have been started anew.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// One address.
+#[derive(Default)]
+pub(super) struct Contact {
+    /// When it was greeted last, and with which number.
+    greeted: Option<(Time, u64)>,
+    /// The number of the last hello that it answered.
+    answered: Option<u64>,
+    /// Since when it has not answered what was sent to it.
+    silent: Option<Time>,
+    /// The latest datagram, not sealed yet, which waits for its welcome.
+    pub(super) waiting: Option<Vec<u8>>,
+}
+
+impl Contact {
+    /// Whether to greet it before something is sent at `now`.
+    pub(super) fn is_due(&self, now: Time, known: bool) -> bool {
+        let long = |since: Time| now.since(since) >= AGAIN;
+        let lately = self.greeted.is_some_and(|(at, _)| !long(at));
+        !lately && (!known || self.silent.is_some_and(long))
+    }
+
+    pub(super) fn greeted(&mut self, now: Time, number: u64) {
+        self.greeted = Some((now, number));
+    }
+
+    /// Something was sent to it.
+    pub(super) fn sent(&mut self, now: Time) {
+        self.silent.get_or_insert(now);
+    }
+
+    /// Something of it came.
+    pub(super) fn heard(&mut self) {
+        self.silent = None;
+    }
+
+    /// Whether a welcome may come: a hello was not answered yet.
+    pub(super) fn awaits(&self) -> bool {
+        self.greeted.is_some_and(|(_, number)| Some(number) > self.answered)
+    }
+
+    /// Whether the answer to hello `number` is news. Then it is none the next time.
+    pub(super) fn answer(&mut self, number: u64) -> bool {
+        let sent = self.greeted.is_some_and(|(_, last)| number <= last);
+        let news = sent && Some(number) > self.answered;
+        if news {
+            self.answered = Some(number);
+        }
+        news
+    }
+}
+
+/// All of them.
+pub(super) struct Contacts {
+    members: BTreeSet<SocketAddr>,
+    all: BTreeMap<SocketAddr, Contact>,
+}
+
+impl Contacts {
+    pub(super) fn new(members: BTreeSet<SocketAddr>) -> Self {
+        Self { members, all: BTreeMap::new() }
+    }
+
+    pub(super) fn is_member(&self, address: SocketAddr) -> bool {
+        self.members.contains(&address)
+    }
+
+    /// The contact at `address`, for which another one is forgotten if need be.
+    pub(super) fn admit(&mut self, address: SocketAddr) -> &mut Contact {
+        if !self.all.contains_key(&address) && self.all.len() >= self.members.len() + OTHERS_MAX {
+            let others = self.all.iter().filter(|(other, _)| !self.members.contains(other));
+            let oldest = others.min_by_key(|(_, contact)| contact.greeted.map(|(at, _)| at));
+            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+                self.all.remove(&oldest);
+            }
+        }
+        self.all.entry(address).or_default()
+    }
+
+    pub(super) fn get(&mut self, address: SocketAddr) -> Option<&mut Contact> {
+        self.all.get_mut(&address)
+    }
+
+    /// Forgets all, and gives their addresses.
+    pub(super) fn clear(&mut self) -> Vec<SocketAddr> {
+        std::mem::take(&mut self.all).into_keys().collect()
+    }
+}

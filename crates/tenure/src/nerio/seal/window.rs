@@ -1,0 +1,104 @@
+//! Which numbers of a sender have come already.
+
+/// How far behind the newest one a datagram may come: a sender counts what it sends to anybody, so
+/// what is reordered on one way may be hundreds apart.
+pub(super) const BITS: u64 = 1_024;
+const WORDS: usize = BITS as usize / 64;
+
+/// The newest number, and which of the [`BITS`] before it have come.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Window {
+    /// One above the newest; zero when none has come.
+    next: u64,
+    /// The bit of `number` is `number % BITS`.
+    seen: [u64; WORDS],
+}
+
+impl Window {
+    /// Whether `number` has not come yet, as far as that is known.
+    pub(super) fn is_new(&self, number: u64) -> bool {
+        match number {
+            u64::MAX => false,
+            number if number >= self.next => true,
+            number => self.next - number <= BITS && !self.has(number),
+        }
+    }
+
+    /// Remembers that `number`, which is new, has come.
+    pub(super) fn take(&mut self, number: u64) {
+        if !self.is_new(number) {
+            return;
+        }
+        if number >= self.next {
+            if number - self.next >= BITS {
+                self.seen = [0; WORDS];
+            } else {
+                (self.next..number).for_each(|skipped| self.set(skipped, false));
+            }
+            self.next = number + 1;
+        }
+        self.set(number, true);
+    }
+
+    fn has(&self, number: u64) -> bool {
+        let (word, bit) = place(number);
+        self.seen[word] & bit != 0
+    }
+
+    fn set(&mut self, number: u64, come: bool) {
+        let (word, bit) = place(number);
+        match come {
+            true => self.seen[word] |= bit,
+            false => self.seen[word] &= !bit,
+        }
+    }
+}
+
+const fn place(number: u64) -> (usize, u64) {
+    let at = number % BITS;
+    ((at / 64) as usize, 1 << (at % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a set of all that have come: nothing twice, and what is not too old once.
+        #[test]
+        fn nothing_is_taken_twice_and_nothing_near_is_refused(
+            numbers in prop::collection::vec((0..4_u8, 0..3_000_u64), 1..400),
+        ) {
+            let (mut window, mut come, mut newest) = (Window::default(), BTreeSet::new(), 0);
+            for (kind, offset) in numbers {
+                let number = match kind {
+                    0 => newest + offset,
+                    1 => newest + offset % 3,
+                    _ => u64::saturating_sub(newest, offset),
+                };
+                let is_near = newest < BITS || number > newest - BITS;
+                if window.is_new(number) {
+                    prop_assert!(come.insert(number), "{number} came before");
+                } else {
+                    prop_assert!(come.contains(&number) || !is_near, "{number} is new");
+                }
+                window.take(number);
+                newest = newest.max(number);
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_number_is_none() {
+        let mut window = Window::default();
+        window.take(u64::MAX - 1);
+        assert!(!window.is_new(u64::MAX) && !window.is_new(u64::MAX - 1));
+        assert!(window.is_new(u64::MAX - 2));
+        window.take(u64::MAX);
+        assert!(window.is_new(u64::MAX - 2), "nothing changed");
+    }
+}

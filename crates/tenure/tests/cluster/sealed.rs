@@ -1,0 +1,77 @@
+//! The same with keys: what handles do, and what only a key decides.
+
+use std::time::Duration;
+
+use tenure::StartError;
+use tenure::nerio::keys::{ClusterKey, Keys};
+use tenure::nerio::{Node, Storage, VerifyError};
+use tenure::state::Opening;
+
+use crate::handles::Nerio;
+use crate::setup::{config, soon};
+
+fn key(cluster: &str) -> Keys {
+    ClusterKey::generate(cluster.parse().unwrap()).unwrap().into()
+}
+
+fn issue(key: &Keys, application: &str, elections: &str) -> Keys {
+    key.issue(application.parse().unwrap(), elections.parse().unwrap()).unwrap().into()
+}
+
+tenure_testkit::handles!(Nerio::start(Some(key("test"))));
+
+/// Each of them asks itself, too.
+#[tokio::test]
+async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
+    let (config, key) = (config(), key("test"));
+    let grantor = |name: &str| {
+        let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(key.clone());
+        builder.grantor(Storage::Memory { opening: Opening::New }).start().unwrap()
+    };
+    let candidate = |name: &str, key: Keys| {
+        Node::builder(config.clone(), name.parse().unwrap()).keys(key).start().unwrap()
+    };
+    let nodes = ["a", "b"].map(grantor);
+    let election = nodes[0].election("billing/x").unwrap();
+    let leadership = soon(election.campaign("me")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    let (billing, audit) = (issue(&key, "billing", "billing/*"), issue(&key, "audit", "*"));
+    let asker = candidate("asker", billing.clone());
+    let patience = Duration::from_secs(20);
+    let verified = soon(asker.verify(election.name(), nodes[0].address(), patience)).await;
+    assert_eq!(verified.unwrap().leader.as_str(), "a");
+    soon(leadership.resign()).await;
+
+    let leader = candidate("leader", billing.clone());
+    let election = leader.election("billing/x").unwrap();
+    let leadership = soon(election.campaign("me")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    let verified = soon(asker.verify(election.name(), leader.address(), patience)).await;
+    assert_eq!(verified.unwrap().leader.as_str(), "leader");
+    // The two share no key.
+    let other = candidate("other", audit);
+    let verified = other.verify(election.name(), leader.address(), Duration::from_millis(300));
+    assert!(matches!(soon(verified).await, Err(VerifyError::NoAnswer { .. })));
+
+    // Outside its elections nobody answers it, and the grantors count that.
+    let campaign = asker.election("audit").unwrap();
+    let campaign = tokio::time::timeout(Duration::from_millis(500), campaign.campaign("me")).await;
+    assert!(campaign.is_err(), "it was granted what its key does not allow");
+    assert!(soon(nodes[1].counters()).await.unwrap().dropped["rights"] > 0);
+}
+
+#[tokio::test]
+async fn a_key_that_does_not_fit_starts_nothing() {
+    let config = config();
+    let start = |name: &str, key: Keys, grants: bool| {
+        let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(key);
+        let storage = Storage::Memory { opening: Opening::New };
+        let builder = if grants { builder.grantor(storage) } else { builder };
+        builder.start().map(drop)
+    };
+    let refused = start("x", key("other"), false);
+    assert!(matches!(refused, Err(StartError::OtherCluster { .. })), "{refused:?}");
+    let refused = start("a", issue(&key("test"), "billing", "*"), true);
+    assert!(matches!(refused, Err(StartError::NotAMembersKey { .. })), "{refused:?}");
+    assert!(start("x", key("test"), false).is_ok());
+}
